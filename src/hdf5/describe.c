@@ -13,6 +13,42 @@
 #include "hdf5/walk.h"
 #include "source/container/hdf5_records.h"
 
+/*
+ * Writing records.
+ */
+
+static void put(struct buffer *out, uint64_t word)
+{
+    buffer_bytes(out, &word, sizeof word);
+}
+
+_Static_assert(sizeof(hsize_t) == sizeof(uint64_t), "sizes are words");
+
+static void put_sizes(struct buffer *out, const hsize_t *sizes, int count)
+{
+    buffer_bytes(out, sizes, (size_t)count * sizeof *sizes);
+}
+
+/* Ends a text of so many bytes: with a zero byte, and as many as fill a word. */
+static void end_text(struct buffer *out, size_t size)
+{
+    static const char zeros[sizeof(uint64_t)] = {0};
+
+    buffer_bytes(out, zeros, sizeof zeros - size % sizeof zeros);
+}
+
+static void put_text(struct buffer *out, const void *text, size_t size)
+{
+    put(out, size);
+    buffer_bytes(out, text, size);
+    end_text(out, size);
+}
+
+static void put_string(struct buffer *out, const char *text)
+{
+    put_text(out, text, strlen(text));
+}
+
 /* A dataset that is open, and what is known of it. */
 struct dataset {
     hid_t id, type, space, creation;
@@ -177,7 +213,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
 /* Goes through all objects. */
 struct visit {
     const struct hdf5_input *in;
-    struct hdf5_output *out;
+    struct buffer *out;
     uint64_t bytes; /* of all arrays so far that can be read */
     struct hdf5_trouble trouble;
     struct hdf5_walk walk;
@@ -219,17 +255,13 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
     hsize_t begin[CONTAINER_DIMENSIONS_MAX] = {0}, found = 0;
     uint64_t count = 1, bytes = d->size;
     struct container_tile tile;
-    unsigned char *tiles;
 
     for (int i = 0; i < d->dimensions; i++) {
         count *= (d->sizes[i] + sizes[i] - 1) / sizes[i];
         bytes *= sizes[i];
     }
-    hdf5_put(v->out, count * sizeof tile);
-    tiles = hdf5_put_space(v->out, (size_t)count * sizeof tile + 1);
-    if (tiles)
-        tiles[count * sizeof tile] = '\0'; /* as behind all text */
-    for (uint64_t k = 0; k < count && tiles; k++) {
+    put(v->out, count * sizeof tile);
+    for (uint64_t k = 0; k < count && !v->out->failed; k++) {
         bool stored = true;
 
         for (int i = 0; i < d->dimensions; i++)
@@ -238,7 +270,7 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
         if (stored && !find_tile(v, d, begin, bytes, filtered, &tile))
             return false;
         found += tile.compressed > 0;
-        memcpy(tiles + k * sizeof tile, &tile, sizeof tile);
+        buffer_bytes(v->out, &tile, sizeof tile);
         for (int i = d->dimensions; i-- > 0;) {
             begin[i] += sizes[i];
             if (begin[i] < d->sizes[i])
@@ -246,6 +278,7 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
             begin[i] = 0;
         }
     }
+    end_text(v->out, (size_t)count * sizeof tile);
     if (found == there)
         return true;
     return hdf5_fails(&v->trouble, "%llu of its %llu chunks are not found",
@@ -276,26 +309,25 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
 }
 
 /* Puts what comes first of any array. */
-static void put_head(const struct dataset *d, const char *name, struct hdf5_output *out)
+static void put_head(const struct dataset *d, const char *name, struct buffer *out)
 {
-    hdf5_put(out, HDF5_ARRAY);
-    hdf5_put_string(out, name);
-    hdf5_put_string(out, d->type_name);
-    hdf5_put_string(out, d->unreadable ? d->unreadable : "");
-    hdf5_put(out, (uint64_t)d->element);
-    hdf5_put(out, d->typed);
-    hdf5_put(out, d->not_numeric);
-    hdf5_put(out, d->big);
-    hdf5_put(out, (uint64_t)d->dimensions);
-    for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(out, d->sizes[i]);
+    put(out, HDF5_ARRAY);
+    put_string(out, name);
+    put_string(out, d->type_name);
+    put_string(out, d->unreadable ? d->unreadable : "");
+    put(out, (uint64_t)d->element);
+    put(out, d->typed);
+    put(out, d->not_numeric);
+    put(out, d->big);
+    put(out, (uint64_t)d->dimensions);
+    put_sizes(out, d->sizes, d->dimensions);
 }
 
 /* Puts a dataset that cannot be read. */
 static bool put_unreadable(struct visit *v, const struct dataset *d)
 {
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_NOWHERE);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_NOWHERE);
     return true;
 }
 
@@ -320,10 +352,10 @@ static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t la
         return put_unreadable(v, d);
     if (!lies_inside(v, at, size))
         return false;
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_STORED);
-    hdf5_put(v->out, at);
-    hdf5_put(v->out, size);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_STORED);
+    put(v->out, at);
+    put(v->out, size);
     return true;
 }
 
@@ -339,10 +371,9 @@ static bool put_storage(struct visit *v, const struct dataset *d, const hsize_t 
     if (filters < 0 || H5Pget_chunk_opts(d->creation, &options) < 0)
         return hdf5_wrong(&v->trouble);
     words += (size_t)filters * (2 + VALUES_MAX);
-    hdf5_put(v->out, words);
-    for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(v->out, sizes[i]);
-    hdf5_put(v->out, options);
+    put(v->out, words);
+    put_sizes(v->out, sizes, d->dimensions);
+    put(v->out, options);
     for (int i = 0; i < filters; i++) {
         unsigned values[VALUES_MAX] = {0}, flags, config;
         size_t count = VALUES_MAX;
@@ -353,10 +384,10 @@ static bool put_storage(struct visit *v, const struct dataset *d, const hsize_t 
             return hdf5_wrong(&v->trouble);
         if (count > VALUES_MAX)
             return hdf5_fails(&v->trouble, "a filter has %zu parameters", count);
-        hdf5_put(v->out, (uint64_t)id);
-        hdf5_put(v->out, count);
+        put(v->out, (uint64_t)id);
+        put(v->out, count);
         for (size_t j = 0; j < VALUES_MAX; j++)
-            hdf5_put(v->out, values[j]);
+            put(v->out, values[j]);
     }
     return true;
 }
@@ -371,9 +402,9 @@ static bool put_pieces(struct visit *v, const struct dataset *d)
         return hdf5_wrong(&v->trouble);
     if (count > CONTAINER_TILES_MAX)
         return put_unreadable(v, d);
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_PIECES);
-    hdf5_put(v->out, count);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_PIECES);
+    put(v->out, count);
     if (!put_storage(v, d, sizes))
         return false;
     for (hsize_t k = 0; k < count; k++) {
@@ -385,11 +416,10 @@ static bool put_pieces(struct visit *v, const struct dataset *d)
             return hdf5_wrong(&v->trouble);
         if (!lies_inside(v, offset, size))
             return false;
-        hdf5_put(v->out, offset);
-        hdf5_put(v->out, size);
-        hdf5_put(v->out, mask);
-        for (int i = 0; i < d->dimensions; i++)
-            hdf5_put(v->out, at[i]);
+        put(v->out, offset);
+        put(v->out, size);
+        put(v->out, mask);
+        put_sizes(v->out, at, d->dimensions);
     }
     return true;
 }
@@ -401,15 +431,14 @@ static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char 
 {
     const struct container_tile none = {0};
 
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_TILES);
-    for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(v->out, d->sizes[i]);
-    hdf5_put(v->out, 0);
-    hdf5_put(v->out, 0);
-    hdf5_put_text(v->out, fill, d->size);
-    hdf5_put(v->out, 0);
-    hdf5_put_text(v->out, &none, d->elements > 0 ? sizeof none : 0);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_TILES);
+    put_sizes(v->out, d->sizes, d->dimensions);
+    put(v->out, 0);
+    put(v->out, 0);
+    put_text(v->out, fill, d->size);
+    put(v->out, 0);
+    put_text(v->out, &none, d->elements > 0 ? sizeof none : 0);
     return true;
 }
 
@@ -439,26 +468,24 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
         return false;
     if (d->unreadable)
         return wanted ? put_pieces(v, d) : put_unreadable(v, d);
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_TILES);
-    for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(v->out, sizes[i]);
-    hdf5_put(v->out, tiles.edges_plain);
-    hdf5_put(v->out, tiles.filter_count);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_TILES);
+    put_sizes(v->out, sizes, d->dimensions);
+    put(v->out, tiles.edges_plain);
+    put(v->out, tiles.filter_count);
     for (unsigned i = 0; i < tiles.filter_count; i++) {
-        hdf5_put(v->out, (uint64_t)tiles.filters[i].kind);
-        hdf5_put(v->out, tiles.filters[i].parameter);
+        put(v->out, (uint64_t)tiles.filters[i].kind);
+        put(v->out, tiles.filters[i].parameter);
     }
-    hdf5_put_text(v->out, d->fill, d->size);
-    hdf5_put(v->out, d->extended);
+    put_text(v->out, d->fill, d->size);
+    put(v->out, d->extended);
     if (d->extended) {
-        for (int i = 0; i < d->dimensions; i++)
-            hdf5_put(v->out, d->stored[i]);
-        hdf5_put_text(v->out, d->pad, d->size);
+        put_sizes(v->out, d->stored, d->dimensions);
+        put_text(v->out, d->pad, d->size);
     }
     if (wanted)
         return put_tiles(v, d, sizes, tiles.filter_count > 0, there);
-    hdf5_put_text(v->out, "", 0);
+    put_text(v->out, "", 0);
     return true;
 }
 
@@ -468,9 +495,9 @@ static bool put_contiguous(struct visit *v, struct dataset *d)
     const haddr_t at = H5Dget_offset(d->id);
 
     if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
-        put_head(d, v->walk.path, v->out);
-        hdf5_put(v->out, HDF5_RANGE);
-        hdf5_put(v->out, at);
+        put_head(d, v->walk.path.data, v->out);
+        put(v->out, HDF5_RANGE);
+        put(v->out, at);
         return lies_inside(v, at, d->elements * d->size);
     }
     if (d->elements == 0 || d->fill_defined)
@@ -492,13 +519,13 @@ static bool put_compact(struct visit *v, struct dataset *d)
     elements = malloc(HEADER_MAX); /* a stack may be small */
     if (!elements)
         return hdf5_fails(&v->trouble, "out of memory");
-    put_head(d, v->walk.path, v->out);
-    hdf5_put(v->out, HDF5_HERE);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
            H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
            hdf5_wrong(&v->trouble);
     if (good)
-        hdf5_put_text(v->out, elements, (size_t)d->elements * d->size);
+        put_text(v->out, elements, (size_t)d->elements * d->size);
     free(elements);
     return good;
 }
@@ -506,8 +533,9 @@ static bool put_compact(struct visit *v, struct dataset *d)
 /* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
-    const bool wanted = !v->in->headers_only &&
-                        container_wants(v->in->patterns, v->in->pattern_count, v->walk.path, false);
+    const bool wanted =
+        !v->in->headers_only &&
+        container_wants(v->in->patterns, v->in->pattern_count, v->walk.path.data, false);
     H5D_layout_t layout;
     uint64_t bytes;
 
@@ -617,15 +645,15 @@ static bool describe(struct visit *v)
     }
     v->walk.dataset = visit_dataset;
     v->walk.damaged = visit_damaged;
-    hdf5_put(v->out, HDF5_ARRAYS);
+    put(v->out, HDF5_ARRAYS);
     if (!hdf5_walk(&v->walk, root))
         return hdf5_wrong(&v->trouble);
-    hdf5_put(v->out, HDF5_END);
+    put(v->out, HDF5_END);
     v->out->failed = v->out->failed || v->walk.failed;
     return !hdf5_unread(&offset, &size);
 }
 
-void hdf5_describe(const struct hdf5_input *in, struct hdf5_output *out)
+void hdf5_describe(const struct hdf5_input *in, struct buffer *out)
 {
     struct visit v = {.in = in, .out = out};
     uint64_t offset, size;
@@ -635,11 +663,11 @@ void hdf5_describe(const struct hdf5_input *in, struct hdf5_output *out)
         return;
     out->size = 0;
     if (hdf5_unread(&offset, &size)) {
-        hdf5_put(out, HDF5_UNREAD);
-        hdf5_put(out, offset);
-        hdf5_put(out, size);
+        put(out, HDF5_UNREAD);
+        put(out, offset);
+        put(out, size);
         return;
     }
-    hdf5_put(out, HDF5_WRONG);
-    hdf5_put_string(out, v.trouble.text);
+    put(out, HDF5_WRONG);
+    put_string(out, v.trouble.text);
 }

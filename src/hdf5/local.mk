@@ -7,7 +7,6 @@ src_gpureduce_hdf5_SOURCES = \
 	src/hdf5/library.c src/hdf5/library.h \
 	src/hdf5/main.c \
 	src/hdf5/netcdf.c src/hdf5/netcdf.h \
-	src/hdf5/output.c src/hdf5/output.h \
 	src/hdf5/type.c src/hdf5/type.h \
 	src/hdf5/walk.c src/hdf5/walk.h
 src_gpureduce_hdf5_CPPFLAGS = $(src_cppflags) $(HDF5_CFLAGS)

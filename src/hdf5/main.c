@@ -31,7 +31,7 @@ static void set_limits(void)
 int main(int argc, char **argv)
 {
     struct hdf5_input in = {.fd = STDIN_FILENO};
-    struct hdf5_output out = {0};
+    struct buffer out = {0};
 
     if (argc < 5 || strcmp(argv[1], PACKAGE_VERSION) != 0) {
         fputs("gpureduce-hdf5 " PACKAGE_VERSION ": only gpureduce " PACKAGE_VERSION " runs it\n",
@@ -52,6 +52,6 @@ int main(int argc, char **argv)
     set_limits();
     hdf5_describe(&in, &out);
     /* Not by `return`: the library would take a seventh of the time to free its memory. */
-    _exit(!out.failed && output_write(STDOUT_FILENO, out.bytes, out.size) ? EXIT_SUCCESS
-                                                                          : EXIT_FAILURE);
+    _exit(!out.failed && output_write(STDOUT_FILENO, out.data, out.size) ? EXIT_SUCCESS
+                                                                         : EXIT_FAILURE);
 }

@@ -7,50 +7,68 @@
 #include <string.h>
 #include <strings.h>
 
+/* An attribute that is open. */
+struct attribute {
+    hid_t id, type, space;
+    H5T_class_t class;
+    hssize_t count; /* of its elements */
+};
+
+/* False where there is none. */
+static bool open_attribute(hid_t object, const char *name, struct attribute *a)
+{
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    a->id = H5Aopen(object, name, H5P_DEFAULT);
+    a->type = H5Aget_type(a->id);
+    a->space = H5Aget_space(a->id);
+    a->class = H5Tget_class(a->type);
+    a->count = H5Sget_simple_extent_npoints(a->space);
+    return true;
+}
+
+static void close_attribute(const struct attribute *a)
+{
+    H5Sclose(a->space);
+    H5Tclose(a->type);
+    H5Aclose(a->id);
+}
+
 /* Reads an attribute that is one text; what does not fit is cut off. False where there is none. */
 static bool read_text(hid_t object, const char *name, char *text, size_t room)
 {
-    hid_t attribute, type, space;
+    struct attribute a;
     char *buffer = NULL;
-    size_t size;
     bool good = false;
 
-    if (H5Aexists(object, name) <= 0)
+    if (!open_attribute(object, name, &a))
         return false;
-    attribute = H5Aopen(object, name, H5P_DEFAULT);
-    type = H5Aget_type(attribute);
-    space = H5Aget_space(attribute);
-    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1) {
-        if (H5Tis_variable_str(type) > 0) {
-            good = H5Aread(attribute, type, &buffer) >= 0 && buffer;
+    if (a.class == H5T_STRING && a.count == 1) {
+        if (H5Tis_variable_str(a.type) > 0) {
+            good = H5Aread(a.id, a.type, &buffer) >= 0 && buffer;
         } else {
-            size = H5Tget_size(type);
-            buffer = calloc(size + 1, 1);
-            good = buffer && H5Aread(attribute, type, buffer) >= 0;
+            buffer = calloc(H5Tget_size(a.type) + 1, 1);
+            good = buffer && H5Aread(a.id, a.type, buffer) >= 0;
         }
     }
     if (good)
         snprintf(text, room, "%s", buffer);
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
+    close_attribute(&a);
     return good;
 }
 
 /* Reads an attribute that is one number, of a kind that binary64 tells 0 and 1 from others of. */
 static bool read_number(hid_t object, const char *name, double *number)
 {
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-    const H5T_class_t class = H5Tget_class(type);
-    const bool good = (class == H5T_INTEGER || class == H5T_FLOAT) &&
-                      H5Tget_size(type) <= sizeof *number &&
-                      H5Sget_simple_extent_npoints(space) == 1 &&
-                      H5Aread(attribute, H5T_NATIVE_DOUBLE, number) >= 0;
+    struct attribute a;
+    bool good;
 
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
+    if (!open_attribute(object, name, &a))
+        return false;
+    good = (a.class == H5T_INTEGER || a.class == H5T_FLOAT) &&
+           H5Tget_size(a.type) <= sizeof *number && a.count == 1 &&
+           H5Aread(a.id, H5T_NATIVE_DOUBLE, number) >= 0;
+    close_attribute(&a);
     return good;
 }
 
@@ -118,20 +136,22 @@ static hid_t *numbered;
    where it is missing, or others. */
 static bool read_integers(hid_t object, const char *name, int *integers, int count)
 {
-    hid_t attribute, type, space;
+    struct attribute a;
     bool good;
 
-    if (H5Aexists(object, name) <= 0)
+    if (!open_attribute(object, name, &a))
         return false;
-    attribute = H5Aopen(object, name, H5P_DEFAULT);
-    type = H5Aget_type(attribute);
-    space = H5Aget_space(attribute);
-    good = H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count &&
-           H5Aread(attribute, H5T_NATIVE_INT, integers) >= 0;
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
+    good =
+        a.class == H5T_INTEGER && a.count == count && H5Aread(a.id, H5T_NATIVE_INT, integers) >= 0;
+    close_attribute(&a);
     return good;
+}
+
+/* Reads one that is the number of a dimension. */
+static bool read_dimension(hid_t object, int *number)
+{
+    return read_integers(object, "_Netcdf4Dimid", number, 1) && *number >= 0 &&
+           *number < DIMENSIONS_MAX;
 }
 
 /* Reads the numbers of the dimensions of a coordinate variable of several. */
@@ -191,18 +211,16 @@ static bool see_length(hid_t from, const struct scale_reference *reference, hsiz
 /* Sees how long all that is along a scale is. */
 static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
 {
-    hid_t attribute, type, space, native;
     struct scale_reference *references = NULL;
+    struct attribute a;
     hssize_t count;
+    hid_t native;
     bool good = true;
 
-    if (H5Aexists(scale, "REFERENCE_LIST") <= 0)
+    if (!open_attribute(scale, "REFERENCE_LIST", &a))
         return true;
-    attribute = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
-    type = H5Aget_type(attribute);
-    space = H5Aget_space(attribute);
-    native = H5Tget_native_type(type, H5T_DIR_ASCEND);
-    count = H5Sget_simple_extent_npoints(space);
+    native = H5Tget_native_type(a.type, H5T_DIR_ASCEND);
+    count = a.count;
     /* Other lists are not netCDF's. */
     if (H5Tget_class(native) != H5T_COMPOUND || H5Tget_nmembers(native) != 2 ||
         H5Tget_size(native) != sizeof *references ||
@@ -210,15 +228,13 @@ static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
         count = 0;
     else if (count > 0)
         references = calloc((size_t)count, sizeof *references);
-    if (count > 0 && (!references || H5Aread(attribute, native, references) < 0))
+    if (count > 0 && (!references || H5Aread(a.id, native, references) < 0))
         good = hdf5_wrong(t);
     for (hssize_t i = 0; i < count && good; i++)
         good = see_length(scale, &references[i], length) || hdf5_wrong(t);
     free(references);
     H5Tclose(native);
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
+    close_attribute(&a);
     return good;
 }
 
@@ -238,8 +254,7 @@ void hdf5_note_lengths(hid_t dataset)
     if (!numbered)
         numbered = calloc(DIMENSIONS_MAX, sizeof *numbered);
     if (count < 1 || !noted || !numbered || H5Aexists(dataset, "DIMENSION_LIST") != 0 ||
-        !read_integers(dataset, "_Netcdf4Dimid", &number, 1) || number < 0 ||
-        number >= DIMENSIONS_MAX)
+        !read_dimension(dataset, &number))
         return;
     if (numbered[number] == 0 && H5Iinc_ref(dataset) >= 0)
         numbered[number] = dataset;
@@ -273,8 +288,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
         s->length = sizes[0];
         if (!see_lengths(scale, &s->length, t))
             return false;
-        if (noted && read_integers(scale, "_Netcdf4Dimid", &number, 1) && number >= 0 &&
-            number < DIMENSIONS_MAX && noted[number] > s->length)
+        if (noted && read_dimension(scale, &number) && noted[number] > s->length)
             s->length = noted[number];
     }
     memcpy(s->address, &info.HDF5_ADDRESS, sizeof s->address);
@@ -319,16 +333,14 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
 {
     hvl_t lists[CONTAINER_DIMENSIONS_MAX] = {{0, NULL}};
     const htri_t listed = H5Aexists(dataset, "DIMENSION_LIST");
-    hid_t attribute, type, space;
+    struct attribute a;
     bool good = true;
 
     if (listed == 0)
         return extend_scale(dataset, dimensions, sizes, most, t);
-    attribute = H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
-    type = H5Aget_type(attribute);
-    space = H5Aget_space(attribute);
-    if (listed < 0 || H5Tget_class(type) != H5T_VLEN ||
-        H5Sget_simple_extent_npoints(space) != dimensions || H5Aread(attribute, type, lists) < 0)
+    if (!open_attribute(dataset, "DIMENSION_LIST", &a))
+        return hdf5_wrong(t);
+    if (a.class != H5T_VLEN || a.count != dimensions || H5Aread(a.id, a.type, lists) < 0)
         good = hdf5_wrong(t);
     for (int i = 0; i < dimensions && good; i++) {
         hid_t scale;
@@ -339,9 +351,7 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
         good = extend_one(scale, &sizes[i], t);
         H5Oclose(scale);
     }
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
+    close_attribute(&a);
     return good;
 }
 

@@ -4,48 +4,35 @@
 
 #include <string.h>
 
-/* The float of this layout; ELEMENT_TYPES where it is none of ours. */
-static bool find_float(hid_t type, enum element_type *element)
+/* Whether it is the float of this layout. */
+static bool is_float(hid_t type, const struct element_format *format)
 {
-    static const struct {
-        enum element_type type;
-        size_t bytes, exponent, mantissa, bias;
-    } floats[] = {{ELEMENT_F16, 2, 5, 10, 15},
-                  {ELEMENT_BF16, 2, 8, 7, 127},
-                  {ELEMENT_F32, 4, 8, 23, 127},
-                  {ELEMENT_F64, 8, 11, 52, 1023}};
+    const size_t bits = 8 * format->size, fraction = (size_t)format->significant_bits - 1;
     size_t sign, exponent_at, exponent, mantissa_at, mantissa;
 
-    if (H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) < 0 ||
-        H5Tget_norm(type) != H5T_NORM_IMPLIED || H5Tget_offset(type) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (H5Tget_size(type) == floats[i].bytes && exponent == floats[i].exponent &&
-            mantissa == floats[i].mantissa && H5Tget_ebias(type) == floats[i].bias &&
-            mantissa_at == 0 && exponent_at == mantissa && sign == mantissa + exponent) {
-            *element = floats[i].type;
-            return true;
-        }
-    }
-    return false;
+    return H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) >= 0 &&
+           H5Tget_norm(type) == H5T_NORM_IMPLIED && mantissa_at == 0 && mantissa == fraction &&
+           exponent_at == mantissa && exponent == bits - 1 - mantissa && sign == bits - 1 &&
+           H5Tget_ebias(type) == (size_t)format->exponent_max;
 }
 
-static bool find_integer(hid_t type, enum element_type *element)
+static bool is_integer(hid_t type, const struct element_format *format)
 {
-    static const enum element_type types[][2] = {{ELEMENT_U8, ELEMENT_I8},
-                                                 {ELEMENT_U16, ELEMENT_I16},
-                                                 {ELEMENT_U32, ELEMENT_I32},
-                                                 {ELEMENT_U64, ELEMENT_I64}};
-    const size_t size = H5Tget_size(type);
-    const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+    return H5Tget_precision(type) == 8 * format->size &&
+           format->kind == (H5Tget_sign(type) == H5T_SGN_2 ? ELEMENT_SIGNED : ELEMENT_UNSIGNED);
+}
 
-    if (H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (size == (size_t)1 << i) {
-            *element = types[i][is_signed];
+/* Finds the type of ours that a number is. */
+static bool find_number(hid_t type, H5T_class_t class, enum element_type *element)
+{
+    for (int i = 0; i < ELEMENT_TYPES && H5Tget_offset(type) == 0; i++) {
+        const struct element_format *format = &element_formats[i];
+
+        *element = (enum element_type)i;
+        if (format->size == H5Tget_size(type) &&
+            (class == H5T_FLOAT ? element_is_float(*element) && is_float(type, format)
+                                : is_integer(type, format)))
             return true;
-        }
     }
     return false;
 }
@@ -82,66 +69,43 @@ static bool has_numbers(hid_t type)
 
 void hdf5_classify(hid_t type, struct hdf5_type *t)
 {
+    static const struct {
+        H5T_class_t class;
+        const char *name, *unreadable;
+    } classes[] = {
+        {H5T_INTEGER, "integer", "its layout is unknown"},
+        {H5T_FLOAT, "float", "its layout is unknown"},
+        {H5T_ENUM, "enum", "an enumeration"},
+        {H5T_STRING, "string", "text"},
+        {H5T_COMPOUND, "compound", "a record of several fields"},
+        {H5T_REFERENCE, "reference", "a reference to something else"},
+        {H5T_VLEN, "vlen", "a sequence of any length"},
+        {H5T_ARRAY, "array", "elements that are arrays themselves"},
+        {H5T_BITFIELD, "bitfield", "a field of bits"},
+        {H5T_OPAQUE, "opaque", "bytes of unknown meaning"},
+    };
     const H5T_class_t class = H5Tget_class(type);
     const H5T_order_t order = H5Tget_order(type);
-    const char *const plain = order == H5T_ORDER_LE || order == H5T_ORDER_BE
-                                  ? "its layout is unknown"
-                                  : "its byte order is unknown";
-    bool found = false;
+    const bool number = class == H5T_INTEGER || class == H5T_FLOAT;
+    const bool ordered = order == H5T_ORDER_LE || order == H5T_ORDER_BE;
 
-    *t = (struct hdf5_type){.size = H5Tget_size(type)};
-    switch ((int)class) { /* newer libraries have more */
-    case H5T_INTEGER:
-        t->name = "integer";
-        found = find_integer(type, &t->element);
-        t->unreadable = plain;
-        break;
-    case H5T_FLOAT:
-        t->name = "float";
-        found = find_float(type, &t->element);
-        t->unreadable = plain;
-        break;
-    case H5T_ENUM:
-        t->name = "enum";
-        t->element = ELEMENT_BOOL;
-        found = is_bool(type);
-        t->unreadable = "an enumeration";
-        break;
-    case H5T_STRING:
-        t->name = "string";
-        t->unreadable = "text";
-        break;
-    case H5T_COMPOUND:
-        t->name = "compound";
-        t->unreadable = "a record of several fields";
-        break;
-    case H5T_REFERENCE:
-        t->name = "reference";
-        t->unreadable = "a reference to something else";
-        break;
-    case H5T_VLEN:
-        t->name = "vlen";
-        t->unreadable = "a sequence of any length";
-        break;
-    case H5T_ARRAY:
-        t->name = "array";
-        t->unreadable = "elements that are arrays themselves";
-        break;
-    case H5T_BITFIELD:
-        t->name = "bitfield";
-        t->unreadable = "a field of bits";
-        break;
-    case H5T_OPAQUE:
-        t->name = "opaque";
-        t->unreadable = "bytes of unknown meaning";
-        break;
-    default:
-        t->name = "other";
-        t->unreadable = "unknown to this program";
-        break;
+    *t = (struct hdf5_type){.size = H5Tget_size(type),
+                            .name = "other", /* newer libraries have more */
+                            .unreadable = "unknown to this program",
+                            .not_numeric = !has_numbers(type)};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (classes[i].class == class) {
+            t->name = classes[i].name;
+            t->unreadable = classes[i].unreadable;
+        }
     }
-    t->not_numeric = !has_numbers(type);
-    if (!found || (t->size > 1 && order != H5T_ORDER_LE && order != H5T_ORDER_BE))
+    if (number && !ordered)
+        t->unreadable = "its byte order is unknown";
+    if (class == H5T_ENUM && is_bool(type))
+        t->element = ELEMENT_BOOL;
+    else if (!number || !find_number(type, class, &t->element))
+        return;
+    if (t->size > 1 && !ordered)
         return;
     t->name = element_name(t->element);
     t->unreadable = NULL;

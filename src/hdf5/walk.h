@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "hdf5/library.h"
+#include "sys/buffer.h"
 
 struct hdf5_walk {
     /* A dataset that was opened, which is closed afterwards; less than 0 where it could not be. */
@@ -21,18 +22,18 @@ struct hdf5_walk {
     void (*damaged)(void *context, const char *kind);
 
     void *context;
-    char *path;  /* of the object, without the first slash */
-    bool failed; /* without memory */
+    struct buffer path; /* of the object, without the first slash */
+    bool failed;        /* without memory */
 
     /* Private. The groups from the root to the current one. */
     struct hdf5_level {
         hid_t group;
-        size_t path; /* bytes of `path` that are the name of the group */
-        char *links; /* names of all that is linked there, each with a zero byte */
-        size_t size, capacity, next;
+        size_t path;         /* bytes of `path` that are the name of the group */
+        struct buffer links; /* names of all that is linked there, each with a zero byte */
+        size_t next;
     } * levels;
-    size_t depth, levels_capacity, path_capacity;
-    void *seen; /* addresses of what may come a second time, for tsearch */
+    size_t depth, room; /* levels */
+    void *seen;         /* addresses of what may come a second time, for tsearch */
 };
 
 /* Begins at the root group, which stays open. An object with several names comes once. Ends early
