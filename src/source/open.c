@@ -32,7 +32,7 @@ static void refuse_directory(struct source *s)
     static const char *const zarr[] = {"zarr.json", ".zgroup", ".zarray"};
 
     for (size_t i = 0; i < sizeof zarr / sizeof *zarr; i++) {
-        char text[4096] = "";
+        char text[4096] = "", word[UNSUPPORTED_WORD_MAX], command[UNSUPPORTED_ADVICE_MAX];
         int fd = openat(s->fd, zarr[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         bool group;
 
@@ -40,11 +40,11 @@ static void refuse_directory(struct source *s)
             continue;
         group = i == 1 || (read(fd, text, sizeof text - 1) > 0 && strstr(text, "\"group\""));
         close(fd);
-        source_error(s,
-                     "is a Zarr %s, which is a directory; try: python3 -c \"import numpy, zarr; "
-                     "numpy.save('out', zarr.open('%s')%s[...])\" && gpureduce out.npy",
-                     group ? "group" : "array", unsupported_operand(s->path),
-                     group ? "['NAME']" : "");
+        unsupported_operand(word, s->path);
+        unsupported_python(command, sizeof command, word, "zarr",
+                           group ? "zarr.open('FILE')['NAME'][...]" : "zarr.open('FILE')[...]");
+        source_error(s, "is a Zarr %s, which is a directory; try: %s", group ? "group" : "array",
+                     command);
         return;
     }
     source_error(s, "is a directory");

@@ -7,9 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "source/plausibility.h"
 #include "source/unsupported_input.h"
+#include "sys/escape.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Reads bytes anywhere. False where they cannot be read. */
 static bool read_bytes(const struct unsupported_input *in, uint64_t offset, unsigned char *bytes,
@@ -117,22 +121,104 @@ static bool is_torch(const struct unsupported_input *in)
     return first_member_ends(in, "/data.pkl") || first_member_ends(in, "/.format_version");
 }
 
-/* A member's name that needs no quotes, nor is a pattern; or `otherwise`. */
-static void say_member(const struct unsupported_input *in, size_t offset, size_t length,
-                       const char *otherwise, char *said)
+/* Writes a name as a word for a shell, or `otherwise` where that does not fit or the name has
+   characters that are not seen. A backslash stands before characters of `escaped`. */
+static void say_word(char *word, size_t size, const char *name, size_t length, const char *escaped,
+                     const char *otherwise)
 {
-    bool plain = length > 0 && length < 128 && in->size >= offset + length &&
-                 in->bytes[offset] != '-' && in->bytes[offset + length - 1] != '/';
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "._/+,@%:=-";
+    char text[UNSUPPORTED_WORD_MAX];
+    size_t used = 0, seen = 1;
+    bool quoted = false;
 
-    for (size_t i = 0; plain && i < length; i++)
-        plain = isalnum(in->bytes[offset + i]) || strchr("._-/+,@%:=", in->bytes[offset + i]);
-    snprintf(said, UNSUPPORTED_DETAIL_MAX, "%.*s", plain ? (int)length : 16,
-             plain ? (const char *)in->bytes + offset : otherwise);
+    if (length < sizeof text)
+        memcpy(text, name, length);
+    else
+        length = 0;
+    text[length] = '\0';
+    for (const char *c = text; *c && seen > 0; c += seen) {
+        seen = escape_seen_length(c);
+        quoted = quoted || !strchr(plain, *c);
+    }
+    if (length == 0 || strlen(text) < length || seen == 0) {
+        snprintf(word, size, "%s", otherwise);
+        return;
+    }
+    if (quoted)
+        word[used++] = '\'';
+    for (const char *c = text; *c; c++) {
+        if (used + 8 > size) {
+            snprintf(word, size, "%s", otherwise);
+            return;
+        }
+        if (strchr(escaped, *c))
+            word[used++] = '\\';
+        if (*c == '\'')
+            used += (size_t)sprintf(word + used, "'\\'");
+        word[used++] = *c;
+    }
+    if (quoted)
+        word[used++] = '\'';
+    word[used] = '\0';
 }
 
+/* The first bytes of a zip archive's member, and its name. */
+struct member {
+    unsigned char header[30];
+    char name[UNSUPPORTED_WORD_MAX];
+};
+
+/* Reads what describes the member at *offset, and moves on to the next. False where there is none,
+   or where it cannot be found. */
+static bool next_member(const struct unsupported_input *in, uint64_t *offset, struct member *m)
+{
+    size_t name, length;
+
+    if (!read_bytes(in, *offset, m->header, sizeof m->header) ||
+        load(m->header, 4, true) != 0x504b0304)
+        return false;
+    name = (size_t)load(m->header + 26, 2, false);
+    length = name < sizeof m->name ? name : 0;
+    if (!read_bytes(in, *offset + sizeof m->header, (unsigned char *)m->name, length))
+        return false;
+    m->name[length] = '\0';
+    *offset +=
+        sizeof m->header + name + load(m->header + 28, 2, false) + load(m->header + 18, 4, false);
+    /* With bit 3 the compressed size may follow the member. */
+    if (m->header[6] & 8 && load(m->header + 18, 4, false) == 0)
+        *offset = UINT64_MAX;
+    return true;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), more = strlen(end);
+
+    return length >= more && strcmp(name + length - more, end) == 0;
+}
+
+#define ZIP_MEMBERS 1000 /* are looked at */
+
+/* The first member that is a .npy file, or else the first that is no directory. */
 static void say_zip_member(const struct unsupported_input *in, char *said)
 {
-    say_member(in, 30, (size_t)load(in->bytes + 26, 2, false), "MEMBER", said);
+    char found[UNSUPPORTED_WORD_MAX] = "";
+    uint64_t offset = 0;
+    struct member m;
+
+    for (int i = 0; i < ZIP_MEMBERS && next_member(in, &offset, &m); i++) {
+        const bool array = ends_with(m.name, ".npy");
+
+        if (m.name[0] == '-' || ends_with(m.name, "/"))
+            continue;
+        if (array || !found[0])
+            memcpy(found, m.name, sizeof found);
+        if (array)
+            break;
+    }
+    /* To unzip(1), members are patterns. */
+    say_word(said, UNSUPPORTED_DETAIL_MAX, found, strlen(found), "[*?\\", "MEMBER");
 }
 
 /* The first header may describe something else than a file. */
@@ -140,7 +226,10 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
 {
     bool file = in->bytes[156] == '0' || in->bytes[156] == 0;
 
-    say_member(in, 0, file ? strnlen((const char *)in->bytes, 100) : 0, "MEMBER", said);
+    const char *name = (const char *)in->bytes;
+
+    say_word(said, UNSUPPORTED_DETAIL_MAX, name, file && *name != '-' ? strnlen(name, 100) : 0, "",
+             "MEMBER");
 }
 
 /*
@@ -171,6 +260,75 @@ static bool is_onnx(const struct unsupported_input *in)
         if (b[4 + i] < 0x20 || b[4 + i] > 0x7e)
             return false;
     return true;
+}
+
+/* Whether a column's declaration, which ends with a comma or a parenthesis, says that it has
+   numbers. */
+static bool is_numeric(const char *declaration, size_t length)
+{
+    static const char *const types[] = {"INT", "REAL", "FLOA", "DOUB", "NUM", "DEC"};
+
+    for (size_t i = 0; i < length; i++)
+        for (size_t k = 0; k < COUNT(types); k++)
+            if (i + strlen(types[k]) <= length &&
+                strncasecmp(declaration + i, types[k], strlen(types[k])) == 0)
+                return true;
+    return false;
+}
+
+/* The name at the beginning of a text, in SQL's quotes or none. A length of 0: there is none that
+   stands between brackets and a shell's double quotes as it is, or it is long. */
+static const char *find_name(const char *text, int *length)
+{
+    static const char characters[] =
+        " ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789";
+    const bool quoted = *text && strchr("[\"`'", *text);
+    size_t size;
+
+    text += quoted;
+    size = strspn(text, quoted ? characters : characters + 1);
+    if (size > 60 || (quoted && (!text[size] || !strchr("]\"`'", text[size]))))
+        size = 0;
+    *length = (int)size;
+    return text;
+}
+
+/* The query of a column with numbers: of the first one that is found in the text of a table's
+   creation, if the first page of the database has it. */
+static void say_query(const struct unsupported_input *in, char *said)
+{
+    static const char create[] = "CREATE TABLE ";
+    const char *table, *column, *at;
+    char text[UNSUPPORTED_HEAD + 1];
+    int table_length, length;
+
+    memcpy(text, in->bytes, in->size);
+    text[in->size] = '\0';
+    for (size_t i = 0; i + sizeof create < in->size; i++) {
+        if (strncasecmp(text + i, create, sizeof create - 1) != 0)
+            continue;
+        table = find_name(text + i + sizeof create - 1, &table_length);
+        at = table_length > 0 ? strchr(table, '(') : NULL;
+        while (at) {
+            const char *end;
+
+            at += 1 + strspn(at + 1, " \t\r\n");
+            column = find_name(at, &length);
+            end = column + length + strcspn(column + length, ",()");
+            if (length > 0 && is_numeric(column + length, (size_t)(end - column - length))) {
+                snprintf(said, UNSUPPORTED_DETAIL_MAX, "select [%.*s] from [%.*s]", length, column,
+                         table_length, table);
+                return;
+            }
+            while (*end == '(') { /* varchar(20) */
+                end += strcspn(end, ")");
+                end += *end != '\0';
+                end += strcspn(end, ",()");
+            }
+            at = *end == ',' ? end : NULL;
+        }
+    }
+    snprintf(said, UNSUPPORTED_DETAIL_MAX, "select COLUMN from NAME");
 }
 
 /* 24 bits, and 14 of how the first part begins, the index of a column: a field with an entry, that
@@ -204,8 +362,6 @@ struct code {
     enum element_type type;
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* Sets what is raw, if the code is one of these and the numbers can be there. */
 static void set_raw(const struct unsupported_input *in, struct unsupported_raw *raw,
                     const struct code *codes, size_t count, int code, bool big, uint64_t skip,
@@ -214,7 +370,7 @@ static void set_raw(const struct unsupported_input *in, struct unsupported_raw *
     for (size_t i = 0; i < count; i++)
         if (codes[i].code == code && length <= UINT64_C(1) << 40 &&
             fits(in, skip, length * element_size(codes[i].type)))
-            *raw = (struct unsupported_raw){codes[i].type, big, skip, length};
+            *raw = (struct unsupported_raw){codes[i].type, big, skip, length, false};
 }
 
 /* The product of sizes, 0 if one is, or if it is too large. */
@@ -236,35 +392,45 @@ static double load_float(const unsigned char *p, unsigned size, bool big)
     return size == 4 ? element_load(ELEMENT_F32, &word) : element_load(ELEMENT_F64, &bits);
 }
 
-/* Primary data of FITS that are not scaled. They begin behind the header's blocks of 2880 bytes, of
-   cards of 80. */
+#define FITS_BLOCK 2880u
+#define FITS_CARD 80u
+#define FITS_CARDS 36000u /* are looked at */
+
+/* Primary data of FITS that are not scaled. They begin after the header's blocks, whose cards are
+   read one by one; further HDUs follow them. */
 static bool find_fits(const struct unsupported_input *in, struct unsupported_raw *raw)
 {
     static const struct code codes[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
                                         {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
     static const char *const scaled[] = {"BSCALE  ", "BZERO   ", "BLANK   ", "GROUPS  "};
-    uint64_t length = 0;
+    uint64_t length = 0, at = 0, end;
+    char card[FITS_CARD + 1] = "";
+    unsigned char next[8];
+    bool as_stored = true;
     int bits = 0;
 
-    for (size_t at = 0; in->size - at >= 80; at += 80) {
-        const char *card = (const char *)in->bytes + at;
-        char text[71] = "";
+    for (; memcmp(card, "END     ", 8) != 0; at += FITS_CARD) {
+        const char *text = card + 10;
         uint64_t value;
 
-        memcpy(text, card + 10, 70);
+        if (at == FITS_CARDS * FITS_CARD || !read_bytes(in, at, (unsigned char *)card, FITS_CARD))
+            return true;
         value = strtoull(text, NULL, 10);
         for (size_t i = 0; i < COUNT(scaled); i++)
-            if (memcmp(card, scaled[i], 8) == 0)
-                return true;
+            as_stored = as_stored && memcmp(card, scaled[i], 8) != 0;
         if (memcmp(card, "BITPIX  ", 8) == 0)
-            bits = (int)strtol(text, NULL, 10);
+            bits = (int8_t)strtol(text, NULL, 10);
         else if (memcmp(card, "NAXIS   ", 8) == 0)
             length = value > 0;
         else if (memcmp(card, "NAXIS", 5) == 0)
             length = value <= UINT64_C(1) << 40 && length <= 1 << 20 ? length * value : 0;
-        else if (memcmp(card, "END     ", 8) == 0 && length > 0)
-            set_raw(in, raw, codes, COUNT(codes), bits, true, at / 2880 * 2880 + 2880, length);
     }
+    at = (at + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
+    if (as_stored && length > 0)
+        set_raw(in, raw, codes, COUNT(codes), bits, true, at, length);
+    /* With 2^40 elements or more, it does not matter where that is. */
+    end = at + (length * (unsigned)abs(bits) / 8 + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
+    raw->first = read_bytes(in, end, next, sizeof next) && memcmp(next, "XTENSION", 8) == 0;
     return true;
 }
 
@@ -443,8 +609,8 @@ static bool find_fortran(const struct unsupported_input *in, struct unsupported_
     if (!find_records(in, &f))
         return false;
     if (f.whole && f.records == 1)
-        *raw =
-            (struct unsupported_raw){in->type, f.big, f.marker, f.first / element_size(in->type)};
+        *raw = (struct unsupported_raw){in->type, f.big, f.marker, f.first / element_size(in->type),
+                                        false};
     return true;
 }
 
@@ -479,9 +645,9 @@ static void say_fortran(const struct unsupported_input *in, char *said)
 
     find_records(in, &f);
     snprintf(said, UNSUPPORTED_DETAIL_MAX,
-             "python3 -c \"import sys; f = open('FILE', 'rb'); [sys.stdout.buffer.write(d) "
+             "python3 -c \"import sys; f = sys.stdin.buffer; [sys.stdout.buffer.write(d) "
              "for m in iter(lambda: f.read(%u), b'') for d in [f.read(int.from_bytes(m, '%s'))] "
-             "if f.read(%u) == m or sys.exit('a record is cut off')]\" | gpureduce -t %s",
+             "if f.read(%u) == m or sys.exit('a record is cut off')]\" <FILE | gpureduce -t %s",
              f.marker, f.big ? "big" : "little", f.marker,
              say_type(record_type(in, &f), f.big, type));
 }
@@ -540,6 +706,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define FIND(least_, find_) .least = (least_), .find = (find_)
 #define NOTHING .kind = UNSUPPORTED_NOTHING
 #define WORDS(text_) .kind = UNSUPPORTED_WORDS, .text = (text_)
+#define SEEKABLE(text_) .kind = UNSUPPORTED_SEEKABLE, .text = (text_)
 #define FILTER(text_) .kind = UNSUPPORTED_FILTER, .text = (text_)
 #define COMMAND(text_) .kind = UNSUPPORTED_COMMAND, .text = (text_)
 #define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
@@ -559,10 +726,11 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define SAFETENSORS WORDS("this request needs a file that is not compressed, not a pipe")
+#define SAFETENSORS SEEKABLE("this request needs a file that is not compressed, not a pipe")
 #define GGUF(at_, zeros_)                       \
     ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
-        WORDS("this request needs a file of version 2 or 3 that is not compressed, not a pipe"))
+        SEEKABLE(                               \
+            "this request needs a file of version 2 or 3 that is not compressed, not a pipe"))
 #define GGML(magic_, at_, zeros_)               \
     ROW("a GGML file", magic_, AT(at_, zeros_), \
         WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
@@ -595,7 +763,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define JPEG(second_) ROW("a JPEG image", "\xff\xd8\xff", AT(6, second_), NOTHING)
 #define PROGRAM "a program or a library"
 #ifdef HAVE_HDF5
-#    define HDF5 WORDS("one that is neither in a pipe nor compressed is read")
+#    define HDF5 SEEKABLE("one that is neither in a pipe nor compressed is read")
 #else
 #    define HDF5 WORDS("a gpureduce that is built with libhdf5 reads it")
 #endif
@@ -652,7 +820,7 @@ static const struct unsupported table[] = {
     ROW("a Feather file", "FEA1\0\0\0\0", PANDAS("read_feather")),
     ROW("an ORC file", "ORC", TEST(10, is_orc), PANDAS("read_orc")),
     ROW("an SQLite database", "SQLite format 3\0", PYTHON("sqlite3",
-        "numpy.array(sqlite3.connect('FILE').execute('select COLUMN from TABLE').fetchall(), float)")),
+        "numpy.array(sqlite3.connect('FILE').execute('{}').fetchall(), float)"), .detail = say_query),
     ROW("an Avro file", "Obj\x01", AT(6, "avro."), PYTHON("fastavro",
         "numpy.array([r['NAME'] for r in fastavro.reader(open('FILE', 'rb'))], float)")),
     ROW("a Stata file", "<stata_dta>", PANDAS("read_stata")),
@@ -769,12 +937,51 @@ static void replace(char *buffer, size_t size, const char *text, const char *wor
     buffer[used] = 0;
 }
 
-const char *unsupported_operand(const char *path)
+void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "._/+,@%:=-";
+    const char *colon = strchr(path, ':'), *slash = strchr(path, '/');
+    char name[UNSUPPORTED_WORD_MAX];
 
-    return *path == '-' || path[strspn(path, plain)] || strlen(path) > 100 ? "FILE" : path;
+    /* A dash begins an option; and what stands before a colon is a host to tar(1). */
+    snprintf(name, sizeof name, "%s%s",
+             *path == '-' || (colon && (!slash || slash > colon)) ? "./" : "", path);
+    say_word(word, UNSUPPORTED_WORD_MAX, name, strlen(path) < sizeof name - 3 ? strlen(name) : 0,
+             "", "FILE");
+}
+
+void unsupported_python(char *command, size_t size, const char *word, const char *modules,
+                        const char *expression)
+{
+    const bool quoted = *word == '\'';
+    char text[UNSUPPORTED_ADVICE_MAX / 2];
+
+    replace(text, sizeof text, expression, quoted ? "'FILE'" : "FILE",
+            quoted ? "sys.argv[1]" : word);
+    snprintf(command, size,
+             "python3 -c \"import numpy%s%s%s; numpy.save('out', %s)\"%s%s && gpureduce out.npy",
+             quoted ? ", sys" : "", *modules ? ", " : "", modules, text, quoted ? " " : "",
+             quoted ? word : "");
+}
+
+/* The command that decompresses a file, and a name for what comes of it. */
+static void say_decompression(char command[2 * UNSUPPORTED_WORD_MAX + 32],
+                              char word[UNSUPPORTED_WORD_MAX], const char *path)
+{
+    const size_t length = strlen(path);
+    const bool named = length > 4 && length < UNSUPPORTED_WORD_MAX && ends_with(path, ".zst");
+    char compressed[UNSUPPORTED_WORD_MAX], name[UNSUPPORTED_WORD_MAX];
+
+    snprintf(name, sizeof name, "%.*s%s", (int)(named ? length - 4 : length), path,
+             named ? "" : ".out");
+    unsupported_operand(compressed, path);
+    unsupported_operand(word, name);
+    if (*path == '\0' || strcmp(compressed, "FILE") == 0 || strcmp(word, "FILE") == 0) {
+        snprintf(word, UNSUPPORTED_WORD_MAX, "FILE");
+        snprintf(command, 32, "zstd -d FILE.zst && ");
+    } else {
+        snprintf(command, 2 * UNSUPPORTED_WORD_MAX + 32, "zstd -d %s%s%s && ", compressed,
+                 named ? "" : " -o ", named ? "" : word);
+    }
 }
 
 void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
@@ -782,16 +989,21 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
                         char advice[UNSUPPORTED_ADVICE_MAX])
 {
     char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_ADVICE_MAX / 2], type[32];
-    char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 64] = "";
-    const char *form = compressed ? "raw+zstd" : "raw", *name = unsupported_operand(path);
-    const char *space = *name ? " " : "", *modules = row->modules ? row->modules : "";
-    /* Compressed input, and a pipe, need a file of their own. */
-    const char *decompress = compressed ? "zstd -d FILE.zst && " : "";
+    char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 256] = "";
+    char name[UNSUPPORTED_WORD_MAX] = "", word[UNSUPPORTED_WORD_MAX] = "FILE";
+    char decompress[2 * UNSUPPORTED_WORD_MAX + 32] = "";
+    const char *form = compressed ? "raw+zstd" : "raw", *space = *path ? " " : "";
 
+    if (*path)
+        unsupported_operand(name, path);
+    if (compressed)
+        say_decompression(decompress, word, path);
+    else if (*path)
+        memcpy(word, name, sizeof word);
     if (row->detail)
         row->detail(in, said);
     replace(told, sizeof told, row->text ? row->text : "", "{}", said);
-    replace(text, sizeof text, told, "FILE", *name && !compressed ? name : "FILE");
+    replace(text, sizeof text, told, "FILE", word);
     if (raw->length > 0)
         snprintf(command, sizeof command,
                  "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64 "%s%s",
@@ -804,14 +1016,14 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
         snprintf(command, sizeof command, "; try: %s%s%s | gpureduce", text, space, name);
     else if (row->kind == UNSUPPORTED_COMMAND)
         snprintf(command, sizeof command, "; try: %s%s", decompress, text);
-    else if (row->kind == UNSUPPORTED_PYTHON)
-        snprintf(command, sizeof command,
-                 "; try: %spython3 -c \"import numpy%s%s; numpy.save('out', %s)\" && gpureduce "
-                 "out.npy",
-                 decompress, *modules ? ", " : "", modules, text);
-    else
+    else if (row->kind == UNSUPPORTED_SEEKABLE && compressed)
+        snprintf(command, sizeof command, "; try: %sgpureduce %s", decompress, word);
+    else if (row->kind == UNSUPPORTED_PYTHON) {
+        unsupported_python(text, sizeof text, word, row->modules ? row->modules : "", told);
+        snprintf(command, sizeof command, "; try: %s%s", decompress, text);
+    } else
         snprintf(command, sizeof command, "%s%s",
-                 row->kind == UNSUPPORTED_WORDS ? "; " : ", which holds no numbers", text);
-    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (--format=%s reads it as raw numbers)", command,
-             form);
+                 row->kind == UNSUPPORTED_NOTHING ? ", which holds no numbers" : "; ", text);
+    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (%s--format=%s reads it as raw numbers)", command,
+             raw->first ? "for the first of several HDUs; " : "", form);
 }

@@ -15,12 +15,14 @@
 struct unsupported_raw {
     enum element_type type;
     bool big_endian;
-    uint64_t skip, length; /* bytes, elements */
+    uint64_t skip, length; /* bytes, elements; a length of 0: there are none */
+    bool first;            /* others follow in the file, which the advice does not read */
 };
 
 enum unsupported_advice {
-    UNSUPPORTED_NOTHING, /* there are no numbers */
-    UNSUPPORTED_WORDS,   /* `text` says what to do */
+    UNSUPPORTED_NOTHING,  /* there are no numbers */
+    UNSUPPORTED_WORDS,    /* `text` says what to do */
+    UNSUPPORTED_SEEKABLE, /* it is read if it can be read anywhere, as `text` says */
     UNSUPPORTED_FILTER,  /* `text` is a command that writes what is in a file, or in standard input,
                             to standard output */
     UNSUPPORTED_COMMAND, /* `text` is a command */
@@ -49,16 +51,24 @@ struct unsupported {
 const struct unsupported *unsupported_find(const struct unsupported_input *in,
                                            struct unsupported_raw *raw);
 
-/* Room for advice. */
-#define UNSUPPORTED_ADVICE_MAX ((size_t)1024)
+/* Room for advice, and for a word of a command. */
+#define UNSUPPORTED_ADVICE_MAX ((size_t)1536)
+#define UNSUPPORTED_WORD_MAX ((size_t)160)
 
-/* Writes what to do about an input of this format, to be put behind its name. `path` is the
+/* Writes what to do about an input of this format, to be put after its name. `path` is the
    input's, or "" for standard input; `compressed`: these bytes come out of zstd. */
 void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
                         const struct unsupported_raw *raw, const char *path, bool compressed,
                         char advice[UNSUPPORTED_ADVICE_MAX]);
 
-/* The name as a command line takes it: the word FILE where it would need quotes, or is long. */
-const char *unsupported_operand(const char *path);
+/* Writes a path as a shell takes it: in quotes if it needs them, with ./ in front where it would be
+   an option or a host; or FILE where it is too long, or has characters that are not seen. */
+void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path);
+
+/* Writes the command that reads a file by Python. `word` is the file's name, by unsupported_operand;
+   'FILE' in the expression stands for it. `modules` are those of the expression, but for numpy,
+   separated by commas. */
+void unsupported_python(char *command, size_t size, const char *word, const char *modules,
+                        const char *expression);
 
 #endif

@@ -20,7 +20,17 @@ raw='(--format=raw reads it as raw numbers)'
 refuses x.gz "a gzip file; try: gzip -dc x.gz | gpureduce (--format=raw reads it as raw numbers)"
 copy x.gz 'x y.gz'
 refuses 'x y.gz' \
-    "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw reads it as raw numbers)"
+    "a gzip file; try: gzip -dc 'x y.gz' | gpureduce (--format=raw reads it as raw numbers)"
+copy x.gz "it's.gz"
+refuses "it's.gz" \
+    "a gzip file; try: gzip -dc 'it'\\''s.gz' | gpureduce (--format=raw reads it as raw numbers)"
+copy x.gz ./-x.gz
+run -- -x.gz
+fails 'a name that begins with a dash' \
+    "-x.gz: a gzip file; try: gzip -dc ./-x.gz | gpureduce (--format=raw reads it as raw numbers)"
+long=$(printf '%0200d' 0).gz
+copy x.gz "$long"
+refuses "$long" "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw reads it as raw numbers)"
 shell 'gpureduce <x.gz'
 fails 'standard input that is a file' \
     "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw reads it as raw numbers)"
@@ -36,7 +46,10 @@ fails 'a .npz in a pipe' \
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >y.npz
 shell 'cat y.npz | gpureduce'
 fails 'a name with a space' \
-    "standard input: a .npz archive; try: unzip -p FILE MEMBER | gpureduce $raw"
+    "standard input: a .npz archive; try: unzip -p FILE 'my x.npy' | gpureduce $raw"
+{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 8 /dev/zero && printf '\003\0\0\0\003\0\0\0\005\0\0\0x.txtabc' && cat x.npz; } >z.npz
+refuses z.npz \
+    "a zip archive (--format=npz reads NumPy arrays in it); try: unzip -p z.npz x.npy | gpureduce $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 refuses x.zip \
     "a zip archive (--format=npz reads NumPy arrays in it); try: unzip -p x.zip x.f32 | gpureduce $raw"
@@ -94,7 +107,10 @@ repeated 0.0,0.0,0.0 head.csv "a text file; numpy.loadtxt('head.csv', delimiter=
 '
 repeated '1,5;2,5' comma.csv \
     "a text file of numbers; numpy.loadtxt('comma.csv', delimiter=';', converters=lambda x: float(x.replace(',', '.')))"
-repeated '1	2' 'a b.tsv' "a text file of numbers; numpy.loadtxt('FILE', delimiter='\\t')"
+repeated '1	2' 'ab.tsv' "a text file of numbers; numpy.loadtxt('ab.tsv', delimiter='\\t')"
+copy ab.tsv 'a b.tsv'
+refuses 'a b.tsv' \
+    "a text file of numbers; try: python3 -c \"import numpy, sys; numpy.save('out', numpy.loadtxt(sys.argv[1], delimiter='\\t'))\" 'a b.tsv' && gpureduce out.npy $raw"
 printf AAAA%.0s 1 2 3 4 5 6 7 8 >constant.f32
 run -q -o min,max constant.f32
 is 'a printable constant is raw' 0 '12.078431
@@ -142,20 +158,36 @@ if [ -n "$ZSTD" ]; then
         for how in little.zst --format=zstd; do
             run "$how" little.zst
             ok "little text in zstd: $text" \
-                test "$(sed 's/.*: a /a /; s/ (--.*//; s/little/FILE/' plain)" = \
-                "$(tail -n 1 err | sed 's/.*: a /a /; s/, compressed by zstd//; s/zstd -d FILE.zst && //; s/ (--.*//')"
+                test "$(sed 's/.*: a /a /; s/ (--.*//' plain)" = \
+                "$(tail -n 1 err | sed 's/.*: a /a /; s/, compressed by zstd//; s/zstd -d little.zst && //; s/ (--.*//')"
         done
     done
     printf '{"zarr_format":2}\n' >part1 && printf 'ab' >part2 && "$ZSTD" -qf part1 part2
     run part1.zst
     fails 'an odd length that is text' \
-        "part1.zst: a JSON file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, json; numpy.save('out', json.load(open('FILE'))['NAME'])\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+        "part1.zst: a JSON file, compressed by zstd; try: zstd -d part1.zst && python3 -c \"import numpy, json; numpy.save('out', json.load(open('part1'))['NAME'])\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
     cat part1.zst part2.zst >parts.zst
     run -q -o count parts.zst
     is 'a frame of odd length that another one follows' 0 5
     run x.nii.zst
     fails 'x.nii in zstd' \
-        "x.nii.zst: a NIfTI file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+        "x.nii.zst: a NIfTI file, compressed by zstd; try: zstd -d x.nii.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.nii').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+    "$ZSTD" -q x.h5
+    run x.h5.zst
+    if gpureduce --version | grep -qx 'HDF5: none'; then
+        skip 'x.h5 in zstd' 'built without libhdf5'
+    else
+        fails 'x.h5 in zstd' \
+            "x.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; try: zstd -d x.h5.zst && gpureduce x.h5 (--format=raw+zstd reads it as raw numbers)"
+    fi
+    copy x.nii.zst 'x y.zst'
+    run 'x y.zst'
+    fails 'x.nii in zstd, with a blank in its name' \
+        "x y.zst: a NIfTI file, compressed by zstd; try: zstd -d 'x y.zst' && python3 -c \"import numpy, sys, nibabel; numpy.save('out', nibabel.load(sys.argv[1]).get_fdata())\" 'x y' && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+    copy x.nii.zst odd.nii
+    run odd.nii
+    fails 'x.nii in zstd, with a name that does not say so' \
+        "odd.nii: a NIfTI file, compressed by zstd; try: zstd -d odd.nii -o odd.nii.out && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('odd.nii.out').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
 else
     skip 'in zstd' 'there is no zstd'
 fi
@@ -179,6 +211,10 @@ for name in zarr.json .zarray .zgroup; do
         "x.zarr: is a Zarr $what, which is a directory; try: python3 -c \"import numpy, zarr; numpy.save('out', zarr.open('x.zarr')${entry}[...])\" && gpureduce out.npy"
     rm -r x.zarr
 done
+mkdir 'x y.zarr' && : >'x y.zarr/.zarray'
+run 'x y.zarr'
+fails 'a directory with a blank in its name' \
+    "x y.zarr: is a Zarr array, which is a directory; try: python3 -c \"import numpy, sys, zarr; numpy.save('out', zarr.open(sys.argv[1])[...])\" 'x y.zarr' && gpureduce out.npy"
 
 # Files of nothing, and of less than a magic number.
 for name in x.npy x.zst x.npy.zst; do
@@ -330,6 +366,22 @@ if command -v python3 >/dev/null; then
         (cd made && ar qc x.a x.f32)
         printf 'x.a\tan ar archive\t6213750\ts/MEMBER/x.f32/\n' >>list
     fi
+    # advised FILE: the command of its error gives $sum, with $names filled in.
+    advised() {
+        command=$(sed -n "s/.*; try: //; s/ ([^()]*--format=raw reads it.*//; $names; p" err)
+        tool=${command%% *}
+        if ! command -v "$tool" >/dev/null; then
+            skip "$1: $command" "there is no $tool"
+            return
+        fi
+        rm -f made/out.npy
+        (cd made && PATH=$work/tools:$PATH sh -c "$command" >../out 2>../err)
+        if grep -Eqi 'no module named|importerror' err; then
+            skip "$1: $command" 'a package is missing'
+        else
+            ok "$1: $command" test "$(cat out)" = "${sum%.0}"
+        fi
+    }
     while IFS=$tab read -r file what sum names; do
         case $file in
         '#'*)
@@ -356,20 +408,22 @@ if command -v python3 >/dev/null; then
         *) fail "$file: $what" && explain ;;
         esac
         [ "$sum" != - ] || continue
-        command=$(sed -n "s/.*; try: //; s/ (--format=raw reads it.*//; $names; p" err)
-        tool=${command%% *}
-        if command -v "$tool" >/dev/null; then
-            rm -f made/out.npy
-            (cd made && PATH=$work/tools:$PATH sh -c "$command" >../out 2>../err)
-            if grep -Eqi 'no module named|importerror' err; then
-                skip "$file: $command" 'a package is missing'
-                continue
-            fi
-            ok "$file: $command" test "$(cat out)" = "${sum%.0}"
-        else
-            skip "$file: $command" "there is no $tool"
-        fi
+        advised "$file"
+        # A name that a shell would take apart, with each kind of command.
+        case $file in
+        x.gz | x.zip | u.tar | x.7z | x.json | x.csv | x.sqlite | rows_le_i_f.unf | f4.fits)
+            cp "made/$file" "made/-it's \$a \"[1]\" $file"
+            (cd made && "$GPUREDUCE" -- "-it's \$a \"[1]\" $file" >/dev/null 2>../err)
+            advised "-it's \$a \"[1]\" $file"
+            ;;
+        esac
     done <list
+    if [ -f made/several.fits ]; then
+        run made/several.fits
+        ok 'there are more HDUs' grep -q '(for the first of several HDUs; --format=raw' err
+        run made/f4.fits
+        ok 'there is one HDU' grep -q '=5000 made/f4.fits (--format=raw' err
+    fi
 else
     skip 'files made by packages' 'there is no python3'
 fi

@@ -75,7 +75,8 @@ with bz2.open(path("empty.bz2"), "wb") as f:
     pass
 made("empty.bz2", "a bzip2 file", 0)
 with zipfile.ZipFile(path("x.zip"), "w") as z:
-    z.writestr("x.f32", floats)
+    z.writestr("folder/", "")
+    z.writestr("folder/it's [1].f32", floats)
 made("x.zip", "a zip archive (--format=npz reads NumPy arrays in it)", total)
 for format, name in ((tarfile.USTAR_FORMAT, "u.tar"), (tarfile.GNU_FORMAT, "g.tar"),
                      (tarfile.PAX_FORMAT, "p.tar")):
@@ -94,10 +95,11 @@ with wave.open(path("x.wav"), "wb") as w:
     w.writeframes(struct.pack("<5000h", *range(5000)))
 made("x.wav", "a WAV file", 12497500)
 with sqlite3.connect(path("x.sqlite")) as database:
-    database.execute("create table t (x real)")
-    database.executemany("insert into t values (?)", [(x,) for x in values])
+    database.execute("create table names (id text, name varchar(20))")
+    database.execute("create table [order] (id varchar(20) primary key, x real, y real)")
+    database.executemany("insert into [order] values (?, ?, 0)", [(str(x), x) for x in values])
 database.close()
-made("x.sqlite", "an SQLite database", total, "s/COLUMN/x/; s/TABLE/t/")
+made("x.sqlite", "an SQLite database", total)
 with open(path("x.json"), "w") as f:
     json.dump({"values": values}, f)
 made("x.json", "a JSON file", total, "s/NAME/values/")
@@ -296,6 +298,11 @@ def astropy_files():
         long.header[f"K{i}"] = i
     long.writeto(path("long.fits")) # a header of several blocks
     made("long.fits", "a FITS file", 247500)
+    several = fits.HDUList([fits.PrimaryHDU(x.astype("f4")), fits.ImageHDU(x)])
+    several.writeto(path("several.fits"))
+    made("several.fits", "a FITS file", 247500)
+    fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(x)]).writeto(path("second.fits"))
+    made("second.fits", "a FITS file", 247500)
 
 
 def pyarrow_files():
