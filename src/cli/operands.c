@@ -294,8 +294,8 @@ static void settle_places(struct index *index, const char *path, struct list *fi
     }
 }
 
-/* Adds the files that an index names, and keeps the index. */
-static void add_index(struct options *options, struct list *files, const char *path)
+/* Adds the files that an index names, and keeps the index. False on failure. */
+static bool add_index(struct options *options, struct list *files, const char *path)
 {
     struct index *index = calloc(1, sizeof *index);
     char quoted[MESSAGE_QUOTE_MAX];
@@ -305,7 +305,7 @@ static void add_index(struct options *options, struct list *files, const char *p
     if (!index || !index->name) {
         free(index);
         files->failed = true;
-        return;
+        return false;
     }
     index->base.name = index->name;
     index->text = read_text(path);
@@ -313,11 +313,35 @@ static void add_index(struct options *options, struct list *files, const char *p
         index->base.count = 0; /* its paths are none yet */
         free_index(index);
         options->left_out++;
-        return;
+        return false;
     }
     settle_places(index, path, files);
     index->base.next = options->session.input.index;
     options->session.input.index = &index->base;
+    return true;
+}
+
+/* Warns of files that an index beside them does not name: of `names`, those that are none of the
+   last files in the list, from number `from` on. Both are in order. */
+static void warn_unnamed(const struct list *names, const struct list *files, size_t from,
+                         const char *path, const char *index)
+{
+    size_t unnamed = 0, first = 0;
+    char where[MESSAGE_QUOTE_MAX], what[MESSAGE_QUOTE_MAX], which[MESSAGE_QUOTE_MAX];
+
+    for (size_t i = 0; i < names->count; i++) {
+        const char *slash = from < files->count ? strrchr(files->names[from], '/') : NULL;
+
+        if (slash && strcmp(slash + 1, names->names[i]) == 0)
+            from++;
+        else if (unnamed++ == 0)
+            first = i;
+    }
+    if (unnamed > 0)
+        message_warning("%s: skipped %zu file%s that %s does not name: %s%s",
+                        message_quote(where, path), unnamed, message_s(unnamed),
+                        message_quote(what, index), message_quote(which, names->names[first]),
+                        unnamed > 1 ? " and others" : "");
 }
 
 /* Adds the files of a directory; the directory itself where there are none. */
@@ -335,8 +359,10 @@ static void add_directory(struct options *options, struct list *files, const cha
     } else if (indices.count == 1 && !indices.failed) {
         char *index = join(path, strlen(path), indices.names[0]);
 
-        if (index)
-            add_index(options, files, index);
+        const size_t before = files->count;
+
+        if (index && add_index(options, files, index))
+            warn_unnamed(&names, files, before, path, indices.names[0]);
         files->failed = files->failed || !index;
         free(index);
     } else if (names.count == 0) {
@@ -388,7 +414,7 @@ bool operands_expand(struct options *options)
         struct stat status;
 
         if (set && ends_with(path, index_end))
-            add_index(options, &files, path);
+            (void)add_index(options, &files, path);
         else if (set && strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
                  S_ISDIR(status.st_mode))
             add_directory(options, &files, path);

@@ -269,6 +269,14 @@ index=other/model.safetensors.index.json
 printf '%s' '{"metadata": {"total_size": 35}, "weight_map": {"z": "part-2.safetensors", "w.weight": "part-1.safetensors",' \
     ' "w.bias": "part-1.safetensors"}}' >$index
 run -q --list other
+ok 'a file beside an index' grep -qx \
+    'gpureduce: warning: other: skipped 1 file that model.safetensors.index.json does not name: whole.safetensors' err
+cp small.safetensors other/also.safetensors
+run -q --list other
+ok 'and files' grep -qx \
+    'gpureduce: warning: other: skipped 2 files that model.safetensors.index.json does not name: also.safetensors and others' err
+rm other/also.safetensors
+run -q --list other
 ok 'a directory with an index' test "$(cut -f 1,2 out | tr '\t\n' ': ')" = \
     'other/part-1.safetensors:w.weight other/part-1.safetensors:w.bias other/part-1.safetensors:a b/c other/part-1.safetensors:empty other/part-2.safetensors:z '
 run -q --list other/model.safetensors.index.json
@@ -276,10 +284,12 @@ ok 'an index' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'other/part-1.safete
 cd other && run --list -q model.safetensors.index.json && cp out err .. && cd .. || exit 99
 ok 'one that lies here' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'part-1.safetensors part-2.safetensors '
 rm other/part-2.safetensors
+mv other/whole.safetensors .
 run -q -o sum --array z other
 is 'a part that is missing' 1 'NA' \
     'gpureduce: warning: other/part-1.safetensors: array a b/c: other/model.safetensors.index.json does not place it in this file, nor others
 gpureduce: other/part-2.safetensors: No such file or directory'
+mv whole.safetensors other
 # index_fails NAME TEXT: ./other and its index are refused so.
 index_fails() {
     run -q -o sum other
@@ -435,7 +445,7 @@ nan
     run -q -o count --format=raw+zstd -t u8 small.safetensors.zst
     is 'compressed, and said to be none' 0 "$(wc -c <small.safetensors)" '*'
     run -q -o median small.safetensors.zst
-    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; this request needs a file that is not compressed, not a pipe (--format=raw+zstd reads it as raw numbers)'
+    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; try: zstd -d small.safetensors.zst && gpureduce small.safetensors (--format=raw+zstd reads it as raw numbers)'
     "$ZSTD" -q -c data/containers/stored.npz >stored.npz.zst
     run -q -o sum stored.npz.zst
     fails_like 'a compressed .npz' 'stored.npz.zst: a .npz archive, .*'
