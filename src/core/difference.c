@@ -7,37 +7,21 @@
 
 #include "core/cosine.h"
 #include "core/digits.h"
+#include "core/term.h"
 
 /* An element. */
 struct value {
-    double x;         /* rounded, where it is an integer of 64 bits */
-    struct integer n; /* in full, of an integer type */
-    /* |x| = mantissa 2^exponent exactly, where it is finite */
-    uint64_t mantissa;
-    int exponent;
+    double x;      /* rounded, where it is an integer of 64 bits */
+    struct term n; /* in full, where it is finite */
 };
 
 static struct value load(enum element_type type, uint64_t bits)
 {
-    struct value v = {.x = order_value(type, order_key(type, bits))};
+    const uint64_t key = order_key(type, bits);
+    struct value v = {.x = order_value(type, key)};
 
-    if (element_is_integer(type)) {
-        v.n = order_integer(type, order_key(type, bits));
-        v.mantissa = v.n.low;
-        return v;
-    }
-    if (isfinite(v.x)) {
-        const uint64_t field = exact_bits(v.x) >> 52 & 0x7ff;
-
-        v.mantissa = (exact_bits(v.x) & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52;
-        v.exponent = (int)field - (field != 0) + EXACT_LSB_EXPONENT;
-    }
+    v.n = element_is_integer(type) ? term_of_integer(order_integer(type, key)) : term_of(v.x);
     return v;
-}
-
-static bool is_negative(enum element_type type, const struct value *v)
-{
-    return element_is_integer(type) ? v->n.negative : signbit(v->x) != 0;
 }
 
 /*
@@ -62,9 +46,10 @@ static struct gap gap_of(enum element_type type, const struct value *a, const st
 
     if (element_is_integer(type)) {
         if (a->n.negative != b->n.negative)
-            gap.integer = a->n.low + b->n.low; /* two's complement: below 2^64 */
+            gap.integer = a->n.magnitude + b->n.magnitude; /* two's complement: below 2^64 */
         else
-            gap.integer = a->n.low > b->n.low ? a->n.low - b->n.low : b->n.low - a->n.low;
+            gap.integer = a->n.magnitude > b->n.magnitude ? a->n.magnitude - b->n.magnitude
+                                                          : b->n.magnitude - a->n.magnitude;
         return gap;
     }
     if (isinf(a->x) || isinf(b->x)) {
@@ -110,7 +95,7 @@ struct ratio {
 static int compare_magnitudes(enum element_type type, const struct value *a, const struct value *b)
 {
     if (element_is_integer(type))
-        return (a->n.low > b->n.low) - (a->n.low < b->n.low);
+        return (a->n.magnitude > b->n.magnitude) - (a->n.magnitude < b->n.magnitude);
     return (fabs(a->x) > fabs(b->x)) - (fabs(a->x) < fabs(b->x));
 }
 
@@ -124,58 +109,51 @@ static struct ratio ratio_of(enum element_type type, const struct value *a, cons
         small = b;
         large = a;
     }
-    return (struct ratio){.opposite = small->mantissa != 0 &&
-                                      is_negative(type, small) != is_negative(type, large),
-                          .small = small->mantissa,
-                          .large = large->mantissa,
-                          .exponent = small->exponent - large->exponent};
+    return (struct ratio){.opposite =
+                              small->n.magnitude != 0 && small->n.negative != large->n.negative,
+                          .small = small->n.magnitude,
+                          .large = large->n.magnitude,
+                          .exponent = small->n.exponent - large->n.exponent};
 }
 
-/* A product of 128 bits, the highest of which is set, times 2^exponent. Zero has none set. */
-struct product {
-    uint64_t high, low;
+/* x y 2^exponent. */
+struct scaled {
+    struct product p; /* its highest bit is set, unless it is zero */
     int exponent;
 };
 
-static struct product multiply(uint64_t x, uint64_t y, int exponent)
+static struct scaled multiply(uint64_t x, uint64_t y, int exponent)
 {
-    const uint64_t x_low = x & UINT32_MAX, x_high = x >> 32;
-    const uint64_t y_low = y & UINT32_MAX, y_high = y >> 32;
-    const uint64_t bottom = x_low * y_low;
-    const uint64_t one = x_high * y_low + (bottom >> 32); /* below 2^64 */
-    const uint64_t other = x_low * y_high + (one & UINT32_MAX);
-    struct product p = {.high = x_high * y_high + (one >> 32) + (other >> 32),
-                        .low = other << 32 | (bottom & UINT32_MAX),
-                        .exponent = exponent};
+    struct scaled s = {digits_product(x, y), exponent};
     int shift;
 
-    if (p.high == 0) {
-        p = (struct product){.high = p.low, .exponent = exponent - 64};
-        if (p.high == 0)
-            return p;
+    if (s.p.high == 0) {
+        s = (struct scaled){{.high = s.p.low}, exponent - 64};
+        if (s.p.high == 0)
+            return s;
     }
-    shift = __builtin_clzll(p.high);
+    shift = __builtin_clzll(s.p.high);
     if (shift > 0) {
-        p.high = p.high << shift | p.low >> (64 - shift);
-        p.low <<= shift;
+        s.p.high = s.p.high << shift | s.p.low >> (64 - shift);
+        s.p.low <<= shift;
     }
-    p.exponent -= shift;
-    return p;
+    s.exponent -= shift;
+    return s;
 }
 
 /* Compares small 2^exponent / large of two ratios. */
 static int compare_quotients(const struct ratio *a, const struct ratio *b)
 {
-    const struct product left = multiply(a->small, b->large, a->exponent);
-    const struct product right = multiply(b->small, a->large, b->exponent);
+    const struct scaled left = multiply(a->small, b->large, a->exponent);
+    const struct scaled right = multiply(b->small, a->large, b->exponent);
 
-    if (left.high == 0 || right.high == 0)
-        return (left.high != 0) - (right.high != 0);
+    if (left.p.high == 0 || right.p.high == 0)
+        return (left.p.high != 0) - (right.p.high != 0);
     if (left.exponent != right.exponent)
         return left.exponent > right.exponent ? 1 : -1;
-    if (left.high != right.high)
-        return left.high > right.high ? 1 : -1;
-    return (left.low > right.low) - (left.low < right.low);
+    if (left.p.high != right.p.high)
+        return left.p.high > right.p.high ? 1 : -1;
+    return (left.p.low > right.p.low) - (left.p.low < right.p.low);
 }
 
 /* Compares the relative differences that two ratios stand for. */
@@ -249,13 +227,12 @@ static double round_absolute(enum element_type type, const struct value *a, cons
     return element_is_integer(type) ? (double)gap.integer : gap.high;
 }
 
-/* Adds x, which is finite, or takes it away. */
-static void add_value(struct exact *e, enum element_type type, const struct value *x, bool negative)
+/* Sets a - b, which are finite. */
+static void subtract(struct exact *gap, const struct value *a, const struct value *b)
 {
-    if (element_is_integer(type))
-        exact_add_integer(e, x->n.low, EXACT_ONE_BIT, x->n.negative != negative);
-    else
-        exact_add(e, negative ? -x->x : x->x);
+    exact_clear(gap);
+    term_add(gap, a->n, 1, false);
+    term_add(gap, b->n, 1, true);
 }
 
 /* Digits below those of |a - b|, the quotient of which by a number of 64 bits then has at least 96
@@ -272,13 +249,11 @@ static double round_relative(enum element_type type, const struct value *a, cons
 
     if (!element_is_integer(type) && (isinf(a->x) || isinf(b->x)))
         return INFINITY;
-    exact_clear(&gap);
-    add_value(&gap, type, a, false);
-    add_value(&gap, type, b, true);
+    subtract(&gap, a, b);
     (void)exact_magnitude(&gap, digit + BELOW);
-    sticky = digits_divide(digit, BELOW + EXACT_DIGITS, large->mantissa) != 0;
+    sticky = digits_divide(digit, BELOW + EXACT_DIGITS, large->n.magnitude) != 0;
     return digits_round(digit, BELOW + EXACT_DIGITS,
-                        EXACT_LSB_EXPONENT - 32 * BELOW - large->exponent, sticky, false);
+                        EXACT_LSB_EXPONENT - 32 * BELOW - large->n.exponent, sticky, false);
 }
 
 struct difference_bounds difference_bounds(const struct difference *d, enum element_type type)
@@ -311,40 +286,35 @@ struct difference_bounds difference_bounds(const struct difference *d, enum elem
  * Tolerances.
  */
 
+static bool is_zero(const uint32_t digit[EXACT_WIDE_DIGITS])
+{
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        if (digit[i] != 0)
+            return false;
+    return true;
+}
+
 /* Whether |a - b| is at most t max(|a|, |b|), exactly. */
 static bool within_relative(enum element_type type, const struct value *a, const struct value *b,
                             double t)
 {
     const struct value *large = compare_magnitudes(type, a, b) > 0 ? a : b;
-    const uint64_t field = exact_bits(t) >> 52;
-    const uint64_t mantissa = (exact_bits(t) & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52;
-    const int exponent = (int)field - (field != 0) + EXACT_LSB_EXPONENT + large->exponent;
+    const struct term factor = term_of(t);
+    const int exponent = factor.exponent + large->n.exponent;
     uint32_t digit[EXACT_WIDE_DIGITS];
     struct exact_wide excess; /* |a - b| less the product */
     struct exact gap;
-    bool negative;
 
     if (t >= 2)
         return true;
-    exact_clear(&gap);
     exact_wide_clear(&excess);
-    add_value(&gap, type, a, false);
-    add_value(&gap, type, b, true);
+    subtract(&gap, a, b);
+    if (exact_magnitude(&gap, digit))
+        subtract(&gap, b, a);
     exact_wide_add_exact(&excess, &gap);
-    if (exact_wide_magnitude(&excess, digit)) {
-        exact_clear(&gap);
-        exact_wide_clear(&excess);
-        add_value(&gap, type, a, true);
-        add_value(&gap, type, b, false);
-        exact_wide_add_exact(&excess, &gap);
-    }
-    exact_wide_add_product(&excess, mantissa, large->mantissa,
+    exact_wide_add_product(&excess, factor.magnitude, large->n.magnitude,
                            (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT), true);
-    negative = exact_wide_magnitude(&excess, digit);
-    for (int i = 0; i < EXACT_WIDE_DIGITS && !negative; i++)
-        if (digit[i] != 0)
-            return false;
-    return true;
+    return exact_wide_magnitude(&excess, digit) || is_zero(digit);
 }
 
 static bool within_absolute(enum element_type type, const struct gap *gap, double t)
@@ -480,14 +450,6 @@ static double root_mean_square(const struct difference *d, uint64_t count)
     sticky = digits_divide(digit, ROOT_BELOW + EXACT_WIDE_DIGITS, count) != 0;
     return digits_square_root(digit, ROOT_BELOW + EXACT_WIDE_DIGITS,
                               EXACT_WIDE_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);
-}
-
-static bool is_zero(const uint32_t digit[EXACT_WIDE_DIGITS])
-{
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        if (digit[i] != 0)
-            return false;
-    return true;
 }
 
 static double cosine(const struct difference *d)

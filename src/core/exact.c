@@ -16,16 +16,23 @@ void exact_clear(struct exact *e)
     memset(e, 0, sizeof *e);
 }
 
-void exact_carry(struct exact *e)
+/* Carries n digits until all but the last are in [0, 2^32). */
+static inline void carry_all(int64_t *digit, int n)
 {
     int64_t carry = 0;
 
-    for (int i = 0; i < EXACT_DIGITS - 1; i++) {
-        int64_t digit = e->digit[i] + carry;
-        e->digit[i] = exact_keep(digit);
-        carry = exact_carry_out(digit);
+    for (int i = 0; i < n - 1; i++) {
+        const int64_t sum = digit[i] + carry;
+
+        digit[i] = exact_keep(sum);
+        carry = exact_carry_out(sum);
     }
-    e->digit[EXACT_DIGITS - 1] += carry;
+    digit[n - 1] += carry;
+}
+
+void exact_carry(struct exact *e)
+{
+    carry_all(e->digit, EXACT_DIGITS);
     e->pending = 1;
 }
 
@@ -183,14 +190,7 @@ void exact_wide_clear(struct exact_wide *e)
 
 static void wide_carry(struct exact_wide *e)
 {
-    int64_t carry = 0;
-
-    for (int i = 0; i < EXACT_WIDE_DIGITS - 1; i++) {
-        int64_t digit = e->digit[i] + carry;
-        e->digit[i] = exact_keep(digit);
-        carry = exact_carry_out(digit);
-    }
-    e->digit[EXACT_WIDE_DIGITS - 1] += carry;
+    carry_all(e->digit, EXACT_WIDE_DIGITS);
     e->pending = 1;
 }
 
@@ -244,13 +244,10 @@ void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
 void exact_wide_add_product(struct exact_wide *e, uint64_t x, uint64_t y, unsigned bit,
                             int negative)
 {
-    const uint64_t x_low = x & UINT32_MAX, x_high = x >> 32;
-    const uint64_t y_low = y & UINT32_MAX, y_high = y >> 32;
+    const struct product p = digits_product(x, y);
 
-    exact_wide_add_integer(e, x_low * y_low, bit, negative);
-    exact_wide_add_integer(e, x_low * y_high, bit + 32, negative);
-    exact_wide_add_integer(e, x_high * y_low, bit + 32, negative);
-    exact_wide_add_integer(e, x_high * y_high, bit + 64, negative);
+    exact_wide_add_integer(e, p.low, bit, negative);
+    exact_wide_add_integer(e, p.high, bit + 64, negative);
 }
 
 void exact_wide_add_products(struct exact_wide *e, const double *x, const double *y, size_t n)

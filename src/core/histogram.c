@@ -7,43 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/exact.h"
 #include "core/order.h"
-
-/* Adds x, finite, times a factor of at most 32 bits, or takes it away. */
-static void add_multiple(struct exact *e, double x, uint64_t factor, bool subtract)
-{
-    uint64_t bits = exact_bits(x);
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
-    unsigned bit = exponent - (exponent != 0);
-    int negative = (int)(bits >> 63) ^ subtract;
-
-    exact_add_integer(e, (mantissa & UINT32_MAX) * factor, bit, negative);
-    exact_add_integer(e, (mantissa >> 32) * factor, bit + 32, negative);
-}
-
-/* Adds an integer below 2^64 in magnitude, times a factor. */
-static void add_multiple_integer(struct exact *e, struct integer x, uint64_t factor, bool subtract)
-{
-    const int negative = x.negative ^ subtract;
-
-    exact_add_integer(e, (x.low & UINT32_MAX) * factor, EXACT_ONE_BIT, negative);
-    exact_add_integer(e, (x.low >> 32) * factor, EXACT_ONE_BIT + 32, negative);
-}
+#include "core/term.h"
 
 /* The lower edge of bin i, times the number of bins. */
 static void edge_times_bins(struct exact *e, uint32_t bins, const struct histogram_range *range,
                             uint32_t i)
 {
+    const bool integers = range->low_integer.known;
+
     exact_clear(e);
-    if (range->low_integer.known) {
-        add_multiple_integer(e, range->low_integer, bins - i, false);
-        add_multiple_integer(e, range->high_integer, i, false);
-    } else {
-        add_multiple(e, range->low, bins - i, false);
-        add_multiple(e, range->high, i, false);
-    }
+    term_add(e, integers ? term_of_integer(range->low_integer) : term_of(range->low), bins - i,
+             false);
+    term_add(e, integers ? term_of_integer(range->high_integer) : term_of(range->high), i, false);
 }
 
 static double rounded_edge(uint32_t bins, const struct histogram_range *range, uint32_t i)
@@ -77,7 +53,7 @@ static uint64_t bound_key(enum element_type type, uint32_t bins,
     /* Between the edge and the number that it was rounded to there is no element: only whether that
        one lies before the edge is to be found out. */
     edge_times_bins(&e, bins, range, i);
-    add_multiple(&e, edge, bins, true);
+    term_add(&e, term_of(edge), bins, true);
     return order_first(type, edge, exact_round(&e) > 0);
 }
 
@@ -89,7 +65,7 @@ static bool reaches(enum element_type type, uint64_t key, uint32_t bins,
     struct exact e;
 
     edge_times_bins(&e, bins, range, i);
-    add_multiple_integer(&e, order_integer(type, key), bins, true);
+    term_add(&e, term_of_integer(order_integer(type, key)), bins, true);
     return i == bins ? exact_round(&e) < 0 : exact_round(&e) <= 0;
 }
 

@@ -18,4 +18,5 @@ library_sources += \
 	src/core/selection.c src/core/selection.h \
 	src/core/moments.c src/core/moments.h \
 	src/core/pass_plan.c src/core/pass_plan.h \
-	src/core/tally.c src/core/tally.h
+	src/core/tally.c src/core/tally.h \
+	src/core/term.h

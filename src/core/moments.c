@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/digits.h"
+#include "core/term.h"
 
 void moments_take(struct partial *p, double x, enum element_type type, uint64_t times)
 {
@@ -158,20 +159,6 @@ ELEMENT_FLOAT_TABLE(CHECK_RANGE)
 ELEMENT_FLOAT8_TABLE(CHECK_RANGE)
 #undef CHECK_RANGE
 
-/* Adds the value of a key of the type, or takes it away. */
-static void add_key(struct exact *e, enum element_type type, int64_t key, bool negative)
-{
-    if (element_is_integer(type)) {
-        const struct integer x = element_key_integer(type, key);
-
-        exact_add_integer(e, x.low, EXACT_ONE_BIT, x.negative != negative);
-    } else {
-        const double x = exact_key_value(key);
-
-        exact_add(e, negative ? -x : x);
-    }
-}
-
 /* The magnitude of a key of the type. */
 static double key_magnitude(enum element_type type, int64_t key, struct integer *integer)
 {
@@ -206,10 +193,10 @@ static void finish_extremes(const struct partial *p, const struct moments_terms 
         return;
     }
     exact_clear(&sum);
-    add_key(&sum, t->max, p->max_key, false);
+    term_add(&sum, term_of_key(t->max, p->max_key), 1, false);
     difference = sum;
-    add_key(&sum, t->min, p->min_key, false);
-    add_key(&difference, t->min, p->min_key, true);
+    term_add(&sum, term_of_key(t->min, p->min_key), 1, false);
+    term_add(&difference, term_of_key(t->min, p->min_key), 1, true);
     if (exact_round(&sum) < 0)
         result->absmax = key_magnitude(t->min, p->min_key, &result->absmax_integer);
     else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "core/term.h"
 #include "sys/escape.h"
 #include "sys/json.h"
 
@@ -221,30 +222,16 @@ static char *put_wide(char *at, const struct exact_wide *e)
 /* The number that a key of the type stands for. */
 static char *put_key(char *at, enum element_type type, int64_t key)
 {
-    uint64_t magnitude;
+    const double x = exact_key_value(key);
     uint32_t digit[2];
-    int exponent = 0;
-    bool negative;
+    struct term t;
 
-    if (element_is_integer(type)) {
-        const struct integer x = element_key_integer(type, key);
-
-        magnitude = x.low;
-        negative = x.negative;
-    } else {
-        const double x = exact_key_value(key);
-        const uint64_t bits = exact_bits(x);
-
-        if (isinf(x))
-            return put(at, x < 0 ? "\"-inf\"" : "\"inf\"");
-        negative = bits >> 63;
-        exponent = (int)(bits >> 52 & 0x7ff);
-        magnitude = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
-        exponent += EXACT_LSB_EXPONENT - (exponent != 0);
-    }
-    digit[0] = (uint32_t)magnitude;
-    digit[1] = (uint32_t)(magnitude >> 32);
-    return put_digits(at, digit, 2, exponent, negative);
+    if (!element_is_integer(type) && isinf(x))
+        return put(at, x < 0 ? "\"-inf\"" : "\"inf\"");
+    t = term_of_key(type, key);
+    digit[0] = (uint32_t)t.magnitude;
+    digit[1] = (uint32_t)(t.magnitude >> 32);
+    return put_digits(at, digit, 2, t.exponent, t.negative);
 }
 
 static char *put_member(char *at, const struct partial_text *t, const struct member *m)

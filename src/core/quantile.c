@@ -5,22 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/exact.h"
 #include "core/order.h"
-
-/* A product of two 64-bit numbers. Not all compilers for 32-bit machines have integers of 128. */
-struct product {
-    uint64_t high, low;
-};
-
-static struct product multiply(uint64_t a, uint64_t b)
-{
-    uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
-    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32), middle = a0 * b1 + (cross & UINT32_MAX);
-
-    return (struct product){a1 * b1 + (cross >> 32) + (middle >> 32),
-                            middle << 32 | (low & UINT32_MAX)};
-}
+#include "core/term.h"
 
 /* p / divisor, bit by bit, where the quotient has 64 bits: p.high < divisor < 2^63. */
 static uint64_t divide(struct product p, uint64_t divisor, uint64_t *remainder)
@@ -91,33 +77,15 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
 
     if (q->numerator == q->denominator)
         return (struct quantile_place){n - 1, 0};
-    place.rank = divide(multiply(q->numerator, n - 1), q->denominator, &place.fraction);
+    place.rank = divide(digits_product(q->numerator, n - 1), q->denominator, &place.fraction);
     return place;
 }
 
-/* Adds x 2^(bit - 1074), times a factor. */
-static void add_product(struct exact *e, uint64_t x, unsigned bit, bool negative, uint64_t factor)
+/* The finite value with this key. */
+static struct term term_at(enum element_type type, uint64_t key)
 {
-    struct product p = multiply(x, factor);
-
-    exact_add_integer(e, p.low, bit, negative);
-    exact_add_integer(e, p.high, bit + 64, negative);
-}
-
-/* Adds the finite value with this key, times a factor below 2^60. */
-static void add_multiple(struct exact *e, enum element_type type, uint64_t key, uint64_t factor)
-{
-    if (element_is_integer(type)) {
-        const struct integer x = order_integer(type, key);
-
-        add_product(e, x.low, EXACT_ONE_BIT, x.negative, factor);
-    } else {
-        const uint64_t bits = exact_bits(order_value(type, key));
-        const unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-        const uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
-
-        add_product(e, mantissa, exponent - (exponent != 0), bits >> 63, factor);
-    }
+    return element_is_integer(type) ? term_of_integer(order_integer(type, key))
+                                    : term_of(order_value(type, key));
 }
 
 double quantile_between(enum element_type type, uint64_t low, uint64_t high, uint64_t fraction,
@@ -131,7 +99,7 @@ double quantile_between(enum element_type type, uint64_t low, uint64_t high, uin
     if (isinf(a) || isinf(b))
         return a + b; /* a NaN for -inf and inf */
     exact_clear(&sum);
-    add_multiple(&sum, type, low, denominator - fraction);
-    add_multiple(&sum, type, high, fraction);
+    term_add(&sum, term_at(type, low), denominator - fraction, false);
+    term_add(&sum, term_at(type, high), fraction, false);
     return exact_divide(&sum, denominator);
 }

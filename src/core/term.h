@@ -1,0 +1,56 @@
+/*
+ * Finite numbers as integers times powers of two, so that floats and integers of all types are added
+ * up, and multiplied, by one code. Pure functions.
+ */
+#ifndef GPUREDUCE_TERM_H
+#define GPUREDUCE_TERM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/digits.h"
+#include "core/element.h"
+#include "core/exact.h"
+
+/* magnitude 2^exponent, or its negative. */
+struct term {
+    uint64_t magnitude;
+    int exponent;
+    bool negative;
+};
+
+/* A finite number. */
+static inline struct term term_of(double x)
+{
+    const uint64_t bits = exact_bits(x);
+    const int field = (int)(bits >> 52 & 0x7ff);
+
+    return (struct term){(bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52,
+                         field - (field != 0) + EXACT_LSB_EXPONENT, bits >> 63};
+}
+
+/* An integer below 2^64 in magnitude. */
+static inline struct term term_of_integer(struct integer x)
+{
+    return (struct term){x.low, 0, x.negative};
+}
+
+/* The finite number that a key (element_key) of the type stands for. */
+static inline struct term term_of_key(enum element_type type, int64_t key)
+{
+    return element_is_integer(type) ? term_of_integer(element_key_integer(type, key))
+                                    : term_of(exact_key_value(key));
+}
+
+/* Adds a term times a factor, or takes it away. */
+static inline void term_add(struct exact *e, struct term t, uint64_t factor, bool subtract)
+{
+    const struct product p = digits_product(t.magnitude, factor);
+    const unsigned bit = (unsigned)(t.exponent - EXACT_LSB_EXPONENT);
+
+    exact_add_integer(e, p.low, bit, t.negative != subtract);
+    if (p.high > 0)
+        exact_add_integer(e, p.high, bit + 64, t.negative != subtract);
+}
+
+#endif
