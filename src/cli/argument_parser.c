@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/completion.h"
@@ -19,9 +20,29 @@
  * Arguments of options.
  */
 
+/* The word of an option that is nearest to what was typed; NULL where none is near. */
+static const char *nearest_word(const char *typed, const struct argument *x)
+{
+    const char *const *aliases = x->aliases;
+    unsigned distance, best = NEAREST_FAR;
+    const char *found = NULL, *word;
+
+    for (size_t i = 0; aliases && aliases[i]; i += 2)
+        if (strcasecmp(typed, aliases[i]) == 0)
+            return aliases[i + 1];
+    for (size_t i = 0; (word = x->near ? x->near(i) : arguments_word(x, i)); i++) {
+        distance = nearest_distance(typed, word);
+        if (distance < best) {
+            best = distance;
+            found = word;
+        }
+    }
+    return found;
+}
+
 bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
 {
-    const char *near = nearest_word(text, x->near ? x->near : x->word, x->aliases);
+    const char *near = nearest_word(text, x);
     char format[512];
     size_t used;
 
@@ -30,12 +51,12 @@ bool arguments_unknown_word(const struct arguments *a, const struct argument *x,
         return arguments_wrong(a, format, text);
     }
     used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
-    for (size_t i = 0; x->word(i) && used < sizeof format; i++)
+    for (size_t i = 0; arguments_word(x, i) && used < sizeof format; i++)
         used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
-                                 i == 0                       ? ""
-                                 : x->other || x->word(i + 1) ? ","
-                                                              : " or",
-                                 x->word(i));
+                                 i == 0                                 ? ""
+                                 : x->other || arguments_word(x, i + 1) ? ","
+                                                                        : " or",
+                                 arguments_word(x, i));
     if (x->other && used < sizeof format)
         snprintf(format + used, sizeof format - used, " or %s", x->other);
     return arguments_wrong(a, format, text);
@@ -44,8 +65,8 @@ bool arguments_unknown_word(const struct arguments *a, const struct argument *x,
 bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
                          size_t *place)
 {
-    for (*place = 0; x->word(*place); ++*place)
-        if (strcmp(text, x->word(*place)) == 0)
+    for (*place = 0; arguments_word(x, *place); ++*place)
+        if (strcmp(text, arguments_word(x, *place)) == 0)
             return true;
     return arguments_unknown_word(a, x, text);
 }
@@ -127,6 +148,10 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
             value = (unsigned)place;
             memcpy(target, &value, sizeof value);
         }
+        break;
+    case ARGUMENT_CHOICE:
+        value = (unsigned)x->least;
+        memcpy(target, &value, sizeof value);
         break;
     case ARGUMENT_MODE:
         break;

@@ -9,16 +9,8 @@
 
 #include "sys/message.h"
 
-const char *completion_shell_name(size_t i)
-{
-    static const char *const names[] = {
-        [COMPLETION_BASH] = "bash",
-        [COMPLETION_FISH] = "fish",
-        [COMPLETION_ZSH] = "zsh",
-    };
-
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
+const char *const completion_shell_names[] = {
+    [COMPLETION_BASH] = "bash", [COMPLETION_FISH] = "fish", [COMPLETION_ZSH] = "zsh", NULL};
 
 /* Options of every command line. */
 static const struct argument common[] = {
@@ -37,7 +29,7 @@ static const struct argument common[] = {
      .hidden = true,
      .kind = ARGUMENT_COMPLETION,
      .what = "shell",
-     .word = completion_shell_name},
+     .words = completion_shell_names},
 };
 
 #define COMMON (sizeof common / sizeof *common)

@@ -25,6 +25,7 @@ enum argument_kind {
     ARGUMENT_SIZE,      /* bytes, with suffixes: uint64_t */
     ARGUMENT_COUNT,     /* a plain number: uint64_t */
     ARGUMENT_WORD,      /* one of the words: an enum, which becomes the word's place */
+    ARGUMENT_CHOICE,    /* no argument: an enum, becomes `least` */
     ARGUMENT_MODE,      /* no argument, nor a target: it asks for its mode */
     ARGUMENT_TEXT,      /* any string: const char *, into argv */
     ARGUMENT_PARSED,    /* decided by `parse` */
@@ -65,10 +66,12 @@ struct argument {
        where they are too long, and at every newline. */
     const char *help;
 
-    uint64_t least, most;          /* of sizes and counts; most 0 for no bound */
+    uint64_t least, most;          /* of sizes and counts; most 0 for no bound. Others use
+                             `least` as they like */
     const char *what;              /* the name of the argument in messages; NULL: by its kind */
     argument_parser *parse;        /* of ARGUMENT_PARSED */
-    const char *(*word)(size_t i); /* the words it may be, from 0; NULL beyond the last */
+    const char *const *words;      /* the words it may be, up to a NULL; or */
+    const char *(*word)(size_t i); /* these, from 0; NULL beyond the last */
     const char *other;             /* further possible values, for messages; NULL for none */
     const char *(*near)(size_t i); /* the words that a mistyped one may mean; NULL: `word` */
     const char *const *aliases;    /* pairs of a word of others and ours, for messages, then NULL */
@@ -128,6 +131,12 @@ void arguments_print_brief(const struct arguments *a);
    broken as `help` of an option is. */
 void arguments_print_entry(const char *left, const char *help);
 
+/* The words that an option may be, from 0; NULL beyond the last. */
+static inline const char *arguments_word(const struct argument *x, size_t i)
+{
+    return x->words ? x->words[i] : x->word(i);
+}
+
 /* The options of a table one after the other, and those that every command line has; NULL beyond
    the last. */
 const struct argument *arguments_option(const struct arguments *a, size_t i);
@@ -135,7 +144,7 @@ const struct argument *arguments_option(const struct arguments *a, size_t i);
 /* The shells that complete command lines. */
 enum completion_shell { COMPLETION_BASH, COMPLETION_FISH, COMPLETION_ZSH };
 
-/* The name of a shell; NULL beyond the last one. */
-const char *completion_shell_name(size_t i);
+/* The names of the shells, and NULL. */
+extern const char *const completion_shell_names[];
 
 #endif

@@ -28,8 +28,8 @@ static void print_brief(const char *help, const char *special, const char *quote
 
 static void print_words(const struct argument *x)
 {
-    for (size_t i = 0; x->word(i); i++)
-        printf("%s%s", i > 0 ? " " : "", x->word(i));
+    for (size_t i = 0; arguments_word(x, i); i++)
+        printf("%s%s", i > 0 ? " " : "", arguments_word(x, i));
 }
 
 /*
@@ -322,7 +322,7 @@ static void print_zsh(const struct arguments *a)
 
 void completion_print(const struct arguments *a, enum completion_shell shell)
 {
-    const char *name = completion_shell_name(shell);
+    const char *name = completion_shell_names[shell];
 
     if (shell == COMPLETION_ZSH)
         printf("#compdef %s\n", a->program);

@@ -57,25 +57,6 @@ unsigned nearest_distance(const char *typed, const char *word)
     return distance < length && distance <= (length < 6 ? 1 : length / 3) ? distance : NEAREST_FAR;
 }
 
-const char *nearest_word(const char *typed, const char *(*word)(size_t i),
-                         const char *const *aliases)
-{
-    unsigned distance, best = NEAREST_FAR;
-    const char *found = NULL;
-
-    for (size_t i = 0; aliases && aliases[i]; i += 2)
-        if (strcasecmp(typed, aliases[i]) == 0)
-            return aliases[i + 1];
-    for (size_t i = 0; word(i); i++) {
-        distance = nearest_distance(typed, word(i));
-        if (distance < best) {
-            best = distance;
-            found = word(i);
-        }
-    }
-    return found;
-}
-
 bool nearest_number(const char *typed, char suggested[NEAREST_MAX])
 {
     static const char letters[] = "kmgt";

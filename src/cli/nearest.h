@@ -13,11 +13,6 @@
 #define NEAREST_FAR UINT_MAX
 unsigned nearest_distance(const char *typed, const char *word);
 
-/* The word that is nearest to what was typed; NULL where none is near. `aliases` are pairs of a
-   word that others have for something, and ours, and end in NULL; it may be NULL. */
-const char *nearest_word(const char *typed, const char *(*word)(size_t i),
-                         const char *const *aliases);
-
 /* Room for what the functions below suggest. */
 #define NEAREST_MAX 80
 

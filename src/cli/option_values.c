@@ -118,10 +118,22 @@ bool option_parse_operations(const struct arguments *a, const struct argument *x
     return option_add_operations(a, x, text, target);
 }
 
-const char *option_histogram_word(size_t i)
-{
-    return i == 0 ? "exponent" : NULL;
-}
+const char *const option_histogram_words[] = {"exponent", NULL};
+const char *const option_endian_words[] = {"little", "big", NULL};
+const char *const option_format_words[] = {
+    [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
+    [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
+    [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
+    [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
+    [SOURCE_HDF5] = "hdf5",         NULL,
+};
+const char *const option_nan_words[] = {
+    [NAN_PROPAGATE] = "propagate", [NAN_SKIP] = "skip", [NAN_ERROR] = "error", NULL};
+const char *const option_device_words[] = {
+    [DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", NULL};
+const char *const option_number_words[] = {
+    [NUMBER_DECIMAL] = "decimal", [NUMBER_HEX] = "hex", NULL};
+const char *const option_fail_on_words[] = {"nan", "inf", "empty", NULL}; /* in the order of bits */
 
 /* LO,HI */
 static bool parse_range(const char *text, struct histogram_request *h)
@@ -149,7 +161,7 @@ bool option_parse_histogram(const struct arguments *a, const struct argument *x,
 
     (void)x;
     *h = (struct histogram_request){.kind = HISTOGRAM_EXPONENTS};
-    if (strcmp(text, option_histogram_word(0)) == 0)
+    if (strcmp(text, option_histogram_words[0]) == 0)
         return true;
     h->kind = HISTOGRAM_BINS;
     snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
@@ -214,13 +226,6 @@ const char *const option_dtype_aliases[] = {
     "int",  "i32",    "uint", "u32",  "byte", "u8",    "fp8",  "f8e4m3", NULL,
 };
 
-const char *option_endian_word(size_t i)
-{
-    static const char *const words[] = {"little", "big"};
-
-    return i < COUNT(words) ? words[i] : NULL;
-}
-
 bool option_parse_endian(const struct arguments *a, const struct argument *x, const char *text,
                          void *target)
 {
@@ -233,28 +238,18 @@ bool option_parse_endian(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
-const char *option_format_word(size_t i)
-{
-    static const char *const words[] = {
-        [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
-        [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
-        [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
-        [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
-        [SOURCE_HDF5] = "hdf5",
-    };
-
-    return i < COUNT(words) ? words[i] : NULL;
-}
-
 const char *const option_format_aliases[] = {
     "bin",  "raw",     "binary", "raw", "h5",   "hdf5",  "nc",  "hdf5", "netcdf",
     "hdf5", "netcdf4", "hdf5",   "zst", "zstd", "numpy", "npy", NULL,
 };
 
-/* Adds a pattern to those before. */
-static bool add_pattern(const struct arguments *a, const char *text, struct source_wanted *wanted,
-                        bool exclude)
+/* Adds a pattern for names to those before. */
+bool option_parse_pattern(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
 {
+    struct source_wanted *wanted = &((struct options *)target)->wanted;
+    const bool exclude = x->least;
+
     if (wanted->count == SOURCE_PATTERNS_MAX)
         return arguments_wrong(a, "too many patterns for names at %s", text);
     wanted->patterns[wanted->count++] =
@@ -263,48 +258,12 @@ static bool add_pattern(const struct arguments *a, const char *text, struct sour
     return true;
 }
 
-bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target)
-{
-    (void)x;
-    return add_pattern(a, text, &((struct options *)target)->wanted, false);
-}
-
-bool option_parse_exclude(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target)
-{
-    (void)x;
-    return add_pattern(a, text, &((struct options *)target)->wanted, true);
-}
-
-const char *option_nan_word(size_t i)
-{
-    static const char *const words[] = {
-        [NAN_PROPAGATE] = "propagate",
-        [NAN_SKIP] = "skip",
-        [NAN_ERROR] = "error",
-    };
-
-    return i < COUNT(words) ? words[i] : NULL;
-}
-
 const char *const option_nan_aliases[] = {"ignore", "skip", "omit", "skip", "fail", "error", NULL};
 
 const char *const option_device_aliases[] = {"cuda", "gpu", "nvidia", "gpu", "host", "cpu", NULL};
 
 const char *const option_endian_aliases[] = {"le",  "little", "<",   "little", "be",
                                              "big", ">",      "big", NULL};
-
-const char *option_device_word(size_t i)
-{
-    static const char *const words[] = {
-        [DEVICE_AUTO] = "auto",
-        [DEVICE_CPU] = "cpu",
-        [DEVICE_GPU] = "gpu",
-    };
-
-    return i < COUNT(words) ? words[i] : NULL;
-}
 
 /* The numbers of GPUs behind gpu: in `text`, separated by commas. */
 static bool parse_gpus(const struct arguments *a, const char *text, struct session_options *session)
@@ -349,57 +308,20 @@ bool option_parse_device(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
-/* The last one of --json and --tsv counts; --partial goes with neither. */
-static bool choose_output(const struct arguments *a, struct options *options,
-                          enum options_output output)
+bool option_parse_output(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
 {
+    struct options *options = target;
+    const enum options_output output = (enum options_output)x->least;
     const bool json = options->output == OUTPUT_JSON || output == OUTPUT_JSON;
 
+    (void)text;
     if (options->output != OUTPUT_TEXT &&
         (options->output == OUTPUT_PARTIAL) != (output == OUTPUT_PARTIAL))
         return arguments_wrong(a, "option %s does not go with --partial",
                                json ? "--json" : "--tsv");
     options->output = output;
     return true;
-}
-
-bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target)
-{
-    (void)x, (void)text;
-    return choose_output(a, target, OUTPUT_JSON);
-}
-
-bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
-                      void *target)
-{
-    (void)x, (void)text;
-    return choose_output(a, target, OUTPUT_TSV);
-}
-
-bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target)
-{
-    (void)x, (void)text;
-    return choose_output(a, target, OUTPUT_PARTIAL);
-}
-
-const char *option_number_word(size_t i)
-{
-    static const char *const words[] = {
-        [NUMBER_DECIMAL] = "decimal",
-        [NUMBER_HEX] = "hex",
-    };
-
-    return i < COUNT(words) ? words[i] : NULL;
-}
-
-/* In the order of the bits of enum options_fail_on. */
-const char *option_fail_on_word(size_t i)
-{
-    static const char *const words[] = {"nan", "inf", "empty"};
-
-    return i < COUNT(words) ? words[i] : NULL;
 }
 
 bool option_parse_fail_on(const struct arguments *a, const struct argument *x, const char *list,
@@ -517,25 +439,5 @@ bool option_parse_threads(const struct arguments *a, const struct argument *x, c
         return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
     _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
     ((struct options *)target)->session.threads = (unsigned)threads;
-    return true;
-}
-
-bool option_ask_progress(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target)
-{
-    (void)a;
-    (void)x;
-    (void)text;
-    ((struct options *)target)->asked = PROGRESS_SHOWN;
-    return true;
-}
-
-bool option_refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target)
-{
-    (void)a;
-    (void)x;
-    (void)text;
-    ((struct options *)target)->asked = PROGRESS_HIDDEN;
     return true;
 }

@@ -14,15 +14,17 @@ struct options;
 
 /* The words that an option takes, by place; NULL behind the last. */
 const char *option_operation_word(size_t i);
-const char *option_histogram_word(size_t i);
 const char *option_dtype_word(size_t i);
 const char *option_dtype_near(size_t i);
-const char *option_endian_word(size_t i);
-const char *option_format_word(size_t i);
-const char *option_nan_word(size_t i);
-const char *option_device_word(size_t i);
-const char *option_number_word(size_t i);
-const char *option_fail_on_word(size_t i);
+
+/* Words that options take, in the order of their enums, up to a NULL. */
+extern const char *const option_histogram_words[];
+extern const char *const option_endian_words[];
+extern const char *const option_format_words[];
+extern const char *const option_nan_words[];
+extern const char *const option_device_words[];
+extern const char *const option_number_words[];
+extern const char *const option_fail_on_words[];
 
 /* Words of others, and ours: see struct argument. */
 extern const char *const option_operation_aliases[];
@@ -33,41 +35,12 @@ extern const char *const option_device_aliases[];
 extern const char *const option_endian_aliases[];
 
 /* Each reads `text`, the value of `x`, and sets what it means. They return false, and have said
-   why, if it is not one. */
-bool option_parse_operations(const struct arguments *a, const struct argument *x, const char *text,
-                             void *target);
-bool option_parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target);
-bool option_parse_dtype(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target);
-bool option_parse_endian(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target);
-bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target);
-bool option_parse_exclude(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target);
-bool option_parse_device(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target);
-bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target);
-bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
-                      void *target);
-bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target);
-bool option_parse_fail_on(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target);
-bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target);
-bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
-                             void *target);
-bool option_parse_long(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target);
-bool option_parse_threads(const struct arguments *a, const struct argument *x, const char *text,
-                          void *target);
-bool option_ask_progress(const struct arguments *a, const struct argument *x, const char *text,
-                         void *target);
-bool option_refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
-                            void *target);
+   why, if it is not one. The last of --json and --tsv counts; --partial goes with neither. */
+argument_parser option_parse_operations, option_parse_histogram, option_parse_dtype,
+    option_parse_endian, option_parse_pattern, option_parse_device, option_parse_output,
+    option_parse_fail_on, option_parse_tolerance, option_parse_chunk_size, option_parse_long,
+    option_parse_threads, option_parse_sort, option_parse_where, option_parse_axis,
+    option_parse_shape;
 
 /* Says that there is no room for the quantile that `list` begins with. Returns false. */
 bool option_quantiles_full(const struct arguments *a, const char *list);
@@ -79,20 +52,11 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
 /* The names that --sort and --where accept, by place. */
 const char *option_row_word(size_t i);
 const char *option_condition_word(size_t i);
-bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target);
-bool option_parse_where(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target);
 
 /* Adds what --sort and --where need to what is asked of each input; totals go without. */
 void rows_ask(struct options *options);
 
 /* Whether --sort and --where go with the other options. A message says which do not. */
 bool rows_go_with(const struct arguments *a, const struct options *options);
-
-bool option_parse_axis(const struct arguments *a, const struct argument *x, const char *text,
-                       void *target);
-bool option_parse_shape(const struct arguments *a, const struct argument *x, const char *text,
-                        void *target);
 
 #endif

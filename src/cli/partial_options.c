@@ -10,10 +10,7 @@
 #include "cli/options.h"
 #include "sys/message.h"
 
-const char *option_shard_word(size_t i)
-{
-    return i == 0 ? "auto" : NULL;
-}
+const char *const option_shard_words[] = {"auto", NULL};
 
 /*
  * --shard=auto: from the variables of those who start many processes.
@@ -109,7 +106,7 @@ bool option_parse_shard(const struct arguments *a, const struct argument *x, con
 
     (void)x;
     _Static_assert(SHARDS_MAX == 1048576, "as the message says");
-    if (strcmp(text, option_shard_word(0)) == 0)
+    if (strcmp(text, option_shard_words[0]) == 0)
         return find_shard(a, shard);
     return parse_shard(text, shard) ||
            arguments_wrong(a,

@@ -13,7 +13,7 @@
 struct options;
 
 /* The word that --shard takes. */
-const char *option_shard_word(size_t i);
+extern const char *const option_shard_words[];
 
 /* Reads the value of --shard: I/N, or auto for what the environment says. */
 bool option_parse_shard(const struct arguments *a, const struct argument *x, const char *text,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/option_values.h"
 #include "cli/report_parts.h"
 #include "run/arrays.h"
 #include "sys/message.h"
@@ -219,7 +220,7 @@ static void write_item(struct writer *w, const struct options *options,
     add_both(w, item);
     add_side(w, item, DIFF_A);
     add_side(w, item, DIFF_B);
-    writer_field(w, field_text(J, "nan_policy", report_policy(options->session.nan)));
+    writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     add_tolerance(w, &options->tolerance);
     add_result(w, item);
     writer_end(w);

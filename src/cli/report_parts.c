@@ -22,19 +22,6 @@ double report_seconds(uint64_t nanoseconds)
     return (double)nanoseconds / 1e9;
 }
 
-const char *report_policy(enum nan_policy policy)
-{
-    switch (policy) {
-    case NAN_PROPAGATE:
-        return "propagate";
-    case NAN_SKIP:
-        return "skip";
-    case NAN_ERROR:
-        return "error";
-    }
-    return NULL;
-}
-
 enum element_type report_type(const struct operation *op, const struct reduction *reduction)
 {
     if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))

@@ -56,9 +56,6 @@ void report_stats(const struct options *options, const char *path,
  * Shared by the reports.
  */
 
-/* The name of a NaN policy, as --nan takes it. */
-const char *report_policy(enum nan_policy policy);
-
 /* The type that the value of an operation is a number of. */
 enum element_type report_type(const struct operation *op, const struct reduction *reduction);
 

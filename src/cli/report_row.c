@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cli/option_values.h"
 #include "cli/report_parts.h"
 
 #define J IN_OBJECT
@@ -155,7 +156,7 @@ static void add_input(struct writer *w, const struct options *options,
         WRITER_FIELDS(w, field_count(J, "skip", reduction->data_offset),
                       field_count(J, "length", options->session.input.length));
     }
-    writer_field(w, field_text(J, "nan_policy", report_policy(options->session.nan)));
+    writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
                    strcmp(options->operations[i]->name, "std") == 0;

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/option_values.h"
 #include "cli/record.h"
 #include "cli/report_parts.h"
 #include "sys/escape.h"
@@ -254,7 +255,7 @@ static void write_json(const struct record_line *line, const struct form *form)
     if (input->order != ELEMENT_ORDER_UNSAID)
         printf("\"endian\": \"%s\", ", input->order == ELEMENT_ORDER_BIG ? "big" : "little");
     printf("\"skip\": %" PRIu64 ", \"dtype\": \"%s\", \"nan_policy\": \"%s\", ", input->skip,
-           element_name(input->type), report_policy(line->nan));
+           element_name(input->type), option_nan_words[line->nan]);
     if (input->length == SOURCE_UNKNOWN)
         fputs("\"length\": null, ", stdout);
     else
