@@ -9,6 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The request of a worker for a chunk. */
+struct chunk_request {
+    unsigned worker; /* its number among those that ask, from 0 */
+    void *buffer;    /* to be filled; aligned to 16 bytes, of an element at least */
+    size_t size;     /* bytes */
+    size_t in_place; /* the most bytes it takes where they are mapped; 0: none */
+    bool borrow;     /* it also takes chunks that lie in the memory of who hands them out */
+    bool drain;      /* it takes only what it has claimed already */
+};
+
 struct chunk {
     uint64_t index;   /* of the first element, in its array */
     size_t array;     /* which of several arrays; 0 where there is one */

@@ -639,7 +639,7 @@ static size_t in_place_bytes(const struct axis_run *run)
 void axis_worker_run(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
-    struct source_request request = {.worker = w->number, .borrow = !w->gpu};
+    struct chunk_request request = {.worker = w->number, .borrow = !w->gpu};
     struct chunk chunk;
 
     request.buffer = w->buffer;

@@ -225,20 +225,20 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
     return call.passed == 0 || note_unseen(w, b->index, call.passed);
 }
 
-static struct source_request request_of(const struct diff_worker *w, int side)
+static struct chunk_request request_of(const struct diff_worker *w, int side)
 {
-    return (struct source_request){.worker = w->number,
-                                   .buffer = w->buffers[side],
-                                   .size = w->diff->buffer_bytes,
-                                   .in_place = w->diff->claim_bytes,
-                                   .borrow = true};
+    return (struct chunk_request){.worker = w->number,
+                                  .buffer = w->buffers[side],
+                                  .size = w->diff->buffer_bytes,
+                                  .in_place = w->diff->claim_bytes,
+                                  .borrow = true};
 }
 
 /* Gets elements of a side: those at `data`, or, where that is NULL, from the source. */
 static bool get(struct diff_worker *w, int side, const unsigned char *data, struct chunk *chunk)
 {
     struct diff_pair *p = &w->diff->pairs[w->pair];
-    struct source_request request = request_of(w, side);
+    struct chunk_request request = request_of(w, side);
 
     request.size = request.size < COPIED_BYTES ? request.size : COPIED_BYTES;
     chunk->array = p->sides[side].array;
@@ -346,7 +346,7 @@ static bool claim(struct diff *d, struct diff_range *range)
    many, 0 at the end; and on failure: then the pair has failed, or give_up has been called. */
 static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
 {
-    struct source_request request = request_of(w, side);
+    struct chunk_request request = request_of(w, side);
     struct chunk chunk;
 
     request.worker = 0;

@@ -87,7 +87,7 @@ static void release_held(struct worker *w, struct held_chunks *held, unsigned ke
 }
 
 /* Gets the next chunk and counts it. */
-static enum source_status get_chunk(struct worker *w, const struct source_request *request,
+static enum source_status get_chunk(struct worker *w, const struct chunk_request *request,
                                     struct held_chunks *held, unsigned keep, struct chunk *chunk)
 {
     uint64_t begun = clock_now(), now;
@@ -140,7 +140,7 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
                  bool drain)
 {
     struct run *run = w->run;
-    struct source_request request = {
+    struct chunk_request request = {
         .worker = w->number, .in_place = w->in_place, .borrow = engine->in_use == 0};
     bool feeder = w->engine == ENGINE_CUDA, stop_at_nan = run->options->nan == NAN_ERROR;
     struct held_chunks held = {.count = 0};

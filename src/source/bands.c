@@ -193,7 +193,7 @@ static enum source_status claim(struct source *s, struct band_worker *w)
     return decompress(s, w, from, to, limit) ? SOURCE_CHUNK : SOURCE_FAILED;
 }
 
-static enum source_status bands_next(struct source *s, const struct source_request *request,
+static enum source_status bands_next(struct source *s, const struct chunk_request *request,
                                      struct chunk *chunk)
 {
     struct band_state *b = s->state;

@@ -438,7 +438,7 @@ const struct source_info *source_info(const struct source *s)
     return &s->info;
 }
 
-enum source_status source_next(struct source *s, const struct source_request *request,
+enum source_status source_next(struct source *s, const struct chunk_request *request,
                                struct chunk *chunk)
 {
     if (source_failed(s))
@@ -457,7 +457,7 @@ bool source_is_at_hand(const struct source *s, size_t array)
     return s->ops->at && !(a && container_array_whole(a));
 }
 
-enum source_status source_at(struct source *s, const struct source_request *request,
+enum source_status source_at(struct source *s, const struct chunk_request *request,
                              struct chunk *chunk)
 {
     if (source_failed(s))

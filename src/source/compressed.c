@@ -10,7 +10,6 @@
 #include "source/formats.h"
 #include "source/reader.h"
 #include "source/serial.h"
-#include "source/waiters.h"
 #include "source/zstd/context.h"
 #include "source/zstd/cutter.h"
 #include "source/zstd/decoder.h"
@@ -21,6 +20,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
+#include "sys/waiters.h"
 
 /*
  * A reader that keeps what it has read, so that it can be read again: what told the format of a
@@ -60,18 +60,18 @@ struct compressed_ring {
 
     /* There is room for all of them; those that are counted stay as they are. */
     struct compressed_part *parts;
-    size_t part_count GUARDED_BY(source_role);
-    size_t parts_done GUARDED_BY(source_role); /* of which is known what they decode to */
-    uint64_t known GUARDED_BY(source_role);    /* offset behind them; SOURCE_UNKNOWN of a pipe */
+    size_t part_count GUARDED_BY(waiters_role);
+    size_t parts_done GUARDED_BY(waiters_role); /* of which is known what they decode to */
+    uint64_t known GUARDED_BY(waiters_role);    /* offset behind them; SOURCE_UNKNOWN of a pipe */
 
-    uint64_t end GUARDED_BY(source_role);     /* of its input; SOURCE_UNKNOWN while not known */
-    uint64_t claimed GUARDED_BY(source_role); /* offset behind what was read or is being read */
-    uint64_t present GUARDED_BY(source_role); /* all before it has been read */
-    uint64_t passed GUARDED_BY(source_role);  /* nothing before it is needed */
-    bool reading GUARDED_BY(source_role);     /* a worker reads the pipe */
+    uint64_t end GUARDED_BY(waiters_role);     /* of its input; SOURCE_UNKNOWN while not known */
+    uint64_t claimed GUARDED_BY(waiters_role); /* offset behind what was read or is being read */
+    uint64_t present GUARDED_BY(waiters_role); /* all before it has been read */
+    uint64_t passed GUARDED_BY(waiters_role);  /* nothing before it is needed */
+    bool reading GUARDED_BY(waiters_role);     /* a worker reads the pipe */
 
-    bool complete GUARDED_BY(source_role);  /* all that is wanted of it is decoded */
-    uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
+    bool complete GUARDED_BY(waiters_role);  /* all that is wanted of it is decoded */
+    uint64_t total GUARDED_BY(waiters_role); /* bytes that it decodes to */
 
     uint64_t fetched; /* of who reads the pipe: offset behind what is in the caches */
 
@@ -91,21 +91,21 @@ struct compressed_state {
     uint64_t part_least;        /* bytes of a part */
     struct zstd_cutter *cutter; /* of who cuts; NULL where there is one ring */
 
-    struct zstd_index index GUARDED_BY(source_role); /* of the parts; without any, of one ring */
-    bool cutting GUARDED_BY(source_role);            /* a worker cuts the next part */
-    bool refused GUARDED_BY(source_role);
-    bool torn GUARDED_BY(source_role); /* a part does not begin with an element */
+    struct zstd_index index GUARDED_BY(waiters_role); /* of the parts; without any, of one ring */
+    bool cutting GUARDED_BY(waiters_role);            /* a worker cuts the next part */
+    bool refused GUARDED_BY(waiters_role);
+    bool torn GUARDED_BY(waiters_role); /* a part does not begin with an element */
     /* Parts that have been cut, and those of which is known what they decode to. */
-    size_t parts_cut GUARDED_BY(source_role), parts_noted GUARDED_BY(source_role);
+    size_t parts_cut GUARDED_BY(waiters_role), parts_noted GUARDED_BY(waiters_role);
 };
 
-static void cut_locked(struct source *s, struct compressed_ring *r) REQUIRES(source_role);
+static void cut_locked(struct source *s, struct compressed_ring *r) REQUIRES(waiters_role);
 static bool note_content_locked(struct source *s, const struct compressed_part *part,
-                                uint64_t content) REQUIRES(source_role);
+                                uint64_t content) REQUIRES(waiters_role);
 static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
-    REQUIRES(source_role);
-static enum compressed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
-static void note_piece_locked(struct compressed_ring *r, uint64_t offset) REQUIRES(source_role);
+    REQUIRES(waiters_role);
+static enum compressed_read read_pipe_locked(struct source *s) REQUIRES(waiters_role);
+static void note_piece_locked(struct compressed_ring *r, uint64_t offset) REQUIRES(waiters_role);
 
 /*
  * The pipe.

@@ -95,7 +95,7 @@
    place; or the request's, where the worker holds other chunks. *size: its bytes. NULL without
    memory. It is of huge pages, since a disk takes only so many separate pieces of memory in one
    request: a virtual disk gave 1.2 GB/s into small pages, and 2.4 into these. */
-static unsigned char *uncached_buffer(struct claim *claim, const struct source_request *request,
+static unsigned char *uncached_buffer(struct claim *claim, const struct chunk_request *request,
                                       size_t *size)
 {
     size_t most = request->in_place < UNCACHED_MAX ? request->in_place : UNCACHED_MAX;
@@ -120,7 +120,7 @@ enum direct {
 
 /* Reads the worker's next elements past the page cache: the whole pages in which they lie. */
 static enum direct read_direct(struct source *s, struct claim *claim,
-                               const struct source_request *request, struct chunk *chunk)
+                               const struct chunk_request *request, struct chunk *chunk)
 {
     struct file_state *f = s->state;
     uint64_t begin = claim->offset / mapping_page() * mapping_page();
@@ -235,7 +235,7 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
 
 /* Fills a buffer from the page cache, or through it. Nobody else writes to the request's until the
    worker claims more. False on failure. */
-static bool copy(struct source *s, struct claim *claim, const struct source_request *request,
+static bool copy(struct source *s, struct claim *claim, const struct chunk_request *request,
                  struct chunk *chunk)
 {
     size_t room = request->size, size;
@@ -292,7 +292,7 @@ static void note_cost(struct claim *claim)
 
 /* Hands out elements that are cached, where they are mapped or as a copy. False on failure. */
 static bool hand_out_cached(struct source *s, struct claim *claim,
-                            const struct source_request *request, struct chunk *chunk)
+                            const struct chunk_request *request, struct chunk *chunk)
 {
     const bool copied = is_copied(claim);
     const uint64_t begun = copied ? 0 : clock_now();
@@ -317,7 +317,7 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
 
 /* Hands out the next elements of what the worker has claimed, which is not compressed. False on
    failure. */
-static bool hand_out(struct source *s, struct claim *claim, const struct source_request *request,
+static bool hand_out(struct source *s, struct claim *claim, const struct chunk_request *request,
                      struct chunk *chunk)
 {
     struct file_state *f = s->state;
@@ -389,7 +389,7 @@ static void file_leave(struct source *s, unsigned worker)
 }
 
 /* Claims more for a worker that has nothing left. False when there is none. */
-static bool claim_more(struct source *s, struct claim *claim, const struct source_request *request)
+static bool claim_more(struct source *s, struct claim *claim, const struct chunk_request *request)
 {
     const struct file_state *f = s->state;
     const bool in_place = request->in_place && f->map;
@@ -412,7 +412,7 @@ static bool claim_more(struct source *s, struct claim *claim, const struct sourc
 /* Hands out the next elements of what the worker has claimed, which are decoded. False on failure.
  */
 static bool hand_out_decoded(struct source *s, struct claim *claim,
-                             const struct source_request *request, struct chunk *chunk)
+                             const struct chunk_request *request, struct chunk *chunk)
 {
     if (claim->compressed) {
         if (!file_inflate(s, claim, request, chunk))
@@ -429,7 +429,7 @@ static bool hand_out_decoded(struct source *s, struct claim *claim,
     return true;
 }
 
-static enum source_status file_next(struct source *s, const struct source_request *request,
+static enum source_status file_next(struct source *s, const struct chunk_request *request,
                                     struct chunk *chunk)
 {
     struct file_state *f = s->state;
@@ -452,7 +452,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
 }
 
 /* The caller's choice is claimed for this call. */
-static enum source_status file_at(struct source *s, const struct source_request *request,
+static enum source_status file_at(struct source *s, const struct chunk_request *request,
                                   struct chunk *chunk)
 {
     struct file_state *f = s->state;

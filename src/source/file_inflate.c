@@ -81,7 +81,7 @@ static bool finish_compressed(struct source *s, struct claim *claim)
     return true;
 }
 
-bool file_inflate(struct source *s, struct claim *claim, const struct source_request *request,
+bool file_inflate(struct source *s, struct claim *claim, const struct chunk_request *request,
                   struct chunk *chunk)
 {
     const struct container_array *a = claim->compressed;

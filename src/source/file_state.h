@@ -95,7 +95,7 @@ bool file_claim_goes_on(struct source *s, struct claim *claim);
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
    request's buffer. False on failure; if only the array is damaged, that is noted, and the source
    goes on. */
-bool file_inflate(struct source *s, struct claim *claim, const struct source_request *request,
+bool file_inflate(struct source *s, struct claim *claim, const struct chunk_request *request,
                   struct chunk *chunk);
 
 #endif

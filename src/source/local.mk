@@ -24,7 +24,6 @@ library_sources += \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \
-	src/source/waiters.c src/source/waiters.h \
 	src/source/access.c src/source/access.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd/block.c src/source/zstd/block.h \

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "source/formats.h"
-#include "source/waiters.h"
 #include "sys/message.h"
+#include "sys/waiters.h"
 
 /* Buffers that are filled from a pipe should be as large as it: for each a worker is woken, which
    keeps the reader from reading for some microseconds. */
@@ -26,8 +26,8 @@ enum reader_state {
 
 struct serial_state {
     struct waiters waiters;
-    enum reader_state reader_state GUARDED_BY(source_role);
-    bool ahead GUARDED_BY(source_role); /* a worker reads ahead of the reader */
+    enum reader_state reader_state GUARDED_BY(waiters_role);
+    bool ahead GUARDED_BY(waiters_role); /* a worker reads ahead of the reader */
 
     /* Owned by the worker with the role of the reader; reader->ahead may be called by another
        one. */
@@ -44,9 +44,9 @@ struct serial_state {
     void (*close_before)(void *state);
 };
 
-static bool serial_read_locked(struct source *s, const struct source_request *request,
-                               struct chunk *chunk) REQUIRES(source_role);
-static bool serial_ahead_locked(struct serial_state *state) REQUIRES(source_role);
+static bool serial_read_locked(struct source *s, const struct chunk_request *request,
+                               struct chunk *chunk) REQUIRES(waiters_role);
+static bool serial_ahead_locked(struct serial_state *state) REQUIRES(waiters_role);
 
 /* Reads and drops what is to be skipped. Returns false when the input failed or ended there. */
 static bool serial_skip(struct source *s, void *buffer, size_t size)
@@ -217,8 +217,7 @@ static size_t fill_array(struct source *s, void *buffer, size_t size, struct chu
 }
 
 /* Fills a chunk for whoever asked for it. False when there is nothing more. */
-static bool serial_chunk(struct source *s, const struct source_request *request,
-                         struct chunk *chunk)
+static bool serial_chunk(struct source *s, const struct chunk_request *request, struct chunk *chunk)
 {
     struct serial_state *state = s->state;
 
@@ -235,7 +234,7 @@ static bool serial_chunk(struct source *s, const struct source_request *request,
 
 /* The role of the reader: fills buffers as long as somebody waits for it, and the worker's own.
    Whether that was filled. Drops the mutex while it reads. */
-static bool serial_read_locked(struct source *s, const struct source_request *request,
+static bool serial_read_locked(struct source *s, const struct chunk_request *request,
                                struct chunk *chunk)
 {
     struct serial_state *state = s->state;
@@ -246,12 +245,12 @@ static bool serial_read_locked(struct source *s, const struct source_request *re
     while (more && ((waiter = waiters_take_locked(&state->waiters)) || !filled)) {
         waiters_unlock(&state->waiters);
         if (waiter)
-            more = serial_chunk(s, waiter->request, waiter->chunk);
+            more = serial_chunk(s, waiter->request, waiter->reply);
         else
             more = filled = serial_chunk(s, request, chunk);
         waiters_lock(&state->waiters);
         if (waiter)
-            waiter_wake_locked(waiter, more ? WAITER_FILLED : WAITER_LOOK_AGAIN);
+            waiter_wake_locked(waiter, more ? WAITER_FULFILLED : WAITER_LOOK_AGAIN);
     }
     state->reader_state = more ? READER_FREE : READER_DONE;
     if (!more)
@@ -275,7 +274,7 @@ static bool serial_ahead_locked(struct serial_state *state)
     return done;
 }
 
-static enum source_status serial_next(struct source *s, const struct source_request *request,
+static enum source_status serial_next(struct source *s, const struct chunk_request *request,
                                       struct chunk *chunk)
 {
     struct serial_state *state = s->state;
@@ -290,7 +289,7 @@ static enum source_status serial_next(struct source *s, const struct source_requ
         } else if (may_help) {
             may_help = serial_ahead_locked(state);
         } else {
-            filled = waiters_wait_locked(&state->waiters, request, chunk) == WAITER_FILLED;
+            filled = waiters_wait_locked(&state->waiters, request, chunk) == WAITER_FULFILLED;
             may_help = true;
         }
     }

@@ -238,16 +238,6 @@ const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
    CONTAINER_NAME_SHOWN more. */
 void source_name_array(char *name, const char *path, const struct container_array *array);
 
-/* The request of a worker. */
-struct source_request {
-    unsigned worker; /* counts from 0, below the number given to source_open */
-    void *buffer;    /* to be filled; aligned to 16 bytes, of an element at least */
-    size_t size;     /* bytes */
-    size_t in_place; /* the most bytes it takes where they are mapped; 0: none */
-    bool borrow;     /* it also takes chunks that lie in the source's memory */
-    bool drain;      /* it takes only what it has claimed already */
-};
-
 /* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`,
    and options->array, must outlive it. NULL on failure. */
 struct source *source_open(const char *path, const struct source_options *options,
@@ -318,11 +308,12 @@ const struct source_info *source_info(const struct source *s);
 /* Whether there is memory to read an array with options->consecutive = `inputs`. */
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs);
 
-/* The next chunk, which the worker hands back by source_release. Its bytes are in the worker's
+/* The next chunk, which the worker, whose number is below that given to source_open, hands back by
+   source_release. Its bytes are in the worker's
    buffer, in the source's memory (borrowed), or, if chunk->mapped, in the mapped file: then they
    must be read under mapping_guard. A worker may hold several mapped chunks, but must release a
    borrowed one before it asks for the next. May wait for the input, or for another worker. */
-enum source_status source_next(struct source *s, const struct source_request *request,
+enum source_status source_next(struct source *s, const struct chunk_request *request,
                                struct chunk *chunk);
 
 /* Whether source_at can be used for array number `array`: its elements lie in a file as they are,
@@ -332,7 +323,7 @@ bool source_is_at_hand(const struct source *s, size_t array);
 /* Hands out elements that the caller chooses, as source_next does: chunk->array, chunk->index and
    chunk->count say which, and count is less afterwards where the buffer has no room for so many. It
    never waits, never ends, and takes no claims: source_next is not to be used beside it. */
-enum source_status source_at(struct source *s, const struct source_request *request,
+enum source_status source_at(struct source *s, const struct chunk_request *request,
                              struct chunk *chunk);
 
 /* Hands a chunk back: its bytes are not read any more. */

@@ -2,7 +2,7 @@
  * For the implementations of sources: the state that all kinds share, and reading the file.
  *
  * A kind of source (file.c, serial.c, zstd/) is a table of functions and a state of its own. Kinds
- * include this header and what stands beside it at the bottom (reader.h, waiters.h, formats.h), and
+ * include this header and what stands beside it at the bottom (reader.h, formats.h), and
  * not each other; open.c alone knows them all.
  */
 #ifndef GPUREDUCE_SOURCE_IMPL_H
@@ -21,8 +21,8 @@
    function that fails has printed why; so has every other function in src/source, unless its
    comment or header says otherwise. */
 struct source_ops {
-    enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
-    enum source_status (*at)(struct source *, const struct source_request *, struct chunk *);
+    enum source_status (*next)(struct source *, const struct chunk_request *, struct chunk *);
+    enum source_status (*at)(struct source *, const struct chunk_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
     /* *most: bytes. */

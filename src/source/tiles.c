@@ -445,7 +445,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     return true;
 }
 
-void tile_take(struct tile *t, const struct source_request *request, struct chunk *chunk)
+void tile_take(struct tile *t, const struct chunk_request *request, struct chunk *chunk)
 {
     const size_t size = element_size(t->array->type);
     const uint64_t left = t->count - t->taken;

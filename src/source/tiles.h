@@ -34,7 +34,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
                 uint64_t number, uint64_t count);
 
 /* Hands out the next elements of the tile, of which there are some. */
-void tile_take(struct tile *tile, const struct source_request *request, struct chunk *chunk);
+void tile_take(struct tile *tile, const struct chunk_request *request, struct chunk *chunk);
 
 /* Copies all elements of the tile that lie in the array to their places in memory that holds its
    elements from the one numbered `first` on. */

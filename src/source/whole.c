@@ -10,7 +10,7 @@ struct whole_state {
     _Atomic uint64_t next;
 };
 
-static enum source_status whole_next(struct source *s, const struct source_request *request,
+static enum source_status whole_next(struct source *s, const struct chunk_request *request,
                                      struct chunk *chunk)
 {
     struct whole_state *state = s->state;
@@ -34,7 +34,7 @@ static enum source_status whole_next(struct source *s, const struct source_reque
     return SOURCE_CHUNK;
 }
 
-static enum source_status whole_at(struct source *s, const struct source_request *request,
+static enum source_status whole_at(struct source *s, const struct chunk_request *request,
                                    struct chunk *chunk)
 {
     chunk->data = s->head + s->data_offset + chunk->index * s->info.element_size;

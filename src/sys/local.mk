@@ -18,4 +18,5 @@ library_sources += \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \
 	src/sys/team.c src/sys/team.h \
-	src/sys/timeline.c src/sys/timeline.h
+	src/sys/timeline.c src/sys/timeline.h \
+	src/sys/waiters.c src/sys/waiters.h

@@ -221,12 +221,12 @@ static void keep(struct haul *h, const struct chunk *chunk, const void *buffer)
 /* One chunk for the worker, of a buffer of `size` bytes, released at once. */
 static bool take(struct haul *h, unsigned worker, size_t size, bool in_place, bool drain)
 {
-    struct source_request request = {.worker = worker,
-                                     .buffer = h->buffers[worker],
-                                     .size = size,
-                                     .in_place = in_place ? (size_t)4 << 20 : 0,
-                                     .borrow = in_place,
-                                     .drain = drain};
+    struct chunk_request request = {.worker = worker,
+                                    .buffer = h->buffers[worker],
+                                    .size = size,
+                                    .in_place = in_place ? (size_t)4 << 20 : 0,
+                                    .borrow = in_place,
+                                    .drain = drain};
     struct chunk chunk;
 
     h->last = source_next(h->source, &request, &chunk);
@@ -691,7 +691,7 @@ static void check_refused(void)
 static void check_lost(void)
 {
     const struct source_options options = defaults();
-    struct source_request request = {.in_place = (size_t)1 << 20};
+    struct chunk_request request = {.in_place = (size_t)1 << 20};
     struct chunk chunk;
     struct haul h;
 

@@ -251,11 +251,11 @@ static enum source_verdict read_once(const struct source_options *options, struc
     if (!times)
         bail("memory");
     for (unsigned i = 0; status == SOURCE_CHUNK; i = (i + 1) % workers) {
-        const struct source_request request = {.worker = i,
-                                               .buffer = buffers[i],
-                                               .size = 4096 + (size_t)i * 100,
-                                               .borrow = i == 1,
-                                               .in_place = i == 1 ? 65536 : 0};
+        const struct chunk_request request = {.worker = i,
+                                              .buffer = buffers[i],
+                                              .size = 4096 + (size_t)i * 100,
+                                              .borrow = i == 1,
+                                              .in_place = i == 1 ? 65536 : 0};
         struct chunk chunk;
         uint64_t first;
 

@@ -85,7 +85,7 @@ static void decode(void *argument)
         call->good = zstd_decoder_damaged(d, "it continues after its last block");
 }
 
-enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct source_request *request,
+enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct chunk_request *request,
                                        struct chunk *chunk)
 {
     const struct source *s = d->shared->source;

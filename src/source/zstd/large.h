@@ -17,7 +17,7 @@ enum zstd_large_status {
 /* Fills the request's buffer with the next elements of d's task, which was begun with stable =
    false. Bytes outside the elements (a header, data after the array of a .npy) are decoded, and
    dropped. */
-enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct source_request *request,
+enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct chunk_request *request,
                                        struct chunk *chunk);
 
 #endif

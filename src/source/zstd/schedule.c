@@ -4,23 +4,23 @@
 
 #include <stdlib.h>
 
-#include "source/waiters.h"
 #include "source/zstd/budget.h"
 #include "source/zstd/schedule_state.h"
+#include "sys/waiters.h"
 
 static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim,
-                               const struct zstd_task *task) REQUIRES(source_role);
+                               const struct zstd_task *task) REQUIRES(waiters_role);
 static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
-    REQUIRES(source_role);
-static bool all_done_locked(struct zstd_schedule *z) REQUIRES(source_role);
+    REQUIRES(waiters_role);
+static bool all_done_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /* Gives a large frame to all workers together, where that can be. If there are enough of them for
    each worker to have one, workers need not wait for each other. */
@@ -159,14 +159,14 @@ enum step {
     STEP_CLAIM    /* it has a claim */
 };
 
-static enum step team_step_locked(struct zstd_schedule *z, const struct source_request *request,
-                                  struct chunk *chunk) REQUIRES(source_role);
+static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_request *request,
+                                  struct chunk *chunk) REQUIRES(waiters_role);
 static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
-                             const struct source_request *request, struct chunk *chunk)
-    REQUIRES(source_role);
+                             const struct chunk_request *request, struct chunk *chunk)
+    REQUIRES(waiters_role);
 
 /* Does one thing as one of the team. Drops the mutex meanwhile. */
-static enum step team_step_locked(struct zstd_schedule *z, const struct source_request *request,
+static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_request *request,
                                   struct chunk *chunk)
 {
     enum zstd_team_step step = zstd_team_step_locked(z->team, request, chunk);
@@ -192,7 +192,7 @@ static enum step team_step_locked(struct zstd_schedule *z, const struct source_r
 
 /* Does one thing. Drops the mutex meanwhile. */
 static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
-                             const struct source_request *request, struct chunk *chunk)
+                             const struct chunk_request *request, struct chunk *chunk)
 {
     enum step step = team_step_locked(z, request, chunk);
     struct zstd_slot *slot;
@@ -214,7 +214,7 @@ static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
 /* Finds something to do for a worker that is through with its claim, and waits for it if need be.
    STEP_NOTHING when there is nothing more. */
 static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
-                           const struct source_request *request, struct chunk *chunk)
+                           const struct chunk_request *request, struct chunk *chunk)
 {
     enum step step = STEP_AGAIN;
     bool done = false, may_help = true;
@@ -232,7 +232,7 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
         if (may_help) {
             may_help = zstd_schedule_help_locked(z);
         } else {
-            if (waiters_wait_locked(&z->waiters, request, chunk) == WAITER_FILLED)
+            if (waiters_wait_locked(&z->waiters, request, chunk) == WAITER_FULFILLED)
                 step = STEP_CHUNK;
             may_help = true;
         }
@@ -245,7 +245,7 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
     return done ? STEP_NOTHING : step;
 }
 
-enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct source_request *request,
+enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
                                       struct chunk *chunk)
 {
     struct zstd_small *claim = &z->claims[request->worker];

@@ -21,7 +21,7 @@
  *
  * decoder.h describes tasks and their results. A decoder on another engine goes in here as a
  * further kind beside these: claim_next_locked decides by the task and by the worker that asks (a
- * new field of struct source_request says that its engine decodes) who gets the front of the queue,
+ * new field of struct chunk_request says that its engine decodes) who gets the front of the queue,
  * and may take several tasks at once, as many as fill a batch of the device's. Such a claim ends as
  * the others do, by end_task_locked.
  *
@@ -42,7 +42,7 @@ struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned workers);
 void zstd_schedule_close(struct zstd_schedule *z);
 
 /* The next chunk for the worker that asks; any worker may, at any time. Waits if need be. */
-enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct source_request *request,
+enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
                                       struct chunk *chunk);
 
 /* Whether the input must be read again in order, whatever else was found wrong. */

@@ -4,12 +4,12 @@
 #include "sys/mapping.h"
 
 static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
-                              const struct zstd_batch *batch) REQUIRES(source_role);
+                              const struct zstd_batch *batch) REQUIRES(waiters_role);
 static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
-    REQUIRES(source_role);
-static void end_found_locked(struct zstd_schedule *z) REQUIRES(source_role);
+    REQUIRES(waiters_role);
+static void end_found_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /* Whether nothing that is still to be found is wanted. */
 bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z)

@@ -11,7 +11,7 @@
 #define WINDOW_KEPT ((uint64_t)4 << 20)
 
 static void close_slot_locked(struct zstd_schedule *z, struct zstd_slot *slot)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* Whether a large frame may be begun now: one at any time, others where memory allows. */
 bool zstd_schedule_may_open_slot_locked(const struct zstd_schedule *z, const struct zstd_task *task)
@@ -69,7 +69,7 @@ static void close_slot_locked(struct zstd_schedule *z, struct zstd_slot *slot)
 /* The role of a slot's decoder: decodes for those that wait, and for this worker when nobody does.
    Whether its own chunk was filled. Drops the mutex while it decodes. */
 bool zstd_schedule_serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
-                                const struct source_request *request, struct chunk *chunk)
+                                const struct chunk_request *request, struct chunk *chunk)
 {
     enum zstd_large_status status = ZSTD_LARGE_FILLED;
     struct waiter *waiter;
@@ -78,7 +78,7 @@ bool zstd_schedule_serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
     slot->state = SLOT_BUSY;
     while (status == ZSTD_LARGE_FILLED &&
            ((waiter = waiters_take_locked(&z->waiters)) || !filled)) {
-        struct chunk *target = waiter ? waiter->chunk : chunk;
+        struct chunk *target = waiter ? waiter->reply : chunk;
         bool good;
 
         waiters_unlock(&z->waiters);
@@ -88,7 +88,7 @@ bool zstd_schedule_serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
             zstd_schedule_note_end_locked(z, &slot->decoder);
         good = status != ZSTD_LARGE_FAILED && target->count > 0;
         if (waiter)
-            waiter_wake_locked(waiter, good ? WAITER_FILLED : WAITER_LOOK_AGAIN);
+            waiter_wake_locked(waiter, good ? WAITER_FULFILLED : WAITER_LOOK_AGAIN);
         else
             filled = good;
     }

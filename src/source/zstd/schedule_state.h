@@ -12,12 +12,12 @@
 #ifndef GPUREDUCE_ZSTD_SCHEDULE_STATE_H
 #define GPUREDUCE_ZSTD_SCHEDULE_STATE_H
 
-#include "source/waiters.h"
 #include "source/zstd/decoder.h"
 #include "source/zstd/finder.h"
 #include "source/zstd/index.h"
 #include "source/zstd/small.h"
 #include "source/zstd/team.h"
+#include "sys/waiters.h"
 
 MUTEX_ROLE(finder_role);
 
@@ -35,9 +35,9 @@ enum slot_state {
 
 /* For a large frame. */
 struct zstd_slot {
-    enum slot_state state GUARDED_BY(source_role);
-    bool helped GUARDED_BY(source_role);     /* a worker makes its input present */
-    uint64_t window GUARDED_BY(source_role); /* bytes that it may need for it */
+    enum slot_state state GUARDED_BY(waiters_role);
+    bool helped GUARDED_BY(waiters_role);     /* a worker makes its input present */
+    uint64_t window GUARDED_BY(waiters_role); /* bytes that it may need for it */
     struct zstd_decoder decoder; /* its decoder's; with SLOT_IDLE, the mutex guards it */
 };
 
@@ -51,20 +51,20 @@ struct zstd_schedule {
     struct waiters waiters;
 
     /* Tasks that were found and not claimed, from queue_first on. */
-    struct zstd_task *queue GUARDED_BY(source_role);
+    struct zstd_task *queue GUARDED_BY(waiters_role);
     unsigned queue_size;
-    unsigned queue_first GUARDED_BY(source_role);
-    unsigned queue_count GUARDED_BY(source_role);
+    unsigned queue_first GUARDED_BY(waiters_role);
+    unsigned queue_count GUARDED_BY(waiters_role);
 
-    enum finder_state finder_state GUARDED_BY(source_role);
-    uint64_t found_to GUARDED_BY(source_role); /* offset behind the last frame that was found */
-    struct zstd_index index GUARDED_BY(source_role);
+    enum finder_state finder_state GUARDED_BY(waiters_role);
+    uint64_t found_to GUARDED_BY(waiters_role); /* offset behind the last frame that was found */
+    struct zstd_index index GUARDED_BY(waiters_role);
 
     struct zstd_slot *slots; /* slot_count of them */
     unsigned slot_count;
-    unsigned slots_taken GUARDED_BY(source_role);  /* that are not SLOT_FREE */
-    uint64_t windows GUARDED_BY(source_role);      /* of these, bytes */
-    uint64_t extra_budget GUARDED_BY(source_role); /* bytes that claims may still take as extra */
+    unsigned slots_taken GUARDED_BY(waiters_role);  /* that are not SLOT_FREE */
+    uint64_t windows GUARDED_BY(waiters_role);      /* of these, bytes */
+    uint64_t extra_budget GUARDED_BY(waiters_role); /* bytes that claims may still take as extra */
 
     struct zstd_finder finder GUARDED_BY(finder_role);
 };
@@ -81,38 +81,38 @@ static inline bool zstd_schedule_is_small(const struct zstd_schedule *z,
  */
 
 /* The role of the finder: taken from FINDER_FREE, and given back as `state`. */
-void zstd_schedule_take_finder_locked(struct zstd_schedule *z) REQUIRES(source_role)
+void zstd_schedule_take_finder_locked(struct zstd_schedule *z) REQUIRES(waiters_role)
     ACQUIRE(finder_role);
 void zstd_schedule_give_finder_back_locked(struct zstd_schedule *z, enum finder_state state)
-    REQUIRES(source_role) RELEASE(finder_role);
+    REQUIRES(waiters_role) RELEASE(finder_role);
 
 /* Tasks that should have been found ahead of those who decode them. */
 unsigned zstd_schedule_found_ahead(unsigned workers);
 
 /* Whether somebody should take the role of the finder. */
-bool zstd_schedule_must_find_locked(const struct zstd_schedule *z) REQUIRES(source_role);
+bool zstd_schedule_must_find_locked(const struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /* A large frame has ended: the finder, unless somebody has its role, need not look for where. */
 void zstd_schedule_note_end_locked(struct zstd_schedule *z, const struct zstd_decoder *d)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* The queue: its first task, NULL where it has none; takes that out; puts one back before it. */
 const struct zstd_task *zstd_schedule_front_locked(const struct zstd_schedule *z)
-    REQUIRES(source_role);
-struct zstd_task zstd_schedule_pop_locked(struct zstd_schedule *z) REQUIRES(source_role);
+    REQUIRES(waiters_role);
+struct zstd_task zstd_schedule_pop_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 void zstd_schedule_push_front_locked(struct zstd_schedule *z, const struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /*
  * schedule_find.c
  */
 
 /* Whether nothing that is still to be found is wanted. */
-bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z) REQUIRES(source_role);
+bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /* The role of the finder: finds tasks, until there are enough in the queue, or one for this worker
    while the rest of a large frame takes its time. Drops the mutex while it looks. */
-void zstd_schedule_find_locked(struct zstd_schedule *z) REQUIRES(source_role);
+void zstd_schedule_find_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /*
  * schedule_slots.c
@@ -120,31 +120,31 @@ void zstd_schedule_find_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
 /* A task has been decoded as far as it is wanted. */
 void zstd_schedule_end_task_locked(struct zstd_schedule *z, struct zstd_decoder *d)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* Whether a large frame may be begun now: one at any time, others where memory allows. */
 bool zstd_schedule_may_open_slot_locked(const struct zstd_schedule *z, const struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* A slot that nobody decodes. Workers begin to look at different ones. */
 struct zstd_slot *zstd_schedule_idle_slot_locked(const struct zstd_schedule *z, unsigned worker)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* Gives a large frame a slot. */
 void zstd_schedule_open_slot_locked(struct zstd_schedule *z, const struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* The role of a slot's decoder: decodes for those that wait, and for this worker when nobody does.
    Whether its own chunk was filled. Drops the mutex while it decodes. */
 bool zstd_schedule_serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
-                                const struct source_request *request, struct chunk *chunk)
-    REQUIRES(source_role);
+                                const struct chunk_request *request, struct chunk *chunk)
+    REQUIRES(waiters_role);
 
 /* Makes the input of a slot present that somebody else decodes. Whether there was something to do.
    Drops the mutex meanwhile. */
-bool zstd_schedule_help_locked(struct zstd_schedule *z) REQUIRES(source_role);
+bool zstd_schedule_help_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 
 /* Wakes one of those that wait when there is something to do. */
-void zstd_schedule_wake_next_locked(struct zstd_schedule *z) REQUIRES(source_role);
+void zstd_schedule_wake_next_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 
 #endif

@@ -286,8 +286,7 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
     return true;
 }
 
-bool zstd_small_next(struct zstd_small *z, const struct source_request *request,
-                     struct chunk *chunk)
+bool zstd_small_next(struct zstd_small *z, const struct chunk_request *request, struct chunk *chunk)
 {
     const size_t element_size = z->decoder.shared->source->info.element_size;
     size_t piece = request->size;

@@ -39,7 +39,7 @@ bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64
 
 /* The task's next chunk: where it lies, for a request that borrows; others get a copy. False when
    there is none (ZSTD_SMALL_DECODED), and on failure. */
-bool zstd_small_next(struct zstd_small *z, const struct source_request *request,
+bool zstd_small_next(struct zstd_small *z, const struct chunk_request *request,
                      struct chunk *chunk);
 
 #endif

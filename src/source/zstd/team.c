@@ -16,9 +16,9 @@
 /* The most memory of a team, in bytes: windows of up to 128 MiB. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
 
-static bool ended_locked(const struct zstd_team *t) REQUIRES(source_role);
-static enum zstd_team_step end_locked(struct zstd_team *t) REQUIRES(source_role);
-static bool make_ring_locked(struct zstd_team *t, size_t capacity) REQUIRES(source_role);
+static bool ended_locked(const struct zstd_team *t) REQUIRES(waiters_role);
+static enum zstd_team_step end_locked(struct zstd_team *t) REQUIRES(waiters_role);
+static bool make_ring_locked(struct zstd_team *t, size_t capacity) REQUIRES(waiters_role);
 
 /*
  * Places.
@@ -85,7 +85,7 @@ enum work {
     WORK_HAND_OUT_LITTLE
 };
 
-static enum work choose_locked(const struct zstd_team *t) REQUIRES(source_role);
+static enum work choose_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 static enum work choose_locked(const struct zstd_team *t)
 {
     if (!t || !t->busy)
@@ -118,7 +118,7 @@ bool zstd_team_wants_locked(const struct zstd_team *t)
     return choose_locked(t) != WORK_NOTHING;
 }
 
-enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct source_request *request,
+enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chunk_request *request,
                                           struct chunk *chunk)
 {
     switch (choose_locked(t)) {

@@ -26,8 +26,8 @@
 #ifndef GPUREDUCE_ZSTD_TEAM_H
 #define GPUREDUCE_ZSTD_TEAM_H
 
-#include "source/waiters.h"
 #include "source/zstd/decoder.h"
+#include "sys/waiters.h"
 
 struct zstd_team;
 
@@ -37,18 +37,18 @@ struct zstd_team *zstd_team_open(struct zstd_shared *shared, struct waiters *wai
 void zstd_team_close(struct zstd_team *t);
 
 /* Whether it has a frame. Here and below NULL is a team that has none. */
-bool zstd_team_busy_locked(const struct zstd_team *t) REQUIRES(source_role);
+bool zstd_team_busy_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 /* Whether there is still more of its frame to decode than is under way. */
-bool zstd_team_lasts_locked(const struct zstd_team *t) REQUIRES(source_role);
+bool zstd_team_lasts_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 /* Gives a team that has none the frame of this task. False when it is not for it: it needs a window
    too large, a dictionary, or memory that is not there; nothing is printed. */
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
-    REQUIRES(source_role);
+    REQUIRES(waiters_role);
 
 /* The chunk that the worker had is not read any more. To be called when it asks for the next. */
-void zstd_team_release_locked(struct zstd_team *t, unsigned worker) REQUIRES(source_role);
+void zstd_team_release_locked(struct zstd_team *t, unsigned worker) REQUIRES(waiters_role);
 
 enum zstd_team_step {
     ZSTD_TEAM_NOTHING, /* there is nothing to do */
@@ -59,11 +59,11 @@ enum zstd_team_step {
 };
 
 /* Does one thing for the team's frame, or for the worker that asks. */
-enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct source_request *request,
-                                          struct chunk *chunk) REQUIRES(source_role);
+enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chunk_request *request,
+                                          struct chunk *chunk) REQUIRES(waiters_role);
 
 /* Whether there is something to do for one more worker. */
-bool zstd_team_wants_locked(const struct zstd_team *t) REQUIRES(source_role);
+bool zstd_team_wants_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 /* The task, and how far it has come. */
 struct zstd_decoder *zstd_team_decoder(struct zstd_team *t);

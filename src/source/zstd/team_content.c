@@ -11,7 +11,7 @@
 /* Hashed at a time, at least. Bytes. */
 #define HASH_BYTES (2 * ZSTD_TEAM_PIECE_MIN)
 
-static void drop_locked(struct zstd_team *t) REQUIRES(source_role);
+static void drop_locked(struct zstd_team *t) REQUIRES(waiters_role);
 
 /*
  * Executing.
@@ -152,7 +152,7 @@ bool zstd_team_may_hand_out_locked(const struct zstd_team *t, uint64_t least)
 }
 
 /* Hands elements out. False when the rest is not wanted. */
-bool zstd_team_hand_out_locked(struct zstd_team *t, const struct source_request *request,
+bool zstd_team_hand_out_locked(struct zstd_team *t, const struct chunk_request *request,
                                struct chunk *chunk)
 {
     const struct source *s = t->shared->source;

@@ -3,7 +3,7 @@
 #include "source/zstd/team_state.h"
 #include "sys/mapping.h"
 
-static uint64_t oldest_locked(const struct zstd_team *t) REQUIRES(source_role);
+static uint64_t oldest_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 bool zstd_team_guard(void (*body)(void *), struct zstd_team_call *call)
 {

@@ -8,7 +8,7 @@
 #include "source/zstd/schedule.h"
 #include "sys/message.h"
 
-static enum source_status zstd_next(struct source *s, const struct source_request *request,
+static enum source_status zstd_next(struct source *s, const struct chunk_request *request,
                                     struct chunk *chunk)
 {
     return zstd_schedule_next(s->state, request, chunk);

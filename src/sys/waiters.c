@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/waiters.h"
+#include "sys/waiters.h"
 
 UNCHECKED void waiters_init(struct waiters *w)
 {
@@ -23,17 +23,16 @@ UNCHECKED void waiters_unlock(struct waiters *w)
     mutex_unlock(&w->mutex);
 }
 
-static void sleep_locked(struct waiters *w, struct waiter *waiter) REQUIRES(source_role);
+static void sleep_locked(struct waiters *w, struct waiter *waiter) REQUIRES(waiters_role);
 
 UNCHECKED static void sleep_locked(struct waiters *w, struct waiter *waiter)
 {
     mutex_wait(&w->mutex, &waiter->condition);
 }
 
-enum waiter_news waiters_wait_locked(struct waiters *w, const struct source_request *request,
-                                     struct chunk *chunk)
+enum waiter_news waiters_wait_locked(struct waiters *w, const void *request, void *reply)
 {
-    struct waiter waiter = {.request = request, .chunk = chunk, .next = w->last};
+    struct waiter waiter = {.request = request, .reply = reply, .next = w->last};
 
     pthread_cond_init(&waiter.condition, NULL);
     /* cppcheck-suppress autoVariables ; it is taken off the list before it is woken */
