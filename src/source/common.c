@@ -76,45 +76,6 @@ void source_unreadable(struct source *s, uint64_t offset, int error)
     fail(s, text);
 }
 
-bool source_note_errors(struct source *s)
-{
-    s->errors = calloc(1, sizeof *s->errors);
-    if (!s->errors)
-        return false;
-    mutex_init(&s->errors->mutex);
-    atomic_init(&s->errors->offset, SOURCE_UNKNOWN);
-    return true;
-}
-
-UNCHECKED void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
-{
-    struct source_errors *e = s->errors;
-    char text[SOURCE_ERROR_MAX];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (s->muted)
-        return;
-    if (!e) {
-        fail(s, text);
-        return;
-    }
-    mutex_lock(&e->mutex);
-    if (offset < atomic_load(&e->offset)) {
-        memcpy(e->text, text, sizeof text);
-        atomic_store(&e->offset, offset);
-    }
-    mutex_unlock(&e->mutex);
-}
-
-void source_print_error(struct source *s)
-{
-    if (source_error_noted(s) != SOURCE_UNKNOWN)
-        fail(s, s->errors->text);
-}
-
 /* A damaged array of a container. */
 struct damage {
     size_t array;
@@ -508,6 +469,12 @@ static void check_length(struct source *s)
         source_became_shorter(s, (uint64_t)status.st_size);
 }
 
+static void set_input_read(struct source *s, uint64_t bytes)
+{
+    atomic_store(&s->input_read, bytes);
+    atomic_store(&s->zstd.input_read, 0);
+}
+
 enum source_verdict source_finish(struct source *s)
 {
     enum source_verdict verdict = SOURCE_BROKEN;
@@ -517,10 +484,10 @@ enum source_verdict source_finish(struct source *s)
     if (!source_failed(s))
         verdict = s->ops->finish ? s->ops->finish(s) : SOURCE_COMPLETE;
     /* How much was read ahead, and by which thread, is chance: it is not counted. */
-    if (s->stop != SOURCE_UNKNOWN && s->info.elements == s->info.first)
-        atomic_store(&s->input_read, 0);
-    else if (atomic_load(&s->stopped_at) != SOURCE_UNKNOWN)
-        atomic_store(&s->input_read, atomic_load(&s->stopped_at) - s->part.begin);
+    if (s->zstd.stop != SOURCE_UNKNOWN && s->info.elements == s->info.first)
+        set_input_read(s, 0);
+    else if (atomic_load(&s->zstd.stopped_at) != SOURCE_UNKNOWN)
+        set_input_read(s, atomic_load(&s->zstd.stopped_at) - s->part.begin);
     return source_failed(s) ? SOURCE_BROKEN : verdict;
 }
 
@@ -542,13 +509,18 @@ bool source_limited(const struct source *s)
     return source_wanted(s) != SOURCE_UNKNOWN;
 }
 
+/* A counter of the source, with its zstd file's. */
+static uint64_t sum(const _Atomic uint64_t *a, const _Atomic uint64_t *b)
+{
+    return atomic_load_explicit(a, memory_order_relaxed) +
+           atomic_load_explicit(b, memory_order_relaxed);
+}
+
 struct source_stats source_stats(const struct source *s)
 {
-    return (struct source_stats){
-        .input_read = atomic_load_explicit(&s->input_read, memory_order_relaxed),
-        .read_time = atomic_load_explicit(&s->read_time, memory_order_relaxed),
-        .decode_time = atomic_load_explicit(&s->decode_time, memory_order_relaxed),
-    };
+    return (struct source_stats){.input_read = sum(&s->input_read, &s->zstd.input_read),
+                                 .read_time = sum(&s->read_time, &s->zstd.read_time),
+                                 .decode_time = sum(&s->decode_time, &s->zstd.decode_time)};
 }
 
 void source_close(struct source *s)
@@ -559,9 +531,7 @@ void source_close(struct source *s)
         s->reader->close(s->reader);
     if (s->close_fd)
         close(s->fd);
-    if (s->errors)
-        mutex_destroy(&s->errors->mutex);
-    free(s->errors);
+    zstd_file_destroy(&s->zstd);
     close_damages(s->damages);
     container_close(s->container);
     free(s->picks);

@@ -10,13 +10,11 @@
 #include "source/formats.h"
 #include "source/reader.h"
 #include "source/serial.h"
+#include "source/zstd.h"
 #include "source/zstd/context.h"
 #include "source/zstd/cutter.h"
-#include "source/zstd/decoder.h"
 #include "source/zstd/frames.h"
 #include "source/zstd/index.h"
-#include "source/zstd/look.h"
-#include "source/zstd/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
@@ -267,6 +265,7 @@ static void cut_locked(struct source *s, struct compressed_ring *r)
         p->cutting = true;
         waiters_unlock(&p->waiters);
         found = zstd_cutter_next(p->cutter, p->part_least, &stretch);
+        zstd_source_error(s);
         waiters_lock(&p->waiters);
         p->cutting = false;
     }
@@ -342,7 +341,8 @@ UNCHECKED static bool make_rings(struct source *s, unsigned rings)
     p->cutter = malloc(sizeof *p->cutter);
     if (!p->cutter || !rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
         return false;
-    zstd_cutter_init(p->cutter, s, s->data_offset, (unsigned)s->info.element_size);
+    zstd_cutter_init(p->cutter, zstd_source_file(s), s->data_offset,
+                     (unsigned)s->info.element_size);
     zstd_index_init(&p->index, s->data_offset, s->info.element_size);
     for (unsigned i = 0; i < rings; i++)
         p->rings[i].end = SOURCE_UNKNOWN;
@@ -611,8 +611,8 @@ void compressed_complete(struct source *s, unsigned ring, uint64_t total, uint64
     waiters_lock(&p->waiters);
     r->complete = true;
     r->total = total;
-    if (s->stop != SOURCE_UNKNOWN)
-        atomic_store(&s->stopped_at, stopped_at);
+    if (s->zstd.stop != SOURCE_UNKNOWN)
+        atomic_store(&s->zstd.stopped_at, stopped_at);
     waiters_unlock(&p->waiters);
 }
 
@@ -627,7 +627,8 @@ void compressed_refuse(struct source *s)
 
 void compressed_wrong_checksum(struct source *s, uint64_t frame)
 {
-    zstd_print_refusal(s, frame, (size_t)-ZSTD_error_checksum_wrong);
+    zstd_note_refusal(&s->zstd, frame, (size_t)-ZSTD_error_checksum_wrong);
+    zstd_source_error(s);
 }
 
 /*
@@ -644,7 +645,7 @@ UNCHECKED static enum source_verdict finish_parts(struct source *s)
         return SOURCE_REREAD;
     if (!zstd_index_resolve(&p->index, SOURCE_UNKNOWN))
         return SOURCE_TORN;
-    verdict = zstd_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
+    verdict = zstd_source_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
     return verdict == SOURCE_REREAD ? SOURCE_TORN : verdict;
 }
 
@@ -659,7 +660,8 @@ UNCHECKED static enum source_verdict compressed_finish(struct source *s)
             return SOURCE_REREAD;
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
-    return p->ring_count > 1 ? finish_parts(s) : zstd_finish_total(s, p->rings[0].total, true);
+    return p->ring_count > 1 ? finish_parts(s)
+                             : zstd_source_finish_total(s, p->rings[0].total, true);
 }
 
 /* The true index of an element. */
@@ -702,7 +704,7 @@ UNCHECKED bool compressed_resume(struct source *s, const struct compressed_place
     p->pipe->to = p->rings[0].present;
     p->refused = true;
     s->info.undecoded = false;
-    reader = zstd_reader_open(s, &p->pipe->base, place->frame, place->begin);
+    reader = zstd_source_reader(s, &p->pipe->base, place->frame, place->begin);
     if (!reader)
         return false;
     if (place->tail_size > 0)
@@ -717,12 +719,12 @@ struct compressed_layout compressed_layout(const struct source *s)
 
     return (struct compressed_layout){
         .window = p->first.window,
-        .window_max = (uint64_t)1 << s->window_log,
+        .window_max = (uint64_t)1 << s->zstd.window_log,
         .begin = s->data_offset,
-        .end = zstd_end_position(s),
+        .end = source_end_position(s),
         .stop = s->info.elements != s->promised,
         .content = p->first.content,
-        .checked = p->first.checksum && !s->no_check,
+        .checked = p->first.checksum && !s->zstd.no_check,
     };
 }
 
@@ -742,7 +744,7 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
 static bool read_layout(struct source *s, const struct source_options *options,
                         struct reader *input)
 {
-    struct reader *reader = input ? zstd_reader_open(s, input, 0, 0) : NULL;
+    struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
     bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)
@@ -784,7 +786,7 @@ UNCHECKED bool compressed_source_open(struct source *s, const struct source_opti
             return false;
         p->first = zstd_first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
-        atomic_store(&s->stopped_at, SOURCE_UNKNOWN);
+        atomic_store(&s->zstd.stopped_at, SOURCE_UNKNOWN);
         s->info.parallel = true;
     }
     s->info.undecoded = true;

@@ -256,7 +256,7 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     }
     s->info.compressed = found != NULL;
     if (s->info.compressed) /* unless it is a .npy, or a container */
-        s->stop = position_behind(options->skip, options->length, element_size(options->type));
+        s->zstd.stop = position_behind(options->skip, options->length, element_size(options->type));
     return true;
 }
 
@@ -334,7 +334,7 @@ ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
     ptrdiff_t more = 1;
 
     while (got < size && more > 0) {
-        s->muted = s->info.compressed && (again || got >= s->stop);
+        s->muted = s->info.compressed && (again || got >= s->zstd.stop);
         more = reader_read(reader, head + got, size - got);
         got += more > 0 ? (size_t)more : 0;
     }
@@ -387,8 +387,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     s->info.format = s->info.compressed ? found->inside : found->name;
     s->info.element_size = element_size(s->info.type);
     s->info.elements = options->length < s->promised ? options->length : s->promised;
-    s->stop = s->info.compressed && s->info.elements != s->promised
-                  ? position_behind(s->data_offset, s->info.elements, s->info.element_size)
-                  : SOURCE_UNKNOWN;
+    s->zstd.stop = s->info.compressed && s->info.elements != s->promised
+                       ? position_behind(s->data_offset, s->info.elements, s->info.element_size)
+                       : SOURCE_UNKNOWN;
     return true;
 }

@@ -20,10 +20,9 @@
 #include "source/serial.h"
 #include "source/unsupported.h"
 #include "source/whole.h"
+#include "source/zstd.h"
 #include "source/zstd/cut.h"
 #include "source/zstd/frames.h"
-#include "source/zstd/look.h"
-#include "source/zstd/zstd.h"
 #include "sys/message.h"
 
 /* Prints why a directory is not read, and what reads a Zarr array or group. */
@@ -188,7 +187,7 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
 static bool open_in_order(struct source *s, const struct source_options *options,
                           const struct container_format *format, struct reader *reader)
 {
-    s->stop = SOURCE_UNKNOWN;
+    s->zstd.stop = SOURCE_UNKNOWN;
     reader = arrays_layout_in_order(s, format, options, reader);
     return reader && serial_source_open_arrays(s, reader);
 }
@@ -233,7 +232,7 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
     s->state = NULL;
     atomic_store(&s->input_read, 0);
     reader = input_reader_open(s);
-    reader = reader ? zstd_reader_open(s, reader, 0, 0) : NULL;
+    reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     return reader && open_in_order(s, options, s->inner, reader);
 }
 
@@ -295,7 +294,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         return compressed_source_open(s, &undecoded, reader);
     }
     if (s->info.compressed)
-        reader = zstd_reader_open(s, reader, 0, 0);
+        reader = zstd_source_reader(s, reader, 0, 0);
     return reader && open_serial(s, options, reader);
 }
 
@@ -311,7 +310,7 @@ static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MA
     struct stat status;
 
     why[0] = '\0';
-    *s = (struct source){.path = path, .fd = -1, .stop = SOURCE_UNKNOWN, .muted = true, .why = why};
+    *s = (struct source){.path = path, .fd = -1, .muted = true, .why = why};
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -356,7 +355,7 @@ static bool holds_container(struct source *s, const struct source_options *optio
     unsigned char head[ARRAYS_HEAD];
     ptrdiff_t got;
 
-    reader = reader ? zstd_reader_open(s, reader, 0, 0) : NULL;
+    reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
     got = reader_fill(reader, head, sizeof head);
@@ -368,11 +367,21 @@ static bool holds_container(struct source *s, const struct source_options *optio
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
                 bool *cut, char why[SOURCE_ERROR_MAX])
 {
+    struct zstd_cut frames;
     struct source s;
 
     *cut = look_at(&s, path, why);
-    s.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
-    *cut = *cut && zstd_cut(&s, part) && !holds_container(&s, options) && !source_failed(&s);
+    zstd_file_init(&s.zstd);
+    s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
+    s.muted = false; /* that the file cannot be read is told */
+    zstd_source_error(&s);
+    s.muted = true;
+    *cut = *cut && !holds_container(&s, options) && !source_failed(&s);
+    if (*cut)
+        *part = (struct source_part){
+            .begin = frames.begin, .end = frames.end, .cut = true, .frames = frames};
+    zstd_file_destroy(&s.zstd);
     if (s.close_fd)
         close(s.fd);
     return !source_failed(&s);
@@ -408,13 +417,12 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->ops = &none;
     s->path = path;
     s->info.input_bytes = SOURCE_UNKNOWN;
-    s->no_check = options->no_check;
+    s->zstd.no_check = options->no_check;
     s->no_direct = options->no_direct;
     s->access = options->access;
-    s->window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
-    s->stop = SOURCE_UNKNOWN;
-    atomic_init(&s->stopped_at, SOURCE_UNKNOWN);
+    zstd_file_init(&s->zstd);
     return s;
 }
 
@@ -449,7 +457,7 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
                                    .size = s->has_size ? s->info.input_bytes : 0,
                                    .content = SOURCE_UNKNOWN};
     if (s->info.compressed && s->has_size)
-        zstd_look(s, closely && s->info.input_bytes >= SOURCE_CLOSELY_LEAST, facts);
+        zstd_source_look(s, closely && s->info.input_bytes >= SOURCE_CLOSELY_LEAST, facts);
     return !source_failed(s);
 }
 

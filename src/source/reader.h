@@ -24,7 +24,7 @@ struct reader {
        content, since errors after it do not matter yet. */
     bool probing;
     bool at_end;   /* of a decoder: it knows that nothing follows what it has given */
-    bool passed;   /* of a decoder: it has come to the mark, see zstd_reader_mark */
+    bool passed;   /* of a decoder: it has come to the mark, see zstd/reader.h */
     size_t pushed; /* bytes to be read again before any other: the last of these */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };

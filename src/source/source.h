@@ -26,6 +26,7 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "source/container/container.h"
+#include "source/zstd/file.h"
 #include "sys/message.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
@@ -84,12 +85,8 @@ struct source_index {
 struct source_part {
     uint64_t begin, end; /* bytes; both are 0 for all there is */
 
-    /* For zstd that was cut between frames: the elements whose first bytes come out of the frames
-       from offset `begin` up to `end`. Positions are in decoded bytes. */
-    bool cut;
-    bool hinted;                         /* the frames were not found by walking over them */
-    uint64_t content_begin, content_end; /* positions at `begin` and at `end` */
-    uint64_t content;                    /* of the whole input, which is more than one frame */
+    bool cut; /* it is zstd that was cut between frames: the elements whose first bytes */
+    struct zstd_cut frames; /* come out of these frames, from offset `begin` up to `end` */
 };
 
 /* How an input is to be read. */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "source/source.h"
+#include "source/zstd/file.h"
 #include "sys/mutex.h"
 
 /* The functions of a kind of source. All but next may be NULL if there is nothing to do, or nothing
@@ -74,8 +75,6 @@ struct source {
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
     bool header;    /* the elements stand behind a header that describes them */
-    int window_log; /* of zstd frames at most */
-    bool no_check;  /* checksums of zstd frames are not verified */
     bool no_direct; /* as in struct source_options, as is the next */
     enum source_access access;
     uint64_t start;          /* offset in the file at which the input begins */
@@ -85,18 +84,12 @@ struct source {
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
                          ends, whatever elements are wanted; otherwise 0 */
 
-    /* Compressed input of which not all elements are asked for (--length): position behind the last
-       of these, in what is decoded, otherwise SOURCE_UNKNOWN; and the offset in the input behind
-       the block that holds the byte before it, SOURCE_UNKNOWN until that is decoded. Input
-       after that is not looked at, or errors in it do not matter. */
-    uint64_t stop;
-    _Atomic uint64_t stopped_at;
+    struct zstd_file zstd; /* the input as such a file, where it is one */
 
     bool muted; /* source_error does nothing: what it would say of the data is found again, and
                    better told; that they cannot be read is told all the same */
     char *why;  /* of SOURCE_ERROR_MAX bytes: the source is only looked at, and errors go here in
                    place of being printed; otherwise NULL */
-    struct source_errors *errors;   /* NULL: source_error_at prints at once */
     struct source_damages *damages; /* of a container's arrays; NULL where there are none */
 
     /* Changed by any worker. */
@@ -111,14 +104,6 @@ struct source {
    `begin`. */
 uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements);
 
-/* A block has been decoded, from position `from` up to `to`, that ends at this offset in the input.
-   Any worker may call it. */
-static inline void source_note_block(struct source *s, uint64_t from, uint64_t to, uint64_t offset)
-{
-    if (from < s->stop && to >= s->stop && s->stop != SOURCE_UNKNOWN)
-        atomic_store(&s->stopped_at, offset);
-}
-
 /* Counts `bytes` of input as read, in `time` nanoseconds. Any worker may call it. */
 static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 {
@@ -128,23 +113,6 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 
 /* Reports that the input cannot be read at this offset, for this error of the system. */
 void source_unreadable(struct source *s, uint64_t offset, int error);
-
-/* The first error in the input of those that threads have noted. */
-struct source_errors {
-    struct mutex mutex;
-    _Atomic uint64_t offset; /* SOURCE_UNKNOWN before there is one */
-    char text[SOURCE_ERROR_MAX];
-};
-
-/* Has source_error_at note errors: several threads will look at the input, and which of them comes
-   upon one first is chance. To be called once, by a source that calls source_print_error when all
-   have ended. False without memory. */
-bool source_note_errors(struct source *s);
-
-/* Notes an error of the input at this offset, or of what begins there. Only the first one in the
-   input is kept; the source does not fail yet. */
-void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Has a container's damaged arrays noted. False without memory. */
 bool source_open_damages(struct source *s);
@@ -158,16 +126,6 @@ void source_note_damage(struct source *s, size_t array, uint64_t place, const ch
 /* Whether an array has been noted as damaged at a place before this one: then nobody needs to read
    it there. */
 bool source_is_damaged(const struct source *s, size_t array, uint64_t place);
-
-/* The offset of the first error that was noted, SOURCE_UNKNOWN while there is none. Data after it
-   are not needed. */
-static inline uint64_t source_error_noted(const struct source *s)
-{
-    return s->errors ? atomic_load(&s->errors->offset) : SOURCE_UNKNOWN;
-}
-
-/* Prints the error that was noted, if there is one, and makes the source fail. One thread's. */
-void source_print_error(struct source *s);
 
 static inline bool source_failed(const struct source *s)
 {
@@ -183,6 +141,20 @@ static inline uint64_t source_wanted(const struct source *s)
 /* Prints that the file has become shorter since it was opened, and makes the source fail. It ends
    before or at offset `missing` of the file: nothing could be read there. */
 void source_became_shorter(struct source *s, uint64_t missing);
+
+/* Position of the first element that is asked for, in what a compressed input decodes to. */
+static inline uint64_t source_begin_position(const struct source *s)
+{
+    return s->data_offset + s->info.first * s->info.element_size;
+}
+
+/* Position behind the last one; SOURCE_UNKNOWN where that is not known. */
+static inline uint64_t source_end_position(const struct source *s)
+{
+    if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
+        return s->data_offset + s->info.elements * s->info.element_size;
+    return SOURCE_UNKNOWN;
+}
 
 /* Whether the input may end at byte `size` of the decoded stream: not before the end that a header
    promises, nor within an element that is asked for. */

@@ -84,7 +84,7 @@ static const unsigned char *decode_block(struct frame *f, enum zstd_blocks_liter
     if (at + 3 > size)
         return NULL;
     header = b[at] | (uint32_t)b[at + 1] << 8 | (uint32_t)b[at + 2] << 16;
-    walked.end = SOURCE_UNKNOWN;
+    walked.end = ZSTD_UNKNOWN;
     walked.position += 3 + ((header >> 1 & 3) == 1 ? 1 : header >> 3);
     if ((header >> 1 & 3) == 3 || header >> 3 > f->header.block_most || walked.position > size)
         return NULL;
@@ -110,7 +110,7 @@ static size_t decode(struct frame *f, const unsigned char *b, size_t size,
                      size_t *held)
 {
     *held = 0;
-    while (f->header.end == SOURCE_UNKNOWN) {
+    while (f->header.end == ZSTD_UNKNOWN) {
         uint32_t content;
         const unsigned char *block = decode_block(f, how, b, size, &content);
 
@@ -166,7 +166,7 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     zstd_history_begin(&f.history);
     f.number = 0;
     taken = decode(&f, b, size, how, out, capacity, held);
-    if (taken > 0 && f.header.content != SOURCE_UNKNOWN && f.header.content != *held)
+    if (taken > 0 && f.header.content != ZSTD_UNKNOWN && f.header.content != *held)
         taken = 0;
     return taken;
 }

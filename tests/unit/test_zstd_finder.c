@@ -16,7 +16,7 @@
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 
-#define UNKNOWN SOURCE_UNKNOWN
+#define UNKNOWN ZSTD_UNKNOWN
 #define BLOCK ((uint64_t)128 << 10) /* what a block can hold at most */
 
 /* Files under construction. */
@@ -113,27 +113,27 @@ static void add_table(struct bytes *b, unsigned frames, const uint32_t (*entries
     add_number(b, 0x8f92eab1, 4);
 }
 
-/* A source that is just a file. */
-static struct source *open_source(const struct bytes *b)
+static struct zstd_file *open_file(const struct bytes *b)
 {
-    struct source *s = calloc(1, sizeof *s);
+    struct zstd_file *file = calloc(1, sizeof *file);
     char path[] = "/tmp/gpureduce-finder-XXXXXX";
 
-    if (!s)
+    if (!file)
         abort();
-    s->fd = mkstemp(path);
-    if (s->fd < 0 || unlink(path) != 0 || write(s->fd, b->data, b->size) != (ssize_t)b->size)
+    zstd_file_init(file);
+    file->fd = mkstemp(path);
+    if (file->fd < 0 || unlink(path) != 0 || write(file->fd, b->data, b->size) != (ssize_t)b->size)
         abort();
-    s->name = path;
-    s->info.input_bytes = b->size;
-    s->window_log = SOURCE_WINDOW_LOG_DEFAULT;
-    return s;
+    file->size = b->size;
+    file->window_log = 27;
+    return file;
 }
 
-static void close_source(struct source *s)
+static void close_file(struct zstd_file *file)
 {
-    close(s->fd);
-    free(s);
+    close(file->fd);
+    zstd_file_destroy(file);
+    free(file);
 }
 
 /* The expected result of zstd_find. */
@@ -162,12 +162,12 @@ static void show(const char *what, enum zstd_found found, const struct zstd_batc
 static bool follow(const struct bytes *b, bool mapped, uint64_t small_max, unsigned workers,
                    const struct step *steps, unsigned count)
 {
-    struct source *s = open_source(b);
+    struct zstd_file *file = open_file(b);
     struct zstd_finder *f = malloc(sizeof *f);
     bool good = f != NULL;
 
     if (good)
-        zstd_finder_init(f, s, mapped ? b->data : NULL, small_max, workers);
+        zstd_finder_init(f, file, mapped ? b->data : NULL, small_max, workers);
     for (unsigned i = 0; i < count && good; i++) {
         const struct step *step = &steps[i];
         struct zstd_batch batch;
@@ -187,7 +187,7 @@ static bool follow(const struct bytes *b, bool mapped, uint64_t small_max, unsig
         }
     }
     free(f);
-    close_source(s);
+    close_file(file);
     return good;
 }
 
@@ -313,16 +313,16 @@ static void check_large(void)
 static void check_note_end(void)
 {
     struct bytes b = {0};
-    struct source *s;
+    struct zstd_file *file;
     struct zstd_finder *f = malloc(sizeof *f);
     struct zstd_batch batch;
 
     add_runs(&b, UNKNOWN, 10000); /* 40006 bytes */
     add_frame(&b, 12, 1, 12);
-    s = open_source(&b);
+    file = open_file(&b);
     if (!f)
         abort();
-    zstd_finder_init(f, s, b.data, SMALL_MAX, 1);
+    zstd_finder_init(f, file, b.data, SMALL_MAX, 1);
     tap_ok(zstd_find(f, &batch) == ZSTD_FOUND_LARGE, "a large frame");
     zstd_finder_note_end(f, 29, 100, 5);
     tap_ok(zstd_find(f, &batch) == ZSTD_FOUND_NONE, "the end of another frame is ignored");
@@ -334,7 +334,7 @@ static void check_note_end(void)
            "what follows is found");
     zstd_finder_note_end(f, 40006, 1, 1);
     tap_ok(zstd_find(f, &batch) == ZSTD_FOUND_END, "the end of a small frame is ignored");
-    close_source(s);
+    close_file(file);
     free(f);
     free(b.data);
 }
@@ -538,7 +538,7 @@ static void check_random(void)
         struct model *frames = calloc(count + 1, sizeof *frames);
         struct zstd_finder *f = malloc(sizeof *f);
         struct bytes b = {0};
-        struct source *s;
+        struct zstd_file *file;
 
         if (!frames || !f)
             abort();
@@ -562,14 +562,14 @@ static void check_random(void)
                 add_frame(&b, frames[i].content, blocks, block);
             frames[i].end = b.size;
         }
-        s = open_source(&b);
+        file = open_file(&b);
         for (int mapped = 0; mapped < 2; mapped++) {
-            zstd_finder_init(f, s, mapped ? b.data : NULL, small_max,
+            zstd_finder_init(f, file, mapped ? b.data : NULL, small_max,
                              1 + (unsigned)rng_below(&rng, 16));
             tap_case(&family, matches(f, frames, count, small_max), "run %d, %u frames, %s", run,
                      count, mapped ? "mapped" : "read");
         }
-        close_source(s);
+        close_file(file);
         free(frames);
         free(f);
         free(b.data);

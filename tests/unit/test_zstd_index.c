@@ -11,9 +11,9 @@
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
-#include "source/source.h"
+#include "source/zstd/file.h"
 
-#define UNKNOWN SOURCE_UNKNOWN
+#define UNKNOWN ZSTD_UNKNOWN
 
 /* Adds a batch of unstated length that can hold `most` bytes and holds `length`. */
 static uint64_t add_unstated(struct zstd_index *x, uint64_t most, uint64_t length)

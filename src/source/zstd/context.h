@@ -23,22 +23,21 @@
 #define ZSTD_STATIC_LINKING_ONLY /* ZSTD_d_stableOutBuffer, ZSTD_d_forceIgnoreChecksum */
 #include <zstd.h>
 
-#include "source/source_impl.h"
+#include "source/zstd/file.h"
 
-/* A context that accepts windows as large as the source does, and verifies checksums if that does;
-   NULL without memory, and nothing printed. */
-ZSTD_DCtx *zstd_context_open(const struct source *s);
+/* A context that accepts windows as large as the file may need, and verifies checksums if they are to
+   be. NULL without memory; nothing is noted. */
+ZSTD_DCtx *zstd_context_open(const struct zstd_file *file);
 
-/* ZSTD_decompressStream; its time counts as the source's decode_time. */
-size_t zstd_context_decompress(struct source *s, ZSTD_DCtx *context, ZSTD_outBuffer *out,
+/* ZSTD_decompressStream; its time counts as the file's decode_time. */
+size_t zstd_context_decompress(struct zstd_file *file, ZSTD_DCtx *context, ZSTD_outBuffer *out,
                                ZSTD_inBuffer *in);
 
-/* Prints why libzstd refused the frame at offset `frame`, whose error code this is, and makes the
-   source fail. */
-void zstd_print_refusal(struct source *s, uint64_t frame, size_t code);
+/* Notes why libzstd refused the frame at offset `frame`, whose error code this is. */
+void zstd_note_refusal(struct zstd_file *file, uint64_t frame, size_t code);
 
-/* Prints that the frame at offset `frame` holds another number of bytes than its header states, and
-   makes the source fail. */
-void zstd_print_wrong_content(struct source *s, uint64_t frame, uint64_t stated, uint64_t held);
+/* Notes that the frame at offset `frame` holds another number of bytes than its header states. */
+void zstd_note_wrong_content(struct zstd_file *file, uint64_t frame, uint64_t stated,
+                             uint64_t held);
 
 #endif

@@ -10,7 +10,7 @@
 struct cutter {
     uint64_t begin, end; /* asked for */
     bool begun, ended;   /* found */
-    struct source_part *part;
+    struct zstd_cut *part;
     uint64_t boundary; /* where the last frame with content ends */
     uint64_t frames;   /* with content */
     uint64_t content;  /* of all frames */
@@ -36,7 +36,7 @@ static bool add(struct cutter *c, uint64_t end, uint64_t content)
 {
     if (content == 0)
         return true;
-    if (content >= SOURCE_UNKNOWN - c->content)
+    if (content >= ZSTD_UNKNOWN - c->content)
         return false;
     look(c);
     c->boundary = end;
@@ -48,7 +48,7 @@ static bool add(struct cutter *c, uint64_t end, uint64_t content)
 /* All frames are known. Whether there is something to cut. */
 static bool complete(struct cutter *c, uint64_t input_bytes, bool hinted)
 {
-    struct source_part *part = c->part;
+    struct zstd_cut *part = c->part;
 
     if (!c->begun) {
         part->begin = input_bytes;
@@ -60,8 +60,7 @@ static bool complete(struct cutter *c, uint64_t input_bytes, bool hinted)
     }
     part->content = c->content;
     part->hinted = hinted;
-    part->cut = c->frames > 1;
-    return part->cut;
+    return c->frames > 1;
 }
 
 /* By a seek table, whose entries come to all that is in front of it. */
@@ -96,12 +95,12 @@ static bool cut_by_frames(struct cutter *c, struct zstd_finder *f, uint64_t inpu
         switch (zstd_find_frame(f, &frame)) {
         case ZSTD_FOUND:
             headers += 1 + frame.blocks;
-            if (frame.content == SOURCE_UNKNOWN || headers > ZSTD_CUT_HEADERS ||
+            if (frame.content == ZSTD_UNKNOWN || headers > ZSTD_CUT_HEADERS ||
                 !add(c, frame.end, frame.content))
                 return false;
             break;
         case ZSTD_FOUND_NONE:
-            if (frame.content == SOURCE_UNKNOWN || headers + frame.blocks > ZSTD_CUT_HEADERS ||
+            if (frame.content == ZSTD_UNKNOWN || headers + frame.blocks > ZSTD_CUT_HEADERS ||
                 zstd_takes_most(&frame, input_bytes))
                 return false;
             break;
@@ -115,24 +114,21 @@ static bool cut_by_frames(struct cutter *c, struct zstd_finder *f, uint64_t inpu
     }
 }
 
-bool zstd_cut(struct source *s, struct source_part *part)
+bool zstd_cut(struct zstd_file *file, uint64_t begin, uint64_t end, struct zstd_cut *part)
 {
-    const uint64_t input_bytes = s->info.input_bytes;
-    struct source_part found = {.cut = false};
-    struct cutter c = {.begin = part->begin, .end = part->end, .part = &found}, again = c;
+    const uint64_t input_bytes = file->size;
+    struct cutter c = {.begin = begin, .end = end, .part = part}, again = c;
     struct zstd_finder *f = malloc(sizeof *f);
     bool good;
 
     if (!f)
         return false;
-    zstd_finder_init(f, s, NULL, SOURCE_UNKNOWN / 2, 1);
+    zstd_finder_init(f, file, NULL, ZSTD_UNKNOWN / 2, 1);
     good = f->table.begin > 0 && cut_by_table(&c, &f->table, input_bytes);
     if (!good) {
         f->table.begin = 0;
         good = cut_by_frames(&again, f, input_bytes);
     }
     free(f);
-    if (good)
-        *part = found;
     return good;
 }

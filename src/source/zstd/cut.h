@@ -14,12 +14,12 @@
 #ifndef GPUREDUCE_ZSTD_CUT_H
 #define GPUREDUCE_ZSTD_CUT_H
 
-#include "source/source_impl.h"
 #include "source/zstd/frames.h"
 
-/* source_cut of an open file whose extent is known. Reads its seek table, or the headers of frames
-   and blocks: at most ZSTD_CUT_HEADERS of them. Prints nothing if s->muted and s->why. */
-bool zstd_cut(struct source *s, struct source_part *part);
+/* Moves `begin` and `end` to the next ends of frames. Reads the seek table, or the headers of frames
+   and blocks: at most ZSTD_CUT_HEADERS of them. False where the file has no parts but the whole: it
+   is a single frame, or some frame does not state how much it holds, or something is wrong. */
+bool zstd_cut(struct zstd_file *file, uint64_t begin, uint64_t end, struct zstd_cut *part);
 
 /* Whether a frame whose end is not known looks so long, as far as it has been walked, that there is
    nothing to be gained by cutting: it takes most of the input. */

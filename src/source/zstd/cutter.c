@@ -11,9 +11,10 @@
 /* Positions are less than this, so that they can be added. */
 #define POSITION_MAX ((uint64_t)1 << 62)
 
-void zstd_cutter_init(struct zstd_cutter *c, struct source *s, uint64_t first, unsigned alignment)
+void zstd_cutter_init(struct zstd_cutter *c, struct zstd_file *file, uint64_t first,
+                      unsigned alignment)
 {
-    zstd_finder_init(&c->finder, s, NULL, SOURCE_UNKNOWN / 2, 1);
+    zstd_finder_init(&c->finder, file, NULL, ZSTD_UNKNOWN / 2, 1);
     c->finder.uncounted = true;
     c->first = first;
     c->alignment = alignment;
@@ -25,15 +26,15 @@ static bool add(const struct zstd_cutter *c, struct zstd_stretch *stretch,
                 const struct zstd_frame *frame)
 {
     const uint64_t most =
-        frame->content != SOURCE_UNKNOWN ? frame->content : zstd_most_of(frame->end - frame->begin);
+        frame->content != ZSTD_UNKNOWN ? frame->content : zstd_most_of(frame->end - frame->begin);
 
     if (most >= POSITION_MAX - (c->most + stretch->most))
         return false;
     stretch->end = frame->end;
     stretch->most += most;
-    if (frame->content == SOURCE_UNKNOWN)
-        stretch->content = SOURCE_UNKNOWN;
-    if (stretch->content != SOURCE_UNKNOWN)
+    if (frame->content == ZSTD_UNKNOWN)
+        stretch->content = ZSTD_UNKNOWN;
+    if (stretch->content != ZSTD_UNKNOWN)
         stretch->content += frame->content;
     return true;
 }
@@ -45,14 +46,14 @@ static bool may_end(const struct zstd_cutter *c, const struct zstd_stretch *stre
     const uint64_t position = c->position + stretch->content;
 
     return stretch->end - stretch->begin >= least &&
-           (stretch->content == SOURCE_UNKNOWN ||
+           (stretch->content == ZSTD_UNKNOWN ||
             (position >= c->first && (position - c->first) % c->alignment == 0));
 }
 
 /* Whether it is worth it to look for the end of a frame that takes long. */
 static bool goes_on(const struct zstd_frame *frame, uint64_t input_bytes)
 {
-    return frame->content != SOURCE_UNKNOWN
+    return frame->content != ZSTD_UNKNOWN
                ? !zstd_takes_most(frame, input_bytes)
                : frame->position - frame->begin < input_bytes / WALKED_MOST;
 }
@@ -62,7 +63,7 @@ static void pass(struct zstd_cutter *c, const struct zstd_stretch *stretch)
 {
     c->begin = stretch->end;
     c->most += stretch->most;
-    if (stretch->content != SOURCE_UNKNOWN)
+    if (stretch->content != ZSTD_UNKNOWN)
         c->position += stretch->content;
     else /* the first byte of an element: which one it is does not matter */
         c->position = c->first;
@@ -70,7 +71,7 @@ static void pass(struct zstd_cutter *c, const struct zstd_stretch *stretch)
 
 bool zstd_cutter_next(struct zstd_cutter *c, uint64_t least, struct zstd_stretch *stretch)
 {
-    const uint64_t input_bytes = c->finder.view.source->info.input_bytes;
+    const uint64_t input_bytes = c->finder.view.file->size;
     bool known = true, ended = false;
 
     if (c->begin == input_bytes)
@@ -97,7 +98,7 @@ bool zstd_cutter_next(struct zstd_cutter *c, uint64_t least, struct zstd_stretch
         }
     }
     if (!known) {
-        stretch->content = SOURCE_UNKNOWN;
+        stretch->content = ZSTD_UNKNOWN;
         stretch->most = zstd_most_of(input_bytes - stretch->begin);
     }
     if (!known || ended)

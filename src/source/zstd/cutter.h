@@ -25,7 +25,7 @@
 /* Frames in a row. Offsets and positions are in bytes, of the input and of what it decodes to. */
 struct zstd_stretch {
     uint64_t begin, end; /* offsets */
-    uint64_t content;    /* bytes that it decodes to; SOURCE_UNKNOWN where that is not known */
+    uint64_t content;    /* bytes that it decodes to; ZSTD_UNKNOWN where that is not known */
     uint64_t most;       /* bytes that it decodes to at most; less than 2^63 for all together */
 };
 
@@ -40,7 +40,8 @@ struct zstd_cutter {
 };
 
 /* Begins at the input's first byte. Skipped bytes do not count as read. */
-void zstd_cutter_init(struct zstd_cutter *c, struct source *s, uint64_t first, unsigned alignment);
+void zstd_cutter_init(struct zstd_cutter *c, struct zstd_file *file, uint64_t first,
+                      unsigned alignment);
 
 /* Cuts the next stretch, of at least so many bytes of input, or all that is left. False when there
    is none. */

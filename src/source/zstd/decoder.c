@@ -31,9 +31,9 @@ static bool open_context(struct zstd_decoder *d, bool stable)
 {
     if (d->context)
         return true;
-    d->context = zstd_context_open(d->shared->source);
+    d->context = zstd_context_open(d->shared->file);
     if (!d->context) {
-        source_error(d->shared->source, "out of memory");
+        zstd_fail(d->shared->file, "out of memory");
         return false;
     }
 #ifdef ZSTD_d_stableOutBuffer
@@ -53,8 +53,7 @@ void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *tas
     d->position = task->base;
     d->in_frame = false;
     d->frame = begin;
-    zstd_span_begin(&d->span, begin,
-                    end == SOURCE_UNKNOWN ? d->shared->source->info.input_bytes : end);
+    zstd_span_begin(&d->span, begin, end == ZSTD_UNKNOWN ? d->shared->file->size : end);
 }
 
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
@@ -107,10 +106,10 @@ static bool end_frame(struct zstd_decoder *d)
     uint64_t held = d->position - d->begun;
 
     d->in_frame = false;
-    if (d->stated == SOURCE_UNKNOWN || d->stated == held)
+    if (d->stated == ZSTD_UNKNOWN || d->stated == held)
         return true;
     if (!zstd_retry(d))
-        zstd_print_wrong_content(d->shared->source, d->frame, d->stated, held);
+        zstd_note_wrong_content(d->shared->file, d->frame, d->stated, held);
     return false;
 }
 
@@ -118,14 +117,14 @@ static bool end_frame(struct zstd_decoder *d)
 static bool refused(const struct zstd_decoder *d, size_t code)
 {
     if (!zstd_retry(d))
-        zstd_print_refusal(d->shared->source, d->frame, code);
+        zstd_note_refusal(d->shared->file, d->frame, code);
     return false;
 }
 
 bool zstd_decoder_feed(struct zstd_decoder *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in, bool *ended)
 {
     size_t before = out->pos;
-    size_t result = zstd_context_decompress(d->shared->source, d->context, out, in);
+    size_t result = zstd_context_decompress(d->shared->file, d->context, out, in);
 
     if (ZSTD_isError(result))
         return refused(d, result);
@@ -141,7 +140,7 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     uint64_t begun = clock_now();
     size_t result = ZSTD_decompressDCtx(d->context, out, capacity, in, size);
 
-    atomic_fetch_add(&d->shared->source->decode_time, clock_now() - begun);
+    atomic_fetch_add(&d->shared->file->decode_time, clock_now() - begun);
     if (ZSTD_isError(result))
         return refused(d, result);
     *held = result;
@@ -150,27 +149,15 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     return end_frame(d);
 }
 
-uint64_t zstd_begin_position(const struct source *s)
-{
-    return s->data_offset + s->info.first * s->info.element_size;
-}
-
-uint64_t zstd_end_position(const struct source *s)
-{
-    if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
-        return s->data_offset + s->info.elements * s->info.element_size;
-    return SOURCE_UNKNOWN;
-}
-
 bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
                    uint64_t position)
 {
-    const struct source *s = shared->source;
+    const struct zstd_file *file = shared->file;
 
-    return (shared->true_positions && task->batch.begin >= s->through &&
-            position >= zstd_end_position(s)) ||
-           (position >= s->data_offset &&
-            (position - s->data_offset) / s->info.element_size >= source_wanted(s));
+    return (file->true_positions && task->batch.begin >= file->through &&
+            position >= file->wanted_end) ||
+           (position >= file->data_offset &&
+            (position - file->data_offset) / file->element_size >= zstd_wanted(file));
 }
 
 bool zstd_decoder_unwanted(const struct zstd_decoder *d)
@@ -188,14 +175,14 @@ bool zstd_retry(const struct zstd_decoder *d)
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)
 {
     if (!zstd_retry(d))
-        zstd_fault_print(d->shared->source, fault);
+        zstd_note_fault(d->shared->file, fault);
     return false;
 }
 
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
 {
     if (!zstd_retry(d))
-        source_error_at(d->shared->source, d->frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
+        zstd_note_error(d->shared->file, d->frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
                         d->frame, text);
     return false;
 }
@@ -207,8 +194,8 @@ bool zstd_decoder_cut_off(const struct zstd_decoder *d)
 
 bool zstd_decoder_became_shorter(const struct zstd_decoder *d)
 {
-    const struct source *s = d->shared->source;
+    const struct zstd_file *file = d->shared->file;
 
-    source_became_shorter(d->shared->source, s->start + zstd_span_next(&d->span));
+    zstd_became_shorter(d->shared->file, file->start + zstd_span_next(&d->span));
     return false;
 }

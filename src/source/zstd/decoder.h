@@ -16,8 +16,8 @@
  * and zstd_block where it deals out blocks, and yields chunks whose data lie where the engine wants
  * them. It needs nothing from the finder but the task.
  *
- * Functions that return false have printed why, or asked for the input to be read again in order
- * (zstd_retry): the source gives up either way.
+ * Functions that return false have noted why in the file, or asked for the input to be read again
+ * in order (zstd_retry): the schedule gives up either way.
  */
 #ifndef GPUREDUCE_ZSTD_DECODER_H
 #define GPUREDUCE_ZSTD_DECODER_H
@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/chunk.h"
 #include "source/zstd/context.h"
 #include "source/zstd/finder.h"
 #include "source/zstd/input.h"
@@ -39,12 +40,11 @@ struct zstd_task {
     bool true_position; /* the position is true: all up to and with this one state their length */
 };
 
-/* Shared by all decoders of a source. */
+/* Shared by all decoders of a file. */
 struct zstd_shared {
-    struct source *source;
+    struct zstd_file *file;
     struct zstd_input input;
-    bool true_positions; /* --skip, --length, or a part: all positions must be true */
-    _Atomic bool retry;  /* the input must be read again, in order */
+    _Atomic bool retry; /* the input must be read again, in order */
 };
 
 /* A task being decoded. It belongs to one worker at a time; only its span may be looked at by
@@ -60,7 +60,7 @@ struct zstd_decoder {
     bool in_frame;
     uint64_t frame;  /* offset of its first byte */
     uint64_t begun;  /* position of its content */
-    uint64_t stated; /* bytes that its header states; SOURCE_UNKNOWN where it states none */
+    uint64_t stated; /* bytes that its header states; ZSTD_UNKNOWN where it states none */
 
     /* The blocks of a large frame that libzstd has been given, where not all of the frame is asked
        for; and whether decoded bytes may be left in libzstd. */
@@ -105,27 +105,20 @@ bool zstd_decoder_unwanted(const struct zstd_decoder *d);
 bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
                    uint64_t position);
 
-/* Position of the first element that is asked for. */
-uint64_t zstd_begin_position(const struct source *s);
-
-/* Position behind the last element that is asked for; SOURCE_UNKNOWN where that is not known. */
-uint64_t zstd_end_position(const struct source *s);
-
 /*
  * Errors. All return false.
  *
- * A batch that depends on hints may be wrong because they are. The source is then read again in
- * order, which prints the error, if there is one.
+ * A batch that depends on hints may be wrong because they are. The file is then read again in
+ * order, which finds the error, if there is one.
  */
 
-/* Whether the task depends on hints; if so, asks for the source to be read in order. */
+/* Whether the task depends on hints; if so, asks for the file to be read in order. */
 bool zstd_retry(const struct zstd_decoder *d);
 
 /* A frame is not what it was when it was found, or not what a hint promised. */
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault);
 
-/* The frame under way ends, or the task does, elsewhere than it should: prints "is damaged: TEXT".
- */
+/* The frame under way ends, or the task does, elsewhere than it should: "is damaged: TEXT". */
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text);
 
 /* The frame under way is cut off. */

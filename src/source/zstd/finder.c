@@ -41,10 +41,10 @@ static bool credible(struct zstd_finder *f, uint64_t size, uint64_t content)
     const unsigned char *b;
     size_t got;
 
-    if (end < f->frame.position || end > f->view.source->info.input_bytes ||
-        (content != SOURCE_UNKNOWN && content > zstd_most_of(size)))
+    if (end < f->frame.position || end > f->view.file->size ||
+        (content != ZSTD_UNKNOWN && content > zstd_most_of(size)))
         return false;
-    if (end == f->view.source->info.input_bytes)
+    if (end == f->view.file->size)
         return true;
     b = zstd_view_at(&f->view, end, 4, &got);
     return b && zstd_recognise(b, got);
@@ -58,7 +58,7 @@ static bool follow_table(struct zstd_finder *f, uint64_t *size)
 
     if (!zstd_seek_table_next(&f->table, size, &content))
         return false;
-    if ((f->frame.content != SOURCE_UNKNOWN && f->frame.content != content) ||
+    if ((f->frame.content != ZSTD_UNKNOWN && f->frame.content != content) ||
         f->frame.begin + *size > f->table.begin || !credible(f, *size, content)) {
         f->table.begin = 0;
         return false;
@@ -96,19 +96,19 @@ static void pass_entry(struct zstd_finder *f, uint64_t skippable)
  * Finding.
  */
 
-void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned char *map,
+void zstd_finder_init(struct zstd_finder *f, struct zstd_file *file, const unsigned char *map,
                       uint64_t small_max, unsigned workers)
 {
     *f = (struct zstd_finder){.map = map,
                               .small_max = small_max,
                               .workers = workers,
-                              .last_size = SOURCE_UNKNOWN,
+                              .last_size = ZSTD_UNKNOWN,
                               .state = ZSTD_FINDER_BETWEEN};
-    f->view = (struct zstd_view){.source = s, .buffer = f->buffer, .capacity = sizeof f->buffer};
-    zstd_seek_table_find(&f->table, s);
+    f->view = (struct zstd_view){.file = file, .buffer = f->buffer, .capacity = sizeof f->buffer};
+    zstd_seek_table_find(&f->table, file);
 }
 
-void zstd_finder_start(struct zstd_finder *f, const struct source_part *part)
+void zstd_finder_start(struct zstd_finder *f, const struct zstd_cut *part)
 {
     const uint64_t begin = part->begin;
     uint64_t at = 0, size, content;
@@ -139,10 +139,10 @@ static void set_fault(struct zstd_finder *f, enum zstd_fault_kind kind, uint64_t
    size of the next frame, where this one is pzstd's hint; otherwise 0. */
 static void skip_frame(struct zstd_finder *f, const unsigned char *b, size_t got, uint64_t *hint)
 {
-    struct source *s = f->view.source;
+    struct zstd_file *file = f->view.file;
     uint64_t size = zstd_skippable_size(b, got);
 
-    if (size == 0 || size > s->info.input_bytes - f->next) {
+    if (size == 0 || size > file->size - f->next) {
         set_fault(f, ZSTD_CUT_OFF, f->next);
         return;
     }
@@ -151,7 +151,7 @@ static void skip_frame(struct zstd_finder *f, const unsigned char *b, size_t got
                 : 0;
     pass_entry(f, size);
     if (!f->uncounted)
-        atomic_fetch_add(&s->input_read, size);
+        atomic_fetch_add(&file->input_read, size);
     f->next += size;
 }
 
@@ -161,7 +161,7 @@ static void begin_frame(struct zstd_finder *f)
 {
     uint64_t hint = 0;
 
-    while (f->fault.kind == ZSTD_SOUND && f->next < f->view.source->info.input_bytes) {
+    while (f->fault.kind == ZSTD_SOUND && f->next < f->view.file->size) {
         size_t got;
         const unsigned char *b =
             zstd_view_at(&f->view, f->next, ZSTD_SKIPPABLE_HEADER + HINT_CONTENT, &got);
@@ -196,7 +196,7 @@ static void walk_on(struct zstd_finder *f)
         blocks = large - f->frame.blocks;
     if (!zstd_walk(&f->view, &f->frame, blocks, &f->fault))
         return;
-    if (f->frame.end != SOURCE_UNKNOWN && f->frame.content != SOURCE_UNKNOWN &&
+    if (f->frame.end != ZSTD_UNKNOWN && f->frame.content != ZSTD_UNKNOWN &&
         f->frame.content > f->frame.blocks * ZSTD_BLOCK_CONTENT_MAX)
         f->fault = (struct zstd_fault){.kind = ZSTD_TOO_LITTLE,
                                        .frame = f->frame.begin,
@@ -211,7 +211,7 @@ static void walk_on(struct zstd_finder *f)
 /* The most bytes that the frame, whose end is known, can hold. */
 static uint64_t frame_most(const struct zstd_frame *frame)
 {
-    if (frame->content != SOURCE_UNKNOWN)
+    if (frame->content != ZSTD_UNKNOWN)
         return frame->content;
     return frame->blocks > 0
                ? frame->blocks * ZSTD_BLOCK_CONTENT_MAX
@@ -221,7 +221,7 @@ static uint64_t frame_most(const struct zstd_frame *frame)
 /* Compressed bytes to put into one batch. */
 static uint64_t batch_bytes(const struct zstd_finder *f)
 {
-    uint64_t bytes = (f->view.source->info.input_bytes - f->next) / 4 / f->workers;
+    uint64_t bytes = (f->view.file->size - f->next) / 4 / f->workers;
 
     return bytes > BATCH_BYTES ? BATCH_BYTES : bytes < BATCH_BYTES_MIN ? BATCH_BYTES_MIN : bytes;
 }
@@ -231,8 +231,8 @@ static uint64_t batch_bytes(const struct zstd_finder *f)
 static bool joins(const struct zstd_finder *f, const struct zstd_batch *batch)
 {
     return f->fault.kind == ZSTD_SOUND && f->state != ZSTD_FINDER_BETWEEN &&
-           f->frame.end != SOURCE_UNKNOWN &&
-           (batch->content == SOURCE_UNKNOWN) == (f->frame.content == SOURCE_UNKNOWN) &&
+           f->frame.end != ZSTD_UNKNOWN &&
+           (batch->content == ZSTD_UNKNOWN) == (f->frame.content == ZSTD_UNKNOWN) &&
            (batch->begin < f->cut) == (f->frame.begin < f->cut) &&
            f->frame.end - batch->begin <= batch_bytes(f) && frame_most(&f->frame) <= f->small_max;
 }
@@ -248,7 +248,7 @@ static void add_frame(struct zstd_finder *f, struct zstd_batch *batch)
     }
     batch->end = f->frame.end;
     batch->content =
-        f->frame.content == SOURCE_UNKNOWN ? SOURCE_UNKNOWN : batch->content + f->frame.content;
+        f->frame.content == ZSTD_UNKNOWN ? ZSTD_UNKNOWN : batch->content + f->frame.content;
     batch->most += most;
     if (batch->frame_most < most)
         batch->frame_most = most;
@@ -265,10 +265,10 @@ static void announce(struct zstd_finder *f, struct zstd_batch *batch)
 {
     f->state = ZSTD_FINDER_LARGE;
     *batch = (struct zstd_batch){.begin = f->frame.begin,
-                                 .end = SOURCE_UNKNOWN,
+                                 .end = ZSTD_UNKNOWN,
                                  .content = f->frame.content,
-                                 .most = SOURCE_UNKNOWN,
-                                 .frame_most = SOURCE_UNKNOWN,
+                                 .most = ZSTD_UNKNOWN,
+                                 .frame_most = ZSTD_UNKNOWN,
                                  .window = f->frame.window,
                                  .frames = 1,
                                  .walked = true,
@@ -285,7 +285,7 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
         if (f->state == ZSTD_FINDER_BETWEEN)
             begin_frame(f);
         if (f->state != ZSTD_FINDER_BETWEEN && f->fault.kind == ZSTD_SOUND &&
-            f->frame.end == SOURCE_UNKNOWN)
+            f->frame.end == ZSTD_UNKNOWN)
             walk_on(f);
         /* The data before a fault are sound, and are handed out first. */
         if (batch->frames > 0 && !joins(f, batch))
@@ -294,7 +294,7 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
             return ZSTD_FOUND_FAULT;
         if (f->state == ZSTD_FINDER_BETWEEN)
             return ZSTD_FOUND_END;
-        if (f->frame.end == SOURCE_UNKNOWN) {
+        if (f->frame.end == ZSTD_UNKNOWN) {
             if (large || f->frame.blocks <= small_blocks(f))
                 return ZSTD_FOUND_NONE;
             announce(f, batch);
@@ -313,14 +313,14 @@ enum zstd_found zstd_find_frame(struct zstd_finder *f, struct zstd_frame *frame)
     if (f->state == ZSTD_FINDER_BETWEEN)
         begin_frame(f);
     if (f->fault.kind == ZSTD_SOUND && f->state != ZSTD_FINDER_BETWEEN &&
-        f->frame.end == SOURCE_UNKNOWN)
+        f->frame.end == ZSTD_UNKNOWN)
         walk_on(f);
     if (f->fault.kind != ZSTD_SOUND)
         return ZSTD_FOUND_FAULT;
     if (f->state == ZSTD_FINDER_BETWEEN)
         return ZSTD_FOUND_END;
     *frame = f->frame;
-    if (f->frame.end == SOURCE_UNKNOWN)
+    if (f->frame.end == ZSTD_UNKNOWN)
         return ZSTD_FOUND_NONE;
     f->next = f->frame.end;
     f->state = ZSTD_FINDER_BETWEEN;

@@ -24,9 +24,9 @@
 /* Frames in a row, and the skippable ones between them. */
 struct zstd_batch {
     uint64_t begin;      /* offset of the first byte */
-    uint64_t end;        /* offset behind the last frame; SOURCE_UNKNOWN in ZSTD_FOUND_LARGE */
-    uint64_t content;    /* bytes that they state together; SOURCE_UNKNOWN where they state none */
-    uint64_t most;       /* bytes that they can hold at most; SOURCE_UNKNOWN in ZSTD_FOUND_LARGE */
+    uint64_t end;        /* offset behind the last frame; ZSTD_UNKNOWN in ZSTD_FOUND_LARGE */
+    uint64_t content;    /* bytes that they state together; ZSTD_UNKNOWN where they state none */
+    uint64_t most;       /* bytes that they can hold at most; ZSTD_UNKNOWN in ZSTD_FOUND_LARGE */
     uint64_t frame_most; /* the same for the one that can hold most */
     uint64_t window;     /* of the last frame, bytes */
     unsigned frames;
@@ -75,12 +75,12 @@ uint64_t zstd_most_of(uint64_t bytes);
 /* Begins at the input's first byte. `map` is the mapped input, or NULL. `small_max`: frames that
    can hold more bytes are handed out as large, before their end is known. For `workers` workers
    batches are made small enough towards the end. */
-void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned char *map,
+void zstd_finder_init(struct zstd_finder *f, struct zstd_file *file, const unsigned char *map,
                       uint64_t small_max, unsigned workers);
 
 /* To be called first, if at all: begins where the part does, which was cut between frames, and has
    no batch reach over its end. */
-void zstd_finder_start(struct zstd_finder *f, const struct source_part *part);
+void zstd_finder_start(struct zstd_finder *f, const struct zstd_cut *part);
 
 /* Finds the next batch, or goes on with the last one. Takes a few hundred reads at most. */
 enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch);

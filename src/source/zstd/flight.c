@@ -27,13 +27,13 @@ enum zstd_flight_walked zstd_flight_walk(struct zstd_flight *f, struct zstd_view
 
     if (!zstd_block(view, walk, fault))
         return ZSTD_FLIGHT_FAULT;
-    if (walk->position > view->source->info.input_bytes) {
+    if (walk->position > view->file->size) {
         *fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = walk->begin};
         return ZSTD_FLIGHT_FAULT;
     }
     f->bytes = view->map + at + BLOCK_HEADER;
     f->size = (uint32_t)(walk->position - at - BLOCK_HEADER);
-    f->last = walk->end != SOURCE_UNKNOWN;
+    f->last = walk->end != ZSTD_UNKNOWN;
     f->behind = walk->position;
     f->state = ZSTD_FLIGHT_WALKED;
     f->place = NULL;

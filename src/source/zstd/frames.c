@@ -31,8 +31,7 @@ uint64_t zstd_skippable_size(const unsigned char *b, size_t got)
 
 const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_t size, size_t *got)
 {
-    struct source *s = view->source;
-    uint64_t left = s->info.input_bytes - offset;
+    const uint64_t left = view->file->size - offset;
 
     if (view->map) {
         *got = size < left ? size : (size_t)left;
@@ -41,9 +40,8 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
     if (offset < view->offset || offset + size > view->offset + view->size) {
         size_t count = left < view->capacity ? (size_t)left : view->capacity;
 
-        if (!source_pread_all(s, view->buffer, count, s->start + offset))
+        if (!zstd_file_read(view->file, view->buffer, count, offset))
             return NULL;
-        atomic_fetch_sub(&s->input_read, count);
         view->offset = offset;
         view->size = count;
     }
@@ -53,7 +51,7 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
     return view->buffer + (offset - view->offset);
 }
 
-void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
+void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
 
@@ -62,37 +60,37 @@ void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
     case ZSTD_READ_FAILURE:
         break;
     case ZSTD_CUT_OFF:
-        source_error_at(s, fault->frame,
+        zstd_note_error(file, fault->frame,
                         "ends at byte %" PRIu64
                         ", inside the zstd frame that begins at byte %" PRIu64,
-                        s->info.input_bytes, fault->frame);
+                        file->size, fault->frame);
         break;
     case ZSTD_NO_FRAME:
-        source_error_at(s, fault->frame, "byte %" PRIu64 ": no zstd frame begins here",
+        zstd_note_error(file, fault->frame, "byte %" PRIu64 ": no zstd frame begins here",
                         fault->frame);
         break;
     case ZSTD_WINDOW:
-        source_error_at(s, fault->frame,
+        zstd_note_error(file, fault->frame,
                         "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
-                        fault->frame, 1 << s->window_log % 10, units[s->window_log / 10 - 1],
-                        s->window_log < SOURCE_WINDOW_LOG_MAX
+                        fault->frame, 1 << file->window_log % 10, units[file->window_log / 10 - 1],
+                        file->window_log < ZSTD_WINDOW_LOG_MOST
                             ? "; use --long=N for windows of up to 2^N bytes (N up to 31)"
                             : "");
         break;
     case ZSTD_BLOCK_TYPE:
-        source_error_at(s, fault->frame,
+        zstd_note_error(file, fault->frame,
                         "byte %" PRIu64
                         ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
                         fault->frame, fault->where);
         break;
     case ZSTD_BLOCK_SIZE:
-        source_error_at(s, fault->frame,
+        zstd_note_error(file, fault->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
                         " that is larger than the frame allows",
                         fault->frame, fault->where);
         break;
     case ZSTD_TOO_LITTLE:
-        source_error_at(s, fault->frame,
+        zstd_note_error(file, fault->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
                         " bytes, more than its %" PRIu64 " blocks can hold",
                         fault->frame, fault->where, fault->count);
@@ -129,8 +127,8 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struc
         return false;
     *frame = (struct zstd_frame){.begin = offset,
                                  .position = offset + position + content_bytes,
-                                 .end = SOURCE_UNKNOWN,
-                                 .content = content_bytes ? 0 : SOURCE_UNKNOWN,
+                                 .end = ZSTD_UNKNOWN,
+                                 .content = content_bytes ? 0 : ZSTD_UNKNOWN,
                                  .checksum = descriptor & 0x04,
                                  .reserved = descriptor & 0x08};
     for (unsigned i = dictionary; i < position; i++)
@@ -146,10 +144,25 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struc
     return true;
 }
 
-bool zstd_window_allowed(const struct source *s, const struct zstd_frame *frame,
+struct zstd_frame zstd_first_frame(const unsigned char *bytes, size_t size)
+{
+    const struct zstd_frame unknown = {.window = ZSTD_UNKNOWN, .content = ZSTD_UNKNOWN};
+    struct zstd_frame frame;
+    uint64_t skip;
+
+    while ((skip = zstd_skippable_size(bytes, size)) > 0) {
+        if (skip >= size)
+            return unknown;
+        bytes += skip;
+        size -= (size_t)skip;
+    }
+    return zstd_read_header(bytes, size, 0, &frame) ? frame : unknown;
+}
+
+bool zstd_window_allowed(const struct zstd_file *file, const struct zstd_frame *frame,
                          struct zstd_fault *fault)
 {
-    if (frame->window <= (uint64_t)1 << s->window_log)
+    if (frame->window <= (uint64_t)1 << file->window_log)
         return true;
     *fault = (struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame->begin};
     return false;
@@ -165,7 +178,7 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
         return read_failure(fault, offset);
     if (!zstd_read_header(b, got, offset, frame))
         return cut_off(fault, offset);
-    return zstd_window_allowed(view->source, frame, fault);
+    return zstd_window_allowed(view->file, frame, fault);
 }
 
 /* Walks over the block whose header is `b`. */
@@ -199,7 +212,7 @@ bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame)
 
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)
 {
-    const uint64_t input_bytes = view->source->info.input_bytes;
+    const uint64_t input_bytes = view->file->size;
     const unsigned char *b;
     size_t got;
 
@@ -212,15 +225,14 @@ bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fa
         return cut_off(fault, frame->begin);
     if (!walk_block(b, frame, fault))
         return false;
-    return frame->end == SOURCE_UNKNOWN || frame->end <= input_bytes ||
-           cut_off(fault, frame->begin);
+    return frame->end == ZSTD_UNKNOWN || frame->end <= input_bytes || cut_off(fault, frame->begin);
 }
 
 bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
 {
     struct zstd_fault fault;
 
-    while (frame.end == SOURCE_UNKNOWN) {
+    while (frame.end == ZSTD_UNKNOWN) {
         uint64_t at = frame.position - frame.begin;
 
         if (at + BLOCK_HEADER > got || !walk_block(b + at, &frame, &fault))
@@ -232,7 +244,7 @@ bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
 bool zstd_walk(struct zstd_view *view, struct zstd_frame *frame, uint64_t blocks,
                struct zstd_fault *fault)
 {
-    for (uint64_t i = 0; i < blocks && frame->end == SOURCE_UNKNOWN; i++)
+    for (uint64_t i = 0; i < blocks && frame->end == ZSTD_UNKNOWN; i++)
         if (!zstd_block(view, frame, fault))
             return false;
     return true;

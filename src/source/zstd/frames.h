@@ -4,7 +4,7 @@
  *
  * Everything here works on a zstd_view, the compressed input by offset, and belongs to one thread
  * at a time. A view may be of the mapped file: then its functions are to be called under
- * mapping_guard. Functions that return false have set *fault, which they do not print.
+ * mapping_guard. Functions that return false have set *fault, which they do not note in the file.
  */
 #ifndef GPUREDUCE_ZSTD_FRAMES_H
 #define GPUREDUCE_ZSTD_FRAMES_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source_impl.h"
+#include "source/zstd/file.h"
 
 /* The most that one block can hold; less where the frame's window is smaller. Bytes. */
 #define ZSTD_BLOCK_CONTENT_MAX ((uint64_t)128 << 10)
@@ -26,7 +26,7 @@
 
 /* The input's bytes by offset. */
 struct zstd_view {
-    struct source *source;
+    struct zstd_file *file;
     const unsigned char *map; /* all of them; NULL: they are read into the buffer */
     unsigned char *buffer;
     size_t capacity;
@@ -35,7 +35,7 @@ struct zstd_view {
 };
 
 /* `size` bytes at `offset`; fewer (*got) where the input ends or the buffer is full. NULL when the
-   input cannot be read; the reason has been printed. These bytes do not count in source_stats. */
+   input cannot be read; the reason has been noted. These bytes do not count as read. */
 const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_t size,
                                   size_t *got);
 
@@ -64,7 +64,7 @@ enum zstd_fault_kind {
     ZSTD_BLOCK_TYPE,  /* a block of a reserved type at `where` */
     ZSTD_BLOCK_SIZE,  /* a block at `where` that is larger than the frame allows */
     ZSTD_TOO_LITTLE,  /* its `count` blocks cannot hold the `where` bytes that it states */
-    ZSTD_READ_FAILURE /* of the input; printed already */
+    ZSTD_READ_FAILURE /* of the input; noted already */
 };
 
 struct zstd_fault {
@@ -74,16 +74,16 @@ struct zstd_fault {
     uint64_t count;
 };
 
-/* Prints the fault, and makes the source fail. */
-void zstd_fault_print(struct source *s, const struct zstd_fault *fault);
+/* Notes the fault as an error of the file. */
+void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault);
 
 /* A frame as far as its blocks have been walked. */
 struct zstd_frame {
     uint64_t begin;      /* offset of its first byte */
     uint64_t position;   /* offset of its next block */
-    uint64_t end;        /* offset behind it; SOURCE_UNKNOWN before the last block is found */
+    uint64_t end;        /* offset behind it; ZSTD_UNKNOWN before the last block is found */
     uint64_t blocks;     /* walked so far */
-    uint64_t content;    /* bytes that its header states; SOURCE_UNKNOWN where it states none */
+    uint64_t content;    /* bytes that its header states; ZSTD_UNKNOWN where it states none */
     uint64_t window;     /* bytes that a decoder must remember; of a single segment, its content */
     uint64_t block_most; /* bytes that a block of it may hold, or take, at most */
     uint32_t dictionary; /* the number of the one that it needs; 0: none */
@@ -96,8 +96,12 @@ struct zstd_frame {
 bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset,
                       struct zstd_frame *frame);
 
-/* Whether the source allows a window as large as the header asks for, needed or not. */
-bool zstd_window_allowed(const struct source *s, const struct zstd_frame *frame,
+/* The first frame that is not skippable, as far as these bytes, the first of the input, hold its
+   header; otherwise window and content are ZSTD_UNKNOWN. */
+struct zstd_frame zstd_first_frame(const unsigned char *bytes, size_t size);
+
+/* Whether the file allows a window as large as the header asks for, needed or not. */
+bool zstd_window_allowed(const struct zstd_file *file, const struct zstd_frame *frame,
                          struct zstd_fault *fault);
 
 /* Whether the whole frame, whose header was read from `b`, lies in these bytes, with sound block

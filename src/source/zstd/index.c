@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "source/source.h"
+#include "source/zstd/file.h"
 
 #define FIRST_CAPACITY 64
 
@@ -26,7 +26,7 @@ bool zstd_index_is_boundary(const struct zstd_index *x, uint64_t position)
 bool zstd_index_begin(struct zstd_index *x, uint64_t content, size_t *number)
 {
     *number = ZSTD_INDEX_STATED;
-    if (content != SOURCE_UNKNOWN)
+    if (content != ZSTD_UNKNOWN)
         return true;
     if (x->count == x->capacity) {
         size_t capacity = x->capacity ? 2 * x->capacity : FIRST_CAPACITY;
@@ -55,7 +55,7 @@ static uint64_t reserve(const struct zstd_index *x, uint64_t most)
 
 void zstd_index_advance(struct zstd_index *x, uint64_t content, uint64_t most)
 {
-    if (content == SOURCE_UNKNOWN)
+    if (content == ZSTD_UNKNOWN)
         content = x->unstated[x->count - 1].reserved = reserve(x, most);
     x->next += content;
 }

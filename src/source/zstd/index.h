@@ -47,8 +47,8 @@ void zstd_index_free(struct zstd_index *x);
 /* Whether position `position` is where an element begins, or lies before them all. */
 bool zstd_index_is_boundary(const struct zstd_index *x, uint64_t position);
 
-/* Begins a batch at x->next that holds `content` bytes, SOURCE_UNKNOWN where that is not stated.
- *number is what zstd_index_set_length takes. False without memory; nothing is printed. */
+/* Begins a batch at x->next that holds `content` bytes, ZSTD_UNKNOWN where that is not stated.
+ *number is what zstd_index_set_length takes. False without memory; nothing is noted. */
 bool zstd_index_begin(struct zstd_index *x, uint64_t content, size_t *number);
 
 /* Ends the batch begun last, of that content and at most `most` bytes: what follows stands behind

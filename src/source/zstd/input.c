@@ -8,17 +8,17 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
-void zstd_input_open(struct zstd_input *input, struct source *s, uint64_t step)
+void zstd_input_open(struct zstd_input *input, struct zstd_file *file, uint64_t step)
 {
     void *map;
 
     *input = (struct zstd_input){
-        .source = s, .map_before = (size_t)(s->start % mapping_page()), .step = step};
+        .file = file, .map_before = (size_t)(file->start % mapping_page()), .step = step};
     /* A 32-bit process needs its addresses for buffers. */
-    if (s->info.input_bytes > SIZE_MAX / 8)
+    if (file->size > SIZE_MAX / 8)
         return;
-    map = mmap(NULL, input->map_before + (size_t)s->info.input_bytes, PROT_READ, MAP_SHARED, s->fd,
-               (off_t)(s->start - input->map_before));
+    map = mmap(NULL, input->map_before + (size_t)file->size, PROT_READ, MAP_SHARED, file->fd,
+               (off_t)(file->start - input->map_before));
     if (map != MAP_FAILED)
         input->map = (unsigned char *)map + input->map_before;
 }
@@ -26,8 +26,7 @@ void zstd_input_open(struct zstd_input *input, struct source *s, uint64_t step)
 void zstd_input_close(struct zstd_input *input)
 {
     if (input->map)
-        munmap(input->map - input->map_before,
-               input->map_before + (size_t)input->source->info.input_bytes);
+        munmap(input->map - input->map_before, input->map_before + (size_t)input->file->size);
 }
 
 void zstd_span_init(struct zstd_span *span, const struct zstd_input *input)
@@ -48,7 +47,7 @@ static uint64_t page_of(const struct zstd_input *input, uint64_t offset)
 
 void zstd_span_begin(struct zstd_span *span, uint64_t begin, uint64_t end)
 {
-    span->view = (struct zstd_view){.source = span->input->source,
+    span->view = (struct zstd_view){.file = span->input->file,
                                     .map = span->input->map,
                                     .buffer = span->view.buffer,
                                     .capacity = span->view.capacity};
@@ -98,11 +97,11 @@ bool zstd_span_populate(struct zstd_span *span)
     if (!mapping_populate(input->map + from, (size_t)(to - from)))
         return false;
     atomic_compare_exchange_strong(&span->present, &from, to);
-    atomic_fetch_add(&input->source->read_time, clock_now() - begun);
+    atomic_fetch_add(&input->file->read_time, clock_now() - begun);
     return true;
 }
 
-/* Gives the span a buffer to be read into. False without memory; that has been printed. */
+/* Gives the span a buffer to be read into. False without memory; that has been noted. */
 static bool open_buffer(struct zstd_span *span)
 {
     if (span->view.buffer)
@@ -110,7 +109,7 @@ static bool open_buffer(struct zstd_span *span)
     span->view.buffer = malloc(ZSTD_INPUT_BYTES);
     span->view.capacity = ZSTD_INPUT_BYTES;
     if (!span->view.buffer)
-        source_error(span->input->source, "out of memory");
+        zstd_fail(span->input->file, "out of memory");
     return span->view.buffer != NULL;
 }
 
@@ -131,7 +130,7 @@ const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t
 void zstd_span_pass(struct zstd_span *span, size_t size)
 {
     atomic_fetch_add(&span->next, size);
-    atomic_fetch_add_explicit(&span->input->source->input_read, size, memory_order_relaxed);
+    atomic_fetch_add_explicit(&span->input->file->input_read, size, memory_order_relaxed);
 }
 
 void zstd_span_skip(struct zstd_span *span, uint64_t size)

@@ -22,14 +22,14 @@
 
 /* Fixed once the source is open. */
 struct zstd_input {
-    struct source *source;
+    struct zstd_file *file;
     unsigned char *map; /* NULL where it cannot be mapped */
     size_t map_before;  /* bytes of the mapping before it */
     uint64_t step;      /* bytes made present, and released, at a time; whole pages */
 };
 
 /* Maps the input, if that can be. */
-void zstd_input_open(struct zstd_input *input, struct source *s, uint64_t step);
+void zstd_input_open(struct zstd_input *input, struct zstd_file *file, uint64_t step);
 void zstd_input_close(struct zstd_input *input);
 
 /* The bytes of one task. */
@@ -57,7 +57,7 @@ static inline uint64_t zstd_span_next(const struct zstd_span *span)
 }
 
 /* The next bytes, `size` of them, fewer (*got) only at the end of the input or of the buffer. NULL
-   when they cannot be had; the reason has been printed. Releases what lies far enough behind. */
+   when they cannot be had; the reason has been noted. Releases what lies far enough behind. */
 const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t *got);
 
 /* Steps over bytes; they have been decoded, and count as read. */

@@ -16,7 +16,7 @@ static bool limit_to_block(struct zstd_decoder *d, uint64_t offset, size_t *size
         *size = 0;
         return true;
     }
-    if (offset == d->walk.position && d->walk.end == SOURCE_UNKNOWN &&
+    if (offset == d->walk.position && d->walk.end == ZSTD_UNKNOWN &&
         !zstd_block(&d->span.view, &d->walk, &fault))
         return zstd_decoder_fault(d, &fault);
     end = offset < d->walk.position ? d->walk.position : d->walk.end;
@@ -28,9 +28,9 @@ static bool limit_to_block(struct zstd_decoder *d, uint64_t offset, size_t *size
 /* Feeds libzstd with all input that is present. *ended: the frame has. */
 static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
 {
-    struct source *s = d->shared->source;
+    struct zstd_file *file = d->shared->file;
     const uint64_t offset = zstd_span_next(&d->span), from = d->position;
-    const bool by_block = s->stop != SOURCE_UNKNOWN, filled = d->filled;
+    const bool by_block = file->stop != ZSTD_UNKNOWN, filled = d->filled;
     struct zstd_frame frame;
     ZSTD_inBuffer in = {.pos = 0};
     size_t before = out->pos;
@@ -56,7 +56,7 @@ static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ende
     if (!zstd_decoder_feed(d, out, &in, ended))
         return false;
     d->filled = out->pos == out->size;
-    source_note_block(s, from, d->position, d->walk.position);
+    zstd_note_block(file, from, d->position, d->walk.position);
     return *ended || out->pos > before || in.pos > 0 || (by_block && filled) ||
            zstd_decoder_cut_off(d);
 }
@@ -81,21 +81,21 @@ static void decode(void *argument)
         if (!call->good)
             return;
     }
-    if (call->ended && end != SOURCE_UNKNOWN && zstd_span_next(&d->span) != end)
+    if (call->ended && end != ZSTD_UNKNOWN && zstd_span_next(&d->span) != end)
         call->good = zstd_decoder_damaged(d, "it continues after its last block");
 }
 
 enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct chunk_request *request,
                                        struct chunk *chunk)
 {
-    const struct source *s = d->shared->source;
-    const uint64_t begin = zstd_begin_position(s), end = zstd_end_position(s);
+    const struct zstd_file *file = d->shared->file;
+    const uint64_t begin = file->wanted_begin, end = file->wanted_end;
 
     chunk->count = 0;
     chunk->data = request->buffer;
     for (;;) {
         uint64_t from = d->position;
-        ZSTD_outBuffer out = {request->buffer, request->size - request->size % s->info.element_size,
+        ZSTD_outBuffer out = {request->buffer, request->size - request->size % file->element_size,
                               0};
         struct call call = {d, &out, false, true};
 
@@ -103,8 +103,8 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct chun
             return ZSTD_LARGE_UNWANTED;
         if (from < begin && out.size > begin - from)
             out.size = (size_t)(begin - from);
-        if (s->stop - from < out.size)
-            out.size = (size_t)(s->stop - from);
+        if (file->stop - from < out.size)
+            out.size = (size_t)(file->stop - from);
         if (!mapping_guard(decode, &call))
             call.good = zstd_decoder_became_shorter(d);
         if (!call.good)
@@ -115,8 +115,8 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct chun
                 out.pos = 0;
             else if (d->task.true_position && end - from < out.pos)
                 out.pos = (size_t)(end - from);
-            chunk->index = (from - s->data_offset) / s->info.element_size;
-            chunk->count = out.pos / s->info.element_size;
+            chunk->index = (from - file->data_offset) / file->element_size;
+            chunk->count = out.pos / file->element_size;
         }
         if (call.ended)
             return ZSTD_LARGE_ENDED;

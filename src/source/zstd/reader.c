@@ -1,10 +1,10 @@
 /*
- * zstd decoded from front to back: pipes, and files whose frames depend on each other.
- *
  * While one thread decodes, another may read ahead: input lies in two buffers, one being decoded,
  * the spare being filled. The mutex guards the spare; all else is the decoding thread's.
  */
 #include "config.h"
+
+#include "source/zstd/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #include "source/zstd/context.h"
 #include "source/zstd/frames.h"
-#include "source/zstd/zstd.h"
 #include "sys/mutex.h"
 
 /* Compressed bytes read at a time. */
@@ -37,9 +36,10 @@ enum spare_state {
 };
 
 struct zstd_reader {
-    struct reader base;
-    struct source *source;
-    struct reader *input; /* belongs to who made the spare SPARE_READING */
+    struct zstd_file *file;
+    zstd_input_read *read; /* belongs to who made the spare SPARE_READING, */
+    void *input;           /* and so does this */
+    bool at_end, passed;   /* see reader.h */
     ZSTD_DCtx *context;
     struct input_buffer *current; /* in.src is in it */
     ZSTD_inBuffer in;
@@ -75,16 +75,15 @@ static void read_spare_locked(struct zstd_reader *z)
 
     z->spare_state = SPARE_READING;
     spare_unlock(z);
-    got = reader_read(z->input, spare->bytes + ZSTD_HEADER_MAX, READ_BYTES);
+    got = z->read(z->input, spare->bytes + ZSTD_HEADER_MAX, READ_BYTES);
     spare->size = got > 0 ? (size_t)got : 0;
     spare_lock(z);
     z->spare_state = got > 0 ? SPARE_FULL : got == 0 ? SPARE_END : SPARE_FAILED;
     pthread_cond_signal(&z->was_read);
 }
 
-static bool zstd_ahead(struct reader *r)
+bool zstd_reader_ahead(struct zstd_reader *z)
 {
-    struct zstd_reader *z = (struct zstd_reader *)r;
     bool wanted;
 
     spare_lock(z);
@@ -134,17 +133,17 @@ static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
 {
     const bool ends = z->ended && z->in.pos == z->in.size;
 
-    if (z->mark == 0 || z->base.passed || (offset < z->mark && !ends))
+    if (z->mark == 0 || z->passed || (offset < z->mark && !ends))
         return true;
-    z->base.passed = offset == z->mark && z->position == z->mark_position;
-    if (!z->base.passed)
-        source_error(
-            z->source,
+    z->passed = offset == z->mark && z->position == z->mark_position;
+    if (!z->passed)
+        zstd_fail(
+            z->file,
             "byte %" PRIu64
             ": the seek table or the frame headers place the end of a frame here, at byte %" PRIu64
             " of the decompressed data, but there is none; leave out --shard",
             z->mark, z->mark_position);
-    return z->base.passed;
+    return z->passed;
 }
 
 /* Between two frames: reads the header of the next one, and checks in it what libzstd does not
@@ -168,20 +167,20 @@ static bool begin_frame(struct zstd_reader *z)
     z->single_pass = true;
     if (z->ended && left == 4 && !zstd_recognise(b, left)) {
         /* Before 1.5, libzstd does not look at a magic number until a fifth byte is there. */
-        zstd_fault_print(z->source, &(struct zstd_fault){.kind = ZSTD_NO_FRAME, .frame = offset});
+        zstd_note_fault(z->file, &(struct zstd_fault){.kind = ZSTD_NO_FRAME, .frame = offset});
         return false;
     }
     if (!zstd_read_header(b, left, offset, &z->frame)) {
         /* Skippable, cut off, or none: libzstd knows. */
-        z->frame = (struct zstd_frame){.begin = offset, .content = SOURCE_UNKNOWN};
+        z->frame = (struct zstd_frame){.begin = offset, .content = ZSTD_UNKNOWN};
         return true;
     }
-    if (!zstd_window_allowed(z->source, &z->frame, &fault)) {
-        zstd_fault_print(z->source, &fault);
+    if (!zstd_window_allowed(z->file, &z->frame, &fault)) {
+        zstd_note_fault(z->file, &fault);
         return false;
     }
     /* Nothing is decoded after the last element that is asked for. */
-    z->by_block = z->source->stop != SOURCE_UNKNOWN;
+    z->by_block = z->file->stop != ZSTD_UNKNOWN;
     z->single_pass =
         !z->by_block && zstd_within_block(&z->frame) && zstd_all_there(b, left, z->frame);
     return true;
@@ -202,7 +201,7 @@ static bool limit_to_block(struct zstd_reader *z, size_t *size)
         if (!refill(z))
             return false;
     at = z->consumed + z->in.pos;
-    if (at == f->position && f->end == SOURCE_UNKNOWN && z->in.size - z->in.pos >= BLOCK_HEADER &&
+    if (at == f->position && f->end == ZSTD_UNKNOWN && z->in.size - z->in.pos >= BLOCK_HEADER &&
         !zstd_next_block((const unsigned char *)z->in.src + z->in.pos, f))
         z->by_block = false; /* libzstd says what is wrong with it */
     *size = z->in.size;
@@ -225,10 +224,10 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
         return false;
     in.src = z->in.src;
     in.pos = z->in.pos;
-    result = zstd_context_decompress(z->source, z->context, out, &in);
+    result = zstd_context_decompress(z->file, z->context, out, &in);
     z->in.pos = in.pos;
     if (ZSTD_isError(result)) {
-        zstd_print_refusal(z->source, frame->begin, result);
+        zstd_note_refusal(z->file, frame->begin, result);
         return false;
     }
     z->state = result == 0 ? READER_BETWEEN_FRAMES : READER_IN_FRAME;
@@ -236,10 +235,10 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
     z->position += out->pos;
     z->filled = out->pos == out->size;
     if (z->by_block)
-        source_note_block(z->source, from, z->position, frame->position);
-    if (z->state == READER_BETWEEN_FRAMES && frame->content != SOURCE_UNKNOWN &&
+        zstd_note_block(z->file, from, z->position, frame->position);
+    if (z->state == READER_BETWEEN_FRAMES && frame->content != ZSTD_UNKNOWN &&
         frame->content != z->produced) {
-        zstd_print_wrong_content(z->source, frame->begin, frame->content, z->produced);
+        zstd_note_wrong_content(z->file, frame->begin, frame->content, z->produced);
         return false;
     }
     return true;
@@ -251,13 +250,12 @@ static bool find_end(struct zstd_reader *z)
     while (z->in.pos == z->in.size && !z->ended)
         if (!refill(z))
             return false;
-    z->base.at_end = z->in.pos == z->in.size;
+    z->at_end = z->in.pos == z->in.size;
     return true;
 }
 
-static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
+ptrdiff_t zstd_reader_read(struct zstd_reader *z, void *buffer, size_t size, bool probing)
 {
-    struct zstd_reader *z = (struct zstd_reader *)r;
     ZSTD_outBuffer out = {buffer, size, 0};
 
     while (out.pos == 0) {
@@ -265,12 +263,12 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
         uint64_t before;
 
         if (z->state == READER_BETWEEN_FRAMES) {
-            if (r->probing && z->produced > 0)
+            if (probing && z->produced > 0)
                 return find_end(z) ? 0 : -1;
             if (!begin_frame(z))
                 return -1;
             if (z->in.size == z->in.pos) {
-                z->base.at_end = true;
+                z->at_end = true;
                 return 0;
             }
         } else if (z->in.pos == z->in.size && !z->ended && !(z->by_block && z->filled) &&
@@ -282,21 +280,18 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
             return -1;
         if (z->ended && out.pos == 0 && z->consumed + z->in.pos == before &&
             z->state == READER_IN_FRAME && !(z->by_block && filled)) {
-            source_error(z->source,
-                         "ends at byte %" PRIu64
-                         ", inside the zstd frame that begins at byte %" PRIu64,
-                         z->consumed + z->in.size, z->frame.begin);
+            zstd_fail(z->file,
+                      "ends at byte %" PRIu64
+                      ", inside the zstd frame that begins at byte %" PRIu64,
+                      z->consumed + z->in.size, z->frame.begin);
             return -1;
         }
     }
     return (ptrdiff_t)out.pos;
 }
 
-UNCHECKED static void zstd_close(struct reader *r)
+UNCHECKED void zstd_reader_close(struct zstd_reader *z)
 {
-    struct zstd_reader *z = (struct zstd_reader *)r;
-
-    z->input->close(z->input);
     ZSTD_freeDCtx(z->context);
     free(z->current);
     free(z->spare);
@@ -305,41 +300,44 @@ UNCHECKED static void zstd_close(struct reader *r)
     free(z);
 }
 
-UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin,
-                                          uint64_t position)
+UNCHECKED struct zstd_reader *zstd_reader_open(struct zstd_file *file, zstd_input_read *read,
+                                               void *input, uint64_t origin, uint64_t position)
 {
     struct zstd_reader *z = calloc(1, sizeof *z);
 
-    if (!z) {
-        source_error(s, "out of memory");
-        input->close(input);
+    if (!z)
         return NULL;
-    }
+    zstd_forget_errors(file);
     mutex_init(&z->mutex);
     pthread_cond_init(&z->was_read, NULL);
-    z->base.read = zstd_read;
-    z->base.close = zstd_close;
-    z->base.ahead = zstd_ahead;
-    z->source = s;
+    z->file = file;
+    z->read = read;
     z->input = input;
-    z->context = zstd_context_open(s);
+    z->context = zstd_context_open(file);
     z->current = malloc(sizeof *z->current);
     z->spare = malloc(sizeof *z->spare);
     if (!z->context || !z->current || !z->spare) {
-        source_error(s, "out of memory");
-        zstd_close(&z->base);
+        zstd_reader_close(z);
         return NULL;
     }
     z->in.src = z->current->bytes;
     z->consumed = origin;
     z->position = position;
-    return &z->base;
+    return z;
 }
 
-void zstd_reader_mark(struct reader *r, uint64_t offset, uint64_t content)
+void zstd_reader_mark(struct zstd_reader *z, uint64_t offset, uint64_t position)
 {
-    struct zstd_reader *z = (struct zstd_reader *)r;
-
     z->mark = offset;
-    z->mark_position = content;
+    z->mark_position = position;
+}
+
+bool zstd_reader_passed(const struct zstd_reader *z)
+{
+    return z->passed;
+}
+
+bool zstd_reader_at_end(const struct zstd_reader *z)
+{
+    return z->at_end;
 }

@@ -62,7 +62,7 @@ static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struc
     good = zstd_decoder_walk(d, z->small_max / ZSTD_BLOCK_CONTENT_MAX + 1, &frame);
     waiters_lock(&z->waiters);
     task->batch.walked = true;
-    if (good && frame.end != SOURCE_UNKNOWN)
+    if (good && frame.end != ZSTD_UNKNOWN)
         task->batch.frame_most = frame.blocks * ZSTD_BLOCK_CONTENT_MAX;
     return good;
 }
@@ -74,7 +74,7 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
     const struct zstd_task *front = zstd_schedule_front_locked(z);
     struct zstd_task task;
 
-    if (!front || front->batch.begin >= source_error_noted(z->shared.source))
+    if (!front || front->batch.begin >= zstd_error_noted(z->shared.file))
         return false;
     if (zstd_schedule_is_small(z, front)) {
         task = zstd_schedule_pop_locked(z);
@@ -127,14 +127,14 @@ static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
    behind the last frame. */
 static bool all_done_locked(struct zstd_schedule *z)
 {
-    struct source *s = z->shared.source;
+    struct zstd_file *file = z->shared.file;
     struct zstd_fault fault;
     bool hinted;
 
-    if (source_failed(s) || atomic_load(&z->shared.retry))
+    if (zstd_failed(file) || atomic_load(&z->shared.retry))
         return true;
-    if (source_error_noted(s) != SOURCE_UNKNOWN)
-        return !earlier_left_locked(z, source_error_noted(s));
+    if (zstd_error_noted(file) != ZSTD_UNKNOWN)
+        return !earlier_left_locked(z, zstd_error_noted(file));
     if (z->finder_state != FINDER_DONE || z->queue_count > 0)
         return false;
     zstd_schedule_take_finder_locked(z);
@@ -147,8 +147,8 @@ static bool all_done_locked(struct zstd_schedule *z)
         atomic_store(&z->shared.retry, true);
         return true;
     }
-    zstd_fault_print(s, &fault);
-    return source_failed(s) || !earlier_left_locked(z, source_error_noted(s));
+    zstd_note_fault(file, &fault);
+    return zstd_failed(file) || !earlier_left_locked(z, zstd_error_noted(file));
 }
 
 /* The outcome of a step of a worker without a claim. */
@@ -245,20 +245,18 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
     return done ? STEP_NOTHING : step;
 }
 
-enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
-                                      struct chunk *chunk)
+bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
+                        struct chunk *chunk)
 {
     struct zstd_small *claim = &z->claims[request->worker];
     enum step step;
 
     do {
         if (claim->state != ZSTD_SMALL_FREE && zstd_small_next(claim, request, chunk))
-            return SOURCE_CHUNK;
+            return true;
         step = find_work(z, claim, request, chunk);
     } while (step == STEP_CLAIM);
-    if (source_failed(z->shared.source))
-        return SOURCE_FAILED;
-    return step == STEP_CHUNK ? SOURCE_CHUNK : SOURCE_END;
+    return step == STEP_CHUNK && !zstd_failed(z->shared.file);
 }
 
 /*
@@ -304,32 +302,31 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
     return true;
 }
 
-UNCHECKED struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned workers)
+UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers)
 {
     const struct zstd_budget budget = zstd_budget(workers);
     struct zstd_schedule *z = calloc(1, sizeof *z);
 
     if (!z)
         return NULL;
+    zstd_forget_errors(file);
     waiters_init(&z->waiters);
     z->workers = workers;
-    z->shared.source = s;
+    z->shared.file = file;
     if (!allocate(z)) {
         zstd_schedule_close(z);
         return NULL;
     }
     z->small_max = budget.small_max;
     z->extra_budget = budget.extra;
-    zstd_input_open(&z->shared.input, s, budget.step);
+    zstd_input_open(&z->shared.input, file, budget.step);
     if (workers > 1)
         z->team = zstd_team_open(&z->shared, &z->waiters, workers);
-    z->shared.true_positions =
-        s->info.elements != s->promised || (!s->header && s->data_offset > 0) || s->part.cut;
-    zstd_index_init(&z->index, zstd_begin_position(s), s->info.element_size);
-    zstd_finder_init(&z->finder, s, z->shared.input.map, z->small_max, workers);
-    if (s->part.cut) {
-        z->index.next = s->part.content_begin;
-        zstd_finder_start(&z->finder, &s->part);
+    zstd_index_init(&z->index, file->wanted_begin, file->element_size);
+    zstd_finder_init(&z->finder, file, z->shared.input.map, z->small_max, workers);
+    if (file->part) {
+        z->index.next = file->part->content_begin;
+        zstd_finder_start(&z->finder, file->part);
     }
     return z;
 }

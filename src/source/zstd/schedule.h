@@ -26,24 +26,26 @@
  * the others do, by end_task_locked.
  *
  * The locking is that of waiters.h. Three kinds of state are not guarded by the mutex: what is
- * fixed once the source is open; a worker's claim, which is its own; and the finder and the decoder
+ * fixed once the file is open; a worker's claim, which is its own; and the finder and the decoder
  * of a slot, which belong to whoever has that role.
  */
 #ifndef GPUREDUCE_ZSTD_SCHEDULE_H
 #define GPUREDUCE_ZSTD_SCHEDULE_H
 
-#include "source/source_impl.h"
+#include "core/chunk.h"
+#include "source/zstd/file.h"
 #include "source/zstd/index.h"
 
 struct zstd_schedule;
 
-/* For a source whose layout is known. NULL without memory; nothing is printed. */
-struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned workers);
+/* For a file whose elements are described. NULL without memory. */
+struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers);
 void zstd_schedule_close(struct zstd_schedule *z);
 
-/* The next chunk for the worker that asks; any worker may, at any time. Waits if need be. */
-enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
-                                      struct chunk *chunk);
+/* The next chunk for the worker that asks; any worker may, at any time. Waits if need be. False
+   when there is nothing more, or the file has failed. */
+bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
+                        struct chunk *chunk);
 
 /* Whether the input must be read again in order, whatever else was found wrong. */
 bool zstd_schedule_retries(const struct zstd_schedule *z);

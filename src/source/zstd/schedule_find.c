@@ -14,13 +14,13 @@ static void end_found_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
 /* Whether nothing that is still to be found is wanted. */
 bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z)
 {
-    const struct source *s = z->shared.source;
-    uint64_t limit = source_wanted(s);
+    const struct zstd_file *file = z->shared.file;
+    uint64_t limit = zstd_wanted(file);
 
-    if (z->shared.true_positions && z->found_to >= s->through && s->info.elements < limit)
-        limit = s->info.elements;
-    return limit != SOURCE_UNKNOWN && z->index.next >= s->data_offset &&
-           (z->index.next - s->data_offset) / s->info.element_size >= limit;
+    if (file->true_positions && z->found_to >= file->through && file->elements < limit)
+        limit = file->elements;
+    return limit != ZSTD_UNKNOWN && z->index.next >= file->data_offset &&
+           (z->index.next - file->data_offset) / file->element_size >= limit;
 }
 
 /* Makes a batch a task, and puts it into the queue. False when that cannot be. */
@@ -29,12 +29,12 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
     struct zstd_task task = {.batch = *batch, .base = z->index.next};
 
     if ((batch->content != 0 && !zstd_index_is_boundary(&z->index, task.base)) ||
-        (batch->content == SOURCE_UNKNOWN && z->shared.true_positions)) {
+        (batch->content == ZSTD_UNKNOWN && z->shared.file->true_positions)) {
         atomic_store(&z->shared.retry, true);
         return false;
     }
     if (!zstd_index_begin(&z->index, batch->content, &task.number)) {
-        source_error(z->shared.source, "out of memory");
+        zstd_fail(z->shared.file, "out of memory");
         return false;
     }
     task.true_position = z->index.count == 0;
@@ -47,13 +47,13 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
    it was cut: otherwise the frames are not what a seek table or hints said. False then. */
 static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
 {
-    const struct source *s = z->shared.source;
+    const struct zstd_file *file = z->shared.file;
     const uint64_t before = z->found_to;
 
     zstd_index_advance(&z->index, batch->content, batch->most);
     z->found_to = batch->end;
-    if (before >= s->through || z->found_to < s->through ||
-        (z->found_to == s->through && z->index.next == s->part.content_end))
+    if (before >= file->through || z->found_to < file->through ||
+        (z->found_to == file->through && z->index.next == file->part->content_end))
         return true;
     atomic_store(&z->shared.retry, true);
     return false;
@@ -62,10 +62,10 @@ static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *bat
 /* There are no more frames: nor must there be of the part. */
 static void end_found_locked(struct zstd_schedule *z)
 {
-    const struct source *s = z->shared.source;
+    const struct zstd_file *file = z->shared.file;
 
-    if (z->found_to < s->through &&
-        (s->through != s->info.input_bytes || z->index.next != s->part.content_end))
+    if (z->found_to < file->through &&
+        (file->through != file->size || z->index.next != file->part->content_end))
         atomic_store(&z->shared.retry, true);
 }
 
@@ -113,13 +113,13 @@ static void call_find(void *argument)
    while the rest of a large frame takes its time. Drops the mutex while it looks. */
 void zstd_schedule_find_locked(struct zstd_schedule *z)
 {
-    struct source *s = z->shared.source;
+    struct zstd_file *file = z->shared.file;
     enum finder_state state = FINDER_FREE;
     bool enough = false;
 
     zstd_schedule_take_finder_locked(z);
-    while (!enough && state != FINDER_DONE && !source_failed(s) &&
-           source_error_noted(s) == SOURCE_UNKNOWN && !atomic_load(&z->shared.retry)) {
+    while (!enough && state != FINDER_DONE && !zstd_failed(file) &&
+           zstd_error_noted(file) == ZSTD_UNKNOWN && !atomic_load(&z->shared.retry)) {
         struct zstd_batch batch;
         struct find_call call = {&z->finder, &batch, ZSTD_FOUND_FAULT};
 
@@ -129,7 +129,7 @@ void zstd_schedule_find_locked(struct zstd_schedule *z)
         }
         waiters_unlock(&z->waiters);
         if (!mapping_guard(call_find, &call))
-            source_became_shorter(s, s->start + z->finder.next);
+            zstd_became_shorter(file, file->start + z->finder.next);
         waiters_lock(&z->waiters);
         if (!take_found_locked(z, call.found, &batch))
             state = FINDER_DONE;

@@ -39,7 +39,7 @@ bool zstd_schedule_must_find_locked(const struct zstd_schedule *z)
 {
     return z->finder_state == FINDER_FREE &&
            z->queue_count < zstd_schedule_found_ahead(z->workers) &&
-           source_error_noted(z->shared.source) == SOURCE_UNKNOWN;
+           zstd_error_noted(z->shared.file) == ZSTD_UNKNOWN;
 }
 
 /*

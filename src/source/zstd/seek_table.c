@@ -15,15 +15,15 @@
 /* The bytes of an entry that are looked at. */
 #define ENTRY_READ 8
 
-void zstd_seek_table_find(struct zstd_seek_table *t, struct source *s)
+void zstd_seek_table_find(struct zstd_seek_table *t, struct zstd_file *file)
 {
-    uint64_t end = s->info.input_bytes, entries, size;
+    uint64_t end = file->size, entries, size;
     const unsigned char *b;
     unsigned entry_bytes;
     size_t got;
 
     *t = (struct zstd_seek_table){.begin = 0};
-    t->view = (struct zstd_view){.source = s, .buffer = t->buffer, .capacity = sizeof t->buffer};
+    t->view = (struct zstd_view){.file = file, .buffer = t->buffer, .capacity = sizeof t->buffer};
     if (end < ZSTD_SKIPPABLE_HEADER + TABLE_FOOTER)
         return;
     b = zstd_view_at(&t->view, end - TABLE_FOOTER, TABLE_FOOTER, &got);

@@ -26,7 +26,7 @@ struct zstd_seek_table {
 };
 
 /* Looks for a table. Whether its entries are true is seen when they are followed. */
-void zstd_seek_table_find(struct zstd_seek_table *t, struct source *s);
+void zstd_seek_table_find(struct zstd_seek_table *t, struct zstd_file *file);
 
 /* The next entry: bytes of the frame, and of what it holds. False where there is none; then, or
    where it cannot be read, t->begin is 0. */

@@ -26,7 +26,7 @@ bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64
         z->memory = aligned_alloc(mapping_page(), capacity);
         z->capacity = z->memory ? capacity : 0;
         if (!z->memory) {
-            source_error(z->decoder.shared->source, "out of memory");
+            zstd_fail(z->decoder.shared->file, "out of memory");
             return false;
         }
     }
@@ -91,14 +91,14 @@ static bool decode_whole(struct zstd_small *z)
     bool within_block = zstd_within_block(&whole);
     /* The end of a batch's only frame is known; it is then enough to know whether it has a second
        block. */
-    uint64_t blocks = d->task.batch.frames == 1 && !within_block ? 1 : SOURCE_UNKNOWN, end;
+    uint64_t blocks = d->task.batch.frames == 1 && !within_block ? 1 : ZSTD_UNKNOWN, end;
     struct zstd_fault fault = {.kind = ZSTD_SOUND};
     const unsigned char *b;
     size_t size, got;
 
     if (!zstd_walk(&d->span.view, &whole, blocks, &fault))
         return zstd_decoder_fault(d, &fault);
-    end = whole.end == SOURCE_UNKNOWN ? d->task.batch.end : whole.end;
+    end = whole.end == ZSTD_UNKNOWN ? d->task.batch.end : whole.end;
     if (end < whole.position)
         return zstd_decoder_cut_off(d);
     if (end - whole.begin > 2 * d->shared->input.step + z->extra)
@@ -118,10 +118,10 @@ static bool decode_whole(struct zstd_small *z)
    decoded. */
 static bool holds_stop(const struct zstd_small *z)
 {
-    const uint64_t stop = z->decoder.shared->source->stop;
+    const uint64_t stop = z->decoder.shared->file->stop;
 
-    return stop != SOURCE_UNKNOWN &&
-           (z->walk.content == SOURCE_UNKNOWN || z->walk.content >= stop - z->decoder.position);
+    return stop != ZSTD_UNKNOWN &&
+           (z->walk.content == ZSTD_UNKNOWN || z->walk.content >= stop - z->decoder.position);
 }
 
 /* Between two frames: steps over a skippable one, or begins the next, and decodes all of it where
@@ -162,7 +162,7 @@ static bool decode_block(struct zstd_small *z)
 
     if (!zstd_block(&d->span.view, &z->walk, &fault))
         return zstd_decoder_fault(d, &fault);
-    wanted = (size_t)((z->walk.end == SOURCE_UNKNOWN ? z->walk.position : z->walk.end) -
+    wanted = (size_t)((z->walk.end == ZSTD_UNKNOWN ? z->walk.position : z->walk.end) -
                       zstd_span_next(&d->span));
     while (wanted > 0 && !ended) {
         ZSTD_inBuffer in = {.pos = 0};
@@ -178,10 +178,10 @@ static bool decode_block(struct zstd_small *z)
         wanted -= in.pos;
     }
     z->filled += z->out.pos - before;
-    source_note_block(d->shared->source, from, d->position, z->walk.position);
+    zstd_note_block(d->shared->file, from, d->position, z->walk.position);
     if (!check_block(z, where, z->out.pos - before))
         return false;
-    return (ended == (z->walk.end != SOURCE_UNKNOWN) && wanted == 0) || zstd_decoder_cut_off(d);
+    return (ended == (z->walk.end != ZSTD_UNKNOWN) && wanted == 0) || zstd_decoder_cut_off(d);
 }
 
 /* Whether the task is decoded, or the rest of it not wanted. */
@@ -190,7 +190,7 @@ static bool at_end(const struct zstd_small *z)
     const struct zstd_decoder *d = &z->decoder;
 
     if (d->in_frame) /* whose end may be checked */
-        return d->position >= d->shared->source->stop;
+        return d->position >= d->shared->file->stop;
     return zstd_decoder_unwanted(d) || zstd_span_next(&d->span) >= d->task.batch.end;
 }
 
@@ -204,7 +204,7 @@ static bool end_task(struct zstd_small *z)
     zstd_span_release(&d->span);
     return zstd_decoder_unwanted(d) ||
            (zstd_span_next(&d->span) == batch->end &&
-            (batch->content == SOURCE_UNKNOWN || batch->content == d->position - d->task.base)) ||
+            (batch->content == ZSTD_UNKNOWN || batch->content == d->position - d->task.base)) ||
            zstd_decoder_damaged(d, "its end is not where its blocks say");
 }
 
@@ -214,7 +214,7 @@ static bool has_space(struct zstd_small *z)
 {
     size_t ready = z->filled - z->ready;
 
-    if (ready < z->decoder.shared->source->info.element_size) {
+    if (ready < z->decoder.shared->file->element_size) {
         memmove(z->memory, z->memory + z->ready, ready);
         z->filled = ready;
         z->ready = 0;
@@ -254,9 +254,9 @@ static void decode(void *argument)
 /* Makes up to `piece` bytes of what is ready a chunk. False when that is no whole element. */
 static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
 {
-    const struct source *s = z->decoder.shared->source;
+    const struct zstd_file *file = z->decoder.shared->file;
     size_t size = z->filled - z->ready;
-    uint64_t begin = zstd_begin_position(s), end = zstd_end_position(s);
+    uint64_t begin = file->wanted_begin, end = file->wanted_end;
 
     if (z->from < begin) {
         size_t header = size < begin - z->from ? size : (size_t)(begin - z->from);
@@ -275,11 +275,11 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
         size = (size_t)(end - z->from);
     if (size > piece)
         size = piece;
-    size -= size % s->info.element_size;
+    size -= size % file->element_size;
     if (size == 0)
         return false;
-    chunk->index = (z->from - s->data_offset) / s->info.element_size;
-    chunk->count = size / s->info.element_size;
+    chunk->index = (z->from - file->data_offset) / file->element_size;
+    chunk->count = size / file->element_size;
     chunk->data = z->memory + z->ready;
     z->ready += size;
     z->from += size;
@@ -288,7 +288,7 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
 
 bool zstd_small_next(struct zstd_small *z, const struct chunk_request *request, struct chunk *chunk)
 {
-    const size_t element_size = z->decoder.shared->source->info.element_size;
+    const size_t element_size = z->decoder.shared->file->element_size;
     size_t piece = request->size;
     struct call call = {.small = z, .good = true};
     bool taken;

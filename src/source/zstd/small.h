@@ -34,7 +34,7 @@ struct zstd_small {
 };
 
 /* Gives a free one a task, none of whose frames is large. `extra`: see above. False without
-   memory; that has been printed. */
+   memory; that has been noted. */
 bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64_t extra);
 
 /* The task's next chunk: where it lies, for a request that borrows; others get a copy. False when

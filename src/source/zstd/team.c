@@ -64,7 +64,7 @@ static enum zstd_team_step end_locked(struct zstd_team *t)
     t->busy = false;
     if (t->stopped)
         return ZSTD_TEAM_UNWANTED;
-    if (t->header.content != SOURCE_UNKNOWN && t->header.content != d->position - d->task.base)
+    if (t->header.content != ZSTD_UNKNOWN && t->header.content != d->position - d->task.base)
         zstd_team_refuse_locked(t);
     if (t->walk.end > next)
         zstd_span_pass(&d->span, (size_t)(t->walk.end - next));
@@ -217,7 +217,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     t->busy = true;
     t->frame++;
     t->stopped = t->walked_all = t->populating = false;
-    t->verified = !t->header.checksum || t->shared->source->no_check;
+    t->verified = !t->header.checksum || t->shared->file->no_check;
     t->walked = t->claimed = t->passed = t->assigned = t->executed = 0;
     t->unplaced = 0;
     t->executed_to = t->handed_to = t->hashed_to = task->base;

@@ -16,7 +16,7 @@
  *     position: executed >= handed, hashed; nothing before what they and windows need is kept
  *
  * Refused frames, bad checksums included, are left to libzstd: the team asks for the input to be
- * read again in order (zstd_shared's retry), and prints nothing. Errors in headers are printed at
+ * read again in order (zstd_shared's retry), and notes nothing. Errors in headers are noted at
  * once, as by the finder.
  *
  * The locking is that of waiters.h. Functions that end in _locked may drop the mutex meanwhile. A
@@ -31,7 +31,7 @@
 
 struct zstd_team;
 
-/* A team of so many workers, with nothing to do. NULL without memory; nothing is printed. */
+/* A team of so many workers, with nothing to do. NULL without memory; nothing is noted. */
 struct zstd_team *zstd_team_open(struct zstd_shared *shared, struct waiters *waiters,
                                  unsigned workers);
 void zstd_team_close(struct zstd_team *t);
@@ -43,7 +43,7 @@ bool zstd_team_busy_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 bool zstd_team_lasts_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 /* Gives a team that has none the frame of this task. False when it is not for it: it needs a window
-   too large, a dictionary, or memory that is not there; nothing is printed. */
+   too large, a dictionary, or memory that is not there; nothing is noted. */
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     REQUIRES(waiters_role);
 

@@ -42,14 +42,13 @@ void zstd_team_execute_locked(struct zstd_team *t)
 
             one = true;
             ZSTD_TEAM_OUTSIDE(t, good = zstd_flight_execute(f, &place, &t->history, window));
-            atomic_fetch_add(&t->shared->source->decode_time, clock_now() - begun);
+            atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
         }
         if (!good) {
             zstd_team_refuse_locked(t);
             break;
         }
-        source_note_block(t->shared->source, t->executed_to, t->executed_to + f->content,
-                          f->behind);
+        zstd_note_block(t->shared->file, t->executed_to, t->executed_to + f->content, f->behind);
         t->executed_to += f->content;
         t->executed++;
         drop_locked(t); /* others may hand out while the next one is executed */
@@ -132,13 +131,13 @@ void zstd_team_hash_locked(struct zstd_team *t)
    what the frame's end tears. */
 static void drop_locked(struct zstd_team *t)
 {
-    const struct source *s = t->shared->source;
-    const uint64_t begin = zstd_begin_position(s);
+    const struct zstd_file *file = t->shared->file;
+    const uint64_t begin = file->wanted_begin;
 
     if (t->handed_to < begin)
         t->handed_to = t->executed_to < begin ? t->executed_to : begin;
-    if ((t->decoder.task.true_position && t->handed_to >= zstd_end_position(s)) ||
-        (zstd_team_executed_all_locked(t) && t->executed_to - t->handed_to < s->info.element_size))
+    if ((t->decoder.task.true_position && t->handed_to >= file->wanted_end) ||
+        (zstd_team_executed_all_locked(t) && t->executed_to - t->handed_to < file->element_size))
         t->handed_to = t->executed_to;
 }
 
@@ -147,7 +146,7 @@ bool zstd_team_may_hand_out_locked(const struct zstd_team *t, uint64_t least)
 {
     const uint64_t ready = t->executed_to - t->handed_to;
 
-    return ready >= t->shared->source->info.element_size &&
+    return ready >= t->shared->file->element_size &&
            (ready >= least || zstd_team_executed_all_locked(t));
 }
 
@@ -155,9 +154,9 @@ bool zstd_team_may_hand_out_locked(const struct zstd_team *t, uint64_t least)
 bool zstd_team_hand_out_locked(struct zstd_team *t, const struct chunk_request *request,
                                struct chunk *chunk)
 {
-    const struct source *s = t->shared->source;
-    const size_t element = s->info.element_size;
-    const uint64_t from = t->handed_to, limit = zstd_end_position(s);
+    const struct zstd_file *file = t->shared->file;
+    const size_t element = file->element_size;
+    const uint64_t from = t->handed_to, limit = file->wanted_end;
     uint64_t piece = request->size, end;
     const unsigned char *bytes = zstd_ring_at(&t->ring, from, &end);
 
@@ -182,7 +181,7 @@ bool zstd_team_hand_out_locked(struct zstd_team *t, const struct chunk_request *
         end = limit;
     if (end - from > piece)
         end = from + piece;
-    chunk->index = (from - s->data_offset) / element;
+    chunk->index = (from - file->data_offset) / element;
     chunk->count = (size_t)(end - from) / element;
     chunk->data = bytes;
     t->held[request->worker] = zstd_ring_offset(&t->ring, from);

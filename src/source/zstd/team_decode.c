@@ -31,7 +31,7 @@ static void call_walk(void *argument)
     struct zstd_team *t = call->team;
 
     while (call->how == ZSTD_FLIGHT_SOUND && call->got < call->wanted &&
-           t->walk.end == SOURCE_UNKNOWN) {
+           t->walk.end == ZSTD_UNKNOWN) {
         call->how = zstd_flight_walk(call->blocks[call->got], &t->decoder.span.view, &t->walk,
                                      &t->tables, &call->fault);
         if (call->how == ZSTD_FLIGHT_SOUND)
@@ -69,8 +69,8 @@ void zstd_team_walk_locked(struct zstd_team *t)
         return;
     }
     t->walked += call.got;
-    t->walked_all = t->walk.end != SOURCE_UNKNOWN;
-    if (t->walked_all && end != SOURCE_UNKNOWN && t->walk.end != end) {
+    t->walked_all = t->walk.end != ZSTD_UNKNOWN;
+    if (t->walked_all && end != ZSTD_UNKNOWN && t->walk.end != end) {
         (void)zstd_decoder_damaged(&t->decoder, "it continues after its last block");
         t->stopped = true;
     }
@@ -160,7 +160,7 @@ void zstd_team_decode_locked(struct zstd_team *t, unsigned worker)
     }
     g.out = f->parts.sequences == 0 ? f->place : NULL;
     ZSTD_TEAM_OUTSIDE(t, good = zstd_team_guard(call_literals, &g));
-    atomic_fetch_add(&t->shared->source->decode_time, clock_now() - begun);
+    atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
     if (!good) {
         zstd_team_failed_locked(t, &g);
     } else if (g.out || (f->parts.sequences > 0 && !zstd_flight_sparse(f))) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/cuda/zstd/tuning.h"
-#include "source/source.h"
 #include "sys/align.h"
 
 #define BLOCK_HEADER 3
@@ -139,7 +138,7 @@ static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
    as long as the one before, until it is longer. */
 static uint64_t frame_size(const struct zstd_stream *stream)
 {
-    if (stream->frame.content != SOURCE_UNKNOWN)
+    if (stream->frame.content != ZSTD_UNKNOWN)
         return stream->frame.content;
     return stream->size > stream->size_before ? stream->size : stream->size_before;
 }
@@ -182,7 +181,7 @@ static uint32_t expected_size(const struct zstd_stream *stream, uint32_t literal
     const uint64_t left = f->content > stream->size ? f->content - stream->size : 0;
     uint64_t size = stream->measured < f->block_most ? stream->measured : f->block_most;
 
-    if (f->content != SOURCE_UNKNOWN && size > left)
+    if (f->content != ZSTD_UNKNOWN && size > left)
         size = left;
     return size < literals ? literals : (uint32_t)size;
 }
@@ -558,7 +557,7 @@ static bool continue_frame(const struct zstd_plan_block *block, uint32_t size,
         carry->produced = 0;
         zstd_history_begin(&carry->history);
     }
-    return block->content == SOURCE_UNKNOWN ||
+    return block->content == ZSTD_UNKNOWN ||
            (size <= block->content - carry->produced &&
             (!block->last || size == block->content - carry->produced));
 }

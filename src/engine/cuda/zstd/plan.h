@@ -58,7 +58,7 @@ struct zstd_plan_block {
     uint32_t first_sequence;
     uint32_t job;      /* of its sequences */
     uint32_t window;   /* of its frame */
-    uint64_t content;  /* of its frame; SOURCE_UNKNOWN where that is not stated */
+    uint64_t content;  /* of its frame; ZSTD_UNKNOWN where that is not stated */
     uint64_t frame;    /* offset in the input of its frame's first byte */
     bool checked;      /* its frame has a checksum */
     bool has_checksum; /* it is the last block, and one follows */

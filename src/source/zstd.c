@@ -1,0 +1,349 @@
+#include "config.h"
+
+#include "source/zstd.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "source/formats.h"
+#include "source/serial.h"
+#include "source/zstd/context.h"
+#include "source/zstd/frames.h"
+#include "source/zstd/reader.h"
+#include "source/zstd/schedule.h"
+#include "sys/message.h"
+
+struct zstd_file *zstd_source_file(struct source *s)
+{
+    struct zstd_file *file = &s->zstd;
+
+    file->fd = s->fd;
+    file->start = s->start;
+    file->size = s->info.input_bytes;
+    file->limit = &s->limit;
+    return file;
+}
+
+void zstd_source_error(struct source *s)
+{
+    if (zstd_failed(&s->zstd) || zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN)
+        source_error(s, "%s", s->zstd.error);
+}
+
+/*
+ * Facts about a file before it is read.
+ */
+
+/* Pages that are asked for. */
+#define PROBES 32
+
+static bool is_uncached(const struct source *s)
+{
+    size_t size;
+    unsigned char *map = source_map(s, &size);
+    unsigned uncached;
+
+    if (!map)
+        return false;
+    uncached = source_uncached(map, s->start, s->info.input_bytes, PROBES);
+    munmap(map, size);
+    return uncached > PROBES / 2;
+}
+
+/* How much of a beginning is decoded: bytes of the file, and of what they decode to, about. */
+#define RATIO_INPUT ((size_t)512 << 10)
+#define RATIO_CONTENT ((size_t)8 << 20)
+
+/* Bytes that tell how many more libzstd wants to begin a frame. */
+#define FRAME_BEGINS 5
+
+/* Decodes the beginning, as far as that can be done, and returns how many bytes one of it decodes
+   to; 0 where it decodes to nothing. libzstd gets no more than it asks for: so what it has taken
+   when something comes out is what that comes from. */
+static double decode_beginning(ZSTD_DCtx *context, const void *bytes, size_t size, void *room)
+{
+    ZSTD_inBuffer in = {bytes, 0, 0};
+    size_t content = 0, from = 0, wanted = FRAME_BEGINS;
+    bool more = true;
+
+    while (more && content < RATIO_CONTENT) {
+        ZSTD_outBuffer out = {room, ZSTD_DStreamOutSize(), 0};
+        const size_t before = in.pos;
+
+        in.size = wanted < size - in.pos ? in.pos + wanted : size;
+        wanted = ZSTD_decompressStream(context, &out, &in);
+        if (ZSTD_isError(wanted))
+            break;
+        wanted = wanted > 0 ? wanted : FRAME_BEGINS;
+        content += out.pos;
+        from = out.pos > 0 ? in.pos : from;
+        more = out.pos > 0 || in.pos > before;
+    }
+    return from > 0 ? (double)content / (double)from : 0;
+}
+
+/* The ratio at the beginning of a file. Also 0 without memory, or if it cannot be read: the source
+   then fails. */
+static double ratio_at_beginning(struct source *s)
+{
+    unsigned char *bytes = malloc(RATIO_INPUT), *room = malloc(ZSTD_DStreamOutSize());
+    ZSTD_DCtx *context = zstd_context_open(&s->zstd);
+    double ratio = 0;
+
+    if (bytes && room && context) {
+        const ptrdiff_t got = source_pread(s, bytes, RATIO_INPUT, s->start);
+
+        atomic_store(&s->input_read, 0); /* it is read again */
+        atomic_store(&s->read_time, 0);
+        if (got > 0)
+            ratio = decode_beginning(context, bytes, (size_t)got, room);
+    }
+    ZSTD_freeDCtx(context);
+    free(room);
+    free(bytes);
+    return ratio;
+}
+
+void zstd_source_look(struct source *s, bool closely, struct source_facts *facts)
+{
+    const struct zstd_frame first = zstd_first_frame(s->head, s->head_size);
+
+    facts->content = first.content;
+    facts->checked = first.checksum && !s->zstd.no_check;
+    if (!closely)
+        return;
+    facts->uncached = is_uncached(s);
+    if (first.content == SOURCE_UNKNOWN || first.content < s->info.input_bytes)
+        facts->ratio = ratio_at_beginning(s);
+}
+/*
+ * The reader of any zstd data, from front to back.
+ */
+
+struct decoded {
+    struct reader base;
+    struct source *source;
+    struct reader *input;
+    struct zstd_reader *reader;
+};
+
+static ptrdiff_t read_input(void *input, void *buffer, size_t size)
+{
+    return reader_read(input, buffer, size);
+}
+
+static ptrdiff_t decoded_read(struct reader *r, void *buffer, size_t size)
+{
+    struct decoded *d = (struct decoded *)r;
+    const ptrdiff_t got = zstd_reader_read(d->reader, buffer, size, r->probing);
+
+    r->at_end = zstd_reader_at_end(d->reader);
+    r->passed = zstd_reader_passed(d->reader);
+    if (got < 0)
+        zstd_source_error(d->source);
+    return got;
+}
+
+static bool decoded_ahead(struct reader *r)
+{
+    return zstd_reader_ahead(((struct decoded *)r)->reader);
+}
+
+static void decoded_close(struct reader *r)
+{
+    struct decoded *d = (struct decoded *)r;
+
+    zstd_reader_close(d->reader);
+    d->input->close(d->input);
+    free(d);
+}
+
+struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
+                                  uint64_t position)
+{
+    struct decoded *d = calloc(1, sizeof *d);
+
+    if (d)
+        d->reader = zstd_reader_open(zstd_source_file(s), read_input, input, origin, position);
+    if (!d || !d->reader) {
+        source_error(s, "out of memory");
+        input->close(input);
+        free(d);
+        return NULL;
+    }
+    d->base = (struct reader){.read = decoded_read, .close = decoded_close, .ahead = decoded_ahead};
+    d->source = s;
+    d->input = input;
+    return &d->base;
+}
+
+/*
+ * The source that is decoded in parallel.
+ */
+
+static enum source_status zstd_next(struct source *s, const struct chunk_request *request,
+                                    struct chunk *chunk)
+{
+    if (zstd_schedule_next(s->state, request, chunk))
+        return SOURCE_CHUNK;
+    if (!zstd_failed(&s->zstd))
+        return SOURCE_END;
+    zstd_source_error(s);
+    return SOURCE_FAILED;
+}
+
+/* Whether bytes lie behind the array that the header promises. */
+static bool more_than_promised(const struct source *s, uint64_t total)
+{
+    return s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
+           total > s->data_offset + s->promised * s->info.element_size;
+}
+
+enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, bool true_positions)
+{
+    const bool more = more_than_promised(s, total);
+
+    if (!true_positions && more)
+        return SOURCE_REREAD; /* what lies behind the array was handed out, too */
+    if (more)
+        message_warning("%s: ignoring the bytes after the array", s->name);
+    return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+}
+
+static enum source_verdict zstd_finish(struct source *s)
+{
+    struct zstd_index *index = zstd_schedule_finish(s->state);
+    uint64_t limit = source_wanted(s), last = SOURCE_UNKNOWN;
+
+    /* Whether what is wrong lies behind the last element that is asked for, reading in order tells. */
+    if (zstd_schedule_retries(s->state) ||
+        (s->zstd.stop != SOURCE_UNKNOWN && zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN))
+        return SOURCE_REREAD;
+    zstd_source_error(s);
+    if (source_failed(s))
+        return SOURCE_BROKEN;
+    if (!index)
+        return SOURCE_REREAD;
+    /* Frames after the limit were not decoded to their ends. */
+    if (limit != SOURCE_UNKNOWN)
+        last = s->data_offset + limit * s->info.element_size;
+    if (!zstd_index_resolve(index, last))
+        return SOURCE_REREAD;
+    if (s->part.cut) /* how much there is was known when it was opened; positions are true */
+        return SOURCE_COMPLETE;
+    if (limit == SOURCE_UNKNOWN)
+        return zstd_source_finish_total(s, zstd_index_total(index), index->count == 0);
+    /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
+       array of a .npy can only be told from true positions. */
+    return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_REREAD : SOURCE_COMPLETE;
+}
+
+static uint64_t zstd_true_index(const struct source *s, uint64_t element)
+{
+    return zstd_index_true(zstd_schedule_index(s->state), element);
+}
+
+static void zstd_close(struct source *s)
+{
+    zstd_schedule_close(s->state);
+}
+
+/* Limits the source, whose layout is known, to a part that was cut, if there is one. */
+static bool set_part(struct source *s, const struct source_options *options)
+{
+    const struct source_part *part = &options->part;
+    const struct zstd_cut *frames = &part->frames;
+    const size_t size = s->info.element_size;
+    uint64_t available;
+
+    if (!part->cut)
+        return true;
+    if (!source_check_end(s, frames->content))
+        return false;
+    if (part->begin == 0 && more_than_promised(s, frames->content))
+        message_warning("%s: ignoring the bytes after the array", s->name);
+    available = (frames->content - s->data_offset) / size;
+    if (available > s->promised)
+        available = s->promised;
+    s->part = *part;
+    s->info.cut = true;
+    s->info.cut_bytes = part->end - part->begin;
+    s->info.of = s->info.elements < available ? s->info.elements : available;
+    s->info.first = source_elements_before(frames->content_begin, s->data_offset, size, s->info.of);
+    s->info.elements =
+        source_elements_before(frames->content_end, s->data_offset, size, s->info.of);
+    /* Data after --length are not looked at. */
+    if (s->info.of == available || s->info.elements < s->info.of)
+        s->through = part->end;
+    s->zstd.stop = s->through > 0 ? SOURCE_UNKNOWN : source_end_position(s);
+    return true;
+}
+
+/* Finds out what the decoded bytes are, and limits the source to its part. */
+static bool read_layout(struct source *s, const struct source_options *options)
+{
+    struct reader *input = input_reader_open(s);
+    struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
+    bool good = reader && formats_layout(s, options, reader) && set_part(s, options);
+
+    if (reader)
+        reader->close(reader);
+    return good;
+}
+
+bool zstd_part_open_in_order(struct source *s, const struct source_options *options)
+{
+    const struct source_part *part = &options->part;
+    const struct zstd_cut *frames = &part->frames;
+    struct reader *input, *reader;
+    uint64_t begin;
+
+    if (!read_layout(s, options))
+        return false;
+    atomic_store(&s->input_read, 0);
+    input = input_reader_open_at(s, part->begin);
+    reader = input ? zstd_source_reader(s, input, part->begin, frames->content_begin) : NULL;
+    if (!reader)
+        return false;
+    if (s->through > 0)
+        zstd_reader_mark(((struct decoded *)reader)->reader, s->through, frames->content_end);
+    begin = source_begin_position(s);
+    return serial_source_resume(
+        s, reader, begin, begin > frames->content_begin ? begin - frames->content_begin : 0, NULL);
+}
+
+/* Describes the elements of the source, whose layout is known, to the decoders. */
+static void describe(struct source *s)
+{
+    struct zstd_file *file = zstd_source_file(s);
+
+    file->element_size = s->info.element_size;
+    file->data_offset = s->data_offset;
+    file->elements = s->info.elements;
+    file->wanted_begin = source_begin_position(s);
+    file->wanted_end = source_end_position(s);
+    file->true_positions =
+        s->info.elements != s->promised || (!s->header && s->data_offset > 0) || s->part.cut;
+    file->part = s->part.cut ? &s->part.frames : NULL;
+    file->through = s->through;
+}
+
+bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
+
+    if (!read_layout(s, options))
+        return false;
+    describe(s);
+    s->state = zstd_schedule_open(&s->zstd, workers);
+    if (!s->state) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    s->ops = &ops;
+    atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+    atomic_store(&s->zstd.stopped_at, SOURCE_UNKNOWN);
+    s->info.parallel = true;
+    return true;
+}
