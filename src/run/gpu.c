@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "source/compressed.h"
-#include "source/zstd/frames.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
 #include "sys/operand.h"
+#include "zstd/frames.h"
 
 void gpu_leave_out(struct session_options *options, char *const *paths, int count)
 {

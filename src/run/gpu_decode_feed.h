@@ -16,8 +16,8 @@
 
 #include "engine/engine.h"
 #include "run/run_state.h"
-#include "source/zstd/xxh64.h"
 #include "sys/mutex.h"
+#include "zstd/xxh64.h"
 
 MUTEX_ROLE(gpu_decode_role);
 

@@ -11,14 +11,14 @@
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/zstd.h"
-#include "source/zstd/context.h"
-#include "source/zstd/cutter.h"
-#include "source/zstd/frames.h"
-#include "source/zstd/index.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/waiters.h"
+#include "zstd/context.h"
+#include "zstd/cutter.h"
+#include "zstd/frames.h"
+#include "zstd/index.h"
 
 /*
  * A reader that keeps what it has read, so that it can be read again: what told the format of a

@@ -13,8 +13,8 @@
 #include "source/npy.h"
 #include "source/plausibility.h"
 #include "source/unsupported.h"
-#include "source/zstd/frames.h"
 #include "sys/message.h"
+#include "zstd/frames.h"
 
 /* As many first bytes tell what an input is. */
 #define FORMATS_HEAD UNSUPPORTED_HEAD

@@ -21,9 +21,9 @@
 #include "source/unsupported.h"
 #include "source/whole.h"
 #include "source/zstd.h"
-#include "source/zstd/cut.h"
-#include "source/zstd/frames.h"
 #include "sys/message.h"
+#include "zstd/cut.h"
+#include "zstd/frames.h"
 
 /* Prints why a directory is not read, and what reads a Zarr array or group. */
 static void refuse_directory(struct source *s)

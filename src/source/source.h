@@ -26,8 +26,8 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "source/container/container.h"
-#include "source/zstd/file.h"
 #include "sys/message.h"
+#include "zstd/file.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "source/source.h"
-#include "source/zstd/file.h"
 #include "sys/mutex.h"
+#include "zstd/file.h"
 
 /* The functions of a kind of source. All but next may be NULL if there is nothing to do, or nothing
    that it could do. They mean what the functions of the same names in source.h do. As there, a

@@ -7,11 +7,11 @@
 
 #include "source/formats.h"
 #include "source/serial.h"
-#include "source/zstd/context.h"
-#include "source/zstd/frames.h"
-#include "source/zstd/reader.h"
-#include "source/zstd/schedule.h"
 #include "sys/message.h"
+#include "zstd/context.h"
+#include "zstd/frames.h"
+#include "zstd/reader.h"
+#include "zstd/schedule.h"
 
 struct zstd_file *zstd_source_file(struct source *s)
 {

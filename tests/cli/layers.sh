@@ -15,8 +15,7 @@ known='
 # look DIRECTORY: what breaks the rules in the sources there, a line each, sorted.
 #
 # The floors, from the bottom up. A file includes from floors below its own, and from its own room;
-# rooms of one floor stand beside each other. source/zstd is a part of source. What stands in bench
-# itself puts its rooms together.
+# rooms of one floor stand beside each other. What stands in bench itself puts its rooms together.
 look() {
     (
         cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort
@@ -24,7 +23,7 @@ look() {
     (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
     LC_ALL=C awk '
         BEGIN {
-            floors = "sys core source engine engine/cpu,engine/cuda profile run cli bench/common" \
+            floors = "sys core zstd source engine engine/cpu,engine/cuda profile run cli bench/common" \
                      " bench/generate,bench/limits,bench/ladder bench,hdf5 ."
             count = split(floors, floor, " ")
             for (i = 1; i <= count; i++) {
@@ -125,7 +124,7 @@ show gone
 mkdir copy || fatal 'cannot make a directory'
 cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
 chmod -R u+w copy
-for room in sys core source source/zstd engine engine/cpu engine/cuda profile run cli bench/common \
+for room in sys core zstd source engine engine/cpu engine/cuda profile run cli bench/common \
     bench/generate bench/limits bench/ladder bench hdf5; do
     [ -d "copy/$room" ] || fatal "no folder src/$room"
     : >"copy/$room/made.h"
@@ -155,7 +154,7 @@ above() {
 
 above sys/new.h core/made.h
 above core/new.h source/made.h
-above source/zstd/new.h engine/made.h
+above zstd/new.h source/made.h
 above engine/new.h engine/cpu/made.h
 above engine/cpu/new.cuh engine/cuda/made.h
 above engine/cuda/new.cu profile/made.h
@@ -171,8 +170,8 @@ below bench/new.h bench/ladder/made.h
 below bench/common/new.h cli/made.h
 below profile/new.h engine/cuda/made.h
 below engine/cpu/new.h engine/made.h
-below source/new.h source/zstd/made.h
-below source/zstd/new.h source/made.h
+below source/new.h zstd/made.h
+below zstd/new.h core/made.h
 below core/new.h core/made.h
 
 slip 'a file that is not there' cli/new.h '#include "cli/mad.h"' \
@@ -182,8 +181,8 @@ slip 'a path from its own folder' cli/new.h '#include "made.h"' \
 slip 'a folder that has no floor' new/new.h '' 'new/new.h: it stands on no floor'
 slip 'a header of the system first' run/new.c '#include <stdio.h>
 #include "config.h"' 'run/new.c: does not include config.h first'
-slip 'no config.h' source/zstd/new.c 'extern int x;' \
-    'source/zstd/new.c: does not include config.h first'
+slip 'no config.h' zstd/new.c 'extern int x;' \
+    'zstd/new.c: does not include config.h first'
 for macro in _GNU_SOURCE _POSIX_C_SOURCE _FILE_OFFSET_BITS; do
     slip "$macro by hand" sys/new.h "#define $macro 1" \
         'sys/new.h: asks for extensions by hand; configure does'

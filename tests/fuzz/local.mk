@@ -73,11 +73,11 @@ tests_fuzz_fuzz_zstd_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_zstd_block_SOURCES = \
 	tests/fuzz/fuzz_zstd_block.c \
 	tests/lib/zstd_blocks.c \
-	src/source/zstd/block.c \
-	src/source/zstd/execute.c \
-	src/source/zstd/literals.c \
-	src/source/zstd/ring.c \
-	src/source/zstd/sequences.c
+	src/zstd/block.c \
+	src/zstd/execute.c \
+	src/zstd/literals.c \
+	src/zstd/ring.c \
+	src/zstd/sequences.c
 tests_fuzz_fuzz_zstd_block_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_zstd_block_CFLAGS = $(fuzz_cflags) -fno-sanitize-coverage=trace-cmp
 tests_fuzz_fuzz_zstd_block_LDFLAGS = $(fuzz_ldflags)

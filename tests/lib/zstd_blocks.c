@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/zstd/block.h"
-#include "source/zstd/execute.h"
-#include "source/zstd/frames.h"
-#include "source/zstd/literals.h"
-#include "source/zstd/ring.h"
-#include "source/zstd/sequences.h"
+#include "zstd/block.h"
+#include "zstd/execute.h"
+#include "zstd/frames.h"
+#include "zstd/literals.h"
+#include "zstd/ring.h"
+#include "zstd/sequences.h"
 
 /* Frames with larger windows are refused. */
 #define WINDOW_MAX ((uint64_t)128 << 20)

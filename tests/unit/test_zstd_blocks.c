@@ -14,8 +14,8 @@
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "lib/zstd_blocks.h"
-#include "source/zstd/frames.h"
-#include "source/zstd/xxh64.h"
+#include "zstd/frames.h"
+#include "zstd/xxh64.h"
 
 #define CONTENT ((size_t)400000)
 

@@ -1,11 +1,11 @@
 /*
- * source/zstd/finder.h: frames are found in files that are made here, byte by byte, as RFC 8878 has
+ * zstd/finder.h: frames are found in files that are made here, byte by byte, as RFC 8878 has
  * it. The expected frames are written out, or follow from how the file was made; the finder's own
  * functions say nothing about it. Every file is searched twice, mapped and read.
  */
 #include "config.h"
 
-#include "source/zstd/finder.h"
+#include "zstd/finder.h"
 
 #include <inttypes.h>
 #include <stdio.h>

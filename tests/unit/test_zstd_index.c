@@ -1,17 +1,17 @@
 /*
- * source/zstd/index.h: positions that are written out, and random batches beside a plain list of
+ * zstd/index.h: positions that are written out, and random batches beside a plain list of
  * where every element is.
  */
 #include "config.h"
 
-#include "source/zstd/index.h"
+#include "zstd/index.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
-#include "source/zstd/file.h"
+#include "zstd/file.h"
 
 #define UNKNOWN ZSTD_UNKNOWN
 

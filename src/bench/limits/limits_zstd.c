@@ -1,5 +1,5 @@
 /*
- * Frames to decode for gpureduce-bench limits. It uses zstd.h, which otherwise only source/zstd
+ * Frames to decode for gpureduce-bench limits. It uses zstd.h, which otherwise only src/zstd
  * does, because a limit to know is that of the library alone: no source, no chunks, no reduction.
  * Beside it stands what gpureduce makes of one frame.
  */

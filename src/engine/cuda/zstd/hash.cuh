@@ -12,7 +12,7 @@
 
 #include "engine/cuda/zstd/jobs.h"
 #include "engine/cuda/zstd/memory.cuh"
-#include "source/zstd/xxh64_arithmetic.h"
+#include "zstd/xxh64_arithmetic.h"
 
 #define HASH_LOADERS 96
 #define HASH_THREADS (32 + HASH_LOADERS)

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "source/zstd/entropy.h"
+#include "zstd/entropy.h"
 
 /* The description of a Huffman tree (4.2.1). It is the device that reads it: that takes 2
    microseconds of the host's time a block. */

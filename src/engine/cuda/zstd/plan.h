@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "engine/cuda/zstd/jobs.h"
-#include "source/zstd/block.h"
-#include "source/zstd/frames.h"
+#include "zstd/block.h"
+#include "zstd/frames.h"
 
 /* The limits of a batch. */
 struct zstd_plan_limits {

@@ -1,0 +1,201 @@
+#include "config.h"
+
+#include "zstd/decoder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sys/clock.h"
+#include "sys/mapping.h"
+
+void zstd_decoder_init(struct zstd_decoder *d, struct zstd_shared *shared)
+{
+    *d = (struct zstd_decoder){.shared = shared};
+    zstd_span_init(&d->span, &shared->input);
+}
+
+void zstd_decoder_free(struct zstd_decoder *d)
+{
+    ZSTD_freeDCtx(d->context);
+    zstd_span_free(&d->span);
+}
+
+void zstd_decoder_shrink(struct zstd_decoder *d)
+{
+    ZSTD_freeDCtx(d->context);
+    d->context = NULL;
+}
+
+/* Opens the decoder's context, unless it has one. */
+static bool open_context(struct zstd_decoder *d, bool stable)
+{
+    if (d->context)
+        return true;
+    d->context = zstd_context_open(d->shared->file);
+    if (!d->context) {
+        zstd_fail(d->shared->file, "out of memory");
+        return false;
+    }
+#ifdef ZSTD_d_stableOutBuffer
+    if (stable) /* without it libzstd copies what comes out: slower, no worse */
+        (void)ZSTD_DCtx_setParameter(d->context, ZSTD_d_stableOutBuffer, 1);
+#else
+    (void)stable;
+#endif
+    return true;
+}
+
+void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task)
+{
+    uint64_t begin = task->batch.begin, end = task->batch.end;
+
+    d->task = *task;
+    d->position = task->base;
+    d->in_frame = false;
+    d->frame = begin;
+    zstd_span_begin(&d->span, begin, end == ZSTD_UNKNOWN ? d->shared->file->size : end);
+}
+
+bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
+{
+    if (!open_context(d, stable))
+        return false;
+    zstd_decoder_begin_task(d, task);
+    return true;
+}
+
+/* A call that walks the blocks of a frame, in the form that mapping_guard takes. */
+struct walk_call {
+    struct zstd_decoder *decoder;
+    uint64_t blocks;
+    struct zstd_frame *frame;
+    struct zstd_fault fault;
+    bool good;
+};
+
+static void call_walk(void *argument)
+{
+    struct walk_call *call = argument;
+    struct zstd_view *view = &call->decoder->span.view;
+
+    call->good = zstd_header(view, call->decoder->task.batch.begin, call->frame, &call->fault) &&
+                 zstd_walk(view, call->frame, call->blocks, &call->fault);
+}
+
+bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame)
+{
+    struct walk_call call = {.decoder = d, .blocks = blocks, .frame = frame};
+
+    if (!mapping_guard(call_walk, &call))
+        return zstd_decoder_became_shorter(d);
+    return call.good || zstd_decoder_fault(d, &call.fault);
+}
+
+void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
+{
+    ZSTD_DCtx_reset(d->context, ZSTD_reset_session_only);
+    d->in_frame = true;
+    d->frame = zstd_span_next(&d->span);
+    d->begun = d->position;
+    d->stated = stated;
+}
+
+/* The frame has ended. False when it held other than it states. */
+static bool end_frame(struct zstd_decoder *d)
+{
+    uint64_t held = d->position - d->begun;
+
+    d->in_frame = false;
+    if (d->stated == ZSTD_UNKNOWN || d->stated == held)
+        return true;
+    if (!zstd_retry(d))
+        zstd_note_wrong_content(d->shared->file, d->frame, d->stated, held);
+    return false;
+}
+
+/* libzstd has refused the frame. */
+static bool refused(const struct zstd_decoder *d, size_t code)
+{
+    if (!zstd_retry(d))
+        zstd_note_refusal(d->shared->file, d->frame, code);
+    return false;
+}
+
+bool zstd_decoder_feed(struct zstd_decoder *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in, bool *ended)
+{
+    size_t before = out->pos;
+    size_t result = zstd_context_decompress(d->shared->file, d->context, out, in);
+
+    if (ZSTD_isError(result))
+        return refused(d, result);
+    d->position += out->pos - before;
+    zstd_span_pass(&d->span, in->pos);
+    *ended = result == 0;
+    return !*ended || end_frame(d);
+}
+
+bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, const void *in,
+                        size_t size, size_t *held)
+{
+    uint64_t begun = clock_now();
+    size_t result = ZSTD_decompressDCtx(d->context, out, capacity, in, size);
+
+    atomic_fetch_add(&d->shared->file->decode_time, clock_now() - begun);
+    if (ZSTD_isError(result))
+        return refused(d, result);
+    *held = result;
+    d->position += result;
+    zstd_span_pass(&d->span, size);
+    return end_frame(d);
+}
+
+bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
+                   uint64_t position)
+{
+    const struct zstd_file *file = shared->file;
+
+    return (file->true_positions && task->batch.begin >= file->through &&
+            position >= file->wanted_end) ||
+           (position >= file->data_offset &&
+            (position - file->data_offset) / file->element_size >= zstd_wanted(file));
+}
+
+bool zstd_decoder_unwanted(const struct zstd_decoder *d)
+{
+    return zstd_unwanted(d->shared, &d->task, d->position);
+}
+
+bool zstd_retry(const struct zstd_decoder *d)
+{
+    if (d->task.batch.hinted)
+        atomic_store(&d->shared->retry, true);
+    return d->task.batch.hinted;
+}
+
+bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)
+{
+    if (!zstd_retry(d))
+        zstd_note_fault(d->shared->file, fault);
+    return false;
+}
+
+bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
+{
+    if (!zstd_retry(d))
+        zstd_note_error(d->shared->file, d->frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
+                        d->frame, text);
+    return false;
+}
+
+bool zstd_decoder_cut_off(const struct zstd_decoder *d)
+{
+    return zstd_decoder_fault(d, &(struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = d->frame});
+}
+
+bool zstd_decoder_became_shorter(const struct zstd_decoder *d)
+{
+    const struct zstd_file *file = d->shared->file;
+
+    zstd_became_shorter(d->shared->file, file->start + zstd_span_next(&d->span));
+    return false;
+}

@@ -1,0 +1,91 @@
+#include "config.h"
+
+#include "zstd/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/clock.h"
+
+void zstd_file_init(struct zstd_file *file)
+{
+    mutex_init(&file->mutex);
+    file->stop = ZSTD_UNKNOWN;
+    atomic_init(&file->stopped_at, ZSTD_UNKNOWN);
+    zstd_forget_errors(file);
+}
+
+void zstd_file_destroy(struct zstd_file *file)
+{
+    mutex_destroy(&file->mutex);
+}
+
+void zstd_forget_errors(struct zstd_file *file)
+{
+    atomic_store(&file->failed, false);
+    atomic_store(&file->error_offset, ZSTD_UNKNOWN);
+}
+
+UNCHECKED void zstd_fail(struct zstd_file *file, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    mutex_lock(&file->mutex);
+    if (!atomic_load(&file->failed))
+        vsnprintf(file->error, sizeof file->error, format, arguments);
+    atomic_store(&file->failed, true);
+    mutex_unlock(&file->mutex);
+    va_end(arguments);
+}
+
+UNCHECKED void zstd_note_error(struct zstd_file *file, uint64_t offset, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    mutex_lock(&file->mutex);
+    if (!atomic_load(&file->failed) && offset < atomic_load(&file->error_offset)) {
+        vsnprintf(file->error, sizeof file->error, format, arguments);
+        atomic_store(&file->error_offset, offset);
+    }
+    mutex_unlock(&file->mutex);
+    va_end(arguments);
+}
+
+void zstd_became_shorter(struct zstd_file *file, uint64_t missing)
+{
+    struct stat status;
+
+    /* The place where the file ends now: bytes before `missing` may be gone, too. */
+    if (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size < missing)
+        missing = (uint64_t)status.st_size;
+    zstd_fail(file, "ends at byte %" PRIu64 ": it became shorter while it was read",
+              missing > file->start ? missing - file->start : 0);
+}
+
+bool zstd_file_read(struct zstd_file *file, void *buffer, size_t size, uint64_t offset)
+{
+    const uint64_t begun = clock_now();
+    size_t done = 0;
+    ssize_t n = 1;
+
+    while (done < size && n != 0) {
+        n = pread(file->fd, (char *)buffer + done, size - done,
+                  (off_t)(file->start + offset + done));
+        if (n < 0 && errno != EINTR) {
+            zstd_fail(file, "read error at byte %" PRIu64 ": %s", offset + done, strerror(errno));
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    atomic_fetch_add_explicit(&file->read_time, clock_now() - begun, memory_order_relaxed);
+    if (done < size)
+        zstd_became_shorter(file, file->start + offset + done);
+    return done == size;
+}

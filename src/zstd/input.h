@@ -1,0 +1,81 @@
+/*
+ * The compressed input of the decoders: the mapped file, made present ahead of a decoder and
+ * released behind it, so that what is resident stays small however large the file is. A file that
+ * cannot be mapped is read.
+ *
+ * A span belongs to the thread that decodes it, except that another thread may call
+ * zstd_span_wanted and zstd_span_populate meanwhile. Mapped bytes may vanish: whoever reads them
+ * does so under mapping_guard.
+ */
+#ifndef GPUREDUCE_ZSTD_INPUT_H
+#define GPUREDUCE_ZSTD_INPUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zstd/frames.h"
+
+/* Compressed bytes read at a time, where they are read. */
+#define ZSTD_INPUT_BYTES ((size_t)256 << 10)
+
+/* Fixed once the source is open. */
+struct zstd_input {
+    struct zstd_file *file;
+    unsigned char *map; /* NULL where it cannot be mapped */
+    size_t map_before;  /* bytes of the mapping before it */
+    uint64_t step;      /* bytes made present, and released, at a time; whole pages */
+};
+
+/* Maps the input, if that can be. */
+void zstd_input_open(struct zstd_input *input, struct zstd_file *file, uint64_t step);
+void zstd_input_close(struct zstd_input *input);
+
+/* The bytes of one task. */
+struct zstd_span {
+    const struct zstd_input *input;
+    struct zstd_view view;    /* of the mapping; of a buffer of its own where there is none */
+    uint64_t end;             /* offset behind what may be needed */
+    _Atomic uint64_t next;    /* offset of the next byte to decode */
+    _Atomic uint64_t present; /* offset up to which the mapping was made present */
+    _Atomic uint64_t
+        released; /* offset up to which it was released, from the mapping's beginning */
+};
+
+/* A span without bytes. To be called once. */
+void zstd_span_init(struct zstd_span *span, const struct zstd_input *input);
+void zstd_span_free(struct zstd_span *span);
+
+/* Makes it the bytes from `begin` to `end`. */
+void zstd_span_begin(struct zstd_span *span, uint64_t begin, uint64_t end);
+
+/* The offset of the next byte to decode. */
+static inline uint64_t zstd_span_next(const struct zstd_span *span)
+{
+    return atomic_load(&span->next);
+}
+
+/* The next bytes, `size` of them, fewer (*got) only at the end of the input or of the buffer. NULL
+   when they cannot be had; the reason has been noted. Releases what lies far enough behind. */
+const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t *got);
+
+/* Steps over bytes; they have been decoded, and count as read. */
+void zstd_span_pass(struct zstd_span *span, size_t size);
+
+/* Steps over bytes that were counted when they were found: skippable frames. */
+void zstd_span_skip(struct zstd_span *span, uint64_t size);
+
+/* Releases all whole pages before the next byte. */
+void zstd_span_release(struct zstd_span *span);
+
+/* Releases them when they are as many as are released at a time. */
+void zstd_span_release_steps(struct zstd_span *span);
+
+/* Whether bytes that will be needed soon are not present yet. */
+bool zstd_span_wanted(const struct zstd_span *span);
+
+/* Makes the next step of it present. False where the kernel refuses. */
+bool zstd_span_populate(struct zstd_span *span);
+
+#endif

@@ -1,0 +1,237 @@
+#include "config.h"
+
+#include "zstd/sequences.h"
+
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
+
+#include "zstd/target.h"
+
+void zstd_sequences_begin(struct zstd_sequences_decoder *d)
+{
+    for (unsigned part = 0; part < ZSTD_PARTS; part++)
+        d->numbers[part] = 0;
+}
+
+static unsigned bits_of(zstd_sequence_state state)
+{
+    return state & 0xff;
+}
+
+static unsigned next_bits_of(zstd_sequence_state state)
+{
+    return state >> 8 & 0xff;
+}
+
+static uint32_t next_of(zstd_sequence_state state)
+{
+    return state >> 16 & 0xffff;
+}
+
+static uint32_t base_of(zstd_sequence_state state)
+{
+    return (uint32_t)(state >> 32);
+}
+
+/* A state of this code, without what comes next. */
+static zstd_sequence_state state_of(enum zstd_part part, unsigned code)
+{
+    return (uint64_t)zstd_code_base(part, code) << 32 | zstd_code_bits(part, code);
+}
+
+/* Builds the decoding table of a part. */
+static void build(zstd_sequence_state *table, enum zstd_part part,
+                  const struct zstd_distribution *d)
+{
+    struct zstd_fse_state states[1 << ZSTD_TABLE_LOG_MAX];
+    zstd_sequence_state codes[ZSTD_CODES_MAX];
+    uint16_t next[ZSTD_CODES_MAX];
+
+    if (d->run) {
+        *table = state_of(part, d->code);
+        return;
+    }
+    for (unsigned code = 0; code < d->codes; code++)
+        codes[code] = state_of(part, code);
+    zstd_fse_build(states, d->log, d->counts, d->codes, next);
+    for (unsigned i = 0; i < 1u << d->log; i++)
+        table[i] =
+            codes[states[i].code] | (uint64_t)states[i].base << 16 | (uint64_t)states[i].bits << 8;
+}
+
+static unsigned log_of(const struct zstd_distribution *d)
+{
+    return d->run ? 0 : d->log;
+}
+
+/* A block being decoded. */
+struct decoding {
+    const struct zstd_sequences_decoder *decoder;
+    struct zstd_backward stream;
+    int64_t inside; /* with so many bits left or fewer, eight bytes may be read at each number */
+    uint32_t states[ZSTD_PARTS];
+    uint32_t left; /* sequences to decode */
+    uint64_t room; /* bytes that lengths of more than 16 bits may still come to */
+    struct zstd_sequence *out;
+};
+
+/* Stands for the offset of a piece that has the one before it, or needs none. No Offset_Value is
+   0. */
+#define VALUE_SAME 0
+
+/* Writes a sequence whose lengths do not fit, in pieces. The last piece of the literals holds some,
+   since a match without literals would mean something else. False where there is no room. */
+static bool write_pieces(struct decoding *d, struct zstd_sequence **out, uint32_t value,
+                         uint32_t literals, uint32_t match)
+{
+    struct zstd_sequence *to = *out;
+
+    if (d->room < (uint64_t)literals + match)
+        return false;
+    d->room -= (uint64_t)literals + match;
+    for (; literals > UINT16_MAX; literals -= UINT16_MAX)
+        *to++ = (struct zstd_sequence){VALUE_SAME, UINT16_MAX, 0};
+    for (; match > UINT16_MAX; match -= UINT16_MAX) {
+        *to++ = (struct zstd_sequence){value, (uint16_t)literals, UINT16_MAX};
+        value = VALUE_SAME;
+        literals = 0;
+    }
+    *to++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
+    *out = to;
+    return true;
+}
+
+/* Writes a sequence. False where there is no room. */
+ZSTD_BODY bool write_sequence(struct decoding *d, struct zstd_sequence **out, uint32_t value,
+                              uint32_t literals, uint32_t match)
+{
+    if (__builtin_expect((literals | match) > UINT16_MAX, 0))
+        return write_pieces(d, out, value, literals, match);
+    *(*out)++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
+    return true;
+}
+
+/* Decodes one sequence, wherever in the stream it is. */
+static bool decode_one(struct decoding *d)
+{
+    const zstd_sequence_state
+        length = d->decoder->tables[ZSTD_LITERAL_LENGTH][d->states[ZSTD_LITERAL_LENGTH]],
+        offset = d->decoder->tables[ZSTD_OFFSET][d->states[ZSTD_OFFSET]],
+        match = d->decoder->tables[ZSTD_MATCH_LENGTH][d->states[ZSTD_MATCH_LENGTH]];
+    struct zstd_backward *r = &d->stream;
+    const uint32_t value = base_of(offset) + zstd_backward_bits(r, bits_of(offset));
+    const uint32_t bytes = base_of(match) + zstd_backward_bits(r, bits_of(match));
+    const uint32_t literals = base_of(length) + zstd_backward_bits(r, bits_of(length));
+
+    if (--d->left > 0) { /* behind the last one there are no next states */
+        d->states[ZSTD_LITERAL_LENGTH] =
+            next_of(length) + zstd_backward_bits(r, next_bits_of(length));
+        d->states[ZSTD_MATCH_LENGTH] = next_of(match) + zstd_backward_bits(r, next_bits_of(match));
+        d->states[ZSTD_OFFSET] = next_of(offset) + zstd_backward_bits(r, next_bits_of(offset));
+    }
+    return r->left >= 0 && write_sequence(d, &d->out, value, literals, bytes);
+}
+
+#define LOOP_NAME decode_most_plain
+#define LOOP_TARGET
+#define LOOP_LOW_BITS(word, n) ((word) & ((UINT64_C(1) << ((n)&63)) - 1))
+#include "zstd/sequences_loop.h"
+
+#if defined __x86_64__
+#    define LOOP_NAME decode_most_bmi2
+#    define LOOP_TARGET ZSTD_BMI2
+#    define LOOP_LOW_BITS(word, n) _bzhi_u64((word), (uint32_t)(n))
+#    include "zstd/sequences_loop.h"
+#endif
+
+/* All but a few sequences, by the best loop for this processor. */
+static bool decode_most(struct decoding *d)
+{
+#if defined __x86_64__
+    if (processor_has_bmi2())
+        return decode_most_bmi2(d);
+#endif
+    return decode_most_plain(d);
+}
+
+/* Turns Offset_Values into offsets, and adds up what the sequences take. False where there is no
+   such offset. */
+static bool use_values(struct zstd_sequence *sequences, uint32_t count, uint64_t window,
+                       struct zstd_history *history, uint64_t *literals, uint64_t *matches)
+{
+    struct zstd_history h = *history;
+    uint64_t literals_sum = 0, matches_sum = 0;
+    bool good = true;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct zstd_sequence *s = &sequences[i];
+        const uint32_t value = s->offset;
+
+        literals_sum += s->literals;
+        matches_sum += s->match;
+        if (value > 3) {
+            h.offsets[2] = h.offsets[1];
+            h.offsets[1] = h.offsets[0];
+            h.offsets[0] = value - 3;
+            good &= value - 3 <= window;
+        } else if (value != VALUE_SAME) {
+            good &= zstd_offset_use(&h, value, s->literals == 0) != 0;
+        }
+        s->offset = h.offsets[0];
+    }
+    *history = h;
+    *literals = literals_sum;
+    *matches = matches_sum;
+    return good;
+}
+
+/* Begins at the end of the stream: where the first states are. */
+static bool begin_stream(struct decoding *d, const unsigned char *b, size_t size,
+                         const struct zstd_tables *t)
+{
+    static const enum zstd_part order[ZSTD_PARTS] = {ZSTD_LITERAL_LENGTH, ZSTD_OFFSET,
+                                                     ZSTD_MATCH_LENGTH};
+
+    if (!zstd_backward_begin(&d->stream, b, size))
+        return false;
+    for (unsigned i = 0; i < ZSTD_PARTS; i++)
+        d->states[order[i]] = zstd_backward_bits(&d->stream, log_of(&t->parts[order[i]]));
+    d->inside = 8 * ((int64_t)size - 8);
+    return d->stream.left >= 0;
+}
+
+bool zstd_sequences_decode(struct zstd_sequences_decoder *decoder, const unsigned char *b,
+                           size_t size, const struct zstd_block_parts *parts,
+                           const struct zstd_tables *t, size_t most, uint64_t window,
+                           struct zstd_sequence *sequences, struct zstd_sequences *result)
+{
+    struct decoding d = {
+        .decoder = decoder, .left = parts->sequences, .room = 2 * (uint64_t)most, .out = sequences};
+    uint64_t literals = 0, matches = 0;
+
+    zstd_history_symbols(&result->history);
+    if ((uint64_t)parts->sequences * ZSTD_MATCH_MIN > most)
+        return false;
+    if (parts->sequences > 0) {
+        for (unsigned part = 0; part < ZSTD_PARTS; part++) {
+            if (decoder->numbers[part] != t->parts[part].number)
+                build(decoder->tables[part], (enum zstd_part)part, &t->parts[part]);
+            decoder->numbers[part] = t->parts[part].number;
+        }
+        if (!begin_stream(&d, b + parts->stream, size - parts->stream, t))
+            return false;
+        while (d.left > 0)
+            if (!decode_most(&d) || !decode_one(&d))
+                return false;
+        if (d.stream.left != 0)
+            return false;
+    }
+    result->count = (uint32_t)(d.out - sequences);
+    if (!use_values(sequences, result->count, window, &result->history, &literals, &matches) ||
+        literals > parts->literals.size || matches + parts->literals.size > most)
+        return false;
+    result->literals = (uint32_t)literals;
+    result->content = (uint32_t)matches + parts->literals.size;
+    return true;
+}
