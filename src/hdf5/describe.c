@@ -614,6 +614,14 @@ static void visit_damaged(void *context, const char *kind)
     put_damaged(v, &d, v->out->size);
 }
 
+static void visit_lost_link(void *context, const char *why)
+{
+    struct visit *v = context;
+    struct dataset d = {.type_name = "", .unreadable = why, .typed = true, .not_numeric = true};
+
+    (void)put_unreadable(v, &d);
+}
+
 static void note_dataset(void *context, hid_t dataset)
 {
     (void)context;
@@ -640,11 +648,12 @@ static bool describe(struct visit *v)
         return hdf5_wrong(&v->trouble);
     if (hdf5_is_netcdf(root)) {
         v->walk.dataset = note_dataset;
-        v->walk.damaged = note_nothing;
+        v->walk.damaged = v->walk.link = note_nothing;
         (void)hdf5_walk(&v->walk, root);
     }
     v->walk.dataset = visit_dataset;
     v->walk.damaged = visit_damaged;
+    v->walk.link = visit_lost_link;
     put(v->out, HDF5_ARRAYS);
     if (!hdf5_walk(&v->walk, root))
         return hdf5_wrong(&v->trouble);

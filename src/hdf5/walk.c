@@ -35,15 +35,21 @@ static bool is_seen(struct hdf5_walk *w, const hdf5_object_info *info)
     return true;
 }
 
+/* Letters before the names of links: objects of this file by their addresses, or by paths; others. */
+enum { LINK_HARD = 'h', LINK_SOFT = 's', LINK_OTHER = 'o' };
+
 /* A link of a group. */
 static herr_t note_link(hid_t group, const char *name, const hdf5_link_info *info, void *context)
 {
     struct hdf5_walk *w = context;
     struct hdf5_level *level = &w->levels[w->depth];
+    const char letter = info->type == H5L_TYPE_HARD   ? LINK_HARD
+                        : info->type == H5L_TYPE_SOFT ? LINK_SOFT
+                                                      : LINK_OTHER;
 
     (void)group;
-    if (info->type == H5L_TYPE_HARD)
-        buffer_bytes(&level->links, name, strlen(name) + 1);
+    buffer_bytes(&level->links, &letter, 1);
+    buffer_bytes(&level->links, name, strlen(name) + 1);
     w->failed = w->failed || level->links.failed;
     return w->failed ? -1 : 0;
 }
@@ -72,8 +78,30 @@ static bool enter(struct hdf5_walk *w, hid_t group, size_t path)
     return true;
 }
 
-static void visit_link(struct hdf5_walk *w, const char *name)
+/* What the library is to call before it follows a link to another file: it must not. */
+static herr_t refuse_file(const char *parent, const char *group, const char *file,
+                          const char *object, unsigned *flags, hid_t access, void *user)
 {
+    (void)parent, (void)group, (void)file, (void)object, (void)flags, (void)access, (void)user;
+    return -1;
+}
+
+/* Whether a soft link leads to an object of this file. That has a hard link, too. */
+static bool is_alive(hid_t group, const char *name)
+{
+    const hid_t access = H5Pcreate(H5P_LINK_ACCESS);
+    const bool alive = access >= 0 && H5Pset_elink_cb(access, refuse_file, NULL) >= 0 &&
+                       H5Oexists_by_name(group, name, access) > 0;
+
+    if (access >= 0)
+        H5Pclose(access);
+    return alive;
+}
+
+/* Visits a link, whose name comes after its letter. */
+static void visit_link(struct hdf5_walk *w, const char *link)
+{
+    const char *name = link + 1;
     const struct hdf5_level *level = &w->levels[w->depth - 1];
     const hid_t group = level->group;
     hdf5_object_info info;
@@ -83,6 +111,12 @@ static void visit_link(struct hdf5_walk *w, const char *name)
     buffer_bytes(&w->path, name, strlen(name) + 1);
     w->failed = w->failed || w->path.failed;
     if (w->failed)
+        return;
+    if (*link == LINK_OTHER)
+        w->link(w->context, "a link to another file, which is not followed");
+    if (*link == LINK_SOFT && !is_alive(group, name))
+        w->link(w->context, "a link to nothing in this file");
+    if (*link != LINK_HARD)
         return;
     if (HDF5_INFO_BY_NAME(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
         w->damaged(w->context, "unknown");
@@ -111,11 +145,11 @@ bool hdf5_walk(struct hdf5_walk *w, hid_t root)
         return false;
     while (w->depth > 0 && !w->failed && !hdf5_unread(&offset, &size)) {
         struct hdf5_level *level = &w->levels[w->depth - 1];
-        const char *name = level->links.data + level->next;
+        const char *link = level->links.data + level->next;
 
         if (level->next < level->links.size) {
-            level->next += strlen(name) + 1;
-            visit_link(w, name);
+            level->next += strlen(link) + 1;
+            visit_link(w, link);
             continue;
         }
         if (w->depth > 1)

@@ -21,6 +21,9 @@ struct hdf5_walk {
        last error says why. */
     void (*damaged)(void *context, const char *kind);
 
+    /* A link that leads to no object of this file, and why. */
+    void (*link)(void *context, const char *why);
+
     void *context;
     struct buffer path; /* of the object, without the first slash */
     bool failed;        /* without memory */
@@ -29,7 +32,7 @@ struct hdf5_walk {
     struct hdf5_level {
         hid_t group;
         size_t path;         /* bytes of `path` that are the name of the group */
-        struct buffer links; /* names of all that is linked there, each with a zero byte */
+        struct buffer links; /* of all that is linked there: a letter, the name, a zero byte */
         size_t next;
     } * levels;
     size_t depth, room; /* levels */

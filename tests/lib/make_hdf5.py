@@ -162,6 +162,8 @@ with h5py.File(path("others.h5"), "w") as file:
     file["same"] = file["x"]
     file["soft"] = h5py.SoftLink("/x")
     file["elsewhere"] = h5py.ExternalLink("old.h5", "/d00")
+    file["gone"] = h5py.SoftLink("/nowhere/at/all")
+    file["astray"] = h5py.SoftLink("/elsewhere")
     file["enum"] = np.zeros(2, h5py.enum_dtype({"a": 0, "b": 1}, "i1"))
     layout = h5py.VirtualLayout((9,), "i2")
     layout[...] = h5py.VirtualSource("others.h5", "x", (9,))
