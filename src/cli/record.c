@@ -175,6 +175,19 @@ static bool read_file(struct parse *r, struct json_reader *json, struct record_l
     return true;
 }
 
+/* The name of a file as in TSV, in the place of one that lacks bytes. */
+static bool read_escaped_file(struct parse *r, struct json_reader *json, struct record_line *line)
+{
+    free(line->file);
+    line->file = NULL;
+    r->named = false;
+    if (!read_file(r, json, line))
+        return false;
+    if (line->file)
+        escape_undo(line->file);
+    return true;
+}
+
 /* The value of an operation: a number, null, or, in hexadecimal, a string. The meaning of a null is
    in "nonfinite", which may come before it; or it is a missing index. */
 static bool read_value(struct parse *r, struct json_reader *json, const struct operation *op,
@@ -333,6 +346,8 @@ static bool read_member(struct parse *r, struct json_reader *json, struct record
         return read_value(r, json, op, line->value[operation_number_of(op)]);
     } else if (strcmp(key, "file") == 0) {
         return read_file(r, json, line);
+    } else if (strcmp(key, "file_escaped") == 0) {
+        return read_escaped_file(r, json, line);
     } else if (why) {
         return json_read_null(json) || json->failed || wrong(r, "%s", why);
     } else if (strcmp(key, "histogram") == 0) {

@@ -121,6 +121,15 @@ static void put_string(struct buffer *out, const char *text)
     buffer_char(out, '"');
 }
 
+static bool is_utf8(const char *text)
+{
+    size_t length = 1;
+
+    for (; *text && length > 0; text += length)
+        length = escape_utf8_length((const unsigned char *)text);
+    return length > 0;
+}
+
 /* Adds the name of a member, and what separates it from the one before. */
 static void put_name(struct writer *w, const char *name)
 {
@@ -132,6 +141,21 @@ static void put_name(struct writer *w, const char *name)
         buffer_text(w->out, name);
         buffer_bytes(w->out, "\": ", 3);
     }
+}
+
+/* Adds a member of the name of a file as in TSV, where the one before does not tell its bytes. */
+static void put_escaped_name(struct writer *w, const char *path)
+{
+    struct buffer escaped = {0};
+
+    if (is_utf8(path))
+        return;
+    buffer_escape(&escaped, path, ESCAPE_FIELD);
+    buffer_char(&escaped, '\0');
+    w->out->failed = w->out->failed || escaped.failed;
+    put_name(w, "file_escaped");
+    put_string(w->out, escaped.failed ? "" : escaped.data);
+    buffer_free(&escaped);
 }
 
 static void put_number(struct writer *w, const struct field *field)
@@ -172,6 +196,8 @@ static void put_member(struct writer *w, const struct field *field)
             put_string(w->out, field->text);
         else
             buffer_text(w->out, "null");
+        if (field->kind == FIELD_FILE && field->text)
+            put_escaped_name(w, field->text);
         break;
     case FIELD_COUNT:
     case FIELD_INDEX:

@@ -89,6 +89,9 @@ while IFS=' ' read -r escaped text; do
         got=$(sed 's/, "format": .*//' out)
         ok "the name $escaped" test "$status:$got" = "0:{\"file\": \"./$text\""
         valid "the name $escaped"
+        copy out record
+        run -q --check record
+        is "the name $escaped: it is checked" 0 ''
         rm -f "./$name"
     else
         skip "the name $escaped" 'the file system does not take it'
@@ -106,12 +109,12 @@ back\\slash back\\slash
 caf\0303\0251 café
 snow\0342\0230\0203 snow☃
 clef\0360\0235\0204\0236 clef𝄞
-latin\0351 latin\ufffd
-two\0377\0376 two\ufffd\ufffd
-cut\0342\0230 cut\ufffd\ufffd
-overlong\0300\0257 overlong\ufffd\ufffd
-surrogate\0355\0240\0200 surrogate\ufffd\ufffd\ufffd
-beyond\0364\0220\0200\0200 beyond\ufffd\ufffd\ufffd\ufffd
+latin\0351 latin\ufffd", "file_escaped": "./latin\\351
+two\0377\0376 two\ufffd\ufffd", "file_escaped": "./two\\377\\376
+cut\0342\0230 cut\ufffd\ufffd", "file_escaped": "./cut\\342\\230
+overlong\0300\0257 overlong\ufffd\ufffd", "file_escaped": "./overlong\\300\\257
+surrogate\0355\0240\0200 surrogate\ufffd\ufffd\ufffd", "file_escaped": "./surrogate\\355\\240\\200
+beyond\0364\0220\0200\0200 beyond\ufffd\ufffd\ufffd\ufffd", "file_escaped": "./beyond\\364\\220\\200\\200
 END
 name=$(printf '%200s' '' | tr ' ' x)
 path=$name/$name/$name/$name/$name/$name
