@@ -11,7 +11,7 @@
 #include "hdf5/netcdf.h"
 #include "hdf5/type.h"
 #include "hdf5/walk.h"
-#include "source/container/hdf5_records.h"
+#include "source/format/hdf5_records.h"
 
 /*
  * Writing records.

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/container/container.h"
-#include "source/container/pattern.h"
+#include "source/format/container.h"
+#include "source/format/pattern.h"
 
 #if H5_VERSION_GE(1, 12, 0)
 #    define HDF5_ITERATE H5Literate2

@@ -1,6 +1,6 @@
 /*
  * gpureduce-hdf5: tells gpureduce what arrays an HDF5 file holds and where, as libhdf5 has it. The
- * file is standard input, and the answer (source/container/hdf5_records.h) goes to standard output.
+ * file is standard input, and the answer (source/format/hdf5_records.h) goes to standard output.
  *
  * It is a program of its own since libhdf5 was written for files that are well-formed: damaged ones
  * have crashed one version of it after the other, or sent it in circles. Then this program is lost,
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "hdf5/describe.h"
-#include "source/container/hdf5_records.h"
+#include "source/format/hdf5_records.h"
 #include "sys/output.h"
 
 /* Limits of this process: processor time after which libhdf5 is taken to go in circles, and no core

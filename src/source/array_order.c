@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "source/container/container.h"
+#include "source/format/container.h"
 #include "source/source_impl.h"
 #include "source/tiles.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 #include "source/reader.h"
 #include "sys/message.h"
 

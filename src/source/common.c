@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/container/hdf5_records.h"
+#include "source/format/hdf5_records.h"
 #include "source/reader.h"
 #include "source/source_impl.h"
 #include "sys/clock.h"

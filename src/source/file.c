@@ -26,8 +26,8 @@
 
 #include "source/file.h"
 #include "source/file_state.h"
+#include "source/format/inflate.h"
 #include "source/formats.h"
-#include "source/inflate.h"
 #include "source/tiles.h"
 #include "sys/align.h"
 #include "sys/clock.h"

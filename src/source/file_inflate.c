@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "source/file_state.h"
-#include "source/inflate.h"
+#include "source/format/inflate.h"
 #include "sys/clock.h"
 
 /* The source of a decoder's compressed bytes. */

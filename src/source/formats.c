@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "source/arrays.h"
-#include "source/npy.h"
-#include "source/plausibility.h"
-#include "source/unsupported.h"
+#include "source/format/npy.h"
+#include "source/format/plausibility.h"
+#include "source/format/unsupported.h"
 #include "sys/message.h"
 #include "zstd/frames.h"
 

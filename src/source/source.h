@@ -25,7 +25,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
-#include "source/container/container.h"
+#include "source/format/container.h"
 #include "sys/message.h"
 #include "zstd/file.h"
 
@@ -45,7 +45,7 @@ enum source_format {
     SOURCE_NPY,
     SOURCE_ZSTD,
     SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
-    /* Containers, rows of the table in container/formats.c. */
+    /* Containers, rows of the table in format/containers.c. */
     SOURCE_SAFETENSORS,
     SOURCE_NPZ,
     SOURCE_GGUF,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/inflate.h"
+#include "source/format/inflate.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"

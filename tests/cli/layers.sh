@@ -15,7 +15,9 @@ known='
 # look DIRECTORY: what breaks the rules in the sources there, a line each, sorted.
 #
 # The floors, from the bottom up. A file includes from floors below its own, and from its own room;
-# rooms of one floor stand beside each other. What stands in bench itself puts its rooms together.
+# rooms of one floor stand beside each other. A subfolder is a room of its own: it includes nothing of
+# the folder that it is in. What stands in bench itself puts its rooms together. Engines know nothing
+# of sources, nor sources of engines.
 look() {
     (
         cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort
@@ -23,7 +25,7 @@ look() {
     (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
     LC_ALL=C awk '
         BEGIN {
-            floors = "sys core zstd source engine engine/cpu,engine/cuda profile run cli bench/common" \
+            floors = "sys core zstd source/format source engine engine/cpu,engine/cuda profile run cli bench/common" \
                      " bench/generate,bench/limits,bench/ladder bench,hdf5 ."
             count = split(floors, floor, " ")
             for (i = 1; i <= count; i++) {
@@ -39,6 +41,16 @@ look() {
                     return "."
             } while (!(file in height))
             return file
+        }
+        # Towers of floors that stand beside each other.
+        function tower_of(room) {
+            sub("/.*", "", room)
+            return room == "source" || room == "engine" ? room : ""
+        }
+        function apart(one, other) {
+            one = tower_of(one)
+            other = tower_of(other)
+            return one != "" && other != "" && one != other
         }
         # A source and its header are one.
         function module_of(file) {
@@ -56,7 +68,7 @@ look() {
             }
             from = room_of(file)
             to = room_of(name)
-            if (from != to && height[to] >= height[from])
+            if (from != to && (height[to] >= height[from] || apart(from, to)))
                 print file ": " name " is no floor below"
             if (module_of(file) != module_of(name))
                 reaches[module_of(file), module_of(name)] = 1
@@ -124,7 +136,7 @@ show gone
 mkdir copy || fatal 'cannot make a directory'
 cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
 chmod -R u+w copy
-for room in sys core zstd source engine engine/cpu engine/cuda profile run cli bench/common \
+for room in sys core zstd source source/format engine engine/cpu engine/cuda profile run cli bench/common \
     bench/generate bench/limits bench/ladder bench hdf5; do
     [ -d "copy/$room" ] || fatal "no folder src/$room"
     : >"copy/$room/made.h"
@@ -155,7 +167,10 @@ above() {
 above sys/new.h core/made.h
 above core/new.h source/made.h
 above zstd/new.h source/made.h
+above source/format/new.h source/made.h
 above engine/new.h engine/cpu/made.h
+above engine/new.h source/made.h
+above engine/cuda/new.h source/format/made.h
 above engine/cpu/new.cuh engine/cuda/made.h
 above engine/cuda/new.cu profile/made.h
 above profile/new.h run/made.h
@@ -171,6 +186,8 @@ below bench/common/new.h cli/made.h
 below profile/new.h engine/cuda/made.h
 below engine/cpu/new.h engine/made.h
 below source/new.h zstd/made.h
+below source/new.h source/format/made.h
+below engine/cuda/new.h zstd/made.h
 below zstd/new.h core/made.h
 below core/new.h core/made.h
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 
 struct file {
     const unsigned char *bytes;

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "fuzz/fuzz.h"
-#include "source/npy.h"
+#include "source/format/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

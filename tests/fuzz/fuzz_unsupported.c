@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/npy.h"
-#include "source/plausibility.h"
-#include "source/unsupported.h"
+#include "source/format/npy.h"
+#include "source/format/plausibility.h"
+#include "source/format/unsupported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
-#include "source/inflate.h"
+#include "source/format/inflate.h"
 
 /* A file in memory, in a block of just its size, so that a sanitizer sees a step beyond it. */
 struct file {

@@ -6,7 +6,7 @@
 /* Tags: emulator */
 #include "config.h"
 
-#include "source/npy.h"
+#include "source/format/npy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

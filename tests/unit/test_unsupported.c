@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "source/unsupported.h"
+#include "source/format/unsupported.h"
 
 #include <math.h>
 #include <stdio.h>

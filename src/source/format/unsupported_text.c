@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "core/number.h"
-#include "source/unsupported_input.h"
+#include "source/format/unsupported_input.h"
 
 /* Bytes that are looked at. */
 #define TEXT_MAX ((size_t)1024)

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/container/container.h"
+#include "source/format/container.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/plausibility.h"
+#include "source/format/plausibility.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/container/container.h"
+#include "source/format/container.h"
 
 /* Whether there is zlib. */
 bool inflate_possible(void);

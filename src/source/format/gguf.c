@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 #include "sys/message.h"
 
 /* Bytes that are read at a time of what is only stepped over. */

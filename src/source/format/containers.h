@@ -1,10 +1,10 @@
 /*
- * The formats of containers there are: rows of the table in formats.c.
+ * The formats of containers: rows of the table in containers.c.
  */
-#ifndef GPUREDUCE_CONTAINER_FORMATS_H
-#define GPUREDUCE_CONTAINER_FORMATS_H
+#ifndef GPUREDUCE_CONTAINERS_H
+#define GPUREDUCE_CONTAINERS_H
 
-#include "source/container/container.h"
+#include "source/format/container.h"
 
 /* The format of a file that begins with these bytes; NULL where it is no container. CONTAINER_HEAD
    bytes decide: HDF5 may begin at 2048, or further on, where only --format finds it. */

@@ -9,7 +9,7 @@
 #ifndef GPUREDUCE_SOURCE_UNSUPPORTED_H
 #define GPUREDUCE_SOURCE_UNSUPPORTED_H
 
-#include "source/unsupported_input.h"
+#include "source/format/unsupported_input.h"
 
 /* Numbers that --format=raw and other options read. */
 struct unsupported_raw {

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/inflate.h"
+#include "source/format/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

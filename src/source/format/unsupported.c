@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/unsupported.h"
+#include "source/format/unsupported.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "source/plausibility.h"
-#include "source/unsupported_input.h"
+#include "source/format/plausibility.h"
+#include "source/format/unsupported_input.h"
 #include "sys/escape.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

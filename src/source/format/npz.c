@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/container/formats.h"
-#include "source/inflate.h"
-#include "source/npy.h"
+#include "source/format/containers.h"
+#include "source/format/inflate.h"
+#include "source/format/npy.h"
 #include "sys/message.h"
 
 /* Parts of an archive, by the signatures that they begin with, and their sizes in bytes without

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/npy.h"
+#include "source/format/npy.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/container/pattern.h"
+#include "source/format/pattern.h"
 
 #include <fnmatch.h>
 

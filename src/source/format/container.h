@@ -3,7 +3,7 @@
  * format says what arrays there are; it reads headers and no elements, and checks that every array
  * lies within the file. So an array can be read as --skip, --length and --dtype read a raw file.
  *
- * A format is a file here and a row of the table in formats.c. It reads the file through a struct
+ * A format is a file here and a row of the table in containers.c. It reads the file through a struct
  * container_input, and prints nothing, so that it can be tested and fuzzed on bytes in memory.
  *
  * A container belongs to one thread while it is being read; afterwards it does not change.
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
-#include "source/container/pattern.h"
+#include "source/format/pattern.h"
 
 /* Room for what is wrong with a header. */
 #define CONTAINER_ERROR_MAX 400

@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "source/container/formats.h"
-#include "source/container/hdf5_records.h"
-#include "source/inflate.h"
+#include "source/format/containers.h"
+#include "source/format/hdf5_records.h"
+#include "source/format/inflate.h"
 #include "sys/message.h"
 
 #define HELPER "gpureduce-hdf5"

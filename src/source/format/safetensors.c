@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/container/formats.h"
+#include "source/format/containers.h"
 #include "sys/json.h"
 #include "sys/message.h"
 
