@@ -4,47 +4,26 @@
 
 #include <math.h>
 
-/* Room for an element. */
-union element {
-    uint64_t eight;
-    uint32_t four;
-    uint16_t two;
-    unsigned char one;
-};
+#include "sys/bytes.h"
 
-/* The element with this key. */
-static union element element_of(enum element_type type, uint64_t key)
+/* The element that has these bits. */
+static const void *element_of(enum element_type type, const uint64_t *bits)
 {
-    const uint64_t bits = order_bits(type, key);
-    union element x = {.eight = bits};
-
-    switch (element_formats[type].size) {
-    case 8:
-        break;
-    case 4:
-        x.four = (uint32_t)bits;
-        break;
-    case 2:
-        x.two = (uint16_t)bits;
-        break;
-    default:
-        x.one = (unsigned char)bits;
-    }
-    return x;
+    return bytes_lowest(bits, element_formats[type].size);
 }
 
 double order_value(enum element_type type, uint64_t key)
 {
-    const union element x = element_of(type, key);
+    const uint64_t bits = order_bits(type, key);
 
-    return element_load(type, &x);
+    return element_load(type, element_of(type, &bits));
 }
 
 struct integer order_integer(enum element_type type, uint64_t key)
 {
-    const union element x = element_of(type, key);
+    const uint64_t bits = order_bits(type, key);
 
-    return element_load_integer(type, &x);
+    return element_load_integer(type, element_of(type, &bits));
 }
 
 uint64_t order_from_element_key(enum element_type type, int64_t key)
@@ -53,9 +32,9 @@ uint64_t order_from_element_key(enum element_type type, int64_t key)
     uint64_t first;
 
     if (element_is_integer(type)) {
-        const union element least = element_of(type, order_least(type));
+        const uint64_t least = order_bits(type, order_least(type));
 
-        return (uint64_t)key - (uint64_t)element_key(type, &least);
+        return (uint64_t)key - (uint64_t)element_key(type, element_of(type, &least));
     }
     first = order_first(type, x, false);
     /* The first key of a zero is that of -0. */

@@ -2,6 +2,7 @@
 library_sources += \
 	src/sys/align.h \
 	src/sys/buffer.c src/sys/buffer.h \
+	src/sys/bytes.h \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \

@@ -67,6 +67,31 @@ struct container_array *container_add(struct container *c, const char *name)
     return a;
 }
 
+bool container_add_size(struct container *c, uint64_t size)
+{
+    if (c->sizes_count == c->sizes_room) {
+        const size_t room = 2 * c->sizes_room + 256;
+        uint64_t *sizes = realloc(c->sizes, room * sizeof *sizes);
+
+        if (!sizes)
+            return false;
+        c->sizes = sizes;
+        c->sizes_room = room;
+    }
+    c->sizes[c->sizes_count++] = size;
+    return true;
+}
+
+void container_settle_sizes(struct container *c)
+{
+    const uint64_t *sizes = c->sizes;
+
+    for (size_t i = 0; i < c->count; i++) {
+        c->arrays[i].sizes = sizes;
+        sizes += c->arrays[i].dimensions;
+    }
+}
+
 void container_name_type(struct container_array *a, const char *name)
 {
     const size_t length = strnlen(name, sizeof a->type_name - 1);

@@ -138,6 +138,7 @@ struct container {
     char *text;
     uint64_t text_offset;
     uint64_t *sizes;
+    size_t sizes_count, sizes_room;
     struct container_tiles *tiles;
     struct container_note *notes; /* texts that container_note has kept */
 
@@ -202,6 +203,12 @@ struct container_array *container_add(struct container *c, const char *name);
 /* Makes room for so many arrays in all, if there is memory for them. Large tables have huge pages;
    of others, what is not used is not touched. */
 void container_expect(struct container *c, size_t count);
+
+/* Adds a size to those of the arrays. False without memory. */
+bool container_add_size(struct container *c, uint64_t size);
+
+/* Gives the arrays their sizes, which have been added array by array. */
+void container_settle_sizes(struct container *c);
 
 /* Sets what the container calls the type. */
 void container_name_type(struct container_array *a, const char *name);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "source/format/containers.h"
+#include "sys/bytes.h"
 #include "sys/message.h"
 
 /* Bytes that are read at a time of what is only stepped over. */
@@ -74,15 +75,6 @@ static const struct kind kinds[] = {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static uint64_t number(const unsigned char *bytes, unsigned size, bool big)
-{
-    uint64_t x = 0;
-
-    for (unsigned i = 0; i < size; i++)
-        x |= (uint64_t)bytes[big ? size - 1 - i : i] << 8 * i;
-    return x;
-}
-
 /* Versions from 2 on have 64-bit lengths. */
 static bool is_version(uint64_t version)
 {
@@ -96,8 +88,8 @@ static bool is_version(uint64_t version)
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     return size >= 8 && memcmp(bytes, "GGUF", 4) == 0 &&
-           (number(bytes + 4, 4, false) <= VERSION_MAX ||
-            number(bytes + 4, 4, true) <= VERSION_MAX);
+           (bytes_number(bytes + 4, 4, false) <= VERSION_MAX ||
+            bytes_number(bytes + 4, 4, true) <= VERSION_MAX);
 }
 
 /* The file as it is read. */
@@ -136,7 +128,7 @@ static bool take(struct file *f, unsigned size, uint64_t *x)
         if (!f->in->read(f->in, f->piece, f->piece_size, at))
             return false;
     }
-    *x = number(f->piece + (at - f->piece_at), size, f->big);
+    *x = bytes_number(f->piece + (at - f->piece_at), size, f->big);
     return true;
 }
 
@@ -240,10 +232,10 @@ static enum entry_status read_entry(struct file *f, struct table *t)
 
     if (left < 8)
         return ENTRY_CUT;
-    length = number(p, 8, f->big);
+    length = bytes_number(p, 8, f->big);
     if (length > left - 8 || left - 8 - length < 4)
         return ENTRY_CUT;
-    dimensions = number(p + 8 + length, 4, f->big);
+    dimensions = bytes_number(p + 8 + length, 4, f->big);
     if (dimensions > DIMENSIONS_MAX) {
         (void)container_wrong(
             f->in, at, "a tensor has %" PRIu64 " dimensions; at most 4 are allowed", dimensions);
@@ -264,11 +256,11 @@ static enum entry_status read_entry(struct file *f, struct table *t)
     p += 12 + length;
     sizes = c->sizes + (c->count - 1) * DIMENSIONS_MAX;
     for (uint64_t i = 0; i < dimensions; i++) /* the one that changes fastest comes first */
-        sizes[dimensions - 1 - i] = number(p + 8 * i, 8, f->big);
+        sizes[dimensions - 1 - i] = bytes_number(p + 8 * i, 8, f->big);
     a->dimensions = (unsigned)dimensions;
     a->sizes = sizes;
-    type = number(p + 8 * dimensions, 4, f->big);
-    a->offset = number(p + 8 * dimensions + 4, 8, f->big); /* see settle */
+    type = bytes_number(p + 8 * dimensions, 4, f->big);
+    a->offset = bytes_number(p + 8 * dimensions + 4, 8, f->big); /* see settle */
     t->bytes[t->at + 8 + length] = 0; /* the name ends: what followed has been read */
     t->at += (size_t)(length + 24 + 8 * dimensions);
     return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
@@ -357,10 +349,10 @@ static bool read_file(struct container *c, struct container_input *in)
         return false;
     if (!recognise(head, sizeof head))
         return container_wrong(in, 0, "it does not begin as GGUF of version 2 or 3");
-    version = number(head + 4, 4, false);
+    version = bytes_number(head + 4, 4, false);
     f.big = version > VERSION_MAX;
     if (f.big)
-        version = number(head + 4, 4, true);
+        version = bytes_number(head + 4, 4, true);
     if (!is_version(version))
         return container_wrong(in, 4,
                                "version %" PRIu64

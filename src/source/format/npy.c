@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sys/bytes.h"
+
 static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 /* Magic, two bytes of version, then the length of the dictionary: 2 bytes in version 1, 4 later. */
@@ -41,10 +43,8 @@ uint64_t npy_header_length(const void *bytes, size_t size)
         return 0;
     if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3)
         return NPY_PREFIX_MAX; /* npy_parse refuses it */
-    if (b[VERSION_OFFSET] == 1)
-        return LENGTH_OFFSET + 2 + (uint64_t)(b[8] | b[9] << 8);
-    return LENGTH_OFFSET + 4 +
-           (b[8] | (uint64_t)b[9] << 8 | (uint64_t)b[10] << 16 | (uint64_t)b[11] << 24);
+    size = b[VERSION_OFFSET] == 1 ? 2 : 4;
+    return LENGTH_OFFSET + size + bytes_number(b + LENGTH_OFFSET, size, false);
 }
 
 static bool fail(struct parser *p, const char *what)

@@ -13,6 +13,7 @@
 #include "source/format/containers.h"
 #include "source/format/inflate.h"
 #include "source/format/npy.h"
+#include "sys/bytes.h"
 #include "sys/message.h"
 
 /* Parts of an archive, by the signatures that they begin with, and their sizes in bytes without
@@ -41,11 +42,7 @@ enum method { STORED = 0, DEFLATED = 8 };
 
 static uint64_t number(const unsigned char *bytes, unsigned size)
 {
-    uint64_t x = 0;
-
-    for (unsigned i = 0; i < size; i++)
-        x |= (uint64_t)bytes[i] << 8 * i;
-    return x;
+    return bytes_number(bytes, size, false);
 }
 
 static bool ends_with_npy(const unsigned char *name, size_t length)
@@ -73,8 +70,7 @@ struct archive {
     struct container_input *in;
     uint64_t members, begin, size; /* of the central directory: members, and bytes */
     uint64_t end;                  /* of what lies before it and its end */
-    size_t sizes_count, sizes_room;
-    bool other_names; /* some names do not end in .npy */
+    bool other_names;              /* some names do not end in .npy */
 };
 
 /* A member, as the central directory has it. */
@@ -301,21 +297,10 @@ static const char *const void_names[] = {"V1", "V2"};
 /* Sets the properties that a header states. Its type has been examined. */
 static bool take_header(struct archive *a, struct container_array *array, const struct npy *npy)
 {
-    struct container *c = a->container;
-
-    while (a->sizes_room - a->sizes_count < npy->dimensions) {
-        size_t room = 2 * a->sizes_room + CONTAINER_DIMENSIONS_MAX;
-        uint64_t *sizes = realloc(c->sizes, room * sizeof *sizes);
-
-        if (!sizes)
-            return container_no_memory(a->in);
-        c->sizes = sizes;
-        a->sizes_room = room;
-    }
     _Static_assert(CONTAINER_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
-    if (npy->dimensions > 0)
-        memcpy(c->sizes + a->sizes_count, npy->shape, npy->dimensions * sizeof *npy->shape);
-    a->sizes_count += npy->dimensions;
+    for (unsigned i = 0; i < npy->dimensions; i++)
+        if (!container_add_size(a->container, npy->shape[i]))
+            return container_no_memory(a->in);
     array->dimensions = npy->dimensions;
     array->fortran_order = npy->fortran_order;
     array->elements = npy->elements;
@@ -427,7 +412,7 @@ static bool note_damage(struct archive *a, struct container_array *array)
 
     if (!in->error[0])
         return false;
-    a->sizes_count -= array->dimensions;
+    a->container->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
     array->deflated = false;
     array->length = array->compressed;
@@ -548,15 +533,9 @@ static bool settle_names(struct archive *a)
 static bool settle(struct archive *a)
 {
     struct container *c = a->container;
-    const uint64_t *sizes = c->sizes;
     uint64_t end = 0;
 
-    for (size_t i = 0; i < c->count; i++) { /* they stand in the same order */
-        if (c->arrays[i].dimensions == 0)
-            continue;
-        c->arrays[i].sizes = sizes;
-        sizes += c->arrays[i].dimensions;
-    }
+    container_settle_sizes(c);
     if (!settle_names(a))
         return false;
     if (c->count > 0)

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sys/bytes.h"
+
 /*
  * Numbers of one kind have similar exponents: of normally distributed ones, all but one in 10^9 lie
  * within a factor of 2^32, wherever that is. Numbers that are read as another type have the
@@ -46,28 +48,16 @@ struct view {
 
 static uint64_t load_bits(const struct view *v, size_t i)
 {
-    size_t size = element_formats[v->type].size;
-    const unsigned char *p = v->bytes + i * size;
-    uint64_t x = 0;
+    const size_t size = element_formats[v->type].size;
 
-    for (size_t k = 0; k < size; k++)
-        x |= (uint64_t)p[k] << 8 * (v->big_endian ? size - 1 - k : k);
-    return x;
+    return bytes_number(v->bytes + i * size, size, v->big_endian);
 }
 
 static double load(const struct view *v, size_t i)
 {
-    uint64_t bits = load_bits(v, i);
-    uint32_t word = (uint32_t)bits;
-    uint16_t half = (uint16_t)bits;
+    const uint64_t bits = load_bits(v, i);
 
-    switch (element_formats[v->type].size) {
-    case 2:
-        return element_load(v->type, &half);
-    case 4:
-        return element_load(v->type, &word);
-    }
-    return element_load(v->type, &bits);
+    return element_load(v->type, bytes_lowest(&bits, element_formats[v->type].size));
 }
 
 /* How often each exponent occurs, of elements that are not zero. */

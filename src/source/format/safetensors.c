@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/format/containers.h"
+#include "sys/bytes.h"
 #include "sys/json.h"
 #include "sys/message.h"
 
@@ -22,11 +23,9 @@ struct header {
     struct container *container; /* its text is the header */
     struct container_input *in;
     struct json_reader json;
-    size_t length;      /* bytes of the header */
-    bool metadata;      /* __metadata__ has been read */
-    uint64_t data;      /* offset in the file behind the header */
-    size_t sizes_count; /* of container->sizes in use */
-    size_t sizes_room;
+    size_t length; /* bytes of the header */
+    bool metadata; /* __metadata__ has been read */
+    uint64_t data; /* offset in the file behind the header */
 };
 
 /* The description of an array. */
@@ -48,12 +47,10 @@ static uint64_t place(const struct header *h)
 /* 37 bits of the length, and 16 of how the header begins. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
-    uint64_t length = 0;
+    const uint64_t length =
+        size >= HEADER_PREFIX + 2 ? bytes_number(bytes, HEADER_PREFIX, false) : 0;
 
-    for (unsigned i = 0; i < HEADER_PREFIX && i < size; i++)
-        length |= (uint64_t)bytes[i] << 8 * i;
-    return size >= HEADER_PREFIX + 2 && length >= 2 && length <= HEADER_MAX &&
-           bytes[HEADER_PREFIX] == '{' &&
+    return length >= 2 && length <= HEADER_MAX && bytes[HEADER_PREFIX] == '{' &&
            (bytes[HEADER_PREFIX + 1] == '"' || bytes[HEADER_PREFIX + 1] == '}' ||
             bytes[HEADER_PREFIX + 1] == ' ');
 }
@@ -78,33 +75,20 @@ static bool read_integer(struct header *h, uint64_t *x)
     return json_read_integer(&h->json, x) || malformed(h, "an integer below 2^64 is expected");
 }
 
-/* Makes room for one more size. False without memory. */
-static bool grow_sizes(struct header *h)
-{
-    size_t room = h->sizes_room ? 2 * h->sizes_room : 256;
-    uint64_t *sizes;
-
-    if (h->sizes_count < h->sizes_room)
-        return true;
-    sizes = realloc(h->container->sizes, room * sizeof *sizes);
-    if (!sizes)
-        return container_no_memory(h->in);
-    h->container->sizes = sizes;
-    h->sizes_room = room;
-    return true;
-}
-
 static bool read_shape(struct header *h, struct entry *e)
 {
-    e->first_size = h->sizes_count;
+    uint64_t size;
+
+    e->first_size = h->container->sizes_count;
     if (!json_read_begin(&h->json, '['))
         return malformed(h, "a shape is expected, [...]");
     while (json_read_more(&h->json, ']')) {
         if (e->dimensions == CONTAINER_DIMENSIONS_MAX)
             return container_wrong(h->in, place(h), "the shape has more than 64 dimensions");
-        if (!grow_sizes(h) || !read_integer(h, &h->container->sizes[h->sizes_count]))
+        if (!read_integer(h, &size))
             return false;
-        h->sizes_count++;
+        if (!container_add_size(h->container, size))
+            return container_no_memory(h->in);
         e->dimensions++;
     }
     _Static_assert(CONTAINER_DIMENSIONS_MAX == 64, "as the message says");
@@ -318,13 +302,9 @@ static bool settle(struct header *h)
 {
     struct container *c = h->container;
     char shown[CONTAINER_NAME_SHOWN];
-    const uint64_t *sizes = c->sizes;
     uint64_t end = 0;
 
-    for (size_t i = 0; i < c->count; i++) { /* they stand in the same order */
-        c->arrays[i].sizes = sizes;
-        sizes += c->arrays[i].dimensions;
-    }
+    container_settle_sizes(c);
     container_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
@@ -363,14 +343,13 @@ static bool read_file(struct container *c, struct container_input *in)
 {
     struct header h = {.container = c, .in = in};
     unsigned char prefix[HEADER_PREFIX];
-    uint64_t length = 0;
+    uint64_t length;
 
     if (in->size < HEADER_PREFIX)
         return container_wrong(in, in->size, "the file ends within the length of the header");
     if (!in->read(in, prefix, HEADER_PREFIX, 0))
         return false;
-    for (unsigned i = 0; i < HEADER_PREFIX; i++)
-        length |= (uint64_t)prefix[i] << 8 * i;
+    length = bytes_number(prefix, HEADER_PREFIX, false);
     if (length > HEADER_MAX)
         return container_wrong(in, 0,
                                "a header of %" PRIu64 " bytes is more than the %" PRIu64 " allowed",
@@ -386,7 +365,7 @@ static bool read_file(struct container *c, struct container_input *in)
     h.length = (size_t)length;
     h.data = HEADER_PREFIX + length;
     container_expect(c, h.length / ARRAY_TEXT);
-    if (!grow_sizes(&h) || !in->read(in, c->text, h.length, HEADER_PREFIX) || !read_members(&h))
+    if (!in->read(in, c->text, h.length, HEADER_PREFIX) || !read_members(&h))
         return false;
     if (place(&h) != h.data)
         return malformed(&h, "it holds a zero byte");

@@ -50,7 +50,8 @@ static bool is_lz4(const struct unsupported_input *in)
    two or one and a half; and of the length, which is not stated or below 2^48. */
 static bool is_lzma(const struct unsupported_input *in)
 {
-    uint64_t dictionary = load(in->bytes + 1, 4, false), length = load(in->bytes + 5, 8, false);
+    uint64_t dictionary = bytes_number(in->bytes + 1, 4, false),
+             length = bytes_number(in->bytes + 5, 8, false);
     uint64_t odd = dictionary & (dictionary - 1); /* without its lowest bit */
 
     return dictionary >= 1 << 12 && (odd == 0 || dictionary == odd / 2 * 3) &&
@@ -67,7 +68,7 @@ static bool is_compress(const struct unsupported_input *in)
     const unsigned char *b = in->bytes, bits = b[2] & 0x1f;
 
     for (unsigned k = 0; k < COMPRESS_CODES; k++) {
-        unsigned code = (unsigned)(load(b + 3 + 9 * k / 8, 2, false) >> 9 * k % 8) & 0x1ff;
+        unsigned code = (unsigned)(bytes_number(b + 3 + 9 * k / 8, 2, false) >> 9 * k % 8) & 0x1ff;
 
         if (code == 256 && k >= 16)
             break; /* what follows is aligned otherwise */
@@ -93,7 +94,8 @@ static bool is_old_zstd(const struct unsupported_input *in)
              : b[0] == 0x26 ? 5 + size6[flags >> 6]
                             : 5;
     }
-    return b[at] >> 6 == 3 || ((b[at] & 0x38) == 0 && load(b + at, 3, true) % (1 << 19) <= 1 << 17);
+    return b[at] >> 6 == 3 ||
+           ((b[at] & 0x38) == 0 && bytes_number(b + at, 3, true) % (1 << 19) <= 1 << 17);
 }
 
 /* 32 bits of magic and 16 of the version that is needed, which is 1.0 to 6.3, or 0 as PyTorch
@@ -106,7 +108,7 @@ static bool is_zip(const struct unsupported_input *in)
 /* Whether the name of a zip archive's first member ends so. */
 static bool first_member_ends(const struct unsupported_input *in, const char *end)
 {
-    size_t name = (size_t)load(in->bytes + 26, 2, false), length = strlen(end);
+    size_t name = (size_t)bytes_number(in->bytes + 26, 2, false), length = strlen(end);
 
     return is_zip(in) && name >= length && begins(in, 30 + name - length, end, length);
 }
@@ -176,17 +178,17 @@ static bool next_member(const struct unsupported_input *in, uint64_t *offset, st
     size_t name, length;
 
     if (!read_bytes(in, *offset, m->header, sizeof m->header) ||
-        load(m->header, 4, true) != 0x504b0304)
+        bytes_number(m->header, 4, true) != 0x504b0304)
         return false;
-    name = (size_t)load(m->header + 26, 2, false);
+    name = (size_t)bytes_number(m->header + 26, 2, false);
     length = name < sizeof m->name ? name : 0;
     if (!read_bytes(in, *offset + sizeof m->header, (unsigned char *)m->name, length))
         return false;
     m->name[length] = '\0';
-    *offset +=
-        sizeof m->header + name + load(m->header + 28, 2, false) + load(m->header + 18, 4, false);
+    *offset += sizeof m->header + name + bytes_number(m->header + 28, 2, false) +
+               bytes_number(m->header + 18, 4, false);
     /* With bit 3 the compressed size may follow the member. */
-    if (m->header[6] & 8 && load(m->header + 18, 4, false) == 0)
+    if (m->header[6] & 8 && bytes_number(m->header + 18, 4, false) == 0)
         *offset = UINT64_MAX;
     return true;
 }
@@ -239,7 +241,7 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
 /* 37 bits of the header's length, at most 100 MB as the format has it, and 16. */
 static bool is_safetensors(const struct unsupported_input *in)
 {
-    uint64_t length = load(in->bytes, 8, false);
+    uint64_t length = bytes_number(in->bytes, 8, false);
 
     return length >= 2 && length <= 100000000 && fits(in, 8, length) && in->bytes[8] == '{' &&
            (in->bytes[9] == '"' || in->bytes[9] == '}' || in->bytes[9] == ' ');
@@ -379,17 +381,18 @@ static uint64_t product(const unsigned char *sizes, size_t count, unsigned wide,
     uint64_t x = 1;
 
     for (size_t i = 0; i < count && x <= UINT64_C(1) << 40; i++)
-        x *= load(sizes + i * wide, wide, big) >> 40 ? 0 : load(sizes + i * wide, wide, big);
+        x *= bytes_number(sizes + i * wide, wide, big) >> 40
+                 ? 0
+                 : bytes_number(sizes + i * wide, wide, big);
     return x <= UINT64_C(1) << 40 ? x : 0;
 }
 
 /* A float of 4 or 8 bytes. */
 static double load_float(const unsigned char *p, unsigned size, bool big)
 {
-    uint64_t bits = load(p, size, big);
-    uint32_t word = (uint32_t)bits;
+    const uint64_t bits = bytes_number(p, size, big);
 
-    return size == 4 ? element_load(ELEMENT_F32, &word) : element_load(ELEMENT_F64, &bits);
+    return element_load(size == 4 ? ELEMENT_F32 : ELEMENT_F64, bytes_lowest(&bits, size));
 }
 
 #define FITS_BLOCK 2880u
@@ -442,18 +445,18 @@ static bool find_nifti(const struct unsupported_input *in, struct unsupported_ra
                                         {512, ELEMENT_U16}, {768, ELEMENT_U32}, {1024, ELEMENT_I64},
                                         {1280, ELEMENT_U64}};
     const unsigned char *b = in->bytes;
-    bool big = b[0] == 0, second = load(b, 4, big) == 540;
+    bool big = b[0] == 0, second = bytes_number(b, 4, big) == 540;
     unsigned wide = second ? 8 : 2; /* bytes of a size */
     const unsigned char *sizes = b + (second ? 16 : 40);
-    uint64_t dimensions = load(sizes, wide, big);
+    uint64_t dimensions = bytes_number(sizes, wide, big);
     double slope = second ? load_float(b + 176, 8, big) : load_float(b + 112, 4, big);
     double intercept = second ? load_float(b + 184, 8, big) : load_float(b + 116, 4, big);
-    double skip = second ? (double)load(b + 168, 8, big) : load_float(b + 108, 4, big);
+    double skip = second ? (double)bytes_number(b + 168, 8, big) : load_float(b + 108, 4, big);
 
     if (b[second ? 5 : 345] == '+' && dimensions >= 1 && dimensions <= 7 && skip >= 348 &&
         skip < 0x1p40 && (slope == 0 || isnan(slope) || (slope == 1 && intercept == 0)))
-        set_raw(in, raw, codes, COUNT(codes), (int)load(b + (second ? 12 : 70), 2, big), big,
-                (uint64_t)skip, product(sizes + wide, dimensions, wide, big));
+        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(b + (second ? 12 : 70), 2, big),
+                big, (uint64_t)skip, product(sizes + wide, dimensions, wide, big));
     return true;
 }
 
@@ -464,8 +467,8 @@ static bool find_mgh(const struct unsupported_input *in, struct unsupported_raw 
     static const struct code codes[] = {
         {0, ELEMENT_U8}, {1, ELEMENT_I32}, {3, ELEMENT_F32}, {4, ELEMENT_I16}};
 
-    if (load(in->bytes, 4, true) == 1)
-        set_raw(in, raw, codes, COUNT(codes), (int)load(in->bytes + 20, 4, true), true, 284,
+    if (bytes_number(in->bytes, 4, true) == 1)
+        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(in->bytes + 20, 4, true), true, 284,
                 product(in->bytes + 4, 4, 4, true));
     return raw->length >= 256;
 }
@@ -476,8 +479,8 @@ static bool is_analyze(const struct unsupported_input *in)
 {
     bool big = in->bytes[0] == 0;
 
-    return is_all(in, 348) && load(in->bytes, 4, big) == 348 &&
-           load(in->bytes + 40, 2, big) - 1 < 7;
+    return is_all(in, 348) && bytes_number(in->bytes, 4, big) == 348 &&
+           bytes_number(in->bytes + 40, 2, big) - 1 < 7;
 }
 
 /* Before version 5: five words that give byte order and type (25 bits), two sizes, whether there
@@ -487,11 +490,11 @@ static bool is_matlab4(const struct unsupported_input *in)
 {
     static const unsigned char sizes[] = {8, 4, 4, 2, 2, 1};
     const unsigned char *b = in->bytes;
-    bool big = load(b, 4, false) > 5052;
+    bool big = bytes_number(b, 4, false) > 5052;
     uint64_t word[5], type;
 
     for (size_t i = 0; i < 5; i++)
-        word[i] = load(b + 4 * i, 4, big);
+        word[i] = bytes_number(b + 4 * i, 4, big);
     type = word[0] % 1000 / 10;
     if (word[0] / 1000 != big || type >= sizeof sizes || word[0] % 10 > 2 || word[3] > 1 ||
         word[4] < 2 || word[4] > 64 || in->size - 20 < word[4] || b[19 + word[4]] != 0)
@@ -556,7 +559,7 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
     for (f->records = 0; f->records < FORTRAN_RECORDS && !is_all(in, at); f->records++) {
         if (!read_bytes(in, at, bytes, m))
             break;
-        length = load(bytes, m, f->big);
+        length = bytes_number(bytes, m, f->big);
         if (length == 0 || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
             !fits(in, at + 2 * (uint64_t)m, length)) {
             broken = true;
@@ -567,7 +570,7 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
             f->first = length;
         if (!read_bytes(in, at + m + length, bytes, m))
             break;
-        if (load(bytes, m, f->big) != length) {
+        if (bytes_number(bytes, m, f->big) != length) {
             broken = true;
             break;
         }
@@ -660,7 +663,7 @@ static void say_fortran(const struct unsupported_input *in, char *said)
  */
 static bool is_tiff(const struct unsupported_input *in)
 {
-    uint64_t first = load(in->bytes + 4, 4, in->bytes[0] == 'M');
+    uint64_t first = bytes_number(in->bytes + 4, 4, in->bytes[0] == 'M');
 
     return first >= 8 && first % 2 == 0 && fits(in, first, 2);
 }
@@ -682,7 +685,7 @@ static bool is_pnm(const struct unsupported_input *in)
    f64. In the other byte order, and of elements of 2 bytes, it may be a number that occurs. */
 static bool is_stl(const struct unsupported_input *in)
 {
-    uint64_t triangles = load(in->bytes + 80, 4, false);
+    uint64_t triangles = bytes_number(in->bytes + 80, 4, false);
 
     return element_is_float(in->type) && element_size(in->type) > 2 && !in->big_endian &&
            triangles > 0 && is_all(in, 84 + 50 * triangles);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/element.h"
+#include "sys/bytes.h"
 
 /* So many first bytes are looked at, or all if there are fewer. HDF5 may begin at 2048. */
 #define UNSUPPORTED_HEAD ((size_t)4096)
@@ -28,16 +29,6 @@ struct unsupported_input {
     bool (*read)(void *user, uint64_t offset, void *bytes, size_t size);
     void *user;
 };
-
-/* The number of `size` bytes at p, at most 8. */
-static inline uint64_t load(const unsigned char *p, unsigned size, bool big)
-{
-    uint64_t x = 0;
-
-    for (unsigned i = 0; i < size; i++)
-        x = x << 8 | p[big ? i : size - 1 - i];
-    return x;
-}
 
 /* Whether the input has these bytes at an offset. */
 static inline bool begins(const struct unsupported_input *in, size_t offset, const char *text,

@@ -380,7 +380,9 @@ static unsigned unit_bytes(const struct unsupported_input *in)
 {
     bool big = in->bytes[0] != 0xff;
 
-    return load(in->bytes, 4, big) == 0xfeff ? 4 : load(in->bytes, 2, big) == 0xfeff ? 2 : 0;
+    return bytes_number(in->bytes, 4, big) == 0xfeff   ? 4
+           : bytes_number(in->bytes, 2, big) == 0xfeff ? 2
+                                                       : 0;
 }
 
 /* Text after a mark of 16 bits or 32: three units at least, half of them or more of ASCII, each of
@@ -391,7 +393,7 @@ bool unsupported_is_wide_text(const struct unsupported_input *in)
     size_t size = looked_at(in), ascii = 0, units = 0;
 
     for (size_t i = width; width > 0 && i + width <= size; i += width, units++) {
-        uint64_t u = load(in->bytes + i, width, in->bytes[0] != 0xff);
+        uint64_t u = bytes_number(in->bytes + i, width, in->bytes[0] != 0xff);
 
         if ((u < 0x80 && !ascii_text(u)) || (u >= 0x80 && u < 0xa0) || u == 0xffff || u > 0x10ffff)
             return false;
