@@ -78,7 +78,7 @@ static bool enter(struct hdf5_walk *w, hid_t group, size_t path)
     return true;
 }
 
-/* What the library is to call before it follows a link to another file: it must not. */
+/* The library calls this before it follows a link to another file: it must not. */
 static herr_t refuse_file(const char *parent, const char *group, const char *file,
                           const char *object, unsigned *flags, hid_t access, void *user)
 {
@@ -86,7 +86,7 @@ static herr_t refuse_file(const char *parent, const char *group, const char *fil
     return -1;
 }
 
-/* Whether a soft link leads to an object of this file. That has a hard link, too. */
+/* Whether a soft link leads to an object of this file, which has a hard link, too. */
 static bool is_alive(hid_t group, const char *name)
 {
     const hid_t access = H5Pcreate(H5P_LINK_ACCESS);
