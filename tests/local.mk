@@ -85,16 +85,18 @@ tests_unit_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
-# The kernels of the GPU's decoder, on the host; with so few threads, and units so small, that small
-# files have many of them.
+# The kernels of the GPU's decoder, on the host, with so few threads that small files have work for many.
 check_LIBRARIES += tests/libemulated.a
 tests_libemulated_a_SOURCES = \
 	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
 	tests/lib/zstd_emulated.c tests/lib/zstd_emulated.h \
-	tests/lib/zstd_samples.c tests/lib/zstd_samples.h \
-	src/engine/cuda/zstd/plan.c
+	tests/lib/zstd_samples.c tests/lib/zstd_samples.h
+# What the library has where CUDA is.
+if !HAVE_CUDA
+tests_libemulated_a_SOURCES += src/engine/cuda/zstd/plan.c
+endif
 zstd_emulated_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -DEXECUTE_THREADS=64 -DRESOLVE_THREADS=64 \
-	-DCOPY_THREADS=32 -DZSTD_UNIT=40000U -DZSTD_WAVE=30000U -DZSTD_ONE_WAVE=60000U
+	-DCOPY_THREADS=32
 tests_libemulated_a_CPPFLAGS = $(zstd_emulated_cppflags)
 tests_unit_test_zstd_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_kernels_CPPFLAGS = $(zstd_emulated_cppflags)
@@ -104,57 +106,27 @@ test_programs += tests/unit/test_zstd_driver
 endif
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
-	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
-	src/engine/cuda/check.c \
-	src/engine/cuda/pinned.c \
-	src/engine/cuda/zstd/device_open.c \
-	src/engine/cuda/zstd/device_run.c
+	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
 tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
 emulated_ldadd = tests/libemulated.a tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
 tests_unit_test_zstd_driver_LDADD = $(emulated_ldadd)
-# And the whole program with it: a GPU that every machine has, for scripts. Batches, and what is read
-# and brought back at a time, are so small that small files have many.
+# And the whole program with it: a GPU that every machine has, for scripts.
 if HAVE_CUDA
-check_PROGRAMS += tests/gpureduce_emulated
+check_PROGRAMS += tests/gpureduce_emulated tests/gpureduce_faults
 endif
 tests_gpureduce_emulated_SOURCES = \
-	src/main.c \
+	tests/lib/test_main.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
 	tests/lib/cuda_tally_emulated.c \
 	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
-	tests/lib/slice_emulated.cu \
-	src/engine/cuda/check.c \
-	src/engine/cuda/engine.c \
-	src/engine/cuda/feeder.c \
-	src/engine/cuda/pinned.c \
-	src/engine/cuda/slices.c \
-	src/engine/cuda/sums.c \
-	src/engine/cuda/tallies.c \
-	src/engine/cuda/worker.c \
-	src/engine/cuda/zstd/device_open.c \
-	src/engine/cuda/zstd/device_run.c \
-	src/engine/cuda/zstd/decoder.c \
-	src/engine/cuda/zstd/decoder_checks.c \
-	src/engine/cuda/zstd/decoder_content.c \
-	src/engine/cuda/zstd/decoder_open.c \
-	src/engine/cuda/zstd/decoder_state.c \
-	src/run/run.c \
-	src/run/session.c \
-	src/run/gpu_decode.c \
-	src/run/gpu_decode_feed.c \
-	src/run/gpu_decode_hash.c \
-	src/source/common.c \
-	src/source/open.c \
-	src/source/compressed.c
-tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
-	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' \
-	-DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
-	-DZSTD_COPY_LEAST='((size_t)24 << 10)' -DCOPIES=4U \
-	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DCOMPRESSED_PIECE='((size_t)64 << 10)' \
-	-DCOMPRESSED_PART_LEAST='((uint64_t)4 << 10)' -DCOMPRESSED_WORKERS=2U \
-	-DSOURCE_CLOSELY_LEAST='((uint64_t)1 << 10)' \
-	-DDEVICE_BYTES='((uint64_t)4 << 10)' -DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
+	tests/lib/slice_emulated.cu
+tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
+tests_gpureduce_emulated_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
+# And on a GPU, with calls of CUDA that fail when they are told to.
+tests_gpureduce_faults_SOURCES = tests/lib/test_main.c
+tests_gpureduce_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpureduce_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
 kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
@@ -305,4 +277,5 @@ AM_TESTS_ENVIRONMENT = \
 	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
 	ZSTD='$(ZSTD)'; export ZSTD; \
 	PZSTD='$(PZSTD)'; export PZSTD; \
-	GPUREDUCE_EMULATED='$(abs_top_builddir)/tests/gpureduce_emulated$(EXEEXT)'; export GPUREDUCE_EMULATED;
+	GPUREDUCE_EMULATED='$(abs_top_builddir)/tests/gpureduce_emulated$(EXEEXT)'; export GPUREDUCE_EMULATED; \
+	GPUREDUCE_FAULTS='$(abs_top_builddir)/tests/gpureduce_faults$(EXEEXT)'; export GPUREDUCE_FAULTS;

@@ -17,6 +17,7 @@ library_sources += \
 	src/cli/options.h \
 	src/cli/partial_options.c src/cli/partial_options.h \
 	src/cli/process.c src/cli/process.h \
+	src/cli/program.c src/cli/program.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \

@@ -25,6 +25,7 @@
 #include "core/element.h"
 #include "core/partial.h"
 #include "core/tally.h"
+#include "engine/gpu_tuning.h"
 #include "sys/timeline.h"
 
 #define ENGINE_REASON_MAX 256
@@ -53,6 +54,7 @@ struct engine_needs {
     uint64_t compressed;  /* bytes of compressed input to come, or what they state to hold */
     bool pipe;            /* some may come from a pipe, of which nobody knows */
     size_t before, piece; /* as in struct engine_decode_setup */
+    const struct gpu_tuning *tuning; /* NULL: gpu_tuning_shipped */
 };
 
 /* The work of the workers of a run. */

@@ -1,6 +1,7 @@
 # src/engine: what reduces chunks, on the CPU and on GPUs.
 library_sources += \
 	src/engine/engine.h \
+	src/engine/gpu_tuning.c src/engine/gpu_tuning.h \
 	src/engine/registry.c \
 	src/engine/cpu/compare.c src/engine/cpu/compare.h \
 	src/engine/cpu/dispatch.c \

@@ -278,7 +278,8 @@ bool axis_open_gpu(const struct session_options *options, struct engine_state **
                                        .device_count = options->device_count,
                                        .visible = options->visible_devices,
                                        .workers = 1,
-                                       .chunk_size = 4096}; /* there will be no feeders */
+                                       .chunk_size = 4096, /* there will be no feeders */
+                                       .tuning = session_tuning(options)->gpu};
     char reason[ENGINE_REASON_MAX] = "";
 
     *gpu = NULL;

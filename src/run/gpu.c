@@ -9,7 +9,6 @@
 
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/faults.h"
 #include "sys/operand.h"
 #include "zstd/frames.h"
 
@@ -29,7 +28,8 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
     options->device_count =
         cuda->devices_for(&(struct engine_needs){.devices = options->devices,
                                                  .device_count = options->device_count,
-                                                 .visible = options->visible_devices},
+                                                 .visible = options->visible_devices,
+                                                 .tuning = session_tuning(options)->gpu},
                           bytes);
 }
 
@@ -88,13 +88,14 @@ void gpu_init(struct gpu *g, const struct engine_needs *needs)
 void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths, int count)
 {
     const struct engine *cuda = engine_get(ENGINE_CUDA);
-    const bool all = options->device == DEVICE_GPU || faults_call_gpu(); /* auto leaves some */
+    const bool all =
+        options->device == DEVICE_GPU || session_tuning(options)->gpu_always; /* auto leaves some */
     bool pipe;
 
     if (!cuda->choose)
         return;
     g->needs.before = COMPRESSED_BEFORE;
-    g->needs.piece = COMPRESSED_PIECE;
+    g->needs.piece = source_tuning(&options->input)->piece;
     for (int i = 0; i < count; i++) {
         const uint64_t compressed =
             gpu_compressed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);

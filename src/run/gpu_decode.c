@@ -11,7 +11,6 @@
 #include "run/work.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/faults.h"
 #include "sys/message.h"
 #include "sys/team.h"
 
@@ -433,7 +432,7 @@ struct gpu_decode *gpu_decode_begin(struct run *run, char reason[ENGINE_REASON_M
         .check = !run->options->input.no_check,
         .input = run->info->input_bytes,
         .before = COMPRESSED_BEFORE,
-        .piece = COMPRESSED_PIECE,
+        .piece = layout.piece,
     };
     struct gpu_decode *decode;
     unsigned count;

@@ -26,7 +26,7 @@ library_sources += \
 	src/run/run_profile.c src/run/run_profile.h \
 	src/run/run_state.h \
 	src/run/session.c src/run/session.h \
-	src/run/session_options.h \
+	src/run/session_options.c src/run/session_options.h \
 	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
 	src/run/gpu_decode.c src/run/gpu_decode.h \

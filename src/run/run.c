@@ -9,7 +9,6 @@
 #include "run/work.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/faults.h"
 #include "sys/message.h"
 
 /* How often the session's thread looks up, when there is something to look at. */
@@ -27,12 +26,6 @@
 
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
-
-/* Workers for a compressed input and each GPU, unless so many are asked for: a core copies 4 to 5
-   GB/s from the page cache while a link is busy. doc/tuning.md has the rates. */
-#ifndef COMPRESSED_WORKERS
-#    define COMPRESSED_WORKERS 16
-#endif
 
 /*
  * Workers.
@@ -160,8 +153,9 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
 static unsigned worker_count_compressed(const struct run *run)
 {
     const struct session_options *options = run->options;
-    const uint64_t pieces = run->info->input_bytes / COMPRESSED_PIECE + 1;
-    const unsigned devices = gpu_decode_devices(run->decode), most = COMPRESSED_WORKERS * devices;
+    const uint64_t pieces = run->info->input_bytes / compressed_layout(run->source).piece + 1;
+    const unsigned devices = gpu_decode_devices(run->decode);
+    const unsigned most = session_tuning(options)->compressed_workers * devices;
     unsigned count = options->threads ? options->threads : run->cores < most ? run->cores : most;
 
     if (!options->threads && count < devices)
@@ -214,7 +208,7 @@ static void observe(struct run *run, uint64_t now)
     o->gpu = gpu_state(run->gpu);
     o->feeders = run->feeders_state;
     o->useless = run->experience->useless;
-    o->forced = faults_call_gpu();
+    o->forced = session_tuning(run->options)->gpu_always;
     o->rate = rate_so_far(run, stats.input_read, time);
     o->left = stats.input_read < total ? total - stats.input_read : 0;
     o->to_come = run->to_come;
@@ -304,7 +298,7 @@ static void watch(struct run *run)
 static bool runs_inline(const struct run *run, enum engine_id id, unsigned workers)
 {
     return id == ENGINE_CPU && workers == 1 && !run->info->compressed &&
-           work_bytes(run) <= WORKER_BYTES && !faults_call_gpu();
+           work_bytes(run) <= WORKER_BYTES && !session_tuning(run->options)->gpu_always;
 }
 
 /* Sets up what workers and the session's thread share. */

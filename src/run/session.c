@@ -16,7 +16,6 @@
 #include "run/worker.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
-#include "sys/faults.h"
 #include "sys/message.h"
 #include "sys/operand.h"
 
@@ -52,7 +51,7 @@ static uint64_t bytes_to_come(const struct session_options *options, const char 
     if (options->device != DEVICE_AUTO)
         return 0;
     if (!operand_status(path, &status) || !S_ISREG(status.st_mode) ||
-        ((uint64_t)status.st_size < GPU_INPUT_MIN && !faults_call_gpu()))
+        ((uint64_t)status.st_size < GPU_INPUT_MIN && !session_tuning(options)->gpu_always))
         return 0;
     return (uint64_t)status.st_size;
 }
@@ -96,7 +95,8 @@ static bool prepare(struct session *session, char *const *paths, int count)
     struct engine_needs needs = {.devices = options->devices,
                                  .device_count = options->device_count,
                                  .visible = options->visible_devices,
-                                 .chunk_size = options->chunk_size};
+                                 .chunk_size = options->chunk_size,
+                                 .tuning = session_tuning(options)->gpu};
     char reason[ENGINE_REASON_MAX] = "";
 
     needs.workers = feeder_count(session);
@@ -417,7 +417,7 @@ static bool plan_pass(struct session *session, struct input *in)
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
                      (wanted && wanted->included > 0) || !engine_cuda.decode,
         .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
-        .forced = faults_call_gpu(),
+        .forced = session_tuning(options)->gpu_always,
         .gpu = gpu_state(&session->gpu),
         .cores = session->cores,
     };

@@ -40,6 +40,16 @@ struct line_writer {
     const void *context;
 };
 
+/* Numbers that were found by measuring: doc/tuning.md says how. Tests pass others. */
+struct session_tuning {
+    const struct gpu_tuning *gpu;
+    /* Workers for a compressed input and each GPU, unless so many are asked for: a core copies 4 to
+       5 GB/s from the page cache while a link is busy. */
+    unsigned compressed_workers;
+    bool gpu_always; /* auto has a GPU help as soon as it can, however small the work is */
+};
+extern const struct session_tuning session_tuning_shipped;
+
 struct session_options {
     struct source_options input;
     enum nan_policy nan;
@@ -55,6 +65,7 @@ struct session_options {
     const struct progress_observer *progress; /* NULL for nobody */
     const struct line_writer *lines;          /* NULL for nobody */
     bool keep_results;                        /* of arrays whose lines are written, too */
+    const struct session_tuning *tuning;      /* NULL: session_tuning_shipped */
 
     /* The process. */
     const char *kernels;         /* of the CPU, by the name of an instruction set; NULL: the best */
@@ -66,5 +77,10 @@ struct session_options {
     /* Prepares malloc for many threads that allocate much; NULL: nobody does. */
     void (*widen_heap)(void);
 };
+
+static inline const struct session_tuning *session_tuning(const struct session_options *options)
+{
+    return options->tuning ? options->tuning : &session_tuning_shipped;
+}
 
 #endif

@@ -20,12 +20,7 @@
 #include "sys/mapping.h"
 #include "sys/message.h"
 
-/* Smaller files are read: mapping would cost more than it saves. Fuzzing maps smaller ones. */
-#ifndef MAPPED_FILE_MIN
-#    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
-#endif
-
-/* Larger files are read, too: a 32-bit process needs its addresses for buffers. */
+/* Larger files are read: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)
 
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
@@ -286,8 +281,9 @@ unsigned char *source_map(const struct source *s, size_t *size)
     struct stat status;
     unsigned char *map;
 
-    if (s->info.input_bytes < MAPPED_FILE_MIN || s->start + s->info.input_bytes > MAPPED_FILE_MAX ||
-        fstat(s->fd, &status) != 0 || !S_ISREG(status.st_mode))
+    if (s->info.input_bytes < s->tuning->mapped_least ||
+        s->start + s->info.input_bytes > MAPPED_FILE_MAX || fstat(s->fd, &status) != 0 ||
+        !S_ISREG(status.st_mode))
         return NULL;
     *size = (size_t)(s->start + s->info.input_bytes);
     map = mmap(NULL, *size, PROT_READ, MAP_SHARED, s->fd, 0);

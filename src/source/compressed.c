@@ -54,6 +54,7 @@ struct compressed_ring {
     /* Fixed by compressed_begin. */
     unsigned char *memory; /* of the ring; COMPRESSED_BEFORE bytes stand before it */
     uint64_t size;         /* of the ring, bytes */
+    size_t piece;          /* bytes that are read at a time: `size` is a multiple */
     bool *read; /* of each piece of the ring: it is there, though others before it are not */
 
     /* There is room for all of them; those that are counted stay as they are. */
@@ -328,7 +329,7 @@ static uint64_t choose_part(const struct source *s, unsigned rings)
     const uint64_t bytes = s->info.input_bytes / rings / COMPRESSED_PARTS;
 
     return bytes > COMPRESSED_PART_MOST    ? COMPRESSED_PART_MOST
-           : bytes < COMPRESSED_PART_LEAST ? COMPRESSED_PART_LEAST
+           : bytes < s->tuning->part_least ? s->tuning->part_least
                                            : bytes;
 }
 
@@ -372,7 +373,7 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
 /* Whether the input may be cut at all. */
 static bool can_cut(const struct source *s)
 {
-    return s->info.elements == s->promised && s->info.input_bytes >= 2 * COMPRESSED_PART_LEAST &&
+    return s->info.elements == s->promised && s->info.input_bytes >= 2 * s->tuning->part_least &&
            s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
 }
 
@@ -401,13 +402,12 @@ UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
 /* A piece is there that begins at this offset. */
 static void note_piece_locked(struct compressed_ring *r, uint64_t offset)
 {
-    const uint64_t pieces = r->size / COMPRESSED_PIECE;
+    const uint64_t pieces = r->size / r->piece;
 
-    r->read[offset / COMPRESSED_PIECE % pieces] = true;
-    while (r->present < r->end && r->read[r->present / COMPRESSED_PIECE % pieces]) {
-        r->read[r->present / COMPRESSED_PIECE % pieces] = false;
-        r->present =
-            r->end - r->present < COMPRESSED_PIECE ? r->end : r->present + COMPRESSED_PIECE;
+    r->read[offset / r->piece % pieces] = true;
+    while (r->present < r->end && r->read[r->present / r->piece % pieces]) {
+        r->read[r->present / r->piece % pieces] = false;
+        r->present = r->end - r->present < r->piece ? r->end : r->present + r->piece;
     }
 }
 
@@ -438,8 +438,8 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
     return true;
 }
 
-/* A ring's next part is cut when so little is left of its input that nobody has claimed. */
-#define CUT_AHEAD (16 * COMPRESSED_PIECE)
+/* A ring's next part is cut when so little is left of its input that nobody has claimed: pieces. */
+#define CUT_AHEAD 16
 
 /* Claims a piece of a file, and reads it, or cuts the next part. Drops the mutex meanwhile. */
 static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
@@ -447,21 +447,21 @@ static enum compressed_read read_file_locked(struct source *s, struct compressed
     struct compressed_state *p = s->state;
     const uint64_t offset = r->claimed;
     const size_t count = r->part_count;
-    size_t size = COMPRESSED_PIECE;
+    size_t size = r->piece;
     bool good;
 
-    if (r->end == SOURCE_UNKNOWN && !p->cutting && offset + CUT_AHEAD > r->known) {
+    if (r->end == SOURCE_UNKNOWN && !p->cutting && offset + CUT_AHEAD * r->piece > r->known) {
         cut_locked(s, r);
         return COMPRESSED_READ;
     }
     if (offset >= r->end)
         return COMPRESSED_END;
-    if (offset + COMPRESSED_PIECE > r->passed + r->size ||
-        (r->end == SOURCE_UNKNOWN && offset + COMPRESSED_PIECE > r->known))
+    if (offset + r->piece > r->passed + r->size ||
+        (r->end == SOURCE_UNKNOWN && offset + r->piece > r->known))
         return COMPRESSED_BUSY;
     if (r->end - offset < size)
         size = (size_t)(r->end - offset);
-    r->claimed = offset + COMPRESSED_PIECE;
+    r->claimed = offset + r->piece;
     waiters_unlock(&p->waiters);
     good = read_parts(s, r, count, offset, size);
     waiters_lock(&p->waiters);
@@ -498,7 +498,7 @@ static enum compressed_read read_pipe_locked(struct source *s)
         return COMPRESSED_END;
     if (r->reading || room == 0)
         return COMPRESSED_BUSY;
-    room = piece_of_ring(r, offset, offset + (room < COMPRESSED_PIECE ? room : COMPRESSED_PIECE));
+    room = piece_of_ring(r, offset, offset + (room < r->piece ? room : r->piece));
     r->reading = true;
     r->claimed = offset + room; /* what was there is overwritten */
     waiters_unlock(&p->waiters);
@@ -725,6 +725,7 @@ struct compressed_layout compressed_layout(const struct source *s)
         .stop = s->info.elements != s->promised,
         .content = p->first.content,
         .checked = p->first.checksum && !s->zstd.no_check,
+        .piece = s->tuning->piece,
     };
 }
 
@@ -734,8 +735,9 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
     struct compressed_ring *r = &p->rings[ring];
 
     r->memory = memory + COMPRESSED_BEFORE;
-    r->size = (size - COMPRESSED_BEFORE) / COMPRESSED_PIECE * COMPRESSED_PIECE;
-    r->read = p->pipe ? NULL : calloc((size_t)(r->size / COMPRESSED_PIECE), sizeof *r->read);
+    r->piece = s->tuning->piece;
+    r->size = (size - COMPRESSED_BEFORE) / r->piece * r->piece;
+    r->read = p->pipe ? NULL : calloc((size_t)(r->size / r->piece), sizeof *r->read);
     if (!p->pipe && !r->read)
         source_error(s, "out of memory");
 }

@@ -39,11 +39,6 @@
    zstd. */
 #define COMPRESSED_BEFORE ((size_t)256 << 10)
 
-/* Bytes of a piece. The ring is a multiple of it. */
-#ifndef COMPRESSED_PIECE
-#    define COMPRESSED_PIECE ((size_t)1 << 20)
-#endif
-
 /* Makes s, a compressed input whose descriptor and name are known, a source of this kind. `pipe` is
    NULL for a file; otherwise the reader of the pipe, which it closes in any case. False on failure;
    s is to be closed in any case. */
@@ -59,14 +54,13 @@ struct compressed_layout {
     bool stop;           /* what lies behind is not to be looked at: --length */
     uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
     bool checked;        /* that frame has a checksum, which is to be verified */
+    size_t piece;        /* bytes of a piece: the ring is a multiple of it */
 };
 struct compressed_layout compressed_layout(const struct source *s);
 
-/* A part of the input is at least so long, bytes, and at most about as long: less where that makes
-   fewer than COMPRESSED_PARTS for each ring. A decoder makes its batches of one part each. */
-#ifndef COMPRESSED_PART_LEAST
-#    define COMPRESSED_PART_LEAST ((uint64_t)32 << 20)
-#endif
+/* A part of the input is about so long at most, bytes: shorter where that makes fewer than
+   COMPRESSED_PARTS for each ring, but never below source_tuning.part_least. A decoder makes its
+   batches of one part each. */
 #define COMPRESSED_PART_MOST ((uint64_t)256 << 20)
 #define COMPRESSED_PARTS 8
 

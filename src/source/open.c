@@ -149,8 +149,8 @@ static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size)
 
 static bool read_head(struct source *s)
 {
-    const size_t size =
-        s->info.input_bytes <= SOURCE_HEAD_MAX ? (size_t)s->info.input_bytes : SOURCE_HEAD_MIN;
+    const size_t size = s->info.input_bytes <= s->tuning->head_max ? (size_t)s->info.input_bytes
+                                                                   : s->tuning->head_min;
     ptrdiff_t got;
 
     s->head = malloc(size + 1); /* an empty file has one, too */
@@ -399,6 +399,15 @@ static bool has_wanted(struct source *s, const struct source_options *options)
     return false;
 }
 
+const struct source_tuning source_tuning_shipped = {
+    .head_max = (size_t)64 << 10,
+    .head_min = 4096,
+    .mapped_least = (uint64_t)4 << 20,
+    .closely_least = (uint64_t)256 << 20,
+    .piece = (size_t)1 << 20,
+    .part_least = (uint64_t)32 << 20,
+};
+
 /* A source of nothing, of this name, which is freed with it. NULL without a name, or memory, which
    is printed. */
 static struct source *make(const char *path, char *name, const struct source_options *options)
@@ -420,6 +429,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->zstd.no_check = options->no_check;
     s->no_direct = options->no_direct;
     s->access = options->access;
+    s->tuning = source_tuning(options);
     s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
     zstd_file_init(&s->zstd);
@@ -457,7 +467,7 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
                                    .size = s->has_size ? s->info.input_bytes : 0,
                                    .content = SOURCE_UNKNOWN};
     if (s->info.compressed && s->has_size)
-        zstd_source_look(s, closely && s->info.input_bytes >= SOURCE_CLOSELY_LEAST, facts);
+        zstd_source_look(s, closely && s->info.input_bytes >= s->tuning->closely_least, facts);
     return !source_failed(s);
 }
 

@@ -89,7 +89,6 @@ struct source_part {
     struct zstd_cut frames; /* come out of these frames, from offset `begin` up to `end` */
 };
 
-/* How an input is to be read. */
 /* How elements that the page cache holds are taken; see source/access.h. */
 enum source_access {
     SOURCE_ACCESS_BEST, /* as measured */
@@ -98,6 +97,22 @@ enum source_access {
     SOURCE_ACCESS_COPIED
 };
 
+/* Sizes that were found by measuring: doc/tuning.md says how. Tests pass small ones, so that small
+   files have many pieces and parts. Bytes. */
+struct source_tuning {
+    size_t head_max;        /* of files that are read whole when they are opened, which spares them
+                               two system calls each */
+    size_t head_min;        /* the first of larger files, which are read to tell their format */
+    uint64_t mapped_least;  /* of a file that is mapped: smaller ones are read, since mapping would
+                               cost more than it saves */
+    uint64_t closely_least; /* of a zstd file that is looked at closely: smaller ones are hardly
+                               worth a GPU */
+    size_t piece;           /* of compressed input (compressed.h) */
+    uint64_t part_least;    /* and of its parts */
+};
+extern const struct source_tuning source_tuning_shipped;
+
+/* How an input is to be read. */
 struct source_options {
     enum source_format format;
     enum element_type type;       /* of raw input, and of a .npy whose header names none */
@@ -135,7 +150,14 @@ struct source_options {
     /* The file as it was when it was opened before: another one now, or a shorter one, is an error,
        and appended data are not read. NULL if it was not. */
     const struct source_file *earlier;
+
+    const struct source_tuning *tuning; /* NULL: source_tuning_shipped */
 };
+
+static inline const struct source_tuning *source_tuning(const struct source_options *options)
+{
+    return options->tuning ? options->tuning : &source_tuning_shipped;
+}
 
 /* How the elements of an array are arranged, as its header says. */
 #define SOURCE_DIMENSIONS_MAX 64
@@ -271,12 +293,9 @@ bool source_look(const char *path, const struct source_options *options, struct 
    that takes the source before source_open_probed. */
 struct source *source_probe(const char *path, const struct source_options *options);
 
-/* The facts about it; `closely`: of a zstd file of SOURCE_CLOSELY_LEAST bytes or more the beginning
-   is decoded. False on failure. */
+/* The facts about it; `closely`: the beginning of a large zstd file is decoded. False on
+   failure. */
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts);
-#ifndef SOURCE_CLOSELY_LEAST
-#    define SOURCE_CLOSELY_LEAST ((uint64_t)256 << 20) /* smaller ones are hardly worth a GPU */
-#endif
 
 /* Finds out what it holds, and makes it ready for so many workers. False on failure; the source is
    to be closed in any case. */

@@ -39,17 +39,6 @@ struct source_ops {
     void (*close)(struct source *);
 };
 
-/* Files up to this size are read whole when they are opened, which spares them two system calls
-   each. Fuzzing makes it small, so that small files are mapped. Bytes. */
-#ifndef SOURCE_HEAD_MAX
-#    define SOURCE_HEAD_MAX ((size_t)64 << 10)
-#endif
-
-/* The first bytes of larger files that are read, to tell their format (FORMATS_HEAD). */
-#ifndef SOURCE_HEAD_MIN
-#    define SOURCE_HEAD_MIN ((size_t)4096)
-#endif
-
 struct reader;
 
 struct source {
@@ -77,6 +66,7 @@ struct source {
     bool header;    /* the elements stand behind a header that describes them */
     bool no_direct; /* as in struct source_options, as is the next */
     enum source_access access;
+    const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */
     uint64_t data_offset;    /* bytes, after decompression, before the first element */
     uint64_t promised;       /* elements that a header promises; SOURCE_UNKNOWN without one */

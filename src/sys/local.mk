@@ -6,7 +6,6 @@ library_sources += \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \
-	src/sys/faults.h \
 	src/sys/gnuplot.c src/sys/gnuplot.h \
 	src/sys/inline.h \
 	src/sys/json.c src/sys/json.h \

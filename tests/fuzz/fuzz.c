@@ -208,6 +208,9 @@ const char *fuzz_way_name(enum fuzz_way way)
     return names[way];
 }
 
+/* Small files are mapped, too. */
+static const struct source_tuning tuning = {.head_max = 512, .head_min = 512, .mapped_least = 4096};
+
 void fuzz_options(struct fuzz_input *in, struct options *options)
 {
     static const char *const instruction_sets[] = {"avx512", "avx2", "sse4", "vector16"};
@@ -215,7 +218,9 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     uint64_t set;
 
     *options = (struct options){
-        .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+        .session = {.input = {.length = SOURCE_UNKNOWN,
+                              .order = ELEMENT_ORDER_UNSAID,
+                              .tuning = &tuning},
                     .device = DEVICE_CPU,
                     .device_count = 1},
     };

@@ -23,9 +23,8 @@ fuzz_programs = \
 	tests/fuzz/fuzz_zstd_block
 EXTRA_PROGRAMS = $(fuzz_programs)
 EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
-# Small files are mapped there, too, frames of more than a block are large, and the rings in which all workers decode these go round soon.
+# Frames of more than a block are large, and the rings in which all workers decode these go round soon.
 tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) \
-	-DMAPPED_FILE_MIN=4096 -DSOURCE_HEAD_MAX=512 -DSOURCE_HEAD_MIN=512 \
 	-DZSTD_SMALL_MAX=UINT64_C\(131072\) -DZSTD_TEAM_PIECE_MIN=UINT64_C\(4096\) \
 	'-DZSTD_TEAM_AHEAD(t)=16384'
 tests_fuzz_libfuzzed_a_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer-no-link

@@ -11,6 +11,22 @@
 #include "engine/cuda/zstd/resolve.cuh"
 #include "engine/cuda/zstd/sequences.cuh"
 
+const struct gpu_tuning emulated_tuning = {
+    .device_bytes = 4 << 10,
+    .slices_least = 100,
+    .slices_back = 4,
+    .batch = 96 << 10,
+    .batch_least = 32 << 10,
+    .copy_least = 24 << 10,
+    .copies = 4,
+    .unit = 40000,
+    .wave = 30000,
+    .one_wave = 60000,
+    .hash_max = 40 << 10,
+    .hash_jobs = 8,
+    .content_bytes = 32 << 10,
+};
+
 static uint32_t divide_up(uint32_t x, uint32_t y)
 {
     return (x + y - 1) / y;

@@ -8,6 +8,10 @@
 #include <stddef.h>
 
 #include "engine/cuda/zstd/jobs.h"
+#include "engine/gpu_tuning.h"
+
+/* Sizes so small that small files have many units, waves, batches and pieces. */
+extern const struct gpu_tuning emulated_tuning;
 
 void emulated_literals(const struct zstd_device_batch *batch, const struct zstd_literals_job *jobs,
                        uint32_t count, const struct zstd_tree *codes);

@@ -38,6 +38,13 @@ int main(void)
 #    include "sys/align.h"
 #    include "sys/clock.h"
 
+#    ifdef TEST_EMULATED
+#        include "lib/zstd_emulated.h"
+#        define TUNING emulated_tuning
+#    else
+#        define TUNING gpu_tuning_shipped
+#    endif
+
 static void must(cudaError_t error)
 {
     if (error != cudaSuccess) {
@@ -250,7 +257,7 @@ static void decode(struct zstd_device *d, uint64_t position, unsigned char *byte
 static struct zstd_device *open_device(size_t memory, uint64_t window, size_t batch, bool timed)
 {
     const struct zstd_device_options options = {
-        .memory = memory, .window = window, .batch = batch, .timed = timed};
+        .memory = memory, .window = window, .batch = batch, .timed = timed, .tuning = &TUNING};
     char reason[ENGINE_REASON_MAX] = "";
     struct zstd_device *d = zstd_device_open(&options, reason);
 
@@ -462,7 +469,8 @@ static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed
         struct zstd_device_options options = {.memory = keep > 0 ? (size_t)2 << 30 : BATCH,
                                               .window = (uint64_t)128 << 10,
                                               .batch = BATCH,
-                                              .keep = keep};
+                                              .keep = keep,
+                                              .tuning = &TUNING};
         unsigned char *plain = need(malloc(LONG)), *compressed;
         struct late late = {.waits = 0};
         struct outcome o = {.bytes = need(malloc(LONG)), .capacity = LONG, .late = &late};

@@ -188,6 +188,9 @@ static struct zstd_plan_limits draw_limits(uint64_t *r)
         .expected = (uint32_t)(1 + sample_random(r) % 1000000),
         .slice = (uint32_t)(((uint32_t)256 << 10) + sample_random(r) % 300000),
         .window = (uint64_t)4 << 20,
+        .unit = emulated_tuning.unit,
+        .wave = emulated_tuning.wave,
+        .one_wave = emulated_tuning.one_wave,
     };
 
     limits.output = (uint64_t)16 * limits.slice;
@@ -244,7 +247,10 @@ static struct zstd_plan_limits whole_limits(void)
                                      .expected = 100000,
                                      .output = (uint64_t)1 << 30,
                                      .slice = (uint32_t)512 << 10,
-                                     .window = (uint64_t)4 << 20};
+                                     .window = (uint64_t)4 << 20,
+                                     .unit = emulated_tuning.unit,
+                                     .wave = emulated_tuning.wave,
+                                     .one_wave = emulated_tuning.one_wave};
 }
 
 /* Frames of several blocks: batches end with a frame, but where frames are large. The content of

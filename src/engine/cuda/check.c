@@ -4,20 +4,8 @@
 
 #include <stdio.h>
 
-#include "sys/faults.h"
-
-static int current_device(void)
-{
-    int device = -1;
-
-    (void)cudaGetDevice(&device);
-    return device;
-}
-
 bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
 {
-    if (faults_cuda(current_device))
-        error = cudaErrorUnknown;
     if (error == cudaSuccess)
         return true;
     if (error == cudaErrorInsufficientDriver)

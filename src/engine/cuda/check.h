@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 
 /* Returns whether a call succeeded; if not, writes what was being done (`what`: "creating a
-   stream") and why it failed to `reason`. A build for tests can have any call fail here. */
+   stream") and why it failed to `reason`. */
 bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
 
 #endif

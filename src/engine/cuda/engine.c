@@ -32,12 +32,6 @@
    two such windows copies 22 GB/s on a link that carries 55. */
 #define IN_PLACE_BYTES ((size_t)64 << 20)
 
-/* Bytes of input for which another GPU is made ready. The driver takes 0.25 s for each, one after
-   the other, in which the first has reduced more than that. */
-#ifndef DEVICE_BYTES
-#    define DEVICE_BYTES ((uint64_t)8 << 30)
-#endif
-
 /* Connections of a context to its GPU: streams that share one wait for each other's work, and the
    driver takes 20 ms to make each. Feeders and slicers copy one after the other whatever they have.
    Batches of compressed input work side by side, and so does what verifies them: that pays from so
@@ -141,12 +135,17 @@ static int count_nodes(void)
     return count;
 }
 
+static const struct gpu_tuning *tuning_of(const struct engine_needs *needs)
+{
+    return needs->tuning ? needs->tuning : &gpu_tuning_shipped;
+}
+
 static unsigned cuda_devices_for(const struct engine_needs *needs, uint64_t bytes)
 {
     const char *visible = needs->visible;
     const int *devices = needs->devices;
     const unsigned count = needs->device_count;
-    const uint64_t most = bytes / DEVICE_BYTES + 1;
+    const uint64_t most = bytes / tuning_of(needs)->device_bytes + 1;
     int nodes;
 
     if (most >= count)
@@ -224,6 +223,8 @@ static bool open_devices(struct engine_state *engine, const struct engine_needs 
     struct cudaDeviceProp properties;
 
     engine->device_count = needs->device_count;
+    for (unsigned i = 0; i < needs->device_count; i++)
+        engine->devices[i].tuning = tuning_of(needs);
     team_call(needs->device_count, open_device, &opening);
     for (unsigned i = 0; i < needs->device_count; i++)
         if (!opening.ok[i]) {

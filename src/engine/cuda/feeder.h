@@ -26,6 +26,7 @@ struct feeder_device {
     unsigned index; /* in the engine, which is also its number in the CUDA runtime */
     int multiprocessors;
     int shared; /* bytes of shared memory that a block may ask for */
+    const struct gpu_tuning *tuning;
 };
 
 struct feeder_setup {

@@ -4,16 +4,6 @@
 
 #include "engine/cuda/check.h"
 
-/* The CPU takes no longer for fewer bytes than a copy there and back. */
-#ifndef SLICES_LEAST
-#    define SLICES_LEAST ((size_t)64 << 10)
-#endif
-
-/* Nor where more bytes would come back than this, of so many that go there. */
-#ifndef SLICES_BACK
-#    define SLICES_BACK(bytes) ((bytes) / 2)
-#endif
-
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
 #define THREADS_WANTED ((size_t)32768)
 #define ROWS_LEAST ((size_t)16)
@@ -57,13 +47,19 @@ static size_t state_bytes(const struct cuda_slices *s, bool rounded)
     return s->wants & PARTIAL_NEGATIVE ? bytes + sizeof(uint32_t) : bytes;
 }
 
+/* Bytes that may come back of a chunk of so many. */
+static size_t back_most(const struct cuda_slices *s, size_t bytes)
+{
+    return (size_t)((double)bytes * s->tuning->slices_back);
+}
+
 /* Bytes of all that a call finds at most: of parts of rows, those that are not cut, and one for so
    many elements; or of those of columns. */
 static size_t found_most(const struct cuda_slices *s, size_t bytes)
 {
     const size_t part = CUDA_SLICE_PART * element_size(s->launch.type);
     const size_t rows = (ENGINE_SLICES_MAX + bytes / part) * state_bytes(s, false);
-    const size_t columns = SLICES_BACK(bytes) + THREADS_WANTED * state_bytes(s, false);
+    const size_t columns = back_most(s, bytes) + THREADS_WANTED * state_bytes(s, false);
 
     return rows > columns ? rows : columns;
 }
@@ -129,7 +125,7 @@ enum cuda_slices_verdict cuda_slices_shape(struct cuda_slices *s, bool columns, 
         columns ? column_parts(s, rows, length) : (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
 
     rounded = rounded && parts == 1;
-    if (bytes < SLICES_LEAST || slices * state_bytes(s, rounded) > SLICES_BACK(bytes) ||
+    if (bytes < s->tuning->slices_least || slices * state_bytes(s, rounded) > back_most(s, bytes) ||
         (s->records && rows * length > UINT32_MAX))
         return CUDA_SLICES_CPU;
     s->sent = parts * slices * state_bytes(s, rounded);
@@ -199,7 +195,7 @@ static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REAS
 }
 
 void cuda_slices_init(struct cuda_slices *s, enum element_type type, bool swap, unsigned wants,
-                      size_t bytes)
+                      size_t bytes, const struct gpu_tuning *tuning)
 {
     static const struct cuda_job_kind kind = {
         .begin = begin, .add = add, .send = send, .collect = collect};
@@ -210,6 +206,7 @@ void cuda_slices_init(struct cuda_slices *s, enum element_type type, bool swap, 
         .wants = wants,
         .records = cuda_slices_are_records(type, wants),
         .bytes = bytes,
+        .tuning = tuning,
     };
     s->room = align_up(found_most(s, bytes), CUDA_JOB_ALIGNMENT);
     s->job.device_bytes = s->job.pinned_bytes = s->room;

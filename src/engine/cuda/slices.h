@@ -19,11 +19,12 @@ struct cuda_slices {
     size_t sent;                    /* bytes of what is found of the chunk */
     unsigned char *device, *pinned; /* of `room` bytes */
     struct engine_found found;
+    const struct gpu_tuning *tuning;
 };
 
 /* Makes a job for chunks of up to `bytes`. `wants` are partial_want bits. */
 void cuda_slices_init(struct cuda_slices *s, enum element_type type, bool swap, unsigned wants,
-                      size_t bytes);
+                      size_t bytes, const struct gpu_tuning *tuning);
 
 enum cuda_slices_verdict {
     CUDA_SLICES_GOOD,

@@ -135,7 +135,7 @@ struct engine_slicer *slicer_open(const struct feeder_device *device, struct pin
         return NULL;
     }
     s->device = device;
-    cuda_slices_init(&s->slices, type, swap, wants, feeder.size);
+    cuda_slices_init(&s->slices, type, swap, wants, feeder.size, device->tuning);
     s->feeder = feeder_open(&feeder, reason);
     if (s->feeder) {
         s->buffer = feeder_buffer(s->feeder);

@@ -12,14 +12,16 @@
 
 /* The word that tells what became of a batch's jobs stands before them. Bytes. */
 #define JOBS_AT 64
-#define CHECK_ROOM align_up(JOBS_AT + ZSTD_HASH_JOBS * sizeof(struct zstd_hash_job), 64)
 
 bool decoder_checks_open(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
+    const uint32_t jobs = u->device->tuning->hash_jobs;
+    const size_t room = align_up(JOBS_AT + jobs * sizeof(struct zstd_hash_job), 64);
+
     if (!pinned_piece_open(&u->checks_memory, u->arena,
-                           align_up(ZSTD_HASHED * CHECK_ROOM, mapping_page()), reason) ||
-        !cuda_check(cudaMalloc((void **)&u->checks_device, ZSTD_HASHED * CHECK_ROOM),
-                    "device memory", reason))
+                           align_up(ZSTD_HASHED * room, mapping_page()), reason) ||
+        !cuda_check(cudaMalloc((void **)&u->checks_device, ZSTD_HASHED * room), "device memory",
+                    reason))
         return false;
     for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
         if (!cuda_check(cudaStreamCreateWithFlags(&u->hash_streams[i], cudaStreamNonBlocking),
@@ -28,10 +30,10 @@ bool decoder_checks_open(struct engine_decoder *u, char reason[ENGINE_REASON_MAX
     for (unsigned i = 0; i < ZSTD_HASHED; i++) {
         struct check *c = &u->checks[i];
 
-        c->wrong = (void *)(u->checks_memory.memory + i * CHECK_ROOM);
-        c->jobs = (void *)(u->checks_memory.memory + i * CHECK_ROOM + JOBS_AT);
-        c->device = u->checks_device + i * CHECK_ROOM;
-        c->frames = calloc(ZSTD_HASH_JOBS, sizeof *c->frames);
+        c->wrong = (void *)(u->checks_memory.memory + i * room);
+        c->jobs = (void *)(u->checks_memory.memory + i * room + JOBS_AT);
+        c->device = u->checks_device + i * room;
+        c->frames = calloc(jobs, sizeof *c->frames);
         if (!c->frames) {
             snprintf(reason, ENGINE_REASON_MAX, "out of memory");
             return false;
@@ -71,6 +73,7 @@ void decoder_checks_close(struct engine_decoder *u)
    it whole, and whose hashing does not hold the batch for long. */
 static bool write_jobs(struct engine_decoder *u, struct check *c)
 {
+    const struct gpu_tuning *tuning = u->device->tuning;
     const struct zstd_device_output *o = &u->held;
     const uint64_t wanted = u->setup.stop ? decoder_wanted_end(u) : UINT64_MAX;
     uint64_t ring_size;
@@ -99,8 +102,8 @@ static bool write_jobs(struct engine_decoder *u, struct check *c)
             whole = true;
         }
         begin = o->blocks[first].position;
-        if (!whole || !b->last || !b->checked || end - begin > ZSTD_HASH_MAX ||
-            o->position + end >= wanted || c->count == ZSTD_HASH_JOBS)
+        if (!whole || !b->last || !b->checked || end - begin > tuning->hash_max ||
+            o->position + end >= wanted || c->count == tuning->hash_jobs)
             continue;
         for (uint32_t k = first; k <= i; k++)
             u->on_device[k] = true;

@@ -11,7 +11,7 @@
 static bool open_piece(struct engine_decoder *u, struct piece *p)
 {
     if (!p->memory.memory &&
-        !pinned_piece_open(&p->memory, u->arena, ZSTD_CONTENT_BYTES, u->error)) {
+        !pinned_piece_open(&p->memory, u->arena, u->device->tuning->content_bytes, u->error)) {
         u->failed = true;
         return false;
     }
@@ -125,7 +125,7 @@ bool decoder_bring_back(struct engine_decoder *u, bool *done)
     if (!open_piece(u, p))
         return false;
     size = size < in_one_piece ? size : in_one_piece;
-    size = size < ZSTD_CONTENT_BYTES ? size : ZSTD_CONTENT_BYTES;
+    size = size < p->memory.size ? size : p->memory.size;
     if (!write_segments(u, p, u->held_done, u->held_done + size))
         return false;
     u->held_done += size;

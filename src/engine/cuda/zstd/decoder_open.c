@@ -48,7 +48,8 @@ static void note_copy(void *decoder, cudaEvent_t begun, cudaEvent_t done, uint64
 
 static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
-    struct zstd_device_options options = {.timed = true, .copied = note_copy, .context = u};
+    struct zstd_device_options options = {
+        .timed = true, .copied = note_copy, .context = u, .tuning = u->device->tuning};
     size_t free = 0, total = 0;
 
     if (!cuda_check(cudaMemGetInfo(&free, &total), "asking for free memory", reason))
@@ -112,8 +113,8 @@ static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
                     reason))
         return false;
     u->copy_least = (u->input.size - u->setup.before) / COPIES_LEAST;
-    if (u->copy_least > ZSTD_COPY_LEAST)
-        u->copy_least = ZSTD_COPY_LEAST;
+    if (u->copy_least > u->device->tuning->copy_least)
+        u->copy_least = u->device->tuning->copy_least;
     return true;
 }
 

@@ -34,7 +34,7 @@ enum piece_state {
 /* A piece of content that comes back. */
 struct piece {
     _Atomic int state;
-    struct pinned_piece memory; /* ZSTD_CONTENT_BYTES, once it has been used */
+    struct pinned_piece memory; /* gpu_tuning.content_bytes, once it has been used */
     cudaEvent_t copied;
     struct engine_segment *segments;
     size_t count, capacity;

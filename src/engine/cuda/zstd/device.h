@@ -42,10 +42,8 @@ struct zstd_device_options {
     /* Told of copies of compressed bytes that have ended; NULL, or times are wanted. */
     void (*copied)(void *context, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes);
     void *context;
+    const struct gpu_tuning *tuning;
 };
-
-/* The least memory for windows of so many bytes. */
-size_t zstd_device_least(uint64_t window);
 
 /* Opens a decoder on the current device; NULL with a reason when something is lacking. */
 struct zstd_device *zstd_device_open(const struct zstd_device_options *options,

@@ -68,6 +68,9 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
     d->slot_count = slots;
     d->symbols_count = (slots + 1) / 2;
     l->window = d->options.window;
+    l->unit = d->options.tuning->unit;
+    l->wave = d->options.tuning->wave;
+    l->one_wave = d->options.tuning->one_wave;
     l->expected = bytes;
     l->slice = bytes + bytes / 8 + 2 * block;
     l->source = (uint32_t)align_up(bytes + 2 * block, 4096);
@@ -99,11 +102,12 @@ static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsign
    rest of the memory keeps more output. */
 static bool choose_sizes(struct zstd_device *d)
 {
-    size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;
+    const struct gpu_tuning *tuning = d->options.tuning;
+    size_t batch = d->options.batch > 0 ? d->options.batch : tuning->batch;
     unsigned slots = ZSTD_SLOTS, keep = d->options.keep;
     const unsigned least = keep < KEEP_LEAST ? keep : KEEP_LEAST;
 
-    while (d->options.batch == 0 && batch > ZSTD_BATCH_LEAST &&
+    while (d->options.batch == 0 && batch > tuning->batch_least &&
            needed(d, batch, slots, least) > d->options.memory)
         batch -= batch / 8;
     while (slots > ZSTD_SLOTS_LEAST && needed(d, batch, slots, 0) > d->options.memory)
@@ -111,19 +115,6 @@ static bool choose_sizes(struct zstd_device *d)
     while (keep > 0 && needed(d, batch, slots, keep) > d->options.memory)
         keep--;
     return needed(d, batch, slots, keep) <= d->options.memory;
-}
-
-size_t zstd_device_least(uint64_t window)
-{
-    struct zstd_device *d = calloc(1, sizeof *d);
-    size_t least = 0;
-
-    if (d) {
-        d->options.window = window;
-        least = needed(d, ZSTD_BATCH_LEAST, ZSTD_SLOTS_LEAST, 0);
-        free(d);
-    }
-    return least;
 }
 
 static bool get_memory(struct zstd_device *d)
@@ -186,7 +177,7 @@ static bool make_streams(struct zstd_device *d)
         !make_stream(d, &d->copy_stream, least) ||
         !make_stream(d, &d->resolve_stream, greatest)) /* all else waits for it */
         return false;
-    for (unsigned i = 0; i < COPIES; i++)
+    for (unsigned i = 0; i < d->options.tuning->copies; i++)
         if (!make_event(d, &d->copies[i].begun) || !make_event(d, &d->copies[i].done))
             return false;
     for (unsigned i = 0; i < d->symbols_count; i++)
@@ -265,7 +256,7 @@ void zstd_device_close(struct zstd_device *d)
     for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
         if (d->kept[i].released)
             (void)cudaEventDestroy(d->kept[i].released);
-    for (unsigned i = 0; i < COPIES; i++) {
+    for (unsigned i = 0; i < d->options.tuning->copies; i++) {
         if (d->copies[i].begun)
             (void)cudaEventDestroy(d->copies[i].begun);
         if (d->copies[i].done)

@@ -99,7 +99,7 @@ static uint64_t passed(const struct zstd_device *d)
 static bool end_copies(struct zstd_device *d)
 {
     while (d->copies_ended < d->copies_begun) {
-        const struct copy *c = &d->copies[d->copies_ended % COPIES];
+        const struct copy *c = &d->copies[d->copies_ended % d->options.tuning->copies];
         cudaError_t error = cudaEventQuery(c->done);
 
         if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
@@ -142,13 +142,14 @@ static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
 /* The place of the next copy: the last one's, if as many are under way as there are places for. */
 static struct copy *next_copy(struct zstd_device *d)
 {
-    struct copy *c = &d->copies[(d->copies_begun + COPIES - 1) % COPIES];
+    const unsigned copies = d->options.tuning->copies;
+    struct copy *c = &d->copies[(d->copies_begun + copies - 1) % copies];
 
-    if (d->copies_begun - d->copies_ended == COPIES)
+    if (d->copies_begun - d->copies_ended == copies)
         (void)end_copies(d);
-    if (d->copies_begun - d->copies_ended == COPIES)
+    if (d->copies_begun - d->copies_ended == copies)
         return c;
-    c = &d->copies[d->copies_begun++ % COPIES];
+    c = &d->copies[d->copies_begun++ % copies];
     c->bytes = 0;
     return c;
 }

@@ -45,12 +45,7 @@ struct kept {
     cudaEvent_t released; /* all that reads it is done */
 };
 
-/* Copies of compressed bytes that may be under way, and be told of one by one. */
-#ifndef COPIES
-#    define COPIES 32
-#endif
-
-/* One of them, or several that end with the last. */
+/* A copy of compressed bytes, or several that end with the last. */
 struct copy {
     uint64_t bytes;
     uint64_t end; /* offset in the input */
@@ -88,8 +83,8 @@ struct zstd_device {
     size_t size, at;
     uint64_t rest; /* bytes up to where a batch is to end */
     uint64_t origin;
-    bool align; /* the next batch is to be aligned */
-    struct copy copies[COPIES];
+    bool align;                          /* the next batch is to be aligned */
+    struct copy copies[ZSTD_COPIES_MAX]; /* gpu_tuning.copies of them */
     uint64_t copies_begun, copies_ended; /* their numbers go on */
     uint64_t passed;                     /* see zstd_device_passed */
     uint64_t ratio_in, ratio_out;        /* bytes of batches of late */

@@ -545,7 +545,7 @@ static void end_slice(struct zstd_plan *plan, struct zstd_slice *slice, uint32_t
 {
     slice->blocks = end - slice->first_block;
     slice->units = plan->unit_numbers - slice->first_unit;
-    slice->wave = stretch <= ZSTD_ONE_WAVE ? ZSTD_SLICE_MAX : ZSTD_WAVE;
+    slice->wave = stretch <= plan->limits.one_wave ? ZSTD_SLICE_MAX : plan->limits.wave;
     plan->arrays.units[plan->unit_numbers++] = slice->blocks;
 }
 
@@ -606,12 +606,12 @@ uint32_t zstd_plan_place(struct zstd_plan *plan, uint32_t count,
             break;
         if (!slice) {
             slice = begin_slice(plan, i, position);
-            unit = ZSTD_UNIT + 1;
+            unit = plan->limits.unit + 1;
             stretch = longest = 0;
         }
         if (block->first)
             stretch = 0;
-        if (block->first || unit + block->size > ZSTD_UNIT) {
+        if (block->first || unit + block->size > plan->limits.unit) {
             plan->arrays.units[plan->unit_numbers++] = i - slice->first_block;
             unit = 0;
         }

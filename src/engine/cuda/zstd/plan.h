@@ -32,6 +32,7 @@ struct zstd_plan_limits {
     uint32_t expected; /* bytes after which it is full, as far as blocks like those before tell */
     uint32_t slice;    /* bytes, up to ZSTD_SLICE_MAX, and at least those of a block */
     uint64_t window;   /* the largest of a frame, at most ZSTD_OFFSET_MAX */
+    uint32_t unit, wave, one_wave; /* as in struct gpu_tuning */
 };
 
 /* A match has 3 bytes at least (RFC 8878, table 17). */

@@ -1,5 +1,6 @@
 /*
- * Numbers of the zstd decoder on GPUs that were found by measuring, or are to be.
+ * Numbers of the zstd decoder on GPUs that were found by measuring, or are to be. Those that tests
+ * change are in engine/gpu_tuning.h.
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_TUNING_H
 #define GPUREDUCE_CUDA_ZSTD_TUNING_H
@@ -38,24 +39,9 @@
 /* 4-byte words that such a block moves between host and device. */
 #define MOVE_WORDS (COPY_THREADS * 4)
 
-/* Bytes of blocks that one thread block executes in order, and bytes that are resolved at a time. A
-   slice whose frames have at most ZSTD_ONE_WAVE bytes each is resolved at once. */
-#ifndef ZSTD_UNIT
-#    define ZSTD_UNIT ((uint32_t)1 << 20)
-#    define ZSTD_WAVE ((uint32_t)4 << 20)
-#    define ZSTD_ONE_WAVE ((uint32_t)8 << 20)
-#endif
-
-/* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
-   whatever the batch: so many bytes have to be under way that this does not matter. Batches that
-   are few and large need few connections, each of which takes time to make. With less memory
-   batches are smaller, then fewer. */
+/* Batches under way at a time, and with little memory at least. */
 #define ZSTD_SLOTS 5
 #define ZSTD_SLOTS_LEAST 3
-#ifndef ZSTD_BATCH
-#    define ZSTD_BATCH ((size_t)256 << 20)
-#    define ZSTD_BATCH_LEAST ((size_t)4 << 20)
-#endif
 
 /* Bytes of device memory that a decoder takes at most, and that it leaves, where there is so much.
    All that was measured was so with this much. */
@@ -75,21 +61,13 @@
 #define ZSTD_INPUT_PIPE ((size_t)128 << 20)
 #define ZSTD_INPUT_BATCHES 3
 
-/* Bytes of input that are worth a copy of their own: a batch has many. */
-#ifndef ZSTD_COPY_LEAST
-#    define ZSTD_COPY_LEAST ((size_t)4 << 20)
-#endif
+/* Copies of compressed bytes that may be under way, and be told of one by one: as many as
+   gpu_tuning.copies says, and no more than these. */
+#define ZSTD_COPIES_MAX 32
 
-/* Frames of up to so many bytes that a batch holds whole are hashed on the device, if there are no
-   more of them. A frame is hashed at 2 GB/s there, and its batch is not released before. */
-#ifndef ZSTD_HASH_MAX
-#    define ZSTD_HASH_MAX ((uint64_t)16 << 20)
-#    define ZSTD_HASH_JOBS 16384U
-#endif
-
-/* Frames of 8 MiB take 4 to 8 ms, and neither slots nor their streams wait for that: in batches of
-   64 MiB pzstd's frames of weights came at 43 GB/s in place of 35. Large batches whose output is
-   kept meanwhile; batches that are hashed at a time; streams for it. */
+/* To hash frames of 8 MiB takes 4 to 8 ms, and neither slots nor their streams wait for that: in
+   batches of 64 MiB pzstd's frames of weights came at 43 GB/s in place of 35. Large batches whose
+   output is kept meanwhile; batches that are hashed at a time; streams for it. */
 #define ZSTD_KEPT 4
 #define ZSTD_HASHED 8
 #define ZSTD_HASH_STREAMS 3
@@ -97,11 +75,7 @@
 /* Batches whose output is kept at all. */
 #define ZSTD_KEPT_MAX (ZSTD_SLOTS + ZSTD_HASHED)
 
-/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is
-   behind by half a batch; many frames keep many cores busy. */
+/* Pieces in which other content comes back to be checked. */
 #define ZSTD_CONTENT_PIECES 16
-#ifndef ZSTD_CONTENT_BYTES
-#    define ZSTD_CONTENT_BYTES ((size_t)8 << 20)
-#endif
 
 #endif
