@@ -44,10 +44,6 @@ struct serial_state {
     void (*close_before)(void *state);
 };
 
-static bool serial_read_locked(struct source *s, const struct chunk_request *request,
-                               struct chunk *chunk) REQUIRES(waiters_role);
-static bool serial_ahead_locked(struct serial_state *state) REQUIRES(waiters_role);
-
 /* Reads and drops what is to be skipped. Returns false when the input failed or ended there. */
 static bool serial_skip(struct source *s, void *buffer, size_t size)
 {
@@ -234,6 +230,7 @@ static bool serial_chunk(struct source *s, const struct chunk_request *request, 
 
 /* The role of the reader: fills buffers as long as somebody waits for it, and the worker's own.
    Whether that was filled. Drops the mutex while it reads. */
+REQUIRES(waiters_role)
 static bool serial_read_locked(struct source *s, const struct chunk_request *request,
                                struct chunk *chunk)
 {
@@ -260,6 +257,7 @@ static bool serial_read_locked(struct source *s, const struct chunk_request *req
 
 /* Before a worker waits for the reader: reads ahead, when nobody does. Whether there was something
    to do. Drops the mutex while it reads. */
+REQUIRES(waiters_role)
 static bool serial_ahead_locked(struct serial_state *state)
 {
     bool done;

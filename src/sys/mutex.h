@@ -23,13 +23,15 @@
  *
  *     MUTEX_ROLE_OF(finder, struct finder, mutex);
  *
- *     static void find_next_locked(struct finder *f) REQUIRES(finder_role);
+ *     REQUIRES(finder_role)
+ *     static void find_next_locked(struct finder *f)
+ *     {
  *
  * The analysis cannot tell the mutexes of two such structures apart. Structures that are being set
  * up or taken down belong to one thread: functions that do that are UNCHECKED.
  *
- * An attribute stands behind a declaration, never behind the head of a definition, except
- * UNCHECKED, which stands before either: gcc would refuse others.
+ * An attribute stands after a declaration, and before a definition, since gcc refuses it after the
+ * head of one. UNCHECKED stands before either.
  */
 #ifndef GPUREDUCE_MUTEX_H
 #define GPUREDUCE_MUTEX_H

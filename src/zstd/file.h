@@ -9,7 +9,7 @@
  *                                   arithmetic are a GPU's, too
  *     flight, team                  one frame, its blocks decoded by all workers
  *     context, input, decoder, small, large    a task, decoded by libzstd
- *     index, budget, schedule       all frames: positions, memory, and which worker does what
+ *     index, schedule               all frames: positions, memory, and which worker does what
  *     reader                        from front to back: pipes, and what the others refuse
  *
  * Nothing prints: what is wrong is noted in the file, by offset.

@@ -1,7 +1,6 @@
 # src/zstd: zstd decoded by all cores.
 library_sources += \
 	src/zstd/block.c src/zstd/block.h \
-	src/zstd/budget.c src/zstd/budget.h \
 	src/zstd/context.c src/zstd/context.h \
 	src/zstd/cut.c src/zstd/cut.h \
 	src/zstd/cutter.c src/zstd/cutter.h \
@@ -19,14 +18,10 @@ library_sources += \
 	src/zstd/reader.c src/zstd/reader.h \
 	src/zstd/ring.c src/zstd/ring.h \
 	src/zstd/schedule.c src/zstd/schedule.h \
-	src/zstd/schedule_find.c src/zstd/schedule_state.h \
-	src/zstd/schedule_queue.c src/zstd/schedule_slots.c \
 	src/zstd/seek_table.c src/zstd/seek_table.h \
 	src/zstd/sequences.c src/zstd/sequences.h \
 	src/zstd/sequences_loop.h \
 	src/zstd/small.c src/zstd/small.h \
 	src/zstd/target.h \
 	src/zstd/team.c src/zstd/team.h \
-	src/zstd/team_content.c src/zstd/team_decode.c \
-	src/zstd/team_state.h src/zstd/team_state.c \
 	src/zstd/xxh64.c src/zstd/xxh64.h src/zstd/xxh64_arithmetic.h

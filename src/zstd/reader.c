@@ -64,10 +64,8 @@ struct zstd_reader {
 
 MUTEX_ROLE_OF(spare, struct zstd_reader, mutex);
 
-static void read_spare_locked(struct zstd_reader *z) REQUIRES(spare_role);
-static void exchange_locked(struct zstd_reader *z) REQUIRES(spare_role);
-
 /* Reads into the spare buffer, which is empty. Drops the mutex meanwhile. */
+REQUIRES(spare_role)
 static void read_spare_locked(struct zstd_reader *z)
 {
     struct input_buffer *spare = z->spare;
@@ -96,6 +94,7 @@ bool zstd_reader_ahead(struct zstd_reader *z)
 
 /* Decodes on in the spare buffer, which is full, and leaves the current one to be filled. Its
    undecoded rest, less than a header, is put before the new input. */
+REQUIRES(spare_role)
 static void exchange_locked(struct zstd_reader *z)
 {
     struct input_buffer *next = z->spare;

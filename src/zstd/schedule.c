@@ -4,38 +4,433 @@
 
 #include <stdlib.h>
 
+#include "sys/mapping.h"
 #include "sys/waiters.h"
-#include "zstd/budget.h"
-#include "zstd/schedule_state.h"
+#include "zstd/decoder.h"
+#include "zstd/finder.h"
+#include "zstd/index.h"
+#include "zstd/large.h"
+#include "zstd/small.h"
+#include "zstd/team.h"
 
-static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
-    REQUIRES(waiters_role);
-static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim,
-                               const struct zstd_task *task) REQUIRES(waiters_role);
-static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struct zstd_task *task)
-    REQUIRES(waiters_role);
-static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
-    REQUIRES(waiters_role);
-static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
-    REQUIRES(waiters_role);
-static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
-    REQUIRES(waiters_role);
-static bool all_done_locked(struct zstd_schedule *z) REQUIRES(waiters_role);
+MUTEX_ROLE(finder_role);
 
-/* Gives a large frame to all workers together, where that can be. If there are enough of them for
-   each worker to have one, workers need not wait for each other. */
-static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
+enum finder_state {
+    FINDER_FREE, /* any worker may take the role */
+    FINDER_BUSY, /* a worker has it */
+    FINDER_DONE  /* there is nothing more to find */
+};
+
+enum slot_state {
+    SLOT_FREE, /* it has no task */
+    SLOT_IDLE, /* it has one that nobody decodes */
+    SLOT_BUSY  /* a worker has the role of its decoder */
+};
+
+/* For a large frame. */
+struct zstd_slot {
+    enum slot_state state GUARDED_BY(waiters_role);
+    bool helped GUARDED_BY(waiters_role);     /* a worker makes its input present */
+    uint64_t window GUARDED_BY(waiters_role); /* bytes that it may need for it */
+    struct zstd_decoder decoder; /* its decoder's; with SLOT_IDLE, the mutex guards it */
+};
+
+struct zstd_schedule {
+    struct zstd_shared shared;
+    unsigned workers;
+    uint64_t small_max;        /* bytes; a frame that can hold more is large */
+    struct zstd_small *claims; /* one for each worker, its own */
+    struct zstd_team *team;    /* NULL for a single worker */
+
+    struct waiters waiters;
+
+    /* Tasks that were found and not claimed, from queue_first on. */
+    struct zstd_task *queue GUARDED_BY(waiters_role);
+    unsigned queue_size;
+    unsigned queue_first GUARDED_BY(waiters_role);
+    unsigned queue_count GUARDED_BY(waiters_role);
+
+    enum finder_state finder_state GUARDED_BY(waiters_role);
+    uint64_t found_to GUARDED_BY(waiters_role); /* offset behind the last frame that was found */
+    struct zstd_index index GUARDED_BY(waiters_role);
+
+    struct zstd_slot *slots; /* slot_count of them */
+    unsigned slot_count;
+    unsigned slots_taken GUARDED_BY(waiters_role);  /* that are not SLOT_FREE */
+    uint64_t windows GUARDED_BY(waiters_role);      /* of these, bytes */
+    uint64_t extra_budget GUARDED_BY(waiters_role); /* bytes that claims may still take as extra */
+
+    struct zstd_finder finder GUARDED_BY(finder_role);
+};
+
+/* Whether a frame of the task can hold no more than a small one. */
+static inline bool is_small(const struct zstd_schedule *z, const struct zstd_task *task)
 {
-    return z->team && !zstd_team_busy_locked(z->team) &&
-           z->queue_count < zstd_schedule_found_ahead(z->workers) && z->slots_taken == 0 &&
-           zstd_team_begin_locked(z->team, task);
+    return task->batch.frame_most <= z->small_max;
+}
+
+/*
+ * The role of the finder.
+ */
+
+/* The role of the finder: taken from FINDER_FREE, and given back as `state`. */
+REQUIRES(waiters_role)
+ACQUIRE(finder_role) UNCHECKED static void take_finder_locked(struct zstd_schedule *z)
+{
+    z->finder_state = FINDER_BUSY;
+}
+
+REQUIRES(waiters_role)
+RELEASE(finder_role)
+UNCHECKED static void give_finder_back_locked(struct zstd_schedule *z, enum finder_state state)
+{
+    z->finder_state = state;
+}
+
+/* A large frame has ended: the finder, unless somebody has its role, need not look for where. */
+REQUIRES(waiters_role)
+static void note_end_locked(struct zstd_schedule *z, const struct zstd_decoder *d)
+{
+    if (z->finder_state != FINDER_FREE)
+        return;
+    take_finder_locked(z);
+    zstd_finder_note_end(&z->finder, d->task.batch.begin, zstd_span_next(&d->span),
+                         d->position - d->task.base);
+    give_finder_back_locked(z, FINDER_FREE);
+}
+
+/* Tasks that should have been found ahead of those who decode them. */
+static unsigned found_ahead(unsigned workers)
+{
+    return workers / 2 + 1;
+}
+
+/* Whether somebody should take the role of the finder. */
+REQUIRES(waiters_role)
+static bool must_find_locked(const struct zstd_schedule *z)
+{
+    return z->finder_state == FINDER_FREE && z->queue_count < found_ahead(z->workers) &&
+           zstd_error_noted(z->shared.file) == ZSTD_UNKNOWN;
+}
+
+/*
+ * The queue.
+ */
+
+/* The queue: its first task, NULL where it has none; takes that out; puts one back before it. */
+REQUIRES(waiters_role)
+static const struct zstd_task *front_locked(const struct zstd_schedule *z)
+{
+    return z->queue_count > 0 ? &z->queue[z->queue_first] : NULL;
+}
+
+REQUIRES(waiters_role)
+static struct zstd_task pop_locked(struct zstd_schedule *z)
+{
+    struct zstd_task task = z->queue[z->queue_first];
+
+    z->queue_first = (z->queue_first + 1) % z->queue_size;
+    z->queue_count--;
+    return task;
+}
+
+REQUIRES(waiters_role)
+static void push_front_locked(struct zstd_schedule *z, const struct zstd_task *task)
+{
+    z->queue_first = (z->queue_first + z->queue_size - 1) % z->queue_size;
+    z->queue_count++;
+    z->queue[z->queue_first] = *task;
+}
+
+/*
+ * Slots: large frames that one worker at a time decodes.
+ */
+
+/* Windows of the large frames being decoded, together; one frame is decoded whatever window it
+   needs. */
+#define WINDOW_BUDGET ((uint64_t)128 << 20)
+
+/* A context with a larger window than this is not kept for another frame. */
+#define WINDOW_KEPT ((uint64_t)4 << 20)
+
+/* Whether a large frame may be begun now: one at any time, others where memory allows. */
+REQUIRES(waiters_role)
+static bool may_open_slot_locked(const struct zstd_schedule *z, const struct zstd_task *task)
+{
+    if (zstd_team_busy_locked(z->team) && !zstd_team_lasts_locked(z->team))
+        return false; /* all cores are about to be there for it */
+    return z->slots_taken == 0 ||
+           (z->slots_taken < z->workers && z->windows + task->batch.window <= WINDOW_BUDGET);
+}
+
+/* A slot that nobody decodes. Workers begin to look at different ones. */
+REQUIRES(waiters_role)
+static struct zstd_slot *idle_slot_locked(const struct zstd_schedule *z, unsigned worker)
+{
+    for (unsigned i = 0; z->slots_taken > 0 && i < z->slot_count; i++) {
+        struct zstd_slot *slot = &z->slots[(worker + i) % z->slot_count];
+
+        if (slot->state == SLOT_IDLE)
+            return slot;
+    }
+    return NULL;
+}
+
+/* Gives a large frame a slot. */
+REQUIRES(waiters_role)
+static void open_slot_locked(struct zstd_schedule *z, const struct zstd_task *task)
+{
+    struct zstd_slot *slot = z->slots;
+
+    while (slot->state != SLOT_FREE || slot->helped)
+        slot++;
+    if (!zstd_decoder_begin(&slot->decoder, task, false))
+        return;
+    slot->state = SLOT_IDLE;
+    slot->window = task->batch.window;
+    z->windows += slot->window;
+    z->slots_taken++;
+}
+
+/* A task has been decoded as far as it is wanted. */
+REQUIRES(waiters_role)
+static void end_task_locked(struct zstd_schedule *z, struct zstd_decoder *d)
+{
+    zstd_span_release(&d->span);
+    zstd_index_set_length(&z->index, d->task.number, d->position - d->task.base);
+}
+
+REQUIRES(waiters_role)
+static void close_slot_locked(struct zstd_schedule *z, struct zstd_slot *slot)
+{
+    end_task_locked(z, &slot->decoder);
+    if (slot->window > WINDOW_KEPT)
+        zstd_decoder_shrink(&slot->decoder);
+    z->windows -= slot->window;
+    z->slots_taken--;
+    slot->state = SLOT_FREE;
+}
+
+/* The role of a slot's decoder: decodes for those that wait, and for this worker when nobody does.
+   Whether its own chunk was filled. Drops the mutex while it decodes. */
+REQUIRES(waiters_role)
+static bool serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
+                         const struct chunk_request *request, struct chunk *chunk)
+{
+    enum zstd_large_status status = ZSTD_LARGE_FILLED;
+    struct waiter *waiter;
+    bool filled = false;
+
+    slot->state = SLOT_BUSY;
+    while (status == ZSTD_LARGE_FILLED &&
+           ((waiter = waiters_take_locked(&z->waiters)) || !filled)) {
+        struct chunk *target = waiter ? waiter->reply : chunk;
+        bool good;
+
+        waiters_unlock(&z->waiters);
+        status = zstd_large_fill(&slot->decoder, waiter ? waiter->request : request, target);
+        waiters_lock(&z->waiters);
+        if (status == ZSTD_LARGE_ENDED)
+            note_end_locked(z, &slot->decoder);
+        good = status != ZSTD_LARGE_FAILED && target->count > 0;
+        if (waiter)
+            waiter_wake_locked(waiter, good ? WAITER_FULFILLED : WAITER_LOOK_AGAIN);
+        else
+            filled = good;
+    }
+    if (status == ZSTD_LARGE_FILLED)
+        slot->state = SLOT_IDLE;
+    else
+        close_slot_locked(z, slot);
+    return filled;
+}
+
+/* Makes the input of a slot present that somebody else decodes. Whether there was something to do.
+   Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
+static bool help_locked(struct zstd_schedule *z)
+{
+    for (unsigned i = 0; z->shared.input.map && z->slots_taken > 0 && i < z->slot_count; i++) {
+        struct zstd_slot *slot = &z->slots[i];
+        bool done;
+
+        if (slot->state != SLOT_BUSY || slot->helped || !zstd_span_wanted(&slot->decoder.span))
+            continue;
+        slot->helped = true;
+        waiters_unlock(&z->waiters);
+        done = zstd_span_populate(&slot->decoder.span);
+        waiters_lock(&z->waiters);
+        slot->helped = false;
+        return done;
+    }
+    return false;
+}
+
+/* Wakes one of those that wait when there is something to do. */
+REQUIRES(waiters_role)
+static void wake_next_locked(struct zstd_schedule *z)
+{
+    const struct zstd_task *front = front_locked(z);
+
+    if (z->waiters.last &&
+        (must_find_locked(z) || idle_slot_locked(z, 0) || zstd_team_wants_locked(z->team) ||
+         (front && (is_small(z, front) || may_open_slot_locked(z, front)))))
+        waiter_wake_locked(waiters_take_locked(&z->waiters), WAITER_LOOK_AGAIN);
+}
+
+/*
+ * Finding tasks.
+ */
+
+/* Whether nothing that is still to be found is wanted. */
+REQUIRES(waiters_role)
+static bool rest_unwanted_locked(const struct zstd_schedule *z)
+{
+    const struct zstd_file *file = z->shared.file;
+    uint64_t limit = zstd_wanted(file);
+
+    if (file->true_positions && z->found_to >= file->through && file->elements < limit)
+        limit = file->elements;
+    return limit != ZSTD_UNKNOWN && z->index.next >= file->data_offset &&
+           (z->index.next - file->data_offset) / file->element_size >= limit;
+}
+
+/* Makes a batch a task, and puts it into the queue. False when that cannot be. */
+REQUIRES(waiters_role)
+static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+{
+    struct zstd_task task = {.batch = *batch, .base = z->index.next};
+
+    if ((batch->content != 0 && !zstd_index_is_boundary(&z->index, task.base)) ||
+        (batch->content == ZSTD_UNKNOWN && z->shared.file->true_positions)) {
+        atomic_store(&z->shared.retry, true);
+        return false;
+    }
+    if (!zstd_index_begin(&z->index, batch->content, &task.number)) {
+        zstd_fail(z->shared.file, "out of memory");
+        return false;
+    }
+    task.true_position = z->index.count == 0;
+    z->queue[(z->queue_first + z->queue_count) % z->queue_size] = task;
+    z->queue_count++;
+    return true;
+}
+
+/* The frames of a batch are all found: what follows stands behind them. A part must end just where
+   it was cut: otherwise the frames are not what a seek table or hints said. False then. */
+REQUIRES(waiters_role)
+static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+{
+    const struct zstd_file *file = z->shared.file;
+    const uint64_t before = z->found_to;
+
+    zstd_index_advance(&z->index, batch->content, batch->most);
+    z->found_to = batch->end;
+    if (before >= file->through || z->found_to < file->through ||
+        (z->found_to == file->through && z->index.next == file->part->content_end))
+        return true;
+    atomic_store(&z->shared.retry, true);
+    return false;
+}
+
+/* There are no more frames: nor must there be of the part. */
+REQUIRES(waiters_role)
+static void end_found_locked(struct zstd_schedule *z)
+{
+    const struct zstd_file *file = z->shared.file;
+
+    if (z->found_to < file->through &&
+        (file->through != file->size || z->index.next != file->part->content_end))
+        atomic_store(&z->shared.retry, true);
+}
+
+/* Takes what the finder found. False when that was the last. */
+REQUIRES(waiters_role)
+static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
+                              const struct zstd_batch *batch)
+{
+    switch (found) {
+    case ZSTD_FOUND:
+    case ZSTD_FOUND_LARGE:
+        if (rest_unwanted_locked(z) || !queue_batch_locked(z, batch))
+            return false;
+        if (found == ZSTD_FOUND && !advance_locked(z, batch))
+            return false;
+        wake_next_locked(z);
+        return true;
+    case ZSTD_FOUND_REST:
+        return advance_locked(z, batch);
+    case ZSTD_FOUND_NONE:
+        return true;
+    case ZSTD_FOUND_END:
+        end_found_locked(z);
+        break;
+    case ZSTD_FOUND_FAULT:
+        break;
+    }
+    return false;
+}
+
+/* A call of zstd_find, in the form that mapping_guard takes. */
+struct find_call {
+    struct zstd_finder *finder;
+    struct zstd_batch *batch;
+    enum zstd_found found;
+};
+
+static void call_find(void *argument)
+{
+    struct find_call *call = argument;
+
+    call->found = zstd_find(call->finder, call->batch);
+}
+
+/* The role of the finder: finds tasks, until there are enough in the queue, or one for this worker
+   while the rest of a large frame takes its time. Drops the mutex while it looks. */
+REQUIRES(waiters_role)
+static void find_locked(struct zstd_schedule *z)
+{
+    struct zstd_file *file = z->shared.file;
+    enum finder_state state = FINDER_FREE;
+    bool enough = false;
+
+    take_finder_locked(z);
+    while (!enough && state != FINDER_DONE && !zstd_failed(file) &&
+           zstd_error_noted(file) == ZSTD_UNKNOWN && !atomic_load(&z->shared.retry)) {
+        struct zstd_batch batch;
+        struct find_call call = {&z->finder, &batch, ZSTD_FOUND_FAULT};
+
+        if (rest_unwanted_locked(z)) {
+            state = FINDER_DONE;
+            break;
+        }
+        waiters_unlock(&z->waiters);
+        if (!mapping_guard(call_find, &call))
+            zstd_became_shorter(file, file->start + z->finder.next);
+        waiters_lock(&z->waiters);
+        if (!take_found_locked(z, call.found, &batch))
+            state = FINDER_DONE;
+        enough = z->queue_count >= 2 * found_ahead(z->workers) ||
+                 (call.found == ZSTD_FOUND_NONE && z->queue_count > 0 && !z->waiters.last);
+    }
+    give_finder_back_locked(z, state);
 }
 
 /*
  * Claims.
  */
 
+/* Gives a large frame to all workers together, where that can be. If there are enough of them for
+   each worker to have one, workers need not wait for each other. */
+REQUIRES(waiters_role)
+static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
+{
+    return z->team && !zstd_team_busy_locked(z->team) && z->queue_count < found_ahead(z->workers) &&
+           z->slots_taken == 0 && zstd_team_begin_locked(z->team, task);
+}
+
 /* The worker claims a task of small frames. */
+REQUIRES(waiters_role)
 static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim,
                                const struct zstd_task *task)
 {
@@ -50,6 +445,7 @@ static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim
 
 /* Finds out how much a frame can hold whose end was a hint, and whose blocks the finder did not
    walk. Uses the worker's free claim. False on failure. Drops the mutex while it walks. */
+REQUIRES(waiters_role)
 static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struct zstd_task *task)
 {
     struct zstd_decoder *d = &claim->decoder;
@@ -69,36 +465,38 @@ static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struc
 
 /* Takes the task at the front of the queue, where that can be now: into the worker's claim or a
    slot, or has it walked and puts it back. False when nothing was done. */
+REQUIRES(waiters_role)
 static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
 {
-    const struct zstd_task *front = zstd_schedule_front_locked(z);
+    const struct zstd_task *front = front_locked(z);
     struct zstd_task task;
 
     if (!front || front->batch.begin >= zstd_error_noted(z->shared.file))
         return false;
-    if (zstd_schedule_is_small(z, front)) {
-        task = zstd_schedule_pop_locked(z);
+    if (is_small(z, front)) {
+        task = pop_locked(z);
         claim_small_locked(z, claim, &task);
     } else if (!front->batch.walked) {
-        task = zstd_schedule_pop_locked(z);
+        task = pop_locked(z);
         if (walk_locked(z, claim, &task))
-            zstd_schedule_push_front_locked(z, &task);
+            push_front_locked(z, &task);
     } else if (team_takes_locked(z, front)) {
-        (void)zstd_schedule_pop_locked(z);
-    } else if (zstd_schedule_may_open_slot_locked(z, front)) {
-        task = zstd_schedule_pop_locked(z);
-        zstd_schedule_open_slot_locked(z, &task);
+        (void)pop_locked(z);
+    } else if (may_open_slot_locked(z, front)) {
+        task = pop_locked(z);
+        open_slot_locked(z, &task);
     } else {
         return false;
     }
     return true;
 }
 
+REQUIRES(waiters_role)
 static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
 {
     if (claim->state == ZSTD_SMALL_FREE)
         return;
-    zstd_schedule_end_task_locked(z, &claim->decoder);
+    end_task_locked(z, &claim->decoder);
     z->extra_budget += claim->extra;
     claim->state = ZSTD_SMALL_FREE;
 }
@@ -109,9 +507,10 @@ static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
 
 /* Whether a large frame, or a task in the queue, begins before this offset: those who have claims
    go on with them anyway. */
+REQUIRES(waiters_role)
 static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
 {
-    const struct zstd_task *front = zstd_schedule_front_locked(z);
+    const struct zstd_task *front = front_locked(z);
 
     if (front && front->batch.begin < offset)
         return true;
@@ -125,6 +524,7 @@ static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
 
 /* Whether there is nothing more to do for anybody but those who have a claim. Notes what is wrong
    behind the last frame. */
+REQUIRES(waiters_role)
 static bool all_done_locked(struct zstd_schedule *z)
 {
     struct zstd_file *file = z->shared.file;
@@ -137,11 +537,11 @@ static bool all_done_locked(struct zstd_schedule *z)
         return !earlier_left_locked(z, zstd_error_noted(file));
     if (z->finder_state != FINDER_DONE || z->queue_count > 0)
         return false;
-    zstd_schedule_take_finder_locked(z);
+    take_finder_locked(z);
     fault = z->finder.fault;
     hinted = z->finder.hinted;
-    zstd_schedule_give_finder_back_locked(z, FINDER_DONE);
-    if (fault.kind == ZSTD_SOUND || zstd_schedule_rest_unwanted_locked(z))
+    give_finder_back_locked(z, FINDER_DONE);
+    if (fault.kind == ZSTD_SOUND || rest_unwanted_locked(z))
         return z->slots_taken == 0 && !zstd_team_busy_locked(z->team);
     if (hinted) {
         atomic_store(&z->shared.retry, true);
@@ -159,13 +559,8 @@ enum step {
     STEP_CLAIM    /* it has a claim */
 };
 
-static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_request *request,
-                                  struct chunk *chunk) REQUIRES(waiters_role);
-static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
-                             const struct chunk_request *request, struct chunk *chunk)
-    REQUIRES(waiters_role);
-
 /* Does one thing as one of the team. Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
 static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_request *request,
                                   struct chunk *chunk)
 {
@@ -179,18 +574,19 @@ static enum step team_step_locked(struct zstd_schedule *z, const struct chunk_re
     case ZSTD_TEAM_ENDED:
     case ZSTD_TEAM_UNWANTED:
         if (step == ZSTD_TEAM_ENDED)
-            zstd_schedule_note_end_locked(z, zstd_team_decoder(z->team));
-        zstd_schedule_end_task_locked(z, zstd_team_decoder(z->team));
+            note_end_locked(z, zstd_team_decoder(z->team));
+        end_task_locked(z, zstd_team_decoder(z->team));
         waiters_wake_all_locked(&z->waiters);
         break;
     case ZSTD_TEAM_AGAIN:
-        zstd_schedule_wake_next_locked(z);
+        wake_next_locked(z);
         break;
     }
     return STEP_AGAIN;
 }
 
 /* Does one thing. Drops the mutex meanwhile. */
+REQUIRES(waiters_role)
 static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
                              const struct chunk_request *request, struct chunk *chunk)
 {
@@ -199,11 +595,11 @@ static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
 
     if (step != STEP_NOTHING)
         return step;
-    slot = zstd_schedule_idle_slot_locked(z, request->worker);
+    slot = idle_slot_locked(z, request->worker);
     if (slot)
-        return zstd_schedule_serve_locked(z, slot, request, chunk) ? STEP_CHUNK : STEP_AGAIN;
-    if (zstd_schedule_must_find_locked(z)) {
-        zstd_schedule_find_locked(z);
+        return serve_locked(z, slot, request, chunk) ? STEP_CHUNK : STEP_AGAIN;
+    if (must_find_locked(z)) {
+        find_locked(z);
         return STEP_AGAIN;
     }
     if (!claim_next_locked(z, claim))
@@ -230,7 +626,7 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
             continue;
         step = STEP_AGAIN;
         if (may_help) {
-            may_help = zstd_schedule_help_locked(z);
+            may_help = help_locked(z);
         } else {
             if (waiters_wait_locked(&z->waiters, request, chunk) == WAITER_FULFILLED)
                 step = STEP_CHUNK;
@@ -240,7 +636,7 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
     if (done)
         waiters_wake_all_locked(&z->waiters);
     else
-        zstd_schedule_wake_next_locked(z);
+        wake_next_locked(z);
     waiters_unlock(&z->waiters);
     return done ? STEP_NOTHING : step;
 }
@@ -257,6 +653,57 @@ bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *req
         step = find_work(z, claim, request, chunk);
     } while (step == STEP_CLAIM);
     return step == STEP_CHUNK && !zstd_failed(z->shared.file);
+}
+
+/*
+ * How the memory for decoding is divided between the workers.
+ */
+
+/* Resident memory is to stay under 256 MiB. This is what all workers together may take of it for
+   what they decode into, for the input they keep mapped, and for libzstd's tables and an engine's
+   buffer: WORKER_BYTES each. */
+#define MEMORY_BUDGET ((uint64_t)246 << 20)
+#define WORKER_BYTES ((uint64_t)512 << 10)
+
+/* Frames that hold more are large, or less where the workers are many. 8 MiB are what pzstd makes
+   them at its usual levels. */
+#ifndef ZSTD_SMALL_MAX
+#    define ZSTD_SMALL_MAX ((uint64_t)8 << 20)
+#endif
+#define SMALL_MIN ((uint64_t)256 << 10 < ZSTD_SMALL_MAX ? (uint64_t)256 << 10 : ZSTD_SMALL_MAX)
+
+/* Compressed bytes made present, and released, at a time; fewer where the workers are many.
+   MADV_DONTNEED costs a TLB shootdown on every core. Up to twice as many are present for a worker,
+   and of frames that are decoded in one call all. */
+#define STEP_MAX ((uint64_t)2 << 20)
+#define STEP_MIN ((uint64_t)256 << 10)
+#define PRESENT_BUDGET ((uint64_t)64 << 20)
+
+/* All in bytes. */
+struct budget {
+    uint64_t small_max; /* frames that can hold more are large: decoded in pieces */
+    uint64_t step;      /* input made present, and released, at a time; whole pages */
+    uint64_t extra;     /* input that claims together may have present beyond two steps each */
+};
+
+static uint64_t clamp(uint64_t x, uint64_t least, uint64_t most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+static struct budget divide_memory(unsigned workers)
+{
+    uint64_t share = MEMORY_BUDGET / workers, step, fixed, small_max;
+
+    step = clamp(PRESENT_BUDGET / 2 / workers, STEP_MIN, STEP_MAX);
+    step -= step % mapping_page();
+    fixed = WORKER_BYTES + ZSTD_SMALL_BEHIND + 2 * step;
+    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN, ZSTD_SMALL_MAX);
+    small_max -= small_max % ZSTD_BLOCK_CONTENT_MAX;
+    return (struct budget){
+        .small_max = small_max,
+        .step = step,
+        .extra = share > fixed + small_max ? (share - fixed - small_max) * workers : 0};
 }
 
 /*
@@ -287,9 +734,9 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
 {
     /* One for each worker, and one for each that still helps with another. */
     z->slot_count = 2 * z->workers;
-    /* The most that zstd_schedule_find_locked puts there, plus what workers that walk a task put
+    /* The most that find_locked puts there, plus what workers that walk a task put
        back. */
-    z->queue_size = 2 * zstd_schedule_found_ahead(z->workers) + z->workers;
+    z->queue_size = 2 * found_ahead(z->workers) + z->workers;
     z->claims = calloc(z->workers, sizeof *z->claims);
     z->slots = calloc(z->slot_count, sizeof *z->slots);
     z->queue = calloc(z->queue_size, sizeof *z->queue);
@@ -304,7 +751,7 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
 
 UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers)
 {
-    const struct zstd_budget budget = zstd_budget(workers);
+    const struct budget budget = divide_memory(workers);
     struct zstd_schedule *z = calloc(1, sizeof *z);
 
     if (!z)

@@ -3,10 +3,587 @@
 #include "zstd/team.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sys/align.h"
+#include "sys/clock.h"
 #include "sys/mapping.h"
-#include "zstd/team_state.h"
+#include "sys/waiters.h"
+#include "zstd/decoder.h"
+#include "zstd/flight.h"
+#include "zstd/ring.h"
+#include "zstd/xxh64.h"
+
+/* The least bytes handed out at a time, unless nothing else is to be done. */
+#ifndef ZSTD_TEAM_PIECE_MIN
+#    define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
+#endif
+
+/* Bytes of a ring besides the window: each block under way, and two for each chunk being read. */
+#ifndef ZSTD_TEAM_AHEAD
+#    define ZSTD_TEAM_AHEAD(t) \
+        ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
+#endif
+
+#define NOT_HELD UINT64_MAX
+
+struct zstd_team {
+    struct zstd_shared *shared;
+    struct waiters *waiters;
+    unsigned workers;
+    struct zstd_scratch *scratch; /* one for each worker, its own */
+    struct zstd_flight *blocks;   /* block n is blocks[n % room] */
+    unsigned room;
+    unsigned char *memory; /* of the ring */
+    size_t memory_size;
+
+    /* The frame. Written when it begins. */
+    struct zstd_decoder decoder;
+    struct zstd_frame header;
+
+    /* Owned by the worker that walks. */
+    struct zstd_frame walk;
+    struct zstd_tables tables;
+
+    struct zstd_history history; /* of who executes */
+    struct xxh64 checksum;       /* of who hashes */
+
+    bool busy GUARDED_BY(waiters_role);
+    bool stopped GUARDED_BY(waiters_role);    /* the rest is not wanted, or was refused */
+    uint64_t frame GUARDED_BY(waiters_role);  /* its number */
+    unsigned active GUARDED_BY(waiters_role); /* workers that do something without the mutex */
+
+    bool walking GUARDED_BY(waiters_role);
+    bool walked_all GUARDED_BY(waiters_role);
+    bool populating GUARDED_BY(waiters_role);
+    bool executing GUARDED_BY(waiters_role);
+    bool hashing GUARDED_BY(waiters_role);
+    bool
+        verified GUARDED_BY(waiters_role); /* the checksum is what it should be, or there is none */
+
+    /* Numbers of blocks: those below are done with so far. */
+    uint64_t walked GUARDED_BY(waiters_role);
+    uint64_t claimed GUARDED_BY(waiters_role);
+    uint64_t passed GUARDED_BY(waiters_role); /* their input is not needed any more */
+    uint64_t assigned GUARDED_BY(waiters_role);
+    uint64_t executed GUARDED_BY(waiters_role);
+    unsigned unplaced GUARDED_BY(waiters_role); /* blocks that wait to be placed */
+
+    /* Positions in the stream. */
+    uint64_t executed_to GUARDED_BY(waiters_role);
+    uint64_t handed_to GUARDED_BY(waiters_role);
+    uint64_t hashed_to GUARDED_BY(waiters_role);
+
+    struct zstd_ring ring GUARDED_BY(waiters_role);
+    uint64_t *held GUARDED_BY(waiters_role); /* offset of each worker's chunk; NOT_HELD */
+};
+
+/* OUTSIDE(t, what): drops the mutex, to do something that belongs to this worker. */
+#define OUTSIDE(t, what)              \
+    do {                              \
+        (t)->active++;                \
+        waiters_unlock((t)->waiters); \
+        what;                         \
+        waiters_lock((t)->waiters);   \
+        (t)->active--;                \
+    } while (0)
+
+/* Arguments and results of a function that is called under mapping_guard. */
+struct call {
+    struct zstd_team *team;
+    struct zstd_flight *flight;
+    struct zstd_scratch *scratch;
+    unsigned char *out;
+    bool whole; /* the input is there */
+    bool good;
+};
+
+/* Calls body(call) under mapping_guard. Whether it came to its end, and found all good. */
+static bool guard(void (*body)(void *), struct call *call)
+{
+    call->good = false;
+    call->whole = mapping_guard(body, call);
+    return call->whole && call->good;
+}
+
+/* Something is not sound: libzstd will say what. */
+REQUIRES(waiters_role)
+static void refuse_locked(struct zstd_team *t)
+{
+    if (t->stopped) /* what comes behind is nobody's concern any more */
+        return;
+    t->stopped = true;
+    atomic_store(&t->shared->retry, true);
+}
+
+/* The file has been cut off. */
+REQUIRES(waiters_role)
+static void vanish_locked(struct zstd_team *t)
+{
+    t->stopped = true;
+    (void)zstd_decoder_became_shorter(&t->decoder);
+}
+
+/* A call was not good. */
+REQUIRES(waiters_role)
+static void failed_locked(struct zstd_team *t, const struct call *call)
+{
+    if (call->whole)
+        refuse_locked(t);
+    else
+        vanish_locked(t);
+}
+
+REQUIRES(waiters_role)
+static struct zstd_flight *block_locked(const struct zstd_team *t, uint64_t number)
+{
+    return &t->blocks[number % t->room];
+}
+
+/* The offset in the ring from which on content is needed: by who executes, hands out, hashes, or
+   reads a chunk. */
+REQUIRES(waiters_role)
+static uint64_t oldest_locked(const struct zstd_team *t)
+{
+    uint64_t window = t->executed_to - t->decoder.task.base, position = t->executed_to, oldest;
+
+    position -= window < t->header.window ? window : t->header.window;
+    if (t->handed_to < position)
+        position = t->handed_to;
+    if (!t->verified && t->hashed_to < position)
+        position = t->hashed_to;
+    oldest = zstd_ring_offset(&t->ring, position);
+    for (unsigned i = 0; i < t->workers; i++)
+        if (t->held[i] < oldest)
+            oldest = t->held[i];
+    return oldest;
+}
+
+/* Assigns places to blocks, as far as sizes are known and there is room. To be called whenever more
+   of either may be there. */
+REQUIRES(waiters_role)
+static void assign_locked(struct zstd_team *t)
+{
+    uint64_t oldest = t->assigned < t->walked ? oldest_locked(t) : 0;
+
+    while (t->assigned < t->walked) {
+        struct zstd_flight *f = block_locked(t, t->assigned);
+
+        if (!f->sized)
+            break;
+        /* The ring holds the window of a frame as long as that is no more than the frame states it
+           holds: for more there might never be room. */
+        if (f->content >
+            t->header.content - (zstd_ring_position(&t->ring) - t->decoder.task.base)) {
+            refuse_locked(t);
+            break;
+        }
+        f->place = zstd_ring_place(&t->ring, f->content, oldest, &f->run);
+        if (!f->place)
+            break;
+        t->assigned++;
+    }
+}
+
+/*
+ * Walking.
+ */
+
+/* Blocks walked over at a time. */
+#define WALK_BLOCKS 8
+
+/* Whether there is something for who walks. */
+REQUIRES(waiters_role)
+static bool may_walk_locked(const struct zstd_team *t)
+{
+    return !t->walking && !t->walked_all && t->walked - t->executed < t->room;
+}
+
+/* The findings of a walk. */
+struct walk_call {
+    struct zstd_team *team;
+    struct zstd_flight *blocks[WALK_BLOCKS];
+    unsigned wanted, got;
+    enum zstd_flight_walked how;
+    struct zstd_fault fault;
+};
+
+static void call_walk(void *argument)
+{
+    struct walk_call *call = argument;
+    struct zstd_team *t = call->team;
+
+    while (call->how == ZSTD_FLIGHT_SOUND && call->got < call->wanted &&
+           t->walk.end == ZSTD_UNKNOWN) {
+        call->how = zstd_flight_walk(call->blocks[call->got], &t->decoder.span.view, &t->walk,
+                                     &t->tables, &call->fault);
+        if (call->how == ZSTD_FLIGHT_SOUND)
+            call->got++;
+    }
+}
+
+/* The role of who walks: a few blocks. */
+REQUIRES(waiters_role)
+static void walk_locked(struct zstd_team *t)
+{
+    struct walk_call call = {.team = t, .how = ZSTD_FLIGHT_SOUND};
+    const uint64_t free = t->room - (t->walked - t->executed);
+    const uint64_t end = t->decoder.task.batch.end;
+    bool whole = false;
+
+    t->walking = true;
+    call.wanted = free < WALK_BLOCKS ? (unsigned)free : WALK_BLOCKS;
+    for (unsigned i = 0; i < call.wanted; i++)
+        call.blocks[i] = block_locked(t, t->walked + i);
+    OUTSIDE(t, {
+        zstd_span_release_steps(&t->decoder.span);
+        whole = mapping_guard(call_walk, &call);
+    });
+    t->walking = false;
+    if (t->stopped) /* nothing of what was found is wanted */
+        return;
+    if (!whole)
+        vanish_locked(t);
+    else if (call.how == ZSTD_FLIGHT_FAULT)
+        (void)zstd_decoder_fault(&t->decoder, &call.fault);
+    else if (call.how == ZSTD_FLIGHT_REFUSED)
+        refuse_locked(t);
+    if (!whole || call.how != ZSTD_FLIGHT_SOUND) {
+        t->stopped = true;
+        return;
+    }
+    t->walked += call.got;
+    t->walked_all = t->walk.end != ZSTD_UNKNOWN;
+    if (t->walked_all && end != ZSTD_UNKNOWN && t->walk.end != end) {
+        (void)zstd_decoder_damaged(&t->decoder, "it continues after its last block");
+        t->stopped = true;
+    }
+    assign_locked(t);
+}
+
+/* Whether input that will be needed soon is not present. */
+REQUIRES(waiters_role)
+static bool may_populate_locked(const struct zstd_team *t)
+{
+    const struct zstd_span *span = &t->decoder.span;
+    const uint64_t present = atomic_load(&span->present), ahead = span->input->step;
+
+    return !t->populating && !t->walking && !t->walked_all && present < span->end &&
+           present < t->walk.position + ahead;
+}
+
+REQUIRES(waiters_role)
+static void populate_locked(struct zstd_team *t)
+{
+    bool done = false;
+
+    t->populating = true;
+    OUTSIDE(t, done = zstd_span_populate(&t->decoder.span));
+    /* If the kernel refused, pages come when they are read. */
+    t->populating = !done;
+}
+
+/*
+ * Decoding.
+ */
+
+/* The input of blocks that are decoded is not needed any more. */
+REQUIRES(waiters_role)
+static void pass_locked(struct zstd_team *t)
+{
+    uint64_t next = zstd_span_next(&t->decoder.span), behind = next;
+
+    while (t->passed < t->claimed &&
+           (t->passed < t->executed || block_locked(t, t->passed)->state >= ZSTD_FLIGHT_DECODED)) {
+        const struct zstd_flight *f = block_locked(t, t->passed);
+
+        if (t->passed >= t->executed)
+            behind = f->behind;
+        t->passed++;
+    }
+    if (behind > next)
+        zstd_span_pass(&t->decoder.span, (size_t)(behind - next));
+}
+
+static void call_sequences(void *argument)
+{
+    struct call *g = argument;
+
+    g->good = zstd_flight_decode_sequences(g->flight, g->scratch, &g->team->header);
+}
+
+static void call_literals(void *argument)
+{
+    struct call *g = argument;
+
+    g->good = zstd_flight_decode_literals(g->flight, g->scratch, g->out);
+}
+
+/* Puts a block that is decoded to its place. */
+REQUIRES(waiters_role)
+static void place_locked(struct zstd_team *t, struct zstd_flight *f)
+{
+    unsigned char *const place = f->place;
+
+    t->unplaced--;
+    f->state = ZSTD_FLIGHT_PLACING;
+    OUTSIDE(t, zstd_flight_place(f, place));
+    f->state = ZSTD_FLIGHT_READY;
+}
+
+/* Decodes the next block that nobody has: its sequences first, since when its size is known the
+   blocks behind can have places; then its literals, to their place if they are all there is. */
+REQUIRES(waiters_role)
+static void decode_locked(struct zstd_team *t, unsigned worker)
+{
+    struct zstd_flight *f = block_locked(t, t->claimed++);
+    struct call g = {.team = t, .flight = f, .scratch = &t->scratch[worker]};
+    uint64_t begun = clock_now();
+    bool good = true;
+
+    f->state = ZSTD_FLIGHT_DECODING;
+    if (g.scratch->frame != t->frame) {
+        zstd_literals_begin(&g.scratch->literals);
+        zstd_sequences_begin(&g.scratch->sequences);
+        g.scratch->frame = t->frame;
+    }
+    if (f->parts.sequences > 0) {
+        OUTSIDE(t, good = guard(call_sequences, &g));
+        if (!good) {
+            failed_locked(t, &g);
+            return;
+        }
+        f->sized = true;
+        f->content = f->result.content;
+        assign_locked(t);
+    }
+    g.out = f->parts.sequences == 0 ? f->place : NULL;
+    OUTSIDE(t, good = guard(call_literals, &g));
+    atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
+    if (!good) {
+        failed_locked(t, &g);
+    } else if (g.out || (f->parts.sequences > 0 && !zstd_flight_sparse(f))) {
+        f->state = ZSTD_FLIGHT_READY;
+    } else {
+        f->state = ZSTD_FLIGHT_DECODED;
+        t->unplaced++;
+        if (f->place)
+            place_locked(t, f);
+    }
+    pass_locked(t);
+}
+
+/* A block that is decoded and has a place, but is not there; NULL if there is none. */
+REQUIRES(waiters_role)
+static struct zstd_flight *unplaced_locked(const struct zstd_team *t)
+{
+    for (uint64_t i = t->executed; t->unplaced > 0 && i < t->assigned; i++) {
+        struct zstd_flight *f = block_locked(t, i);
+
+        if (f->state == ZSTD_FLIGHT_DECODED)
+            return f;
+    }
+    return NULL;
+}
+
+/*
+ * Executing.
+ */
+
+/* Whether the next block can be carried out. */
+REQUIRES(waiters_role)
+static bool may_execute_locked(const struct zstd_team *t)
+{
+    return !t->executing && t->executed < t->assigned &&
+           block_locked(t, t->executed)->state == ZSTD_FLIGHT_READY;
+}
+
+/* Whether all blocks have been. */
+REQUIRES(waiters_role)
+static bool executed_all_locked(const struct zstd_team *t)
+{
+    return t->walked_all && t->executed == t->walked;
+}
+
+/* Steps over what is no element: in front of the first one, behind the last one of an array, and
+   what the frame's end tears. */
+REQUIRES(waiters_role)
+static void drop_locked(struct zstd_team *t)
+{
+    const struct zstd_file *file = t->shared->file;
+    const uint64_t begin = file->wanted_begin;
+
+    if (t->handed_to < begin)
+        t->handed_to = t->executed_to < begin ? t->executed_to : begin;
+    if ((t->decoder.task.true_position && t->handed_to >= file->wanted_end) ||
+        (executed_all_locked(t) && t->executed_to - t->handed_to < file->element_size))
+        t->handed_to = t->executed_to;
+}
+
+/* The role of who executes: one block with sequences, and those behind it that have none. */
+REQUIRES(waiters_role)
+static void execute_locked(struct zstd_team *t)
+{
+    const uint64_t window = t->header.window;
+    bool one = false;
+
+    t->executing = true;
+    while (t->executed < t->assigned && !t->stopped) {
+        struct zstd_flight *f = block_locked(t, t->executed);
+        bool good = true;
+
+        if (f->state != ZSTD_FLIGHT_READY || (one && f->parts.sequences > 0))
+            break;
+        if (f->parts.sequences > 0) {
+            const struct zstd_place place = zstd_ring_reach(&t->ring, f->run, f->place);
+            uint64_t begun = clock_now();
+
+            one = true;
+            OUTSIDE(t, good = zstd_flight_execute(f, &place, &t->history, window));
+            atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
+        }
+        if (!good) {
+            refuse_locked(t);
+            break;
+        }
+        zstd_note_block(t->shared->file, t->executed_to, t->executed_to + f->content, f->behind);
+        t->executed_to += f->content;
+        t->executed++;
+        drop_locked(t); /* others may hand out while the next one is executed */
+    }
+    t->executing = false;
+    pass_locked(t);
+    assign_locked(t);
+}
+
+/*
+ * Hashing.
+ */
+
+/* Hashed at a time, at least. Bytes. */
+#define HASH_BYTES (2 * ZSTD_TEAM_PIECE_MIN)
+
+/* Whether there is something to hash. */
+REQUIRES(waiters_role)
+static bool may_hash_locked(const struct zstd_team *t)
+{
+    return !t->hashing && !t->verified &&
+           (t->executed_to - t->hashed_to >= HASH_BYTES || executed_all_locked(t));
+}
+
+/* The most bytes hashed at a time. If hashing is slowest, the other workers sleep, and the hashing
+   one has to wake one of them after each piece, which takes a third of the time of hashing
+   HASH_BYTES. A quarter of the ring leaves the rest to them. */
+static uint64_t hash_most(const struct zstd_team *t)
+{
+    const uint64_t quarter = ZSTD_TEAM_AHEAD(t) / 4;
+
+    return quarter > HASH_BYTES ? quarter : HASH_BYTES;
+}
+
+static void call_stored(void *argument)
+{
+    struct call *g = argument;
+    const struct zstd_team *t = g->team;
+
+    g->good = zstd_load32(t->decoder.span.view.map + t->walk.end - 4) ==
+              (uint32_t)xxh64_end(&t->checksum);
+}
+
+/* The role of who hashes: a piece; behind the last one, the comparison. */
+REQUIRES(waiters_role)
+static void hash_locked(struct zstd_team *t)
+{
+    const uint64_t most = hash_most(t);
+    uint64_t end;
+    const unsigned char *bytes = zstd_ring_at(&t->ring, t->hashed_to, &end);
+
+    if (end > t->executed_to)
+        end = t->executed_to;
+    if (end - t->hashed_to > most)
+        end = t->hashed_to + most;
+    t->hashing = true;
+    if (end > t->hashed_to) {
+        const size_t size = (size_t)(end - t->hashed_to);
+
+        OUTSIDE(t, xxh64_add(&t->checksum, bytes, size));
+    }
+    t->hashed_to = end;
+    if (end == t->executed_to && executed_all_locked(t)) {
+        struct call g = {.team = t};
+        bool good = false;
+
+        OUTSIDE(t, good = guard(call_stored, &g));
+        t->verified = good;
+        if (!good)
+            failed_locked(t, &g);
+    }
+    t->hashing = false;
+    assign_locked(t);
+}
+
+/*
+ * Handing out.
+ */
+
+/* The most bytes handed out at a time, which then are in somebody's level-2 cache. */
+#define PIECE_MAX (2 * ZSTD_TEAM_PIECE_MIN)
+
+/* Whether there are elements to hand out, so many bytes or the last. */
+REQUIRES(waiters_role)
+static bool may_hand_out_locked(const struct zstd_team *t, uint64_t least)
+{
+    const uint64_t ready = t->executed_to - t->handed_to;
+
+    return ready >= t->shared->file->element_size && (ready >= least || executed_all_locked(t));
+}
+
+/* Hands elements out. False when the rest is not wanted. */
+REQUIRES(waiters_role)
+static bool hand_out_locked(struct zstd_team *t, const struct chunk_request *request,
+                            struct chunk *chunk)
+{
+    const struct zstd_file *file = t->shared->file;
+    const size_t element = file->element_size;
+    const uint64_t from = t->handed_to, limit = file->wanted_end;
+    uint64_t piece = request->size, end;
+    const unsigned char *bytes = zstd_ring_at(&t->ring, from, &end);
+
+    if (zstd_unwanted(t->shared, &t->decoder.task, from)) {
+        t->stopped = true;
+        return false;
+    }
+    if (request->borrow && request->in_place > piece)
+        piece = request->in_place;
+    if (piece > PIECE_MAX && request->borrow)
+        piece = PIECE_MAX;
+    if (end - from < element && end < t->executed_to) {
+        /* An element is torn by the end of a run: in front of the next one there is room for it. */
+        const uint64_t torn = end - from;
+        unsigned char *next = zstd_ring_at(&t->ring, end, &end);
+
+        bytes = memcpy(next - torn, bytes, (size_t)torn);
+    }
+    if (end > t->executed_to)
+        end = t->executed_to;
+    if (t->decoder.task.true_position && end > limit)
+        end = limit;
+    if (end - from > piece)
+        end = from + piece;
+    chunk->index = (from - file->data_offset) / element;
+    chunk->count = (size_t)(end - from) / element;
+    chunk->data = bytes;
+    t->held[request->worker] = zstd_ring_offset(&t->ring, from);
+    t->handed_to += chunk->count * element;
+    if (!request->borrow) {
+        OUTSIDE(t, memcpy(request->buffer, bytes, chunk->count * element));
+        chunk->data = request->buffer;
+        t->held[request->worker] = NOT_HELD;
+    }
+    drop_locked(t);
+    assign_locked(t);
+    return true;
+}
 
 /* Blocks under way: each worker has one, and finds another when it is done, while the oldest waits
    for its turn. */
@@ -16,21 +593,17 @@
 /* The most memory of a team, in bytes: windows of up to 128 MiB. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
 
-static bool ended_locked(const struct zstd_team *t) REQUIRES(waiters_role);
-static enum zstd_team_step end_locked(struct zstd_team *t) REQUIRES(waiters_role);
-static bool make_ring_locked(struct zstd_team *t, size_t capacity) REQUIRES(waiters_role);
-
 /*
  * Places.
  */
 
 void zstd_team_release_locked(struct zstd_team *t, unsigned worker)
 {
-    if (!t || t->held[worker] == ZSTD_TEAM_NOT_HELD)
+    if (!t || t->held[worker] == NOT_HELD)
         return;
-    t->held[worker] = ZSTD_TEAM_NOT_HELD;
+    t->held[worker] = NOT_HELD;
     if (t->busy)
-        zstd_team_assign_locked(t);
+        assign_locked(t);
 }
 
 /*
@@ -48,13 +621,15 @@ bool zstd_team_lasts_locked(const struct zstd_team *t)
 }
 
 /* Whether the frame has been decoded and handed out, or will not be any further. */
+REQUIRES(waiters_role)
 static bool ended_locked(const struct zstd_team *t)
 {
-    return t->active == 0 && (t->stopped || (zstd_team_executed_all_locked(t) && t->verified &&
+    return t->active == 0 && (t->stopped || (executed_all_locked(t) && t->verified &&
                                              t->handed_to == t->executed_to));
 }
 
 /* The frame has ended. */
+REQUIRES(waiters_role)
 static enum zstd_team_step end_locked(struct zstd_team *t)
 {
     struct zstd_decoder *d = &t->decoder;
@@ -65,7 +640,7 @@ static enum zstd_team_step end_locked(struct zstd_team *t)
     if (t->stopped)
         return ZSTD_TEAM_UNWANTED;
     if (t->header.content != ZSTD_UNKNOWN && t->header.content != d->position - d->task.base)
-        zstd_team_refuse_locked(t);
+        refuse_locked(t);
     if (t->walk.end > next)
         zstd_span_pass(&d->span, (size_t)(t->walk.end - next));
     return ZSTD_TEAM_ENDED;
@@ -85,7 +660,7 @@ enum work {
     WORK_HAND_OUT_LITTLE
 };
 
-static enum work choose_locked(const struct zstd_team *t) REQUIRES(waiters_role);
+REQUIRES(waiters_role)
 static enum work choose_locked(const struct zstd_team *t)
 {
     if (!t || !t->busy)
@@ -94,23 +669,23 @@ static enum work choose_locked(const struct zstd_team *t)
         return WORK_END;
     if (t->stopped)
         return WORK_NOTHING;
-    if (zstd_team_may_execute_locked(t))
+    if (may_execute_locked(t))
         return WORK_EXECUTE;
-    if (zstd_team_may_hand_out_locked(t, ZSTD_TEAM_PIECE_MIN))
+    if (may_hand_out_locked(t, ZSTD_TEAM_PIECE_MIN))
         return WORK_HAND_OUT;
-    if (zstd_team_may_hash_locked(t))
+    if (may_hash_locked(t))
         return WORK_HASH;
-    if (zstd_team_unplaced_locked(t))
+    if (unplaced_locked(t))
         return WORK_PLACE;
-    if (zstd_team_may_walk_locked(t) && t->walked - t->claimed <= t->workers)
+    if (may_walk_locked(t) && t->walked - t->claimed <= t->workers)
         return WORK_WALK;
-    if (zstd_team_may_populate_locked(t))
+    if (may_populate_locked(t))
         return WORK_POPULATE;
     if (t->claimed < t->walked)
         return WORK_DECODE;
-    if (zstd_team_may_walk_locked(t))
+    if (may_walk_locked(t))
         return WORK_WALK;
-    return zstd_team_may_hand_out_locked(t, 1) ? WORK_HAND_OUT_LITTLE : WORK_NOTHING;
+    return may_hand_out_locked(t, 1) ? WORK_HAND_OUT_LITTLE : WORK_NOTHING;
 }
 
 bool zstd_team_wants_locked(const struct zstd_team *t)
@@ -127,27 +702,27 @@ enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chun
     case WORK_END:
         return end_locked(t);
     case WORK_EXECUTE:
-        zstd_team_execute_locked(t);
+        execute_locked(t);
         break;
     case WORK_HAND_OUT:
     case WORK_HAND_OUT_LITTLE:
-        if (zstd_team_hand_out_locked(t, request, chunk))
+        if (hand_out_locked(t, request, chunk))
             return ZSTD_TEAM_CHUNK;
         break;
     case WORK_HASH:
-        zstd_team_hash_locked(t);
+        hash_locked(t);
         break;
     case WORK_PLACE:
-        zstd_team_place_locked(t, zstd_team_unplaced_locked(t));
+        place_locked(t, unplaced_locked(t));
         break;
     case WORK_WALK:
-        zstd_team_walk_locked(t);
+        walk_locked(t);
         break;
     case WORK_POPULATE:
-        zstd_team_populate_locked(t);
+        populate_locked(t);
         break;
     case WORK_DECODE:
-        zstd_team_decode_locked(t, request->worker);
+        decode_locked(t, request->worker);
         break;
     }
     return ZSTD_TEAM_AGAIN;
@@ -163,12 +738,13 @@ struct zstd_decoder *zstd_team_decoder(struct zstd_team *t)
  */
 
 /* Memory for a ring. Nobody may hold a chunk in the one there is. */
+REQUIRES(waiters_role)
 static bool make_ring_locked(struct zstd_team *t, size_t capacity)
 {
     if (capacity + ZSTD_EXECUTE_BEHIND <= t->memory_size)
         return true;
     for (unsigned i = 0; i < t->workers; i++)
-        if (t->held[i] != ZSTD_TEAM_NOT_HELD)
+        if (t->held[i] != NOT_HELD)
             return false;
     free(t->memory);
     t->memory_size = align_up(capacity + ZSTD_EXECUTE_BEHIND, mapping_page());
@@ -184,7 +760,7 @@ static bool make_ring_locked(struct zstd_team *t, size_t capacity)
 /* Reads the header of the frame that the decoder is about to decode. */
 static void call_header(void *argument)
 {
-    struct zstd_team_call *g = argument;
+    struct call *g = argument;
     struct zstd_team *t = g->team;
     const uint64_t begin = t->decoder.task.batch.begin;
     const unsigned char *b = t->decoder.span.view.map + begin;
@@ -196,13 +772,13 @@ static void call_header(void *argument)
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
 {
     struct zstd_decoder *d = &t->decoder;
-    struct zstd_team_call g = {.team = t};
+    struct call g = {.team = t};
     uint64_t capacity, window;
 
     if (!t->shared->input.map)
         return false;
     zstd_decoder_begin_task(d, task);
-    if (!zstd_team_guard(call_header, &g))
+    if (!guard(call_header, &g))
         return false;
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
     capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ZSTD_TEAM_AHEAD(t));
@@ -241,7 +817,7 @@ UNCHECKED struct zstd_team *zstd_team_open(struct zstd_shared *shared, struct wa
     t->blocks = calloc(t->room, sizeof *t->blocks);
     t->held = malloc(workers * sizeof *t->held);
     for (unsigned i = 0; t->held && i < workers; i++)
-        t->held[i] = ZSTD_TEAM_NOT_HELD;
+        t->held[i] = NOT_HELD;
     if (t->scratch && t->blocks && t->held)
         return t;
     zstd_team_close(t);
