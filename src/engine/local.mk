@@ -31,12 +31,6 @@ library_sources += \
 	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h src/engine/cpu/simd_neon.h \
 	src/engine/cpu/simd_plain.h src/engine/cpu/simd_vector.h src/engine/cpu/simd_x86.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
-	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
-	src/engine/cpu/slices_integer.c src/engine/cpu/slices_integer.h \
-	src/engine/cpu/slices_keys.h \
-	src/engine/cpu/slices_record.c src/engine/cpu/slices_record.h \
-	src/engine/cpu/slices_special.c src/engine/cpu/slices_special.h \
-	src/engine/cpu/slices_state.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4

@@ -6,7 +6,7 @@
  *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts:
  *     J. R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two
  *     extremes;
- *   - how many of the elements are no numbers (slices_special.h);
+ *   - how many of the elements are no numbers;
  *   - where a GPU has found more than sums and extremes, its record;
  *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
  *     fit the two numbers, long rows with some elements that are no numbers, and all elements where
@@ -24,15 +24,60 @@
 #include <stdint.h>
 
 #include "engine/cpu/kernel.h"
-#include "engine/cpu/slices_record.h"
-#include "engine/cpu/slices_state.h"
+#include "engine/engine.h"
+
+/* How slices come. */
+enum cpu_slices_kind {
+    CPU_SLICES_ROWS,   /* the elements of a slice are neighbours */
+    CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
+};
+
+/* Elements of a slice that are no numbers. */
+struct cpu_slice_special {
+    uint64_t nan, first_nan;     /* how many, and the index of the first, if there is one */
+    uint64_t positive, negative; /* infinities */
+};
+
+struct cpu_slices {
+    enum cpu_slices_kind kind;
+    size_t room;   /* how many there may be; columns have a vector's width more */
+    bool fast;     /* there are kernels for what is wanted */
+    bool integers; /* there are, and elements are integers, which they take as floats */
+    size_t filled; /* behind the first so many, none has been given elements: they are not begun */
+    bool low_used; /* of columns: a `low` may be other than 0 */
+    size_t all;    /* that there is memory for, with those of the last vector */
+    size_t clear;  /* of these: behind so many, memory is as it came, and has not been touched */
+
+    /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
+       Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys,
+       int64_t. */
+    double *high, *low;
+    void *min, *max;
+    size_t key_size; /* bytes */
+
+    struct cpu_slice_record *records; /* NULL before there is one */
+
+    struct cpu_slice_special *special; /* NULL before there is one */
+    bool special_used;                 /* a slice has some */
+
+    struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
+    bool *used;
+};
+
+/* Whether a slice has elements that are no numbers, beside its partial result. */
+static inline bool slices_is_special(const struct cpu_slices *s, size_t i)
+{
+    return s->special_used &&
+           (s->special[i].nan | s->special[i].positive | s->special[i].negative) != 0;
+}
 
 /* Takes elements into slices; a thread has one. */
 struct cpu_slicer {
     const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
     enum element_type given; /* the elements' type */
-    enum element_type type;  /* that they are taken as: see slices_convert.h */
+    enum element_type type;  /* that they are taken as, which has all their values: a float that has
+                                kernels, or their own where there is none */
     unsigned wants;          /* partial_want bits */
     bool swap;               /* elements are of the other byte order */
     unsigned char *scratch;
