@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "cli/command_line.h"
-#include "cli/list.h"
-#include "cli/merge.h"
+#include "cli/commands.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
@@ -339,7 +338,7 @@ static bool see_the_same(const struct ranks *r)
 }
 
 /* Reduces the files by all ranks. Returns false where a thread still makes a GPU ready. */
-static bool reduce_files(struct ranks *r)
+static bool reduce_together(struct ranks *r)
 {
     struct options *options = r->options;
     const struct shard shard = {(uint64_t)r->rank + 1, (uint64_t)r->size};
@@ -381,7 +380,7 @@ static bool run(struct ranks *r)
     if (options->command == COMMAND_REDUCE) {
         if (options->progress && r->rank == 0)
             options->session.progress = &observer;
-        return reduce_files(r);
+        return reduce_together(r);
     }
     if (r->rank == 0 && options->command == COMMAND_MERGE)
         merge_files(options);

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/axis.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/check.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct check {
 };
 
 /* Fills in the files and what they need. False when out of memory. */
-static bool list_files(struct check *check)
+static bool take_record(struct check *check)
 {
     struct options *options = check->options;
     const struct record *record = &check->record;
@@ -91,7 +91,7 @@ static struct check *open_check(struct options *options)
     check->options = options;
     total_clear(&check->total);
     if (!record_read(&check->record, options->check, &options->session, &options->named) ||
-        !list_files(check)) {
+        !take_record(check)) {
         close_check(check);
         return NULL;
     }

@@ -7,9 +7,7 @@
 
 #include "cli/argument_parser.h"
 #include "cli/arguments.h"
-#include "cli/axis.h"
 #include "cli/option_values.h"
-#include "cli/partial_options.h"
 #include "cli/process.h"
 #include "core/number.h"
 #include "sys/message.h"

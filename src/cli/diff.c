@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/diff.h"
+#include "cli/commands.h"
 
 #include "cli/operands.h"
 #include "cli/process.h"

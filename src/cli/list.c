@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/list.h"
+#include "cli/commands.h"
 
 #include "cli/report.h"
 #include "cli/report_parts.h"

@@ -2,26 +2,26 @@
 library_sources += \
 	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
-	src/cli/axis.c src/cli/axis.h \
+	src/cli/axis.c \
 	src/cli/axis_npy.c src/cli/axis_npy.h \
-	src/cli/axis_options.c \
-	src/cli/check.c src/cli/check.h \
+	src/cli/check.c \
+	src/cli/commands.h \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/completion.c src/cli/completion.h \
-	src/cli/diff.c src/cli/diff.h \
-	src/cli/list.c src/cli/list.h \
-	src/cli/merge.c src/cli/merge.h \
+	src/cli/diff.c \
+	src/cli/list.c \
+	src/cli/merge.c \
 	src/cli/nearest.c src/cli/nearest.h \
 	src/cli/operands.c src/cli/operands.h \
 	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \
-	src/cli/partial_options.c src/cli/partial_options.h \
+	src/cli/partial_options.c \
 	src/cli/process.c src/cli/process.h \
 	src/cli/program.c src/cli/program.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
-	src/cli/reduce.c src/cli/reduce.h \
+	src/cli/reduce.c \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_diff.c src/cli/report_diff.h \
 	src/cli/report_histogram.c \

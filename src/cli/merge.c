@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/merge.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -25,6 +25,7 @@ extern const char *const option_nan_words[];
 extern const char *const option_device_words[];
 extern const char *const option_number_words[];
 extern const char *const option_fail_on_words[];
+extern const char *const option_shard_words[];
 
 /* Words of others, and ours: see struct argument. */
 extern const char *const option_operation_aliases[];
@@ -40,7 +41,10 @@ argument_parser option_parse_operations, option_parse_histogram, option_parse_dt
     option_parse_endian, option_parse_pattern, option_parse_device, option_parse_output,
     option_parse_fail_on, option_parse_tolerance, option_parse_chunk_size, option_parse_long,
     option_parse_threads, option_parse_sort, option_parse_where, option_parse_axis,
-    option_parse_shape;
+    option_parse_shard, option_parse_shape;
+
+/* Whether the options go with --axis, where it is given. If not, an error says why. */
+bool axis_goes_with(struct options *options, const struct arguments *arguments);
 
 /* Says that there is no room for the quantile that `list` begins with. Returns false. */
 bool option_quantiles_full(const struct arguments *a, const char *list);
@@ -58,5 +62,17 @@ void rows_ask(struct options *options);
 
 /* Whether --sort and --where go with the other options. A message says which do not. */
 bool rows_go_with(const struct arguments *a, const struct options *options);
+
+/* Leaves quantiles out where they may be, if partial results are asked for. False, after a message,
+   where there are others. */
+bool partial_settle(const struct arguments *a, struct options *options);
+
+/* Whether the options go with each other, and with the number of files. A message says which do
+   not. */
+bool partial_goes_with(const struct arguments *a, const struct options *options);
+
+/* Leaves only those files that the shard has a part of, and notes which part. The files are on the
+   heap. False on failure, which is printed. */
+bool partial_choose_shard(struct options *options);
 
 #endif

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/partial_options.h"
+#include "cli/option_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>

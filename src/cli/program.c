@@ -4,16 +4,11 @@
 
 #include <unistd.h>
 
-#include "cli/axis.h"
-#include "cli/check.h"
 #include "cli/command_line.h"
-#include "cli/diff.h"
-#include "cli/list.h"
-#include "cli/merge.h"
+#include "cli/commands.h"
 #include "cli/operands.h"
-#include "cli/partial_options.h"
+#include "cli/option_values.h"
 #include "cli/progress.h"
-#include "cli/reduce.h"
 #include "run/gpu.h"
 #include "sys/message.h"
 #include "sys/stdio.h"

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/reduce.h"
+#include "cli/commands.h"
 
 #include "cli/report.h"
 #include "run/session.h"
