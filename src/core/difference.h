@@ -133,4 +133,10 @@ static inline uint64_t difference_ulps(enum element_type type, uint64_t a, uint6
 void difference_finish(const struct difference *d, const struct difference_terms *terms,
                        uint64_t elements, struct difference_result *result);
 
+/* x y / sqrt(x x  y y), rounded once to binary64, to nearest, ties to even, where x y, or its
+   negative, x x and y y are multiples of one number, in digits of 32 bits. x x and y y are not
+   zero, and x y is not more than their geometric mean, by the inequality of Cauchy and Schwarz. */
+double cosine_round(const uint32_t xy[EXACT_WIDE_DIGITS], bool negative,
+                    const uint32_t xx[EXACT_WIDE_DIGITS], const uint32_t yy[EXACT_WIDE_DIGITS]);
+
 #endif

@@ -1,7 +1,6 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
 	src/core/chunk.h \
-	src/core/cosine.c src/core/cosine.h \
 	src/core/difference.c src/core/difference.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
@@ -14,7 +13,6 @@ library_sources += \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
 	src/core/quantile.c src/core/quantile.h \
-	src/core/sample.c src/core/sample.h \
 	src/core/selection.c src/core/selection.h \
 	src/core/moments.c src/core/moments.h \
 	src/core/pass_plan.c src/core/pass_plan.h \

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cosine.h"
 #include "core/difference.h"
 #include "engine/cpu/compare.h"
 #include "lib/tap.h"
