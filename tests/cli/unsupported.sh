@@ -106,7 +106,7 @@ repeated nan nan.txt "a text file of numbers; numpy.loadtxt('nan.txt')"
 repeated 0.0,0.0,0.0 head.csv "a text file; numpy.loadtxt('head.csv', delimiter=',', skiprows=1)" 'a,b,c
 '
 repeated '1,5;2,5' comma.csv \
-    "a text file of numbers; numpy.loadtxt('comma.csv', delimiter=';', converters=lambda x: float(x.replace(',', '.')))"
+    "a text file of numbers; numpy.loadtxt('comma.csv', delimiter=';', encoding='utf-8', converters=lambda x: float(x.replace(',', '.')))"
 repeated '1	2' 'ab.tsv' "a text file of numbers; numpy.loadtxt('ab.tsv', delimiter='\\t')"
 copy ab.tsv 'a b.tsv'
 refuses 'a b.tsv' \

@@ -422,5 +422,7 @@ void unsupported_say_table(const struct unsupported_input *in, char *said)
     if (table.heading > 0)
         snprintf(rows, sizeof rows, ", skiprows=%zu", table.heading);
     snprintf(said, UNSUPPORTED_DETAIL_MAX, "numpy.loadtxt('FILE'%s%s%s)", separator, rows,
-             table.decimal_comma ? ", converters=lambda x: float(x.replace(',', '.'))" : "");
+             table.decimal_comma
+                 ? ", encoding='utf-8', converters=lambda x: float(x.replace(',', '.'))"
+                 : "");
 }
