@@ -24,6 +24,7 @@
 #include "run/arrays.h"
 #include "sys/cores.h"
 #include "sys/message.h"
+#include "sys/signals.h"
 #include "sys/stdio.h"
 
 /* Pieces that are merged at a time. */
@@ -401,6 +402,7 @@ int main(int argc, char **argv)
     message_program("gpureduce-mpi");
     command_line_of_ranks("gpureduce-mpi");
     MPI_Init(&argc, &argv);
+    signals_open(); /* MPI has handlers of its own */
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
 

@@ -12,6 +12,7 @@
 #include "cli/argument_parser.h"
 #include "cli/arguments.h"
 #include "sys/message.h"
+#include "sys/signals.h"
 #include "sys/stdio.h"
 
 /* The commands. Each parses its own options, prints its errors by message_error and its output on
@@ -66,6 +67,7 @@ static void run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     stdio_open();
+    signals_open();
     message_program("gpureduce-bench");
     run(argc, argv);
     stdio_close();

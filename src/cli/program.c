@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "run/gpu.h"
 #include "sys/message.h"
+#include "sys/signals.h"
 #include "sys/stdio.h"
 
 static void (*const commands[])(struct options *options) = {
@@ -27,6 +28,7 @@ int program_main(int argc, char **argv, const struct source_tuning *source,
     int status;
 
     stdio_open();
+    signals_open();
     message_program("gpureduce");
     if (command_line_parse(argc, argv, &options) == COMMAND_LINE_RUN && operands_expand(&options) &&
         partial_choose_shard(&options)) {

@@ -3,7 +3,6 @@
 #include "sys/signals.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -37,29 +36,14 @@ static void on_end(int signal_number)
     errno = saved_errno;
 }
 
-static void install_end(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action;
-
-        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-            handle(signals[i], on_end);
-    }
-}
-
 void signals_before_end(void (*clean)(void))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     for (int i = 0; i < CLEANERS_MAX; i++) {
         void (*none)(void) = NULL;
 
         if (atomic_compare_exchange_strong(&cleaners[i], &none, clean) || none == clean)
             break;
     }
-    pthread_once(&once, install_end);
 }
 
 /* The place where this thread continues after a SIGBUS; NULL if that ends the process. */
@@ -85,25 +69,23 @@ static void on_bus_error(int signal_number, siginfo_t *info, void *context)
         signal(signal_number, SIG_DFL);
 }
 
-static void install_bus(void)
-{
-    struct sigaction action = {.sa_sigaction = on_bus_error};
-
-    sigaction(SIGBUS, NULL, &before);
-    action.sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK);
-    action.sa_mask = before.sa_mask;
-    sigaction(SIGBUS, &action, NULL);
-}
-
 void signals_resume_bus(sigjmp_buf *resume)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     bus_resume = resume;
-    pthread_once(&once, install_bus);
 }
 
-void signals_ignore_file_size(void)
+void signals_open(void)
 {
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    struct sigaction action;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            handle(ends[i], on_end);
+    sigaction(SIGBUS, NULL, &before);
+    action = (struct sigaction){.sa_sigaction = on_bus_error,
+                                .sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK),
+                                .sa_mask = before.sa_mask};
+    sigaction(SIGBUS, &action, NULL);
     signal(SIGXFSZ, SIG_IGN);
 }

@@ -11,7 +11,6 @@
 
 #include "sys/message.h"
 #include "sys/output.h"
-#include "sys/signals.h"
 
 /* Why standard output failed first; 0 while it has not. */
 static int failure;
@@ -26,7 +25,6 @@ void stdio_open(void)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    signals_ignore_file_size();
     setvbuf(stdout, output_buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof output_buffer);
 }
 

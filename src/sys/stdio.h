@@ -10,9 +10,8 @@
 
 /* A program may be started with a standard descriptor closed; the next file it opens would then
    take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
-   Writing beyond a limit on the size of files becomes an error, as other failures of standard
-   output are, in place of a signal. And standard output gets a large buffer, so that the reason of
-   a failure is not lost. To be called before any file is opened, or anything printed. */
+   And standard output gets a large buffer, so that the reason of a failure is not lost. To be
+   called before any file is opened, or anything printed. */
 void stdio_open(void);
 
 /* Flushes standard output. False once that, or an earlier call, has failed; stdio_close prints

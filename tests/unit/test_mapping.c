@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
+#include "sys/signals.h"
 
 #define SIZE ((size_t)1 << 20)
 
@@ -222,6 +223,7 @@ static void read_unguarded(const void *map)
 int main(void)
 {
     const struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    struct sigaction now;
     FILE *file = tmpfile();
     struct reading r = {0};
     pthread_t threads[4];
@@ -236,7 +238,11 @@ int main(void)
     r.map = map;
     sigaction(SIGBUS, &action, NULL);
 
-    tap_ok(mapping_guard(read_all, &r) && r.finished, "a whole file is read");
+    tap_ok(mapping_guard(read_all, &r) && r.finished && sigaction(SIGBUS, NULL, &now) == 0 &&
+               now.sa_sigaction == on_bus,
+           "a whole file is read, and no handler of signals is changed for it");
+    signals_open();
+    tap_ok(mapping_guard(read_all, &r) && r.finished, "nor does the handler matter for that");
     if (ftruncate(fileno(file), 4096) != 0)
         return 99;
     tap_ok(!mapping_guard(read_all, &r) && !r.finished, "a truncated one is not");

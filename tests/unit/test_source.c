@@ -21,6 +21,7 @@
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "sys/message.h"
+#include "sys/signals.h"
 
 #define WORKERS 4
 #define BUFFER ((size_t)1 << 20)
@@ -715,6 +716,7 @@ static void check_lost(void)
 
 int main(void)
 {
+    signals_open();
     if (!mkdtemp(directory))
         bail(directory);
     snprintf(path, sizeof path, "%s/x", directory);
