@@ -51,9 +51,6 @@ void diff_files(struct options *options)
         report_diff(options, diff);
     }
     report_end(options);
-    options->threads_left = diff && diff_is_abandoned(diff);
-    if (options->threads_left)
-        return;
     if (diff)
         diff_close(diff);
     for (int side = 0; side < DIFF_SIDES; side++)

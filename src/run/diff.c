@@ -53,6 +53,7 @@ static bool open_side(struct diff *d, int side)
     input.in_order = true;
     input.undecoded = false;
     input.as_bytes = true;
+    input.cancellable = true;
     input.index = request->sides[side].index;
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
     if (!d->files[side])
@@ -188,7 +189,6 @@ void diff_close(struct diff *d)
  * Running.
  */
 
-/* A worker's thread. */
 /* A worker's part of a job. */
 static void run_task(void *argument, unsigned number)
 {
@@ -227,8 +227,15 @@ static uint64_t bytes_in_all(const struct diff *d)
     return bytes;
 }
 
-/* Has `count` workers do their work. Without threads, one does it here. When enough is known, those
-   that may wait for a pipe, nobody knows how long, are left to it. */
+/* Ends the waiting of workers for what pipes bring. */
+static void cancel(const struct diff *d)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        for (int i = 0; i < d->file_counts[side]; i++)
+            source_cancel(d->files[side][i]);
+}
+
+/* Has `count` workers do their work. Without threads, one does it here. */
 static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
 {
     const struct progress_observer *progress = d->request->options->progress;
@@ -239,10 +246,11 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
         work(&d->workers[0]);
         return;
     }
-    while (!team_wait(&d->team, progress ? TICK : 0) && !d->abandoned) {
+    while (!team_wait(&d->team, progress ? TICK : 0)) {
         if (progress)
             progress->update(progress->context, bytes_read(d), clock_now());
-        d->abandoned = atomic_load(&d->decided) && d->ordered > 0;
+        if (atomic_load(&d->decided))
+            cancel(d);
     }
 }
 
@@ -415,10 +423,6 @@ bool diff_run(struct diff *d)
         d->workers[i].number = i;
     }
     good = compare_pairs(d);
-    if (d->abandoned) {
-        d->ended_at = clock_now();
-        return good;
-    }
     team_close(&d->team);
     for (unsigned i = 0; i < d->worker_count; i++) {
         struct diff_worker *w = &d->workers[i];
@@ -430,7 +434,7 @@ bool diff_run(struct diff *d)
         free(w->unseen.list);
     }
     free(d->workers);
-    for (size_t i = 0; good && i < d->pair_count; i++)
+    for (size_t i = 0; good && !atomic_load(&d->decided) && i < d->pair_count; i++)
         finish_pair(d, &d->pairs[i]);
     if (!d->request->verdict_only)
         warn_unread(d);
@@ -441,11 +445,6 @@ bool diff_run(struct diff *d)
 /*
  * The outcome.
  */
-
-bool diff_is_abandoned(const struct diff *d)
-{
-    return d->abandoned;
-}
 
 size_t diff_count(const struct diff *d)
 {
@@ -476,6 +475,6 @@ struct diff_summary diff_summary(const struct diff *d)
                 2 * item->sides[DIFF_A].elements * element_size(diff_element(item, DIFF_A, &swap));
         }
     }
-    s.differs = s.different > 0 || d->abandoned;
+    s.differs = s.different > 0 || atomic_load(&d->decided);
     return s;
 }

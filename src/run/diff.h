@@ -31,10 +31,6 @@ void diff_close(struct diff *d);
    no failure of this function. */
 bool diff_run(struct diff *d);
 
-/* Whether workers were left that wait for an input, since it is known without them that something
-   differs, and that suffices. Then it must not be closed: the process should leave by _exit. */
-bool diff_is_abandoned(const struct diff *d);
-
 /* The pairs in the order of side A, and behind them the arrays that B alone has. */
 size_t diff_count(const struct diff *d);
 const struct diff_item *diff_get(const struct diff *d, size_t k);

@@ -105,7 +105,6 @@ struct diff {
     struct team team;      /* of the workers */
     struct diff_task task; /* the worker's current task */
     _Atomic bool decided;  /* with verdict_only: something differs */
-    bool abandoned;        /* workers that wait for an input were left to it */
 
     uint64_t begun_at, ended_at;
 };

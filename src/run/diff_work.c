@@ -23,10 +23,12 @@ static bool stopped(const struct diff *d)
     return atomic_load_explicit(&d->stop, memory_order_relaxed);
 }
 
-/* Ends the work of all: an input failed, which has been printed. Returns false. */
+/* Ends the work of all: an input failed, which has been printed, unless all that is asked for was
+   known by then. Returns false. */
 static bool give_up(struct diff *d)
 {
-    atomic_store(&d->failed, true);
+    if (!atomic_load(&d->decided))
+        atomic_store(&d->failed, true);
     atomic_store(&d->stop, true);
     return false;
 }

@@ -51,6 +51,11 @@ static void fail(struct source *s, const char *text)
         message_error(EXIT_FAILED, "%s: %s", s->name, text);
 }
 
+void source_cancel(struct source *s)
+{
+    atomic_store(&s->failed, true);
+}
+
 void source_error(struct source *s, const char *format, ...)
 {
     char text[SOURCE_ERROR_MAX];

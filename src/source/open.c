@@ -427,6 +427,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->path = path;
     s->info.input_bytes = SOURCE_UNKNOWN;
     s->zstd.no_check = options->no_check;
+    s->cancellable = options->cancellable;
     s->no_direct = options->no_direct;
     s->access = options->access;
     s->tuning = source_tuning(options);

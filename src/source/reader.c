@@ -50,12 +50,18 @@ struct input_reader {
     uint64_t offset; /* bytes read */
 };
 
-/* Waits until a descriptor that another process made non-blocking is readable. */
-static bool wait_for_input(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+/* How often who waits for an input looks whether it is cancelled. Milliseconds. */
+#define LOOK_AFTER 20
 
-    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+/* Waits until there is something to read. False when the source is cancelled, or on failure. */
+static bool wait_for_input(const struct source *s)
+{
+    struct pollfd poll_fd = {.fd = s->fd, .events = POLLIN};
+    int ready = 0;
+
+    while (!source_failed(s) && (ready == 0 || (ready < 0 && errno == EINTR)))
+        ready = poll(&poll_fd, 1, s->cancellable ? LOOK_AFTER : -1);
+    return ready > 0;
 }
 
 static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
@@ -84,9 +90,10 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
         return (ptrdiff_t)size;
     }
     begun = clock_now();
-    do
-        n = read(s->fd, buffer, size);
-    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
+    do /* another process may have made the descriptor non-blocking */
+        n = !s->cancellable || wait_for_input(s) ? read(s->fd, buffer, size) : -1;
+    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s))) &&
+           !source_failed(s));
     if (n < 0) {
         source_unreadable(s, input->offset, errno);
         return -1;

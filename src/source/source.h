@@ -142,6 +142,7 @@ struct source_options {
     bool headers_only;    /* only to tell what there is: chunks are not asked for, and arrays that
                              hold no numbers are picked, too */
     bool arrays_in_order; /* take containers that can only be read in order, too */
+    bool cancellable;     /* source_cancel may be called */
     bool in_order;        /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
     bool as_bytes; /* pick arrays that cannot be reduced as bytes, of u8, and those without numbers,
@@ -384,6 +385,10 @@ bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count
 /* Notes that the worker has taken so many of the elements that it asked to be lent, since the last
    call: all lent, or all read. */
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
+
+/* Ends the reading of a source that is cancellable: it fails and prints nothing. A worker
+   that waits for a pipe goes on after 20 ms at most. Any thread. */
+void source_cancel(struct source *s);
 
 /* After all workers saw the end: whether that was the whole input. Arrays of a container that
    turned out to be damaged do not change that. */

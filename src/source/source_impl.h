@@ -63,8 +63,8 @@ struct source {
                                              and prints nothing */
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
-    bool header;    /* the elements stand behind a header that describes them */
-    bool no_direct; /* as in struct source_options, as is the next */
+    bool header;                 /* the elements stand behind a header that describes them */
+    bool cancellable, no_direct; /* as in struct source_options, as is the next */
     enum source_access access;
     const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */

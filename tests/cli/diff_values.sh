@@ -78,7 +78,7 @@ if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
     shell 'cat large2 | gpureduce --diff --tsv --number=hex large -'
     ok 'large, a pipe' cmp expected out
     flip large2 3
-    mkfifo fifo hold
+    mkfifo fifo other hold
     # Opening hold waits. timeout passes on what kills it, and so leaves no cat behind.
     timeout 60 cat large2 hold 1<>fifo &
     writer=$!
@@ -86,6 +86,14 @@ if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
     shell 'timeout 50 gpureduce --diff -q -j 3 large fifo'
     is 'large, a pipe whose rest nobody waits for' 1 ''
     kill "$writer"
+    timeout 60 cat large2 hold 1<>fifo &
+    writers=$!
+    timeout 60 cat large hold 1<>other &
+    writers="$writers $!"
+    shell 'timeout 50 gpureduce --diff -q -j 3 fifo other'
+    is 'two pipes whose rest nobody waits for' 1 ''
+    # shellcheck disable=SC2086 # several numbers
+    kill $writers
 fi
 
 finish
