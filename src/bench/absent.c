@@ -8,7 +8,7 @@
 #include "bench/ladder/ladder.h"
 #include "bench/ladder/options.h"
 #include "bench/limits/limits_device.h"
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "sys/message.h"
 
 void bench_ladder(int argc, char **argv)

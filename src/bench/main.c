@@ -9,7 +9,6 @@
 #include "bench/ladder/ladder.h"
 #include "bench/ladder/options.h"
 #include "bench/limits/limits.h"
-#include "cli/argument_parser.h"
 #include "cli/arguments.h"
 #include "sys/message.h"
 #include "sys/signals.h"

@@ -2,14 +2,24 @@
 
 #include "cli/arguments.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
+#include "cli/nearest.h"
+#include "core/number.h"
 #include "sys/message.h"
 
-const char *const completion_shell_names[] = {
+/* The shells that complete command lines. Their scripts stand in completions/, as files under the
+   names that the shells look for; make update-completions writes them anew, and
+   tests/cli/completions.sh compares them with the tables. */
+enum completion_shell { COMPLETION_BASH, COMPLETION_FISH, COMPLETION_ZSH };
+
+static const char *const completion_shell_names[] = {
     [COMPLETION_BASH] = "bash", [COMPLETION_FISH] = "fish", [COMPLETION_ZSH] = "zsh", NULL};
 
 /* Options of every command line. */
@@ -34,7 +44,15 @@ static const struct argument common[] = {
 
 #define COMMON (sizeof common / sizeof *common)
 
-const struct argument *arguments_option(const struct arguments *a, size_t i)
+/* The words that an option may be, from 0; NULL beyond the last. */
+static const char *arguments_word(const struct argument *x, size_t i)
+{
+    return x->words ? x->words[i] : x->word(i);
+}
+
+/* The options of a table one after the other, and those that every command line has; NULL beyond
+   the last. */
+static const struct argument *arguments_option(const struct arguments *a, size_t i)
 {
     if (i < a->count)
         return &a->table[i];
@@ -110,7 +128,8 @@ static bool has_groups(const struct arguments *a)
     return a->count > 0 && a->table[0].group;
 }
 
-void arguments_print_help(const struct arguments *a)
+/* Prints --help: all options that are not hidden, and the details. */
+static void arguments_print_help(const struct arguments *a)
 {
     const struct argument *x;
 
@@ -133,7 +152,8 @@ void arguments_print_help(const struct arguments *a)
         printf("\n%s\n", a->details);
 }
 
-void arguments_print_brief(const struct arguments *a)
+/* Prints -h: common options alone. A program whose table has none prints --help. */
+static void arguments_print_brief(const struct arguments *a)
 {
     const struct argument *x;
 
@@ -146,4 +166,713 @@ void arguments_print_brief(const struct arguments *a)
         if (x->common)
             print_option(x);
     printf("\n'%s --help' lists all options; 'man gpureduce' explains them.\n", a->program);
+}
+
+/*
+ * Scripts that complete command lines.
+ */
+
+/* Room for a program's name. */
+#define NAME_MAX_BYTES 64
+
+/* Prints what an option does: the beginning of its help, up to the first : or ; or the end of the
+   line. A backslash goes before each of `special`, and `quote` stands for a single quote. */
+static void print_brief(const char *help, const char *special, const char *quote)
+{
+    size_t length = strcspn(help, ":;\n");
+
+    for (size_t i = 0; i < length; i++) {
+        if (help[i] == '\'') {
+            fputs(quote, stdout);
+            continue;
+        }
+        if (strchr(special, help[i]))
+            putchar('\\');
+        putchar(help[i]);
+    }
+}
+
+static void print_words(const struct argument *x)
+{
+    for (size_t i = 0; arguments_word(x, i); i++)
+        printf("%s%s", i > 0 ? " " : "", arguments_word(x, i));
+}
+
+/*
+ * bash.
+ */
+
+/* Completes the current word, without what stands in $prefix. Each is printed behind the name of
+   the program's own function. */
+static const char *const bash_helpers[] = {
+    "_words()\n"
+    "{\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$prefix\" -W \"$1\" -- \"$current\")\n"
+    "}\n",
+    "_list()\n"
+    "{\n"
+    "    local last=${current##*,}\n"
+    "    prefix+=${current%\"$last\"}\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$prefix\" -W \"$1\" -- \"$last\")\n"
+    "    compopt -o nospace 2>/dev/null\n"
+    "}\n",
+    "_options()\n"
+    "{\n"
+    "    mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$current\")\n"
+    "    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then\n"
+    "        compopt -o nospace 2>/dev/null\n"
+    "    fi\n"
+    "}\n",
+    "_files()\n"
+    "{\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$prefix\" -f -- \"$current\")\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "}\n",
+    "_nothing()\n"
+    "{\n"
+    "    compopt +o bashdefault +o default 2>/dev/null\n"
+    "}\n",
+};
+
+/* How the program's own function begins: the current word, and the option whose argument it is or
+   would be, with a = at the end where it stands behind one. COMP_WORDBREAKS says whether words of
+   the line are split at =. */
+static const char bash_prologue[] =
+    "()\n"
+    "{\n"
+    "    local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}\n"
+    "    local prefix='' i\n"
+    "\n"
+    "    COMPREPLY=()\n"
+    "    if [[ $current == = ]]; then\n"
+    "        option+='='\n"
+    "        current=''\n"
+    "    elif [[ $option == = && $COMP_CWORD -gt 2 ]]; then\n"
+    "        option=${COMP_WORDS[COMP_CWORD - 2]}=\n"
+    "    elif [[ $current == --*=* ]]; then\n"
+    "        option=${current%%=*}=\n"
+    "        prefix=$option\n"
+    "        current=${current#*=}\n"
+    "    fi\n";
+
+static void bash_argument(const char *id, const char *indent, const struct argument *x)
+{
+    printf("%s", indent);
+    if (x->letter && !x->optional)
+        printf("-%c | ", x->letter);
+    if (!x->optional)
+        printf("--%s | ", x->name);
+    printf("--%s=)\n%s    %s", x->name, indent, id);
+    switch (x->completion) {
+    case COMPLETE_NOTHING:
+        printf("_nothing");
+        break;
+    case COMPLETE_FILE:
+        printf("_files");
+        break;
+    case COMPLETE_WORD:
+    case COMPLETE_LIST:
+        printf("_%s '", x->completion == COMPLETE_WORD ? "words" : "list");
+        print_words(x);
+        putchar('\'');
+        break;
+    }
+    printf("\n%s    return\n%s    ;;\n", indent, indent);
+}
+
+/* Completes the command line of a table. */
+static void bash_table(const char *id, const char *indent, const struct arguments *a)
+{
+    const struct argument *x;
+    const char *separator = "";
+
+    if (a->count > 0) {
+        printf("%scase $option in\n", indent);
+        for (size_t i = 0; i < a->count; i++)
+            if (a->table[i].value && !a->table[i].hidden)
+                bash_argument(id, indent, &a->table[i]);
+        printf("%sesac\n", indent);
+    }
+    printf("%sif [[ $current == -* ]]; then\n%s    %s_options '", indent, indent, id);
+    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
+        if (x->hidden)
+            continue;
+        if (x->letter)
+            printf("%s-%c", separator, x->letter);
+        printf("%s--%s%s", x->letter ? " " : separator, x->name,
+               x->value && !x->optional ? "=" : "");
+        separator = " ";
+    }
+    printf("'\n%selse\n%s    %s_", indent, indent, id);
+    if (a->commands) {
+        printf("words '");
+        for (size_t i = 0; i < a->command_count; i++)
+            printf("%s%s", i > 0 ? " " : "", a->commands[i].name);
+        printf("'\n");
+    } else {
+        printf("%s\n", a->operands != 0 ? "files" : "nothing");
+    }
+    printf("%sfi\n", indent);
+}
+
+static void print_bash(const struct arguments *a)
+{
+    char id[NAME_MAX_BYTES];
+
+    snprintf(id, sizeof id, "_%s", a->program);
+    for (char *p = id; *p; p++)
+        *p = isalnum((unsigned char)*p) ? *p : '_';
+
+    for (size_t i = 0; i < sizeof bash_helpers / sizeof *bash_helpers; i++)
+        printf("\n%s%s", id, bash_helpers[i]);
+    printf("\n%s%s", id, bash_prologue);
+    printf("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "        if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+           "            %s_files\n"
+           "            return\n"
+           "        fi\n"
+           "    done\n",
+           id);
+    if (a->commands) {
+        puts("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+             "        [[ ${COMP_WORDS[i]} == -* ]] || break\n"
+             "    done\n"
+             "    case $((i < COMP_CWORD)):${COMP_WORDS[i]} in\n"
+             "    0:*)");
+        bash_table(id, "        ", a);
+        puts("        ;;");
+        for (size_t i = 0; i < a->command_count; i++) {
+            printf("    1:%s)\n", a->commands[i].name);
+            bash_table(id, "        ", a->commands[i].arguments);
+            puts("        ;;");
+        }
+        puts("    esac");
+    } else {
+        bash_table(id, "    ", a);
+    }
+    printf("}\n\ncomplete -o bashdefault -o default -F %s %s\n", id, a->program);
+}
+
+/*
+ * fish.
+ */
+
+/* The line of an option; `command` is that after which it is one, or NULL. */
+static void fish_option(const char *program, const char *command, const struct argument *x)
+{
+    printf("complete -c %s", program);
+    if (command)
+        printf(" -n '__fish_seen_subcommand_from %s'", command);
+    if (x->letter)
+        printf(" -s %c", x->letter);
+    printf(" -l %s", x->name);
+    if (x->value && !x->optional)
+        printf(x->completion == COMPLETE_FILE ? " -r -F" : " -x");
+    if (x->completion == COMPLETE_WORD || x->completion == COMPLETE_LIST) {
+        printf(x->completion == COMPLETE_LIST ? " -a '(__fish_append , " : " -a '");
+        print_words(x);
+        printf(x->completion == COMPLETE_LIST ? ")'" : "'");
+    }
+    printf(" -d '");
+    print_brief(x->help, "\\", "\\'");
+    puts("'");
+}
+
+static void print_fish(const struct arguments *a)
+{
+    const struct argument *x;
+
+    putchar('\n');
+    if (a->commands)
+        printf("complete -c %s -f\n", a->program);
+    for (size_t i = 0; (x = arguments_option(a, i)); i++)
+        if (!x->hidden)
+            fish_option(a->program, NULL, x);
+    for (size_t i = 0; i < a->command_count; i++) {
+        const struct argument_command *c = &a->commands[i];
+
+        printf("\ncomplete -c %s -n __fish_use_subcommand -a %s -d '", a->program, c->name);
+        print_brief(c->summary, "\\", "\\'");
+        puts("'");
+        for (size_t j = 0; j < c->arguments->count; j++)
+            if (!c->arguments->table[j].hidden)
+                fish_option(a->program, c->name, &c->arguments->table[j]);
+        if (c->arguments->operands != 0)
+            printf("complete -c %s -n '__fish_seen_subcommand_from %s' -F\n", a->program, c->name);
+    }
+}
+
+/*
+ * zsh.
+ */
+
+#define ZSH_SPECIAL "\\[]:"
+#define ZSH_QUOTE "'\\''"
+
+/* The argument of _arguments for an option, after another one's. */
+static void zsh_option(const char *indent, const struct argument *x)
+{
+    const char *letter = x->value && !x->optional ? "+" : "";
+    const char *name = !x->value ? "" : x->optional ? "=-" : "=";
+
+    printf(" \\\n%s", indent);
+    if (x->letter)
+        printf("'(-%c --%s)'{-%c%s,--%s%s}'", x->letter, x->name, x->letter, letter, x->name, name);
+    else
+        printf("'--%s%s", x->name, name);
+    putchar('[');
+    print_brief(x->help, ZSH_SPECIAL, ZSH_QUOTE);
+    putchar(']');
+    if (x->value)
+        printf("%s%s:", x->optional ? "::" : ":", x->value);
+    switch (x->completion) {
+    case COMPLETE_NOTHING:
+        break;
+    case COMPLETE_FILE:
+        printf("_files");
+        break;
+    case COMPLETE_WORD:
+        putchar('(');
+        print_words(x);
+        putchar(')');
+        break;
+    case COMPLETE_LIST:
+        printf("_sequence compadd - ");
+        print_words(x);
+        break;
+    }
+    putchar('\'');
+}
+
+/* A call of _arguments for the command line of a table. */
+static void zsh_table(const char *indent, const struct arguments *a)
+{
+    const struct argument *x;
+    char deeper[16];
+
+    snprintf(deeper, sizeof deeper, "%s  ", indent);
+    printf("%s_arguments -s -S%s :", indent, a->commands ? " -A '-*' -C" : "");
+    for (size_t i = 0; (x = arguments_option(a, i)); i++)
+        if (!x->hidden)
+            zsh_option(deeper, x);
+    if (a->commands) {
+        printf(" \\\n%s'1:command:((", deeper);
+        for (size_t i = 0; i < a->command_count; i++) {
+            printf("%s%s\\:\"", i > 0 ? " " : "", a->commands[i].name);
+            print_brief(a->commands[i].summary, ZSH_SPECIAL "\"", ZSH_QUOTE);
+            putchar('"');
+        }
+        printf("))' \\\n%s'*::argument:->command'", deeper);
+    } else if (a->operands != 0) {
+        printf(" \\\n%s'%s:FILE:_files'", deeper, a->operands == 1 ? "1" : "*");
+    }
+    putchar('\n');
+}
+
+static void print_zsh(const struct arguments *a)
+{
+    putchar('\n');
+    if (a->commands)
+        puts("local context state state_descr line\ntypeset -A opt_args\n");
+    zsh_table("", a);
+    if (!a->commands)
+        return;
+    puts("\n[[ $state == command ]] || return\ncase $words[1] in");
+    for (size_t i = 0; i < a->command_count; i++) {
+        printf("%s)\n", a->commands[i].name);
+        zsh_table("  ", a->commands[i].arguments);
+        puts("  ;;");
+    }
+    puts("esac");
+}
+
+static void print_completion(const struct arguments *a, enum completion_shell shell)
+{
+    const char *name = completion_shell_names[shell];
+
+    if (shell == COMPLETION_ZSH)
+        printf("#compdef %s\n", a->program);
+    printf("# Completion of %s in %s, made by: %s --completion=%s\n", a->program, name, a->program,
+           name);
+    switch (shell) {
+    case COMPLETION_BASH:
+        print_bash(a);
+        break;
+    case COMPLETION_FISH:
+        print_fish(a);
+        break;
+    case COMPLETION_ZSH:
+        print_zsh(a);
+        break;
+    }
+}
+
+/*
+ * Arguments of options.
+ */
+
+/* The word of an option that is nearest to what was typed; NULL where none is near. */
+static const char *nearest_word(const char *typed, const struct argument *x)
+{
+    const char *const *aliases = x->aliases;
+    unsigned distance, best = NEAREST_FAR;
+    const char *found = NULL, *word;
+
+    for (size_t i = 0; aliases && aliases[i]; i += 2)
+        if (strcasecmp(typed, aliases[i]) == 0)
+            return aliases[i + 1];
+    for (size_t i = 0; (word = x->near ? x->near(i) : arguments_word(x, i)); i++) {
+        distance = nearest_distance(typed, word);
+        if (distance < best) {
+            best = distance;
+            found = word;
+        }
+    }
+    return found;
+}
+
+bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
+{
+    const char *near = nearest_word(text, x);
+    char format[512];
+    size_t used;
+
+    if (near) {
+        snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
+        return arguments_wrong(a, format, text);
+    }
+    used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
+    for (size_t i = 0; arguments_word(x, i) && used < sizeof format; i++)
+        used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
+                                 i == 0                                 ? ""
+                                 : x->other || arguments_word(x, i + 1) ? ","
+                                                                        : " or",
+                                 arguments_word(x, i));
+    if (x->other && used < sizeof format)
+        snprintf(format + used, sizeof format - used, " or %s", x->other);
+    return arguments_wrong(a, format, text);
+}
+
+bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
+                         size_t *place)
+{
+    for (*place = 0; arguments_word(x, *place); ++*place)
+        if (strcmp(text, arguments_word(x, *place)) == 0)
+            return true;
+    return arguments_unknown_word(a, x, text);
+}
+
+bool arguments_bad_number(const struct arguments *a, const struct argument *x, const char *what,
+                          const char *text)
+{
+    char format[160 + NEAREST_MAX], near[NEAREST_MAX];
+
+    if (nearest_number(text, near))
+        snprintf(format, sizeof format, "bad %s %%s for --%s; did you mean '%s'?", what, x->name,
+                 near);
+    else
+        snprintf(format, sizeof format, "bad %s %%s for --%s", what, x->name);
+    return arguments_wrong(a, format, text);
+}
+
+/* Reads a size or a count, and holds it to its bounds. */
+static bool take_number(const struct arguments *a, const struct argument *x, const char *text,
+                        uint64_t *number)
+{
+    bool size = x->kind == ARGUMENT_SIZE;
+    char format[160];
+
+    if (!(size ? number_parse_size(text, number) : number_parse_count(text, number)))
+        return arguments_bad_number(a, x, x->what ? x->what : size ? "size" : "number", text);
+    if (x->most && (*number < x->least || *number > x->most))
+        snprintf(format, sizeof format, "--%s %%s must be from %" PRIu64 " to %" PRIu64, x->name,
+                 x->least, x->most);
+    else if (*number < x->least)
+        snprintf(format, sizeof format, "--%s %%s must be at least %" PRIu64, x->name, x->least);
+    else
+        return true;
+    return arguments_wrong(a, format, text);
+}
+
+/*
+ * Parsing.
+ */
+
+/* A command line that is being read. */
+struct parse {
+    const struct arguments *arguments;
+    void *target;
+    int argc;
+    char **argv;
+    int next;       /* the word to read next */
+    uint64_t given; /* the options of the table that were read */
+};
+
+/* Takes an option with its argument, which is NULL where there is none. */
+static enum arguments_action take(struct parse *r, const struct argument *x, const char *text)
+{
+    const struct arguments *a = r->arguments;
+    void *target = (char *)r->target + x->target;
+    /* Only `parse` knows what it means that an argument is left out. */
+    const char *given = text ? text : "";
+    uint64_t number;
+    size_t place;
+    unsigned value; /* as GCC and Clang hold an enum without negative values */
+    bool good = true;
+
+    for (size_t i = 0; i < a->count; i++)
+        r->given |= x == &a->table[i] ? UINT64_C(1) << i : 0;
+    switch (x->kind) {
+    case ARGUMENT_SET:
+    case ARGUMENT_CLEAR:
+        *(bool *)target = x->kind == ARGUMENT_SET;
+        break;
+    case ARGUMENT_SIZE:
+    case ARGUMENT_COUNT:
+        good = take_number(a, x, given, &number);
+        if (good)
+            *(uint64_t *)target = number;
+        break;
+    case ARGUMENT_WORD:
+        good = arguments_find_word(a, x, given, &place);
+        if (good) {
+            value = (unsigned)place;
+            memcpy(target, &value, sizeof value);
+        }
+        break;
+    case ARGUMENT_CHOICE:
+        value = (unsigned)x->least;
+        memcpy(target, &value, sizeof value);
+        break;
+    case ARGUMENT_MODE:
+        break;
+    case ARGUMENT_TEXT:
+        *(const char **)target = given;
+        break;
+    case ARGUMENT_PARSED:
+        good = x->parse(a, x, text, target);
+        break;
+    case ARGUMENT_HELP:
+        arguments_print_help(a);
+        return ARGUMENTS_DONE;
+    case ARGUMENT_VERSION:
+        version_print(a->program);
+        return ARGUMENTS_DONE;
+    case ARGUMENT_COMPLETION:
+        if (!arguments_find_word(a, x, given, &place))
+            return ARGUMENTS_WRONG;
+        print_completion(a, (enum completion_shell)place);
+        return ARGUMENTS_DONE;
+    }
+    return good ? ARGUMENTS_RUN : ARGUMENTS_WRONG;
+}
+
+static enum arguments_action refuse(const struct parse *r, const char *format, const char *word)
+{
+    arguments_wrong(r->arguments, format, word);
+    return ARGUMENTS_WRONG;
+}
+
+/* The option of which the first `length` characters of `name` are the name, or the beginning of no
+   other's; NULL where there is none. *count: how many of them begin like that. */
+static const struct argument *find_name(const struct arguments *a, const char *name, size_t length,
+                                        unsigned *count)
+{
+    const struct argument *x, *found = NULL;
+
+    *count = 0;
+    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
+        if (strncmp(x->name, name, length) != 0)
+            continue;
+        if (!x->name[length])
+            return x;
+        if (x->hidden)
+            continue;
+        found = x;
+        ++*count;
+    }
+    return *count == 1 ? found : NULL;
+}
+
+/* Appends the `count` options to a message that begin with these characters. */
+static void add_options(const struct arguments *a, const char *name, size_t length, unsigned count,
+                        char *format, size_t size)
+{
+    size_t used = strlen(format);
+    const struct argument *x;
+    unsigned said = 0;
+
+    for (size_t i = 0; (x = arguments_option(a, i)) && used < size; i++) {
+        if (x->hidden || strncmp(x->name, name, length) != 0)
+            continue;
+        used += (size_t)snprintf(format + used, size - used, "%s --%s",
+                                 said == 0           ? ""
+                                 : said + 1 == count ? " or"
+                                                     : ",",
+                                 x->name);
+        said++;
+    }
+}
+
+/* Refuses a name that `count` options begin with, and says which they are. */
+static enum arguments_action refuse_ambiguous(const struct parse *r, const char *word,
+                                              size_t length, unsigned count)
+{
+    char format[512] = "option %s is ambiguous: it could be";
+
+    add_options(r->arguments, word + 2, length, count, format, sizeof format);
+    return refuse(r, format, word);
+}
+
+#define NAMED_LIKE_A_FILE \
+    "unknown option %s; a file of that name needs ./ in front, or -- before it"
+
+/* Refuses a word whose name, of `length` characters behind the dashes, is that of no option. */
+static enum arguments_action refuse_name(const struct parse *r, const char *word, size_t length)
+{
+    const struct arguments *a = r->arguments;
+    const char *near = NULL;
+    const struct argument *x;
+    unsigned distance, best = NEAREST_FAR;
+    char name[64], format[160] = "unknown option %s";
+
+    if (access(word, F_OK) == 0)
+        return refuse(r, NAMED_LIKE_A_FILE, word);
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, word + 2);
+    for (size_t i = 0; a->aliases && a->aliases[i] && !near; i += 2)
+        if (strcmp(a->aliases[i], name) == 0)
+            near = a->aliases[i + 1];
+    for (size_t i = 0; !near && (x = arguments_option(a, i)); i++) {
+        distance = x->hidden ? NEAREST_FAR : nearest_distance(name, x->name);
+        if (distance < best) {
+            best = distance;
+            near = x->name;
+        }
+    }
+    if (near)
+        snprintf(format, sizeof format, "unknown option %%s; did you mean --%s?", near);
+    return refuse(r, format, word);
+}
+
+static const struct argument *find_letter(const struct arguments *a, char letter)
+{
+    const struct argument *x;
+
+    for (size_t i = 0; (x = arguments_option(a, i)); i++)
+        if (x->letter == letter)
+            return x;
+    return NULL;
+}
+
+/* Takes --name, --name=VALUE, or --name and the next word. */
+static enum arguments_action take_name(struct parse *r, const char *word)
+{
+    const char *name = word + 2, *text = strchr(name, '=');
+    const size_t length = text ? (size_t)(text - name) : strlen(name);
+    unsigned count;
+    const struct argument *x = find_name(r->arguments, name, length, &count);
+
+    if (!x && count > 1 && length > 0)
+        return refuse_ambiguous(r, word, length, count);
+    if (!x)
+        return refuse_name(r, word, length);
+    if (text && !x->value)
+        return refuse(r, "option %s takes no argument", word);
+    if (text)
+        return take(r, x, text + 1);
+    if (x->value && !x->optional) {
+        if (r->next >= r->argc)
+            return refuse(r, "option %s needs an argument", word);
+        text = r->argv[r->next++];
+    }
+    return take(r, x, text);
+}
+
+/* Refuses a letter that is no option's; that of the other case may be meant, or a name. */
+static enum arguments_action refuse_letter(const struct parse *r, const char *word, char letter)
+{
+    const unsigned char other =
+        (unsigned char)(islower((unsigned char)letter) ? toupper((unsigned char)letter)
+                                                       : tolower((unsigned char)letter));
+    const struct argument *x = find_letter(r->arguments, (char)other);
+    char format[512] = "unknown option %s";
+    unsigned count;
+
+    if (access(word, F_OK) == 0)
+        return refuse(r, NAMED_LIKE_A_FILE, (char[]){'-', letter, '\0'});
+    (void)find_name(r->arguments, &letter, 1, &count);
+    if (x || count > 0)
+        strcat(format, "; did you mean");
+    if (x)
+        snprintf(format + strlen(format), 32, " -%c (--%s)%s", (char)other, x->name,
+                 count > 1   ? ","
+                 : count > 0 ? " or"
+                             : "");
+    add_options(r->arguments, &letter, 1, count, format, sizeof format - 1);
+    if (x || count > 0)
+        strcat(format, "?");
+    return refuse(r, format, (char[]){'-', letter, '\0'});
+}
+
+/* Takes -x, or several as in -xy, the last of which may have an argument: the rest of the word, or
+   the next one. */
+static enum arguments_action take_letters(struct parse *r, const char *word)
+{
+    for (const char *letter = word + 1; *letter; letter++) {
+        const struct argument *x = find_letter(r->arguments, *letter);
+        enum arguments_action action;
+
+        if (!x)
+            return refuse_letter(r, word, *letter);
+        if (x->kind == ARGUMENT_HELP) {
+            arguments_print_brief(r->arguments);
+            return ARGUMENTS_DONE;
+        }
+        if (x->value && !x->optional) {
+            if (letter[1])
+                return take(r, x, letter + 1);
+            if (r->next >= r->argc)
+                return refuse(r, "option %s needs an argument", word);
+            return take(r, x, r->argv[r->next++]);
+        }
+        action = take(r, x, NULL);
+        if (action != ARGUMENTS_RUN)
+            return action;
+    }
+    return ARGUMENTS_RUN;
+}
+
+enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
+                                      void *target, struct operands *operands)
+{
+    struct parse r = {.arguments = a, .target = target, .argc = argc, .argv = argv, .next = 1};
+    const bool in_order = a->commands || getenv("POSIXLY_CORRECT");
+    int count = 0;
+
+    /* An operand moves to where an option was read, or stays where it is. */
+    while (r.next < argc) {
+        char *word = argv[r.next++];
+        enum arguments_action action;
+
+        if (word[0] != '-' || !word[1]) {
+            argv[1 + count++] = word;
+            if (in_order)
+                break;
+            continue;
+        }
+        if (strcmp(word, "--") == 0)
+            break;
+        action = word[1] == '-' ? take_name(&r, word) : take_letters(&r, word);
+        if (action != ARGUMENTS_RUN)
+            return action;
+    }
+    while (r.next < argc)
+        argv[1 + count++] = argv[r.next++];
+    operands->words = argc > 0 ? argv + 1 : argv;
+    operands->words[count] = NULL;
+    operands->count = count;
+    operands->given = r.given;
+    if (!a->commands && a->operands >= 0 && count > a->operands)
+        return refuse(&r, "unexpected operand %s", operands->words[a->operands]);
+    return ARGUMENTS_RUN;
 }

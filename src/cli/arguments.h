@@ -121,30 +121,28 @@ struct operands {
    Returns false. */
 bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
 
-/* Prints --help: all options that are not hidden, and the details. */
-void arguments_print_help(const struct arguments *a);
-
-/* Prints -h: common options alone. A program whose table has none prints --help. */
-void arguments_print_brief(const struct arguments *a);
-
 /* Prints an entry of --help: what it is about on the left, what is said of it beside that, in lines
    broken as `help` of an option is. */
 void arguments_print_entry(const char *left, const char *help);
 
-/* The words that an option may be, from 0; NULL beyond the last. */
-static inline const char *arguments_word(const struct argument *x, size_t i)
-{
-    return x->words ? x->words[i] : x->word(i);
-}
+/* Prints the first word of `program` with the version, as a line; and below it CUDA and its GPU
+   architectures, the CPU's instruction sets, libzstd and hardening, a line each. */
+void version_print(const char *program);
 
-/* The options of a table one after the other, and those that every command line has; NULL beyond
-   the last. */
-const struct argument *arguments_option(const struct arguments *a, size_t i);
+/* Parses argv into *target, which is something even where no option has a target. */
+enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
+                                      void *target, struct operands *operands);
 
-/* The shells that complete command lines. */
-enum completion_shell { COMPLETION_BASH, COMPLETION_FISH, COMPLETION_ZSH };
+/* Prints that `text` is none of the option's words, and what they are. Returns false. */
+bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text);
 
-/* The names of the shells, and NULL. */
-extern const char *const completion_shell_names[];
+/* Prints that `text`, which messages call `what`, is no number, and which may be meant. Returns
+   false. */
+bool arguments_bad_number(const struct arguments *a, const struct argument *x, const char *what,
+                          const char *text);
+
+/* Finds which of the option's words `text` is. */
+bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
+                         size_t *place);
 
 #endif

@@ -13,7 +13,6 @@
 #include "cli/axis_npy.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "cli/report_parts.h"
 #include "run/axis.h"
 #include "source/inputs.h"
 #include "sys/message.h"
@@ -55,7 +54,7 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
     case AXIS_NUMBER:
         break;
     }
-    return field_number(in, op->name, values.number[i], report_type(op, &like));
+    return field_number(in, op->name, values.number[i], row_number_type(op, &like));
 }
 
 /* Adds what stands in front of the values of a row: the file, the array, and the index of the

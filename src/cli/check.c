@@ -10,7 +10,6 @@
 #include "cli/command_line.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/report_parts.h"
 #include "run/session.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
@@ -114,7 +113,7 @@ static void prepare(struct check *check, int i)
 static enum element_type recorded_type(const struct record_line *line, const struct operation *op,
                                        const struct reduction *reduction)
 {
-    return line->binary64 ? ELEMENT_F64 : report_type(op, reduction);
+    return line->binary64 ? ELEMENT_F64 : row_number_type(op, reduction);
 }
 
 /* Whether a value is the recorded one, to the bit; any NaN is one. */
@@ -126,7 +125,7 @@ static bool same_value(const struct record_line *line, const char *recorded,
     char text[NUMBER_MAX];
     double found, number;
 
-    if (report_left_out(op, reduction))
+    if (row_left_out(op, reduction))
         return false;
     if (full) { /* more digits than a binary64 has */
         number_format_integer(text, full);

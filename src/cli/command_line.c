@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/argument_parser.h"
 #include "cli/arguments.h"
 #include "cli/option_values.h"
 #include "cli/process.h"

@@ -5,7 +5,6 @@
 #include "cli/operands.h"
 #include "cli/process.h"
 #include "cli/report.h"
-#include "cli/report_diff.h"
 #include "run/diff.h"
 #include "sys/message.h"
 

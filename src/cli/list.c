@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 
 #include "cli/report.h"
-#include "cli/report_parts.h"
 #include "cli/rows.h"
 #include "source/inputs.h"
 #include "sys/message.h"

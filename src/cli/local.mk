@@ -1,13 +1,11 @@
 # src/cli: the command line and what is printed.
 library_sources += \
-	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
 	src/cli/axis.c \
 	src/cli/axis_npy.c src/cli/axis_npy.h \
 	src/cli/check.c \
 	src/cli/commands.h \
 	src/cli/command_line.c src/cli/command_line.h \
-	src/cli/completion.c src/cli/completion.h \
 	src/cli/diff.c \
 	src/cli/list.c \
 	src/cli/merge.c \
@@ -23,15 +21,11 @@ library_sources += \
 	src/cli/record.c src/cli/record.h \
 	src/cli/reduce.c \
 	src/cli/report.c src/cli/report.h \
-	src/cli/report_diff.c src/cli/report_diff.h \
+	src/cli/report_diff.c \
 	src/cli/report_histogram.c \
-	src/cli/report_partial.c \
-	src/cli/report_parts.c src/cli/report_parts.h \
 	src/cli/report_plot.c \
-	src/cli/report_stats.c \
-	src/cli/report_row.c \
 	src/cli/rows.c src/cli/rows.h \
 	src/cli/rows_options.c \
 	src/cli/rows_request.h \
-	src/cli/version.c src/cli/version.h \
+	src/cli/version.c \
 	src/cli/writer.c src/cli/writer.h

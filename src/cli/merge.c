@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/report.h"
-#include "cli/report_parts.h"
 #include "cli/rows.h"
 #include "core/merger.h"
 #include "core/moments.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "core/number.h"

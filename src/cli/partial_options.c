@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "cli/options.h"
 #include "sys/message.h"
 

@@ -8,6 +8,8 @@
 #include "cli/options.h"
 #include "cli/rows.h"
 #include "cli/writer.h"
+#include "core/partial_text.h"
+#include "run/diff.h"
 #include "run/reduction.h"
 #include "run/total.h"
 
@@ -60,5 +62,57 @@ void report_end(const struct options *options);
 /* Prints an error for each condition of --fail-on that the input meets. */
 void report_fail_on(const struct options *options, const char *path,
                     const struct reduction *reduction);
+
+/*
+ * For other commands, and for the parts of a report in files of their own: histograms and plots.
+ */
+
+/* Writes the row of a result: its values, and what else the form tells. A path of NULL is the total,
+   here and below, of which JSON tells what `total` says. Nothing on lines, if there is no result. */
+void report_row(struct writer *w, const struct options *options, const char *path,
+                const struct reduction *reduction, const struct total *total);
+
+/* Writes the histogram, if there is one, below values on lines: as lines of text, or, on a terminal,
+   as bars. Without a result, what stands for it. */
+void report_histogram(struct writer *w, const struct options *options,
+                      const struct reduction *reduction);
+
+/* Writes its rows of TSV. */
+void report_histogram_rows(struct writer *w, const struct options *options, const char *path,
+                           const struct reduction *reduction);
+
+/* Adds it to an object of JSON. */
+void report_histogram_object(struct writer *w, const struct reduction *reduction);
+
+/* Draws it into options->plot. A failure is printed. */
+void report_plot(const struct options *options, const char *path,
+                 const struct reduction *reduction);
+
+/* Prints the line of a partial result, whose names are left to do: that of the total where `path`
+   is NULL. A name that is too long is an error. */
+void report_partial_text(const struct options *options, const char *path, const char *array,
+                         struct partial_text *text);
+
+/* Adds a shape to an object: null where no header tells it. */
+void report_shape(struct writer *w, const struct source_shape *shape);
+
+/* The line of statistics on standard error, and below it those of -v, which a total has not. */
+void report_stats(const struct options *options, const char *path,
+                  const struct reduction *reduction);
+
+/* The value of an operation, as a field. */
+struct field report_value(unsigned in, const struct operation *op,
+                          const struct reduction *reduction);
+
+/* Whether the operation number i was asked for before: it stands once in an object, or in a line.
+ */
+bool report_repeated(const struct options *options, size_t i);
+
+/* GB/s. 0 when there was no time. */
+double report_rate(uint64_t bytes, double seconds);
+
+/* Prints what differs, as the options ask: lines for two arrays, rows for sets of them, objects;
+   and the line of statistics. */
+void report_diff(const struct options *options, const struct diff *diff);
 
 #endif

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/report_diff.h"
+#include "cli/report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/option_values.h"
-#include "cli/report_parts.h"
 #include "run/arrays.h"
 #include "sys/message.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/report_parts.h"
+#include "cli/report.h"
 #include "sys/stdio.h"
 
 /* The class of the elements of a row, if it is not a bin. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/report_parts.h"
+#include "cli/report.h"
 #include "sys/gnuplot.h"
 #include "sys/message.h"
 

@@ -6,9 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report_parts.h"
+#include "cli/writer.h"
 #include "core/number.h"
 #include "sys/message.h"
+
+enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
+{
+    if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))
+        return ELEMENT_F64;
+    /* The shortest decimals of narrow types have few digits: an f8e4m3 of 448 would be 450, and the
+       mean of equal f16 would not be between their minimum and maximum. */
+    return element_size(reduction->type) <= 2 ? ELEMENT_F64 : reduction->type;
+}
+
+const char *row_type_name(const struct reduction *reduction)
+{
+    if (!reduction->type_name)
+        return element_name(reduction->type);
+    return reduction->type_name[0] ? reduction->type_name : WRITER_MISSING;
+}
+
+bool row_left_out(const struct operation *op, const struct reduction *reduction)
+{
+    return operation_quantile(op) & ~reduction->quantiles;
+}
 
 static struct row_value value_of_text(const char *text)
 {
@@ -34,7 +55,7 @@ static struct row_value value_of_operation(const struct operation *op,
 {
     const struct integer *full = operation_exact_integer(op, &reduction->result);
 
-    if (report_left_out(op, reduction))
+    if (row_left_out(op, reduction))
         return (struct row_value){.kind = ROW_VALUE_NONE};
     if (full)
         return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *full};
@@ -99,9 +120,10 @@ static struct row_value read_number(const struct row_condition *c, const struct 
     if (kind == ROW_VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
         return number;
     number.kind = ROW_VALUE_NUMBER;
-    (void)number_parse(
-        c->number, kind == ROW_VALUE_NUMBER ? report_type(c->key.op, row->reduction) : ELEMENT_F64,
-        &number.number);
+    (void)number_parse(c->number,
+                       kind == ROW_VALUE_NUMBER ? row_number_type(c->key.op, row->reduction)
+                                                : ELEMENT_F64,
+                       &number.number);
     return number;
 }
 
@@ -138,7 +160,7 @@ struct row row_of(const char *path, const struct reduction *reduction)
 
     return (struct row){.path = path,
                         .name = reduction->array,
-                        .dtype = known ? report_type_name(reduction) : NULL,
+                        .dtype = known ? row_type_name(reduction) : NULL,
                         .elements = reduction->elements,
                         .bytes = reduction->bytes,
                         .reduction = reduction};

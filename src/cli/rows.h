@@ -81,4 +81,14 @@ const struct kept_row *rows_get(const struct rows *rows, size_t i);
 /* Frees all of them; an error where there was no memory for one. */
 void rows_free(struct rows *rows);
 
+/* The type that the value of an operation is a number of. */
+enum element_type row_number_type(const struct operation *op, const struct reduction *reduction);
+
+/* The name of a reduction's type: as the container spells it where it cannot be read. */
+const char *row_type_name(const struct reduction *reduction);
+
+/* Whether the result has no value of an operation: a quantile that could not be had, and was not
+   asked for by its name. */
+bool row_left_out(const struct operation *op, const struct reduction *reduction);
+
 #endif

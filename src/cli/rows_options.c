@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "cli/option_values.h"
 #include "cli/options.h"
 #include "cli/rows.h"

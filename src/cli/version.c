@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/version.h"
+#include "cli/arguments.h"
 
 #include <stdio.h>
 #include <string.h>

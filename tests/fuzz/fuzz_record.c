@@ -22,7 +22,7 @@
 
 #include "cli/option_values.h"
 #include "cli/record.h"
-#include "cli/report_parts.h"
+#include "cli/report.h"
 #include "sys/escape.h"
 #include "sys/json.h"
 
@@ -602,7 +602,7 @@ static char *printed_name(const char *name, bool json)
 /* Whether line i has a value of the operation. */
 static bool is_printed(const struct printed *p, size_t i, const struct operation *op)
 {
-    if (report_left_out(op, &p->reductions[i]))
+    if (row_left_out(op, &p->reductions[i]))
         return false;
     /* Every object of JSON has the counts. */
     if (p->options.output == OUTPUT_JSON && op->wants == 0)

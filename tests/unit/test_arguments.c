@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "bench/common/arguments.h"
 
 #include "bench/common/distribution.h"
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "core/element.h"
 
 const char *arguments_dtype_word(size_t i)

@@ -21,7 +21,7 @@
 #include "bench/common/arguments.h"
 #include "bench/common/distribution.h"
 #include "bench/common/team.h"
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "cli/progress.h"
 #include "sys/align.h"
 #include "sys/clock.h"

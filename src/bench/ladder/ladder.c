@@ -25,7 +25,7 @@
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
 #include "bench/ladder/workbench.h"
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "sys/gnuplot.h"
 #include "sys/message.h"
 #include "sys/output.h"

@@ -20,7 +20,7 @@
 #include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_record.h"
 #include "bench/limits/limits_zstd.h"
-#include "cli/argument_parser.h"
+#include "cli/arguments.h"
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/cores.h"
