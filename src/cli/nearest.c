@@ -62,7 +62,7 @@ bool nearest_number(const char *typed, char suggested[NEAREST_MAX])
     static const char letters[] = "kmgt";
     char plain[WORD_MAX + 1], *end;
     const char *letter;
-    double x, power, decimal, binary;
+    double x, decimal = 1, binary = 1;
     bool with_i, with_b;
     size_t used = 0;
 
@@ -74,14 +74,17 @@ bool nearest_number(const char *typed, char suggested[NEAREST_MAX])
         return false;
     x = strtod(plain, &end);
     letter = *end ? strchr(letters, tolower((unsigned char)*end)) : NULL;
-    power = letter ? (double)(letter - letters) + 1 : 0;
     end += letter != NULL;
     with_i = tolower((unsigned char)*end) == 'i';
     end += with_i;
     with_b = tolower((unsigned char)*end) == 'b';
     end += with_b;
-    decimal = x * pow(with_i ? 1024 : 1000, power);
-    binary = x * pow(with_b && !with_i ? 1000 : 1024, power);
+    for (ptrdiff_t i = 0; letter && i <= letter - letters; i++) {
+        decimal *= with_i ? 1024 : 1000;
+        binary *= with_b && !with_i ? 1000 : 1024;
+    }
+    decimal *= x;
+    binary *= x;
     if (*end || decimal != floor(decimal) || binary != floor(binary) || binary > 0x1p53)
         return false;
     if (decimal == binary)
