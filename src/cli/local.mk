@@ -2,7 +2,6 @@
 library_sources += \
 	src/cli/arguments.c src/cli/arguments.h \
 	src/cli/axis.c \
-	src/cli/axis_npy.c src/cli/axis_npy.h \
 	src/cli/check.c \
 	src/cli/commands.h \
 	src/cli/command_line.c src/cli/command_line.h \
