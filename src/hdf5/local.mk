@@ -3,11 +3,9 @@ if HAVE_HDF5
 libexec_PROGRAMS += src/gpureduce-hdf5
 endif
 src_gpureduce_hdf5_SOURCES = \
-	src/hdf5/describe.c src/hdf5/describe.h \
 	src/hdf5/library.c src/hdf5/library.h \
 	src/hdf5/main.c \
 	src/hdf5/netcdf.c src/hdf5/netcdf.h \
-	src/hdf5/type.c src/hdf5/type.h \
 	src/hdf5/walk.c src/hdf5/walk.h
 src_gpureduce_hdf5_CPPFLAGS = $(src_cppflags) $(HDF5_CFLAGS)
 src_gpureduce_hdf5_LDADD = src/libgpureduce.a $(HDF5_LIBS)

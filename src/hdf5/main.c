@@ -8,15 +8,811 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "hdf5/describe.h"
+#include "hdf5/library.h"
+#include "hdf5/netcdf.h"
+#include "hdf5/walk.h"
 #include "source/format/hdf5_records.h"
+#include "sys/buffer.h"
 #include "sys/output.h"
+
+/*
+ * The types of datasets, as libhdf5 tells them, and which of them are ours.
+ */
+
+struct type {
+    const char *name;
+    size_t size;            /* bytes of an element */
+    const char *unreadable; /* why elements cannot be read; NULL where they can */
+    bool not_numeric;       /* they are no numbers, and hold none */
+    enum element_type element;
+    bool big; /* big-endian */
+};
+
+/* Whether it is the float of this layout. */
+static bool is_float(hid_t type, const struct element_format *format)
+{
+    const size_t bits = 8 * format->size, fraction = (size_t)format->significant_bits - 1;
+    size_t sign, exponent_at, exponent, mantissa_at, mantissa;
+
+    return H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) >= 0 &&
+           H5Tget_norm(type) == H5T_NORM_IMPLIED && mantissa_at == 0 && mantissa == fraction &&
+           exponent_at == mantissa && exponent == bits - 1 - mantissa && sign == bits - 1 &&
+           H5Tget_ebias(type) == (size_t)format->exponent_max;
+}
+
+static bool is_integer(hid_t type, const struct element_format *format)
+{
+    return H5Tget_precision(type) == 8 * format->size &&
+           format->kind == (H5Tget_sign(type) == H5T_SGN_2 ? ELEMENT_SIGNED : ELEMENT_UNSIGNED);
+}
+
+/* Finds the type of ours that a number is. */
+static bool find_number(hid_t type, H5T_class_t class, enum element_type *element)
+{
+    for (int i = 0; i < ELEMENT_TYPES && H5Tget_offset(type) == 0; i++) {
+        const struct element_format *format = &element_formats[i];
+
+        *element = (enum element_type)i;
+        if (format->size == H5Tget_size(type) &&
+            (class == H5T_FLOAT ? element_is_float(*element) && is_float(type, format)
+                                : is_integer(type, format)))
+            return true;
+    }
+    return false;
+}
+
+/* NumPy's bool, as h5py has it: an enumeration of FALSE and TRUE, of a byte. */
+static bool is_bool(hid_t type)
+{
+    static const char *const names[] = {"FALSE", "TRUE"};
+    bool is = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+
+    for (unsigned i = 0; i < 2 && is; i++) {
+        const char *name = H5Tget_member_name(type, i);
+
+        is = name && strcmp(name, names[i]) == 0;
+    }
+    return is;
+}
+
+/* Whether elements of a type are, or hold, numbers. */
+static bool has_numbers(hid_t type)
+{
+    static const H5T_class_t numeric[] = {H5T_INTEGER, H5T_FLOAT, H5T_ENUM, H5T_BITFIELD};
+    const int class = (int)H5Tget_class(type);
+
+    if (class == H5T_STRING || class == H5T_REFERENCE || class == H5T_OPAQUE)
+        return false;
+    if (class != H5T_VLEN && class != H5T_ARRAY && class != H5T_COMPOUND)
+        return true;
+    for (size_t i = 0; i < sizeof numeric / sizeof *numeric; i++)
+        if (H5Tdetect_class(type, numeric[i]) != 0)
+            return true;
+    return false;
+}
+
+/* Tells what a type is. */
+static void classify(hid_t type, struct type *t)
+{
+    static const struct {
+        H5T_class_t class;
+        const char *name, *unreadable;
+    } classes[] = {
+        {H5T_INTEGER, "integer", "its layout is unknown"},
+        {H5T_FLOAT, "float", "its layout is unknown"},
+        {H5T_ENUM, "enum", "an enumeration"},
+        {H5T_STRING, "string", "text"},
+        {H5T_COMPOUND, "compound", "a record of several fields"},
+        {H5T_REFERENCE, "reference", "a reference to something else"},
+        {H5T_VLEN, "vlen", "a sequence of any length"},
+        {H5T_ARRAY, "array", "elements that are arrays themselves"},
+        {H5T_BITFIELD, "bitfield", "a field of bits"},
+        {H5T_OPAQUE, "opaque", "bytes of unknown meaning"},
+    };
+    const H5T_class_t class = H5Tget_class(type);
+    const H5T_order_t order = H5Tget_order(type);
+    const bool number = class == H5T_INTEGER || class == H5T_FLOAT;
+    const bool ordered = order == H5T_ORDER_LE || order == H5T_ORDER_BE;
+
+    *t = (struct type){.size = H5Tget_size(type),
+                       .name = "other", /* newer libraries have more */
+                       .unreadable = "unknown to this program",
+                       .not_numeric = !has_numbers(type)};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (classes[i].class == class) {
+            t->name = classes[i].name;
+            t->unreadable = classes[i].unreadable;
+        }
+    }
+    if (number && !ordered)
+        t->unreadable = "its byte order is unknown";
+    if (class == H5T_ENUM && is_bool(type))
+        t->element = ELEMENT_BOOL;
+    else if (!number || !find_number(type, class, &t->element))
+        return;
+    if (t->size > 1 && !ordered)
+        return;
+    t->name = element_name(t->element);
+    t->unreadable = NULL;
+    t->big = t->size > 1 && order == H5T_ORDER_BE;
+}
+
+/*
+ * Writing records.
+ */
+
+static void put(struct buffer *out, uint64_t word)
+{
+    buffer_bytes(out, &word, sizeof word);
+}
+
+_Static_assert(sizeof(hsize_t) == sizeof(uint64_t), "sizes are words");
+
+static void put_sizes(struct buffer *out, const hsize_t *sizes, int count)
+{
+    buffer_bytes(out, sizes, (size_t)count * sizeof *sizes);
+}
+
+/* Ends a text of so many bytes: with a zero byte, and as many as fill a word. */
+static void end_text(struct buffer *out, size_t size)
+{
+    static const char zeros[sizeof(uint64_t)] = {0};
+
+    buffer_bytes(out, zeros, sizeof zeros - size % sizeof zeros);
+}
+
+static void put_text(struct buffer *out, const void *text, size_t size)
+{
+    put(out, size);
+    buffer_bytes(out, text, size);
+    end_text(out, size);
+}
+
+static void put_string(struct buffer *out, const char *text)
+{
+    put_text(out, text, strlen(text));
+}
+
+/* A dataset that is open, and what is known of it. */
+struct dataset {
+    hid_t id, type, space, creation;
+    enum element_type element;
+    size_t size; /* bytes of an element */
+    bool big;
+    int dimensions;
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
+    hsize_t stored[CONTAINER_DIMENSIONS_MAX]; /* as they are in the file */
+    bool extended;                            /* they differ */
+    uint64_t elements;
+    const char *type_name;
+    const char *unreadable; /* NULL where it can be read */
+    bool typed;             /* elements of its type could be */
+    bool not_numeric;
+    char text[256]; /* room for `unreadable` */
+    unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
+    bool fill_defined; /* there is a value of elements that were never written */
+};
+
+/* Finds the values that stand for what is not in the file. */
+static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
+{
+    H5D_fill_value_t defined;
+    H5D_fill_time_t when;
+
+    if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
+        H5Pget_fill_time(d->creation, &when) < 0)
+        return hdf5_wrong(t);
+    if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
+        return hdf5_wrong(t);
+    d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
+    memcpy(d->pad, d->fill, sizeof d->pad);
+    if (defined != H5D_FILL_VALUE_USER_DEFINED && !hdf5_default_fill(d->element, d->big, d->pad))
+        memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
+    return true;
+}
+
+/* Sees what netCDF and its attributes make of a dataset whose type can be read. */
+static bool look_at_meaning(struct dataset *d, const hsize_t *most, bool stored,
+                            struct hdf5_trouble *t)
+{
+    char names[160];
+    bool unlimited = false;
+    unsigned found;
+
+    if (!stored) {
+        if (!hdf5_name_attributes(d->id, d->element, names, sizeof names, &found, t))
+            return false;
+        if (found > 0) {
+            snprintf(
+                d->text, sizeof d->text, "its attribute%s %s %s not supported; --stored ignores %s",
+                found > 1 ? "s" : "", names, found > 1 ? "are" : "is", found > 1 ? "them" : "it");
+            d->unreadable = d->text;
+        }
+    }
+    for (int i = 0; i < d->dimensions; i++)
+        unlimited = unlimited || most[i] == H5S_UNLIMITED;
+    if (unlimited && !hdf5_extend(d->id, d->dimensions, d->sizes, most, t))
+        return false;
+    return find_fill(d, t);
+}
+
+/* Fills in what a dataset is. False where the library fails. */
+static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
+{
+    hsize_t most[CONTAINER_DIMENSIONS_MAX];
+    struct type type;
+    H5S_class_t shape;
+
+    d->type = H5Dget_type(d->id);
+    d->space = H5Dget_space(d->id);
+    d->creation = H5Dget_create_plist(d->id);
+    if (d->type < 0 || d->space < 0 || d->creation < 0)
+        return hdf5_wrong(t);
+    classify(d->type, &type);
+    d->type_name = type.name;
+    d->size = type.size;
+    d->element = type.element;
+    d->big = type.big;
+    d->unreadable = type.unreadable;
+    d->not_numeric = type.not_numeric;
+    d->typed = !type.unreadable;
+    shape = H5Sget_simple_extent_type(d->space);
+    d->dimensions = H5Sget_simple_extent_ndims(d->space);
+    if (d->dimensions < 0 || d->dimensions > CONTAINER_DIMENSIONS_MAX ||
+        H5Sget_simple_extent_dims(d->space, d->sizes, most) < 0) {
+        d->dimensions = 0;
+        return hdf5_wrong(t);
+    }
+    memcpy(d->stored, d->sizes, sizeof d->stored);
+    if (shape == H5S_NULL) {
+        d->dimensions = 1; /* none would be those of a single number */
+        d->sizes[0] = d->stored[0] = 0;
+        d->not_numeric = true;
+        if (!d->unreadable)
+            d->unreadable = "a null dataspace, which has no elements";
+    }
+    if (!d->unreadable && !look_at_meaning(d, most, stored, t))
+        return false;
+    d->elements = 1;
+    for (int i = 0; i < d->dimensions; i++) {
+        d->extended = d->extended || d->sizes[i] != d->stored[i];
+        if (__builtin_mul_overflow(d->elements, d->sizes[i], &d->elements))
+            return hdf5_fails(t, "more elements than any file has");
+    }
+    return true;
+}
+
+/* Filters as they are named in warnings, where the file does not name them. */
+static const char *filter_name(H5Z_filter_t id)
+{
+    return id == H5Z_FILTER_SZIP          ? "szip"
+           : id == H5Z_FILTER_NBIT        ? "nbit"
+           : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset"
+           : id == 32000                  ? "lzf"
+           : id == 32001                  ? "blosc"
+           : id == 32015                  ? "zstd"
+                                          : "";
+}
+
+/* The filters of a dataset, in the order in which they are applied. Sets d->unreadable where one is
+ * not known. */
+static bool find_filters(struct dataset *d, struct container_tiles *tiles, struct hdf5_trouble *t)
+{
+    const int count = H5Pget_nfilters(d->creation);
+    unsigned deflated = 0;
+
+    if (count < 0)
+        return hdf5_wrong(t);
+    for (int i = 0; i < count; i++) {
+        unsigned flags, values[8] = {0}, config;
+        size_t value_count = sizeof values / sizeof *values;
+        char name[192] = "";
+        const H5Z_filter_t id = H5Pget_filter2(d->creation, (unsigned)i, &flags, &value_count,
+                                               values, sizeof name, name, &config);
+        struct container_filter *filter = &tiles->filters[i];
+
+        if (id < 0)
+            return hdf5_wrong(t);
+        name[sizeof name - 1] = '\0';
+        filter->parameter = 0;
+        if (id == H5Z_FILTER_SHUFFLE && i < CONTAINER_FILTERS_MAX && value_count > 0 &&
+            values[0] > 0) {
+            filter->kind = CONTAINER_SHUFFLE;
+            filter->parameter = values[0];
+        } else if (id == H5Z_FILTER_FLETCHER32 && i < CONTAINER_FILTERS_MAX) {
+            filter->kind = CONTAINER_FLETCHER32;
+        } else if (id == H5Z_FILTER_DEFLATE && i < CONTAINER_FILTERS_MAX && deflated++ == 0) {
+            filter->kind = CONTAINER_DEFLATE;
+        } else {
+            snprintf(d->text, sizeof d->text, "HDF5 filter %s (%d) is not supported",
+                     *filter_name(id) ? filter_name(id) : name, (int)id);
+            d->unreadable = d->text;
+            return true;
+        }
+    }
+    tiles->filter_count = (unsigned)count;
+    return true;
+}
+
+/* Goes through all objects. */
+struct visit {
+    const struct hdf5_input *in;
+    struct buffer *out;
+    uint64_t bytes; /* of all arrays so far that can be read */
+    struct hdf5_trouble trouble;
+    struct hdf5_walk walk;
+};
+
+/* Whether the library lets bytes lie outside of the file. */
+static bool lies_inside(struct visit *v, uint64_t offset, uint64_t size)
+{
+    return (size <= v->in->size && offset <= v->in->size - size) ||
+           hdf5_fails(&v->trouble,
+                      "%" PRIu64 " bytes of it at %" PRIu64 " lie beyond the end of the file", size,
+                      offset);
+}
+
+/* The place of the tile that begins there; all zeros where the library finds none, and then it may
+   not be there. `bytes`: of the tile, as it was before it was filtered. */
+static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *begin,
+                      uint64_t bytes, bool filtered, struct container_tile *tile)
+{
+    uint64_t offset, size;
+    uint32_t mask = 0;
+
+    *tile = (struct container_tile){0};
+    hdf5_find_chunk(d->id, begin, &offset, &size, &mask);
+    if (size == 0)
+        return true;
+    /* Compressed data may be larger than others, but little. */
+    if (size > UINT32_MAX || (size > bytes && !filtered) || size / 2 > bytes + 4096)
+        return hdf5_fails(&v->trouble, "a chunk of %" PRIu64 " bytes has %" PRIu64 " at %" PRIu64,
+                          bytes, size, offset);
+    *tile = (struct container_tile){offset, (uint32_t)size, mask};
+    return lies_inside(v, offset, size);
+}
+
+/* Puts where all tiles are, in C order. There are `there` in the file. */
+static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *sizes, bool filtered,
+                      hsize_t there)
+{
+    hsize_t begin[CONTAINER_DIMENSIONS_MAX] = {0}, found = 0;
+    uint64_t count = 1, bytes = d->size;
+    struct container_tile tile;
+
+    for (int i = 0; i < d->dimensions; i++) {
+        count *= (d->sizes[i] + sizes[i] - 1) / sizes[i];
+        bytes *= sizes[i];
+    }
+    put(v->out, count * sizeof tile);
+    for (uint64_t k = 0; k < count && !v->out->failed; k++) {
+        bool stored = true;
+
+        for (int i = 0; i < d->dimensions; i++)
+            stored = stored && begin[i] < d->stored[i];
+        tile = (struct container_tile){0};
+        if (stored && !find_tile(v, d, begin, bytes, filtered, &tile))
+            return false;
+        found += tile.compressed > 0;
+        buffer_bytes(v->out, &tile, sizeof tile);
+        for (int i = d->dimensions; i-- > 0;) {
+            begin[i] += sizes[i];
+            if (begin[i] < d->sizes[i])
+                break;
+            begin[i] = 0;
+        }
+    }
+    end_text(v->out, (size_t)count * sizeof tile);
+    if (found == there)
+        return true;
+    return hdf5_fails(&v->trouble, "%llu of its %llu chunks are not found",
+                      (unsigned long long)(there - found), (unsigned long long)there);
+}
+
+/* Sees what tiles a dataset has. *sizes: those of a tile. Sets d->unreadable where they cannot be
+   read. */
+static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct container_tiles *tiles,
+                          struct hdf5_trouble *t)
+{
+    uint64_t count = 1, bytes = d->size;
+    unsigned options = 0;
+
+    if (H5Pget_chunk_opts(d->creation, &options) < 0)
+        return hdf5_wrong(t);
+    tiles->edges_plain = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    for (int i = 0; i < d->dimensions; i++) {
+        if (__builtin_mul_overflow(count, (d->sizes[i] + sizes[i] - 1) / sizes[i], &count) ||
+            count > CONTAINER_TILES_MAX)
+            d->unreadable = "more than 16777216 chunks";
+        if (__builtin_mul_overflow(bytes, sizes[i], &bytes) || bytes > CONTAINER_TILE_BYTES_MAX)
+            d->unreadable = "chunks of more than 1 GiB";
+        if (d->unreadable)
+            return true;
+    }
+    return find_filters(d, tiles, t);
+}
+
+/* Puts what comes first of any array. */
+static void put_head(const struct dataset *d, const char *name, struct buffer *out)
+{
+    put(out, HDF5_ARRAY);
+    put_string(out, name);
+    put_string(out, d->type_name);
+    put_string(out, d->unreadable ? d->unreadable : "");
+    put(out, (uint64_t)d->element);
+    put(out, d->typed);
+    put(out, d->not_numeric);
+    put(out, d->big);
+    put(out, (uint64_t)d->dimensions);
+    put_sizes(out, d->sizes, d->dimensions);
+}
+
+/* Puts a dataset that cannot be read. */
+static bool put_unreadable(struct visit *v, const struct dataset *d)
+{
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_NOWHERE);
+    return true;
+}
+
+/* Whether the bytes of elements are all that there is of them: others may lie elsewhere. */
+static bool is_plain(const struct dataset *d)
+{
+    return H5Tdetect_class(d->type, H5T_VLEN) == 0 &&
+           H5Tdetect_class(d->type, H5T_REFERENCE) == 0 &&
+           H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
+}
+
+/* Puts a dataset whose elements cannot be read, and where its bytes are if they lie in the file one
+   behind the other. */
+static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t layout)
+{
+    const bool contiguous =
+        layout == H5D_CONTIGUOUS && is_plain(d) && H5Pget_external_count(d->creation) == 0;
+    const haddr_t at = contiguous ? H5Dget_offset(d->id) : HADDR_UNDEF;
+    const hsize_t size = contiguous ? H5Dget_storage_size(d->id) : 0;
+
+    if (at == HADDR_UNDEF || at == 0 || size == 0)
+        return put_unreadable(v, d);
+    if (!lies_inside(v, at, size))
+        return false;
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_STORED);
+    put(v->out, at);
+    put(v->out, size);
+    return true;
+}
+
+/* Puts how the chunks of a dataset are stored: their sizes, and the filters with what they are
+   given. */
+static bool put_storage(struct visit *v, const struct dataset *d, const hsize_t *sizes)
+{
+    enum { VALUES_MAX = 64 };
+    const int filters = H5Pget_nfilters(d->creation);
+    unsigned options = 0;
+    size_t words = (size_t)d->dimensions + 1;
+
+    if (filters < 0 || H5Pget_chunk_opts(d->creation, &options) < 0)
+        return hdf5_wrong(&v->trouble);
+    words += (size_t)filters * (2 + VALUES_MAX);
+    put(v->out, words);
+    put_sizes(v->out, sizes, d->dimensions);
+    put(v->out, options);
+    for (int i = 0; i < filters; i++) {
+        unsigned values[VALUES_MAX] = {0}, flags, config;
+        size_t count = VALUES_MAX;
+        const H5Z_filter_t id =
+            H5Pget_filter2(d->creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
+
+        if (id < 0)
+            return hdf5_wrong(&v->trouble);
+        if (count > VALUES_MAX)
+            return hdf5_fails(&v->trouble, "a filter has %zu parameters", count);
+        put(v->out, (uint64_t)id);
+        put(v->out, count);
+        for (size_t j = 0; j < VALUES_MAX; j++)
+            put(v->out, values[j]);
+    }
+    return true;
+}
+
+/* Puts a dataset in chunks that cannot be read, and where these are. */
+static bool put_pieces(struct visit *v, const struct dataset *d)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], at[CONTAINER_DIMENSIONS_MAX], count;
+
+    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
+        H5Dget_num_chunks(d->id, d->space, &count) < 0)
+        return hdf5_wrong(&v->trouble);
+    if (count > CONTAINER_TILES_MAX)
+        return put_unreadable(v, d);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_PIECES);
+    put(v->out, count);
+    if (!put_storage(v, d, sizes))
+        return false;
+    for (hsize_t k = 0; k < count; k++) {
+        unsigned mask = 0;
+        haddr_t offset = HADDR_UNDEF;
+        hsize_t size = 0;
+
+        if (H5Dget_chunk_info(d->id, d->space, k, at, &mask, &offset, &size) < 0)
+            return hdf5_wrong(&v->trouble);
+        if (!lies_inside(v, offset, size))
+            return false;
+        put(v->out, offset);
+        put(v->out, size);
+        put(v->out, mask);
+        put_sizes(v->out, at, d->dimensions);
+    }
+    return true;
+}
+
+static const char never_written[] = "elements were never written, and have no fill value";
+
+/* Puts a dataset of which nothing is in the file: one tile, which has no place. */
+static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char *fill)
+{
+    const struct container_tile none = {0};
+
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_TILES);
+    put_sizes(v->out, d->sizes, d->dimensions);
+    put(v->out, 0);
+    put(v->out, 0);
+    put_text(v->out, fill, d->size);
+    put(v->out, 0);
+    put_text(v->out, &none, d->elements > 0 ? sizeof none : 0);
+    return true;
+}
+
+/* Puts a dataset that is stored in chunks. It matters where they are if it is `wanted`. */
+static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], there;
+    uint64_t expected = 1;
+    struct container_tiles tiles = {0};
+
+    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
+        H5Dget_num_chunks(d->id, d->space, &there) < 0)
+        return hdf5_wrong(&v->trouble);
+    for (int i = 0; i < d->dimensions; i++) {
+        if (sizes[i] == 0)
+            return hdf5_fails(&v->trouble, "its chunks have no elements");
+        if (__builtin_mul_overflow(expected, (d->stored[i] + sizes[i] - 1) / sizes[i], &expected))
+            expected = UINT64_MAX;
+    }
+    if (there < expected && !d->fill_defined) {
+        d->unreadable = never_written;
+        return put_unreadable(v, d);
+    }
+    if (there == 0 && (expected == 0 || !d->extended || memcmp(d->fill, d->pad, d->size) == 0))
+        return put_nowhere(v, d, expected == 0 ? d->pad : d->fill);
+    if (!look_at_tiles(d, sizes, &tiles, &v->trouble))
+        return false;
+    if (d->unreadable)
+        return wanted ? put_pieces(v, d) : put_unreadable(v, d);
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_TILES);
+    put_sizes(v->out, sizes, d->dimensions);
+    put(v->out, tiles.edges_plain);
+    put(v->out, tiles.filter_count);
+    for (unsigned i = 0; i < tiles.filter_count; i++) {
+        put(v->out, (uint64_t)tiles.filters[i].kind);
+        put(v->out, tiles.filters[i].parameter);
+    }
+    put_text(v->out, d->fill, d->size);
+    put(v->out, d->extended);
+    if (d->extended) {
+        put_sizes(v->out, d->stored, d->dimensions);
+        put_text(v->out, d->pad, d->size);
+    }
+    if (wanted)
+        return put_tiles(v, d, sizes, tiles.filter_count > 0, there);
+    put_text(v->out, "", 0);
+    return true;
+}
+
+/* Puts a dataset whose elements lie in the file one behind the other, or nowhere. */
+static bool put_contiguous(struct visit *v, struct dataset *d)
+{
+    const haddr_t at = H5Dget_offset(d->id);
+
+    if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
+        put_head(d, v->walk.path.data, v->out);
+        put(v->out, HDF5_RANGE);
+        put(v->out, at);
+        return lies_inside(v, at, d->elements * d->size);
+    }
+    if (d->elements == 0 || d->fill_defined)
+        return put_nowhere(v, d, d->fill);
+    d->unreadable = never_written;
+    return put_unreadable(v, d);
+}
+
+#define HEADER_MAX 65536 /* what a header has room for, bytes */
+
+/* Puts a dataset whose elements are in its header. */
+static bool put_compact(struct visit *v, struct dataset *d)
+{
+    unsigned char *elements;
+    bool good;
+
+    if (d->size == 0 || d->elements > HEADER_MAX / d->size)
+        return hdf5_fails(&v->trouble, "its header has no room for its elements");
+    elements = malloc(HEADER_MAX); /* a stack may be small */
+    if (!elements)
+        return hdf5_fails(&v->trouble, "out of memory");
+    put_head(d, v->walk.path.data, v->out);
+    put(v->out, HDF5_HERE);
+    good = d->elements == 0 ||
+           H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
+           hdf5_wrong(&v->trouble);
+    if (good)
+        put_text(v->out, elements, (size_t)d->elements * d->size);
+    free(elements);
+    return good;
+}
+
+/* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
+static bool put_dataset(struct visit *v, struct dataset *d)
+{
+    const bool wanted =
+        !v->in->headers_only &&
+        container_wants(v->in->patterns, v->in->pattern_count, v->walk.path.data, false);
+    H5D_layout_t layout;
+    uint64_t bytes;
+
+    if (!look_at(d, v->in->stored, &v->trouble))
+        return false;
+    layout = H5Pget_layout(d->creation);
+    if (layout < 0)
+        return hdf5_wrong(&v->trouble);
+    if (!d->unreadable && layout == H5D_VIRTUAL)
+        d->unreadable = "a virtual dataset: its elements are in other datasets";
+    if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
+        d->unreadable = "an external dataset: its elements are in other files";
+    if (d->unreadable)
+        return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
+                                                              : put_stored(v, d, layout);
+    if (__builtin_mul_overflow(d->elements, d->size, &bytes) ||
+        bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
+        return hdf5_fails(&v->trouble, "more elements than any file has");
+    v->bytes += bytes;
+    return layout == H5D_CHUNKED   ? put_chunked(v, d, wanted)
+           : layout == H5D_COMPACT ? put_compact(v, d)
+                                   : put_contiguous(v, d);
+}
+
+/* Closes what was opened of it. */
+static void close_dataset(const struct dataset *d)
+{
+    if (d->creation > 0)
+        H5Pclose(d->creation);
+    if (d->space > 0)
+        H5Sclose(d->space);
+    if (d->type > 0)
+        H5Tclose(d->type);
+}
+
+/* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is
+   taken back. */
+static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
+{
+    v->out->size = begin;
+    if (!d->type_name)
+        d->type_name = "unknown";
+    d->typed = true;
+    d->not_numeric = false;
+    d->unreadable = v->trouble.text;
+    if (d->dimensions == 0) { /* none would be those of a single number */
+        d->dimensions = 1;
+        d->sizes[0] = 0;
+    }
+    (void)put_unreadable(v, d);
+}
+
+/* Puts a dataset. */
+static void visit_dataset(void *context, hid_t dataset)
+{
+    struct visit *v = context;
+    struct dataset d = {.id = dataset};
+    const size_t begin = v->out->size;
+
+    if (d.id < 0) {
+        (void)hdf5_wrong(&v->trouble);
+        put_damaged(v, &d, begin);
+        return;
+    }
+    if (!hdf5_is_dimension(d.id) && !put_dataset(v, &d))
+        put_damaged(v, &d, begin);
+    close_dataset(&d);
+}
+
+static void visit_damaged(void *context, const char *kind)
+{
+    struct visit *v = context;
+    struct dataset d = {.type_name = kind};
+
+    (void)hdf5_wrong(&v->trouble);
+    put_damaged(v, &d, v->out->size);
+}
+
+static void visit_lost_link(void *context, const char *why)
+{
+    struct visit *v = context;
+    struct dataset d = {.type_name = "", .unreadable = why, .typed = true, .not_numeric = true};
+
+    (void)put_unreadable(v, &d);
+}
+
+static void note_dataset(void *context, hid_t dataset)
+{
+    (void)context;
+    if (dataset >= 0)
+        hdf5_note_lengths(dataset);
+}
+
+static void note_nothing(void *context, const char *kind)
+{
+    (void)context, (void)kind;
+}
+
+/* Opens the file, and puts what is in it. */
+static bool describe(struct visit *v)
+{
+    const hid_t file = hdf5_open(v->in);
+    uint64_t offset, size;
+    hid_t root;
+
+    if (file < 0)
+        return hdf5_wrong(&v->trouble);
+    root = H5Gopen2(file, "/", H5P_DEFAULT);
+    if (root < 0)
+        return hdf5_wrong(&v->trouble);
+    if (hdf5_is_netcdf(root)) {
+        v->walk.dataset = note_dataset;
+        v->walk.damaged = v->walk.link = note_nothing;
+        (void)hdf5_walk(&v->walk, root);
+    }
+    v->walk.dataset = visit_dataset;
+    v->walk.damaged = visit_damaged;
+    v->walk.link = visit_lost_link;
+    put(v->out, HDF5_ARRAYS);
+    if (!hdf5_walk(&v->walk, root))
+        return hdf5_wrong(&v->trouble);
+    put(v->out, HDF5_END);
+    v->out->failed = v->out->failed || v->walk.failed;
+    return !hdf5_unread(&offset, &size);
+}
+
+/* Puts what is in the file, or why that cannot be told: the answer. Memory is not given back, and
+   nothing is printed. */
+static void describe_input(const struct hdf5_input *in, struct buffer *out)
+{
+    struct visit v = {.in = in, .out = out};
+    uint64_t offset, size;
+
+    v.walk.context = &v;
+    if (describe(&v))
+        return;
+    out->size = 0;
+    if (hdf5_unread(&offset, &size)) {
+        put(out, HDF5_UNREAD);
+        put(out, offset);
+        put(out, size);
+        return;
+    }
+    put(out, HDF5_WRONG);
+    put_string(out, v.trouble.text);
+}
 
 /* Limits of this process: processor time after which libhdf5 is taken to go in circles, and no core
    files. */
@@ -50,7 +846,7 @@ int main(int argc, char **argv)
         in.patterns[i] = (struct container_pattern){.pattern = argv[5 + i] + 1,
                                                     .exclude = argv[5 + i][0] == HDF5_EXCLUDE};
     set_limits();
-    hdf5_describe(&in, &out);
+    describe_input(&in, &out);
     /* Not by `return`: the library would take a seventh of the time to free its memory. */
     _exit(!out.failed && output_write(STDOUT_FILENO, out.data, out.size) ? EXIT_SUCCESS
                                                                          : EXIT_FAILURE);
