@@ -93,7 +93,7 @@ tests_libemulated_a_SOURCES = \
 	tests/lib/zstd_samples.c tests/lib/zstd_samples.h
 # What the library has where CUDA is.
 if !HAVE_CUDA
-tests_libemulated_a_SOURCES += src/engine/cuda/zstd/plan.c
+tests_libemulated_a_SOURCES += src/cuda/zstd/plan.c
 endif
 zstd_emulated_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -DEXECUTE_THREADS=64 -DRESOLVE_THREADS=64 \
 	-DCOPY_THREADS=32

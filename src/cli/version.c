@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 #ifdef HAVE_HDF5
 #    include <hdf5.h>

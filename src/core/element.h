@@ -6,7 +6,7 @@
  *
  * A new type is a row of ELEMENT_TABLE. The compiler then names every place that has to know it:
  * the switches over the types, which have no `default:`, the vector loads of the CPU's instruction
- * sets (v_load_NAME, src/engine/cpu/simd.h) and the instance of the kernels of each engine.
+ * sets (v_load_NAME, src/cpu/simd.h) and the instance of the kernels of each engine.
  */
 #ifndef GPUREDUCE_ELEMENT_H
 #define GPUREDUCE_ELEMENT_H

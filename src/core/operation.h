@@ -5,7 +5,7 @@
  * result that partial_finish sets. One that needs more to be accumulated is also a bit of enum
  * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
  * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
- * engine/cuda/reduce.cuh). Quantiles are found as passes are planned (pass_plan.h); there are as
+ * cuda/reduce.cuh). Quantiles are found as passes are planned (pass_plan.h); there are as
  * many as names for them: those of a request become operations in a set of its own.
  */
 #ifndef GPUREDUCE_OPERATION_H

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "core/operation.h"
-#include "engine/cpu/slices.h"
+#include "cpu/slices.h"
 #include "run/axis_layout.h"
 #include "run/session_options.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/cpu/slices.h"
+#include "cpu/slices.h"
 #include "engine/engine.h"
 #include "run/axis_sink.h"
 #include "source/source.h"

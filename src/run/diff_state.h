@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "engine/cpu/compare.h"
+#include "cpu/compare.h"
 #include "run/diff_item.h"
 #include "sys/mutex.h"
 #include "sys/team.h"

@@ -25,7 +25,9 @@ look() {
     (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
     LC_ALL=C awk '
         BEGIN {
-            floors = "sys core zstd source/format source engine engine/cpu,engine/cuda profile run cli bench/common" \
+            tower["source"] = tower["engine"] = tower["cpu"] = tower["cuda"] = 1
+            floors = "sys core zstd source/format source engine cpu,cuda/runtime cuda/zstd cuda" \
+                     " profile run cli bench/common" \
                      " bench/generate,bench/limits,bench/ladder bench,hdf5 ."
             count = split(floors, floor, " ")
             for (i = 1; i <= count; i++) {
@@ -42,15 +44,11 @@ look() {
             } while (!(file in height))
             return file
         }
-        # Towers of floors that stand beside each other.
-        function tower_of(room) {
-            sub("/.*", "", room)
-            return room == "source" || room == "engine" ? room : ""
-        }
+        # Towers of floors stand beside each other; those of engines stand on the floor engine.
         function apart(one, other) {
-            one = tower_of(one)
-            other = tower_of(other)
-            return one != "" && other != "" && one != other
+            sub("/.*", "", one)
+            sub("/.*", "", other)
+            return one != other && (one in tower) && (other in tower) && other != "engine"
         }
         # A source and its header are one.
         function module_of(file) {
@@ -136,8 +134,8 @@ show gone
 mkdir copy || fatal 'cannot make a directory'
 cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
 chmod -R u+w copy
-for room in sys core zstd source source/format engine engine/cpu engine/cuda profile run cli bench/common \
-    bench/generate bench/limits bench/ladder bench hdf5; do
+for room in sys core zstd source source/format engine cpu cuda cuda/runtime cuda/zstd \
+    profile run cli bench/common bench/generate bench/limits bench/ladder bench hdf5; do
     [ -d "copy/$room" ] || fatal "no folder src/$room"
     : >"copy/$room/made.h"
 done
@@ -168,11 +166,14 @@ above sys/new.h core/made.h
 above core/new.h source/made.h
 above zstd/new.h source/made.h
 above source/format/new.h source/made.h
-above engine/new.h engine/cpu/made.h
+above engine/new.h cpu/made.h
 above engine/new.h source/made.h
-above engine/cuda/new.h source/format/made.h
-above engine/cpu/new.cuh engine/cuda/made.h
-above engine/cuda/new.cu profile/made.h
+above cuda/new.h source/format/made.h
+above cpu/new.cuh cuda/made.h
+above cuda/new.cuh cpu/made.h
+above cuda/zstd/new.h cuda/made.h
+above cuda/runtime/new.h cuda/zstd/made.h
+above cuda/new.cu profile/made.h
 above profile/new.h run/made.h
 above run/new.h cli/made.h
 above cli/new.h bench/common/made.h
@@ -183,11 +184,13 @@ above bench/ladder/new.h bench/generate/made.h
 above bench/ladder/new.h bench/made.h
 below bench/new.h bench/ladder/made.h
 below bench/common/new.h cli/made.h
-below profile/new.h engine/cuda/made.h
-below engine/cpu/new.h engine/made.h
+below profile/new.h cuda/made.h
+below cpu/new.h engine/made.h
 below source/new.h zstd/made.h
 below source/new.h source/format/made.h
-below engine/cuda/new.h zstd/made.h
+below cuda/new.h zstd/made.h
+below cuda/new.h cuda/zstd/made.h
+below cuda/zstd/new.h cuda/runtime/made.h
 below zstd/new.h core/made.h
 below core/new.h core/made.h
 

@@ -1,6 +1,6 @@
 /*
  * As much of the CUDA runtime as the engine uses, without a GPU, for tests of it: it is linked in
- * place of the runtime, of engine/cuda/zstd/kernels.cu and of engine/cuda/reduce.cu.
+ * place of the runtime, of cuda/zstd/kernels.cu and of cuda/reduce.cu.
  *
  * Streams are queues. Operations in them run only when someone asks about events or waits, and in
  * an order drawn anew each time, as far as streams and events allow it. So memory that is given
@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "core/moments.h"
-#include "engine/cuda/kernels.h"
-#include "engine/cuda/zstd/kernels.h"
+#include "cuda/kernels.h"
+#include "cuda/zstd/kernels.h"
 #include "lib/cuda_runtime_emulated.h"
 #include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"

@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 
 struct cuda_timing {
     cudaStream_t stream;

@@ -21,8 +21,8 @@ static void begin_dynamic(unsigned char *memory, size_t size)
     alignas(16) static unsigned char name[192 << 10]; \
     begin_dynamic(name, sizeof name)
 
-#include "engine/cuda/integer_kernel.cuh"
-#include "engine/cuda/moments_left.cuh"
+#include "cuda/integer_kernel.cuh"
+#include "cuda/moments_left.cuh"
 
 static void run_blocks(unsigned blocks, unsigned threads, void (*body)(const void *),
                        const struct job *job)

@@ -1,11 +1,11 @@
 /*
- * The reduction kernels of engine/cuda, run on the host: as cuda_reduce, but at once, and by so
+ * The reduction kernels of cuda, run on the host: as cuda_reduce, but at once, and by so
  * many blocks. Needs the headers of CUDA, and nvcc.
  */
 #ifndef TESTS_REDUCE_EMULATED_H
 #define TESTS_REDUCE_EMULATED_H
 
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,9 +7,9 @@
 
 #include "cuda_emulated.cuh"
 
-#include "engine/cuda/slice_kernels.cuh"
-#include "engine/cuda/slice_record_floats.cu"
-#include "engine/cuda/slice_record_integers.cu"
+#include "cuda/slice_kernels.cuh"
+#include "cuda/slice_record_floats.cu"
+#include "cuda/slice_record_integers.cu"
 
 static void run(const void *argument)
 {

@@ -12,7 +12,7 @@
 /* So that small data have many tiles. */
 #define TALLY_THREADS 64
 
-#include "engine/cuda/tally_kernels.cuh"
+#include "cuda/tally_kernels.cuh"
 
 static void run(const void *argument)
 {

@@ -1,12 +1,12 @@
 /*
- * The kernels of tallies and slices of engine/cuda, run on the host: as cuda_tally and cuda_slices,
+ * The kernels of tallies and slices of cuda, run on the host: as cuda_tally and cuda_slices,
  * but at once. Needs the headers of CUDA, and nvcc.
  */
 #ifndef TESTS_TALLY_EMULATED_H
 #define TESTS_TALLY_EMULATED_H
 
-#include "engine/cuda/slice_launch.h"
-#include "engine/cuda/tally_launch.h"
+#include "cuda/slice_launch.h"
+#include "cuda/tally_launch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "cli/program.h"
-#include "engine/cuda/check.h"
+#include "cuda/runtime/check.h"
 #ifdef TEST_EMULATED
 #    include "lib/zstd_emulated.h"
 #endif

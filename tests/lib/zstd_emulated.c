@@ -4,12 +4,12 @@
 
 #include "lib/zstd_emulated.h"
 
-#include "engine/cuda/zstd/copy.cuh"
-#include "engine/cuda/zstd/execute.cuh"
-#include "engine/cuda/zstd/hash.cuh"
-#include "engine/cuda/zstd/literals.cuh"
-#include "engine/cuda/zstd/resolve.cuh"
-#include "engine/cuda/zstd/sequences.cuh"
+#include "cuda/zstd/copy.cuh"
+#include "cuda/zstd/execute.cuh"
+#include "cuda/zstd/hash.cuh"
+#include "cuda/zstd/literals.cuh"
+#include "cuda/zstd/resolve.cuh"
+#include "cuda/zstd/sequences.cuh"
 
 const struct gpu_tuning emulated_tuning = {
     .device_bytes = 4 << 10,

@@ -1,13 +1,13 @@
 /*
  * The kernels of the zstd decoder on GPUs, run on the host (cuda_emulation.h) to their end: each
- * function stands for the launcher of engine/cuda/zstd/kernels.h of that name. Not thread safe.
+ * function stands for the launcher of cuda/zstd/kernels.h of that name. Not thread safe.
  */
 #ifndef TESTS_ZSTD_EMULATED_H
 #define TESTS_ZSTD_EMULATED_H
 
 #include <stddef.h>
 
-#include "engine/cuda/zstd/jobs.h"
+#include "cuda/zstd/jobs.h"
 #include "engine/gpu_tuning.h"
 
 /* Sizes so small that small files have many units, waves, batches and pieces. */

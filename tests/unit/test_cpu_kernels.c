@@ -7,7 +7,7 @@
 /* Tags: ports */
 #include "config.h"
 
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 #include <float.h>
 #include <math.h>

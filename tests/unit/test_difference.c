@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/difference.h"
-#include "engine/cpu/compare.h"
+#include "cpu/compare.h"
 #include "lib/tap.h"
 
 #define ELEMENTS 4000

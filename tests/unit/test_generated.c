@@ -26,11 +26,11 @@
 #include "lib/tap.h"
 
 #if defined TEST_CUDA && defined HAVE_CUDA
-#    include "engine/cuda/kernels.h"
+#    include "cuda/kernels.h"
 #    define LAUNCHES 1
 #else
 #    define LAUNCHES 0
-#    include "engine/cpu/kernel.h"
+#    include "cpu/kernel.h"
 #endif
 
 /* Odd, and neither it nor its neighbours a multiple of a vector, a block or a tile. For the CPU

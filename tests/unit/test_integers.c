@@ -15,7 +15,7 @@
 
 #include "core/moments.h"
 #include "core/number.h"
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 #include "engine/engine.h"
 #include "lib/allocate.h"
 #include "lib/draw.h"

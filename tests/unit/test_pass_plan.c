@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "core/order.h"
-#include "engine/cpu/tally.h"
+#include "cpu/tally.h"
 #include "lib/allocate.h"
 #include "lib/draw.h"
 #include "lib/environment.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "core/moments.h"
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
 #include "lib/environment.h"

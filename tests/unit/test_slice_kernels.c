@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "core/moments.h"
-#include "engine/cuda/kernels.h"
-#include "engine/cuda/slice_launch.h"
+#include "cuda/kernels.h"
+#include "cuda/slice_launch.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
 #include "lib/environment.h"

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "engine/cpu/slices.h"
+#include "cpu/slices.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -22,8 +22,8 @@
 
 #include "core/histogram.h"
 #include "core/order.h"
-#include "engine/cuda/kernels.h"
-#include "engine/cuda/tallies.h"
+#include "cuda/kernels.h"
+#include "cuda/tallies.h"
 #include "engine/engine.h"
 #include "lib/draw.h"
 #include "lib/environment.h"

@@ -1,5 +1,5 @@
 /*
- * engine/cuda/zstd/device.h on a GPU: what libzstd compresses, in many ways, must come out bit for
+ * cuda/zstd/device.h on a GPU: what libzstd compresses, in many ways, must come out bit for
  * bit; of damaged files nothing may be taken that libzstd refuses. Skips where there is no usable
  * GPU.
  *
@@ -31,7 +31,7 @@ int main(void)
 #    include <string.h>
 #    include <zstd.h>
 
-#    include "engine/cuda/zstd/device.h"
+#    include "cuda/zstd/device.h"
 #    include "lib/allocate.h"
 #    include "lib/environment.h"
 #    include "lib/zstd_samples.h"

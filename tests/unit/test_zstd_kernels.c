@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/cuda/zstd/plan.h"
+#include "cuda/zstd/plan.h"
 #include "lib/allocate.h"
 #include "lib/cuda_emulation.h"
 #include "lib/environment.h"
@@ -21,7 +21,7 @@
 #include "lib/zstd_samples.h"
 #include "sys/align.h"
 
-/* A decoder as engine/cuda/zstd/device_run.c is one, with memory of the host in place of the
+/* A decoder as cuda/zstd/device_run.c is one, with memory of the host in place of the
  * device's.
  */
 struct decoder {

@@ -7,7 +7,7 @@
 #ifndef GPUREDUCE_BENCH_REDUCERS_H
 #define GPUREDUCE_BENCH_REDUCERS_H
 
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 /* `count` empty reducers for elements of `type`, with these kernels. They find what `wants` asks
    for (partial_want bits, PARTIAL_SUM among them). NULL without memory, after an error message. */

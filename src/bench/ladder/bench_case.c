@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 #include "sys/align.h"
 #include "sys/message.h"
 

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "bench/ladder/rungs.h"
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 
 cudaError_t rung_production(const struct rung_launch *l, cudaStream_t stream)
 {

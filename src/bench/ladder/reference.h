@@ -13,7 +13,7 @@
 
 #include "core/element.h"
 #include "core/partial.h"
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 struct reference {
     struct partial partial; /* the exact sum and all other results; indices count from 0 */

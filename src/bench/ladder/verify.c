@@ -11,7 +11,7 @@
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
 #include "core/moments.h"
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "bench/ladder/rungs.h"
-#include "engine/cuda/kernels.h"
+#include "cuda/kernels.h"
 #include "sys/message.h"
 
 bool workbench_open(struct workbench *b, uint64_t number)

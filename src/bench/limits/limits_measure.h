@@ -11,7 +11,7 @@
 
 #include "bench/common/table.h"
 #include "bench/limits/limits_read.h"
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 /* The least data to measure with, in memory and of a file. */
 #define LIMITS_BYTES_MIN ((uint64_t)1 << 20)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/cpu/kernel.h"
+#include "cpu/kernel.h"
 
 /* Reads `size` bytes, which begin at a multiple of 8. The last size % 64 bytes are left out.
    Returns all words of 64 bits, XORed. Any thread may call it. */

@@ -1,0 +1,648 @@
+#include "config.h"
+
+#include "cpu/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/order.h"
+#include "cpu/kernel.h"
+#include "sys/align.h"
+#include "sys/inline.h"
+#include "sys/processor.h"
+
+/* Bytes of each side that are compared as memory at a time, and looked at element by element if
+   they differ. Both, and a copy of each in another byte order, stay in the level-2 cache. */
+#define PIECE_BYTES ((size_t)64 << 10)
+
+/* Elements whose products are worked out before they are summed. */
+#define PRODUCTS ((size_t)2048)
+
+struct cpu_compare {
+    const struct cpu_kernels *kernels;
+    bool ahead; /* see cpu_compare_same */
+    struct cpu_compare_setup setup;
+    struct difference difference; /* of what is compared element by element; without sums */
+    struct difference_bounds bounds;
+
+    /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
+       are elements of another type. Those that no type holds go to `products`. */
+    bool begun; /* the reducers below have been made ready for these arrays */
+    struct cpu_reducer equal, a, b, product;
+    struct exact_wide products;
+
+    unsigned char *copy_a, *copy_b; /* PIECE_BYTES each */
+    union {
+        double floats[PRODUCTS];
+        int64_t integers[PRODUCTS];
+    } scratch;
+    double errors[PRODUCTS]; /* what floats[] have lost by rounding */
+};
+
+/*
+ * Elements as numbers.
+ */
+
+/* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
+   fraction where those of a binary64 are, times what the biases differ by. This is exact, for
+   subnormal numbers, too. A result above the greatest is a NaN, or the infinity. This is rare;
+   signs come at random. */
+static ALWAYS_INLINE double widen(uint64_t bits, unsigned width, unsigned fraction_bits,
+                                  uint64_t infinity, uint64_t greatest, double scale)
+{
+    const uint64_t magnitude = bits & ((UINT64_C(1) << (width - 1)) - 1),
+                   sign = bits >> (width - 1);
+    uint64_t wide = magnitude << (52 - fraction_bits);
+
+    if (__builtin_expect(magnitude > greatest, 0)) {
+        wide = magnitude == infinity ? UINT64_C(0x7ff) << 52 : UINT64_C(0x7ff8) << 48;
+        scale = 1;
+    }
+    return exact_from_bits(wide | sign << 63) * scale;
+}
+
+static ALWAYS_INLINE double half_value(uint64_t bits)
+{
+    return widen(bits, 16, 10, 0x7c00, 0x7bff, 0x1p1008);
+}
+
+static ALWAYS_INLINE double single_value(uint64_t bits)
+{
+    const uint32_t word = (uint32_t)bits;
+    float x;
+
+    memcpy(&x, &word, sizeof x);
+    return (double)x;
+}
+
+/* The value of an element of up to 32 bits, or of an f64. */
+static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
+{
+    switch (type) {
+    case ELEMENT_F32:
+        return single_value(bits);
+    case ELEMENT_F64:
+        return exact_from_bits(bits);
+    case ELEMENT_F16:
+        return half_value(bits);
+    case ELEMENT_BF16:
+        return single_value(bits << 16);
+    case ELEMENT_F8E4M3:
+        return widen(bits, 8, 3, 0, 0x7e, 0x1p1016);
+    case ELEMENT_F8E5M2:
+        return half_value(bits << 8);
+    case ELEMENT_I8:
+        return (double)(int8_t)bits;
+    case ELEMENT_I16:
+        return (double)(int16_t)bits;
+    case ELEMENT_I32:
+        return (double)(int32_t)bits;
+    case ELEMENT_U8:
+    case ELEMENT_U16:
+    case ELEMENT_U32:
+        return (double)bits;
+    case ELEMENT_BOOL:
+        return bits != 0;
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+        break;
+    }
+    return (double)NAN; /* not reached */
+}
+
+/*
+ * Pairs that differ.
+ */
+
+/* Counts a pair that is neither the same nor tolerated. */
+static ALWAYS_INLINE void count_different(struct cpu_compare *c, uint64_t index)
+{
+    c->difference.different++;
+    if (index < c->difference.first)
+        c->difference.first = index;
+}
+
+/* Takes a pair into the peaks, by exact comparison. */
+static __attribute__((noinline)) void raise(struct cpu_compare *c, enum element_type type,
+                                            uint64_t a, uint64_t b, uint64_t index)
+{
+    difference_raise(&c->difference, type, a, b, index);
+    c->bounds = difference_bounds(&c->difference, type);
+}
+
+/* Whether a pair is within what is tolerated, where its differences, rounded, tell; otherwise asks
+   for an exact comparison. `relative` is three roundings off. */
+static bool tolerated(const struct cpu_compare *c, double absolute, double relative, uint64_t ulps,
+                      uint64_t a, uint64_t b)
+{
+    const struct difference_tolerance *t = &c->setup.terms.tolerance;
+    const bool absolute_beyond = !t->by_absolute || absolute > t->absolute;
+    const bool relative_beyond = !t->by_relative || relative > t->relative * (1 + 0x1p-50);
+
+    if (isfinite(absolute) &&
+        ((t->by_ulps && ulps <= t->ulps) || (t->by_absolute && absolute < t->absolute) ||
+         (t->by_relative && relative < t->relative * (1 - 0x1p-50))))
+        return true;
+    if (isfinite(absolute) && (!t->by_ulps || ulps > t->ulps) && absolute_beyond && relative_beyond)
+        return false;
+    return difference_tolerated(&c->setup.terms, a, b);
+}
+
+static bool tolerates(const struct cpu_compare *c)
+{
+    const struct difference_tolerance *t = &c->setup.terms.tolerance;
+
+    return t->by_ulps || t->by_absolute || t->by_relative;
+}
+
+/* Whether |x - y|, which rounds to what the peak's rounds to, is no more than that. The elements
+   have up to 32 bits, or are f64. */
+static bool is_no_more(const struct cpu_compare *c, double x, double y, uint64_t index)
+{
+    double low;
+    const double high = exact_two_sum(x, -y, &low);
+
+    return isfinite(high) && index > c->bounds.absolute_at &&
+           (high < 0 ? -low : low) <= c->bounds.absolute_low;
+}
+
+/* Whether a relative difference is no more than the peak's, of which it is a few roundings off at
+   most: 1 - small / large. Products of elements are exact. */
+static bool is_no_steeper(const struct cpu_compare *c, double x, double y, uint64_t index)
+{
+    const double small = fabs(x) < fabs(y) ? x : y, large = fabs(x) < fabs(y) ? y : x;
+    const double here = small * c->bounds.large, there = c->bounds.small * large;
+
+    /* large may be of either sign: small / large >= small' / large', times both. */
+    return isfinite(here) && isfinite(there) && index > c->bounds.relative_at &&
+           ((large < 0) == (c->bounds.large < 0) ? here >= there : here <= there);
+}
+
+/* Takes pairs with different bits among n elements of up to 32 bits, or f64. */
+static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *a,
+                                    const unsigned char *b, size_t n, uint64_t index,
+                                    enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    const bool integer = element_is_integer(type), some = tolerates(c);
+    const bool narrow = element_formats[type].significant_bits <= 26; /* products are exact */
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = element_bits(size, a + i * size), q = element_bits(size, b + i * size);
+        double x, y, x_size, y_size, larger, gap;
+        uint64_t ulps;
+
+        if (p == q)
+            continue;
+        x = value_of(type, p);
+        y = value_of(type, q);
+        gap = fabs(x - y);
+        if (!(gap > 0)) { /* a NaN, or zeros, or truth values */
+            difference_take(&c->difference, &c->setup.terms, p, q, index + i);
+            continue;
+        }
+        x_size = fabs(x);
+        y_size = fabs(y);
+        larger = x_size > y_size ? x_size : y_size;
+        ulps = integer ? (uint64_t)gap : difference_ulps(type, p, q);
+        if (!some || !tolerated(c, gap, gap / larger, ulps, p, q))
+            count_different(c, index + i);
+        if (c->bounds.any &&
+            (gap < c->bounds.absolute ||
+             (gap == c->bounds.absolute && is_no_more(c, x, y, index + i))) &&
+            (gap < c->bounds.relative * larger || (narrow && is_no_steeper(c, x, y, index + i))) &&
+            (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
+            continue;
+        raise(c, type, p, q, index + i);
+    }
+}
+
+/* Scans integers of 64 bits. */
+static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                      size_t n, uint64_t index, enum element_type type)
+{
+    const bool some = tolerates(c);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = element_bits(8, a + 8 * i), q = element_bits(8, b + 8 * i);
+        uint64_t ulps;
+        double x, y, relative;
+
+        if (p == q)
+            continue;
+        ulps = difference_ulps(type, p, q);
+        x = type == ELEMENT_I64 ? fabs((double)(int64_t)p) : (double)p;
+        y = type == ELEMENT_I64 ? fabs((double)(int64_t)q) : (double)q;
+        relative = (double)ulps / (x > y ? x : y);
+        if (!some || !difference_tolerated(&c->setup.terms, p, q))
+            count_different(c, index + i);
+        if (c->bounds.any && relative < c->bounds.relative &&
+            (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
+            continue;
+        raise(c, type, p, q, index + i);
+    }
+}
+
+#define SCAN_SHORT(CONSTANT, ...)                         \
+    case ELEMENT_##CONSTANT:                              \
+        scan_type(c, a, b, n, index, ELEMENT_##CONSTANT); \
+        break;
+
+static void scan(struct cpu_compare *c, const unsigned char *a, const unsigned char *b, size_t n,
+                 uint64_t index)
+{
+    switch (c->setup.terms.type) {
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+        scan_long(c, a, b, n, index, c->setup.terms.type);
+        break;
+        ELEMENT_FLOAT_TABLE(SCAN_SHORT)
+        ELEMENT_FLOAT8_TABLE(SCAN_SHORT)
+        SCAN_SHORT(I8)
+        SCAN_SHORT(I16)
+        SCAN_SHORT(I32)
+        SCAN_SHORT(U8)
+        SCAN_SHORT(U16)
+        SCAN_SHORT(U32)
+        SCAN_SHORT(BOOL)
+    }
+}
+
+/*
+ * Sums.
+ */
+
+/* The type of which products of elements are, or the sums that they are split into. Those of
+   integers of 64 bits are of none. */
+static enum element_type product_type(enum element_type type)
+{
+    if (!element_is_integer(type))
+        return ELEMENT_F64;
+    return type == ELEMENT_U32 ? ELEMENT_U64 : ELEMENT_I64;
+}
+
+static bool has_products(enum element_type type)
+{
+    return element_size(type) < 8 || !element_is_integer(type);
+}
+
+/* Products of floats of up to 25 bits have 50, and exponents from -298 to 256: they are binary64.
+ */
+#define CHECK_PRODUCTS(CONSTANT, name, size, kind, significant_bits, exponent_min, exponent_max,  \
+                       ...)                                                                       \
+    _Static_assert(                                                                               \
+        size == 8 || (2 * significant_bits <= 53 && exponent_min >= -126 && exponent_max <= 127), \
+        "products are not exact");
+ELEMENT_FLOAT_TABLE(CHECK_PRODUCTS)
+ELEMENT_FLOAT8_TABLE(CHECK_PRODUCTS)
+#undef CHECK_PRODUCTS
+
+static ALWAYS_INLINE void multiply_floats(double *product, const unsigned char *a,
+                                          const unsigned char *b, size_t n, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+
+    for (size_t i = 0; i < n; i++)
+        product[i] = value_of(type, element_bits(size, a + i * size)) *
+                     value_of(type, element_bits(size, b + i * size));
+}
+
+static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned char *a,
+                                            const unsigned char *b, size_t n,
+                                            enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+
+    /* Unsigned integers of 32 bits are those of the uint64_t. */
+    for (size_t i = 0; i < n; i++)
+        product[i] = (int64_t)((uint64_t)(int64_t)value_of(type, element_bits(size, a + i * size)) *
+                               (uint64_t)(int64_t)value_of(type, element_bits(size, b + i * size)));
+}
+
+/* Adds the products of integers of 64 bits. */
+static void add_long(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                     size_t n)
+{
+    const enum element_type type = c->setup.terms.type;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct integer x = element_load_integer(type, a + 8 * i);
+        const struct integer y = element_load_integer(type, b + 8 * i);
+
+        exact_wide_add_product(&c->products, x.low, y.low, (unsigned)-EXACT_WIDE_LSB_EXPONENT,
+                               x.negative != y.negative);
+    }
+}
+
+/* The upper half of a number's bits (G. W. Veltkamp): 26 of them, and the rest has as many. */
+static ALWAYS_INLINE double upper_half(double x)
+{
+    const double c = 0x8000001p0 * x;
+
+    return c - (c - x);
+}
+
+/* Multiplies f64, each product as the nearest number and what that has lost: T. J. Dekker, "A
+   floating-point technique for extending the available precision" (1971). Returns whether that is
+   exact: nothing is so large that a half overflows, nor so small that the product of halves
+   underflows. NaNs and infinities are not. */
+static bool multiply_doubles(double *product, double *error, const unsigned char *a,
+                             const unsigned char *b, size_t n)
+{
+    unsigned inexact = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = exact_from_bits(element_bits(8, a + 8 * i));
+        const double y = exact_from_bits(element_bits(8, b + 8 * i));
+        const double x_high = upper_half(x), x_low = x - x_high;
+        const double y_high = upper_half(y), y_low = y - y_high;
+        const double xy = x * y;
+
+        product[i] = xy;
+        error[i] = ((x_high * y_high - xy) + x_high * y_low + x_low * y_high) + x_low * y_low;
+        inexact |= (unsigned)!(fabs(x) < 0x1p500) | (unsigned)!(fabs(y) < 0x1p500) |
+                   ((unsigned)!(fabs(xy) > 0x1p-900) & (unsigned)(x != 0) & (unsigned)(y != 0));
+    }
+    return !inexact;
+}
+
+/* Adds the products of f64. */
+static void add_doubles(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                        size_t n)
+{
+    double *x = c->scratch.floats, *y = c->errors;
+
+    if (multiply_doubles(x, y, a, b, n)) {
+        c->product.kernel(&c->product, x, n, 0);
+        c->product.kernel(&c->product, y, n, 0);
+        return;
+    }
+    memcpy(x, a, n * sizeof *x);
+    memcpy(y, b, n * sizeof *y);
+    exact_wide_add_products(&c->products, x, y, n);
+}
+
+#define MULTIPLY_FLOATS(CONSTANT, ...)                                   \
+    case ELEMENT_##CONSTANT:                                             \
+        multiply_floats(c->scratch.floats, a, b, n, ELEMENT_##CONSTANT); \
+        break;
+#define MULTIPLY_INTEGERS(CONSTANT, ...)                                     \
+    case ELEMENT_##CONSTANT:                                                 \
+        multiply_integers(c->scratch.integers, a, b, n, ELEMENT_##CONSTANT); \
+        break;
+
+/* Adds up to PRODUCTS products. */
+static void add_products(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                         size_t n)
+{
+    switch (c->setup.terms.type) {
+    case ELEMENT_F64:
+        add_doubles(c, a, b, n);
+        return;
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+        add_long(c, a, b, n);
+        return;
+        MULTIPLY_FLOATS(F32)
+        MULTIPLY_FLOATS(F16)
+        MULTIPLY_FLOATS(BF16)
+        ELEMENT_FLOAT8_TABLE(MULTIPLY_FLOATS)
+        MULTIPLY_INTEGERS(I8)
+        MULTIPLY_INTEGERS(I16)
+        MULTIPLY_INTEGERS(I32)
+        MULTIPLY_INTEGERS(U8)
+        MULTIPLY_INTEGERS(U16)
+        MULTIPLY_INTEGERS(U32)
+        MULTIPLY_INTEGERS(BOOL)
+    }
+    c->product.kernel(&c->product, &c->scratch, n, 0);
+}
+
+/* Makes the reducers ready. False without memory. */
+static bool begin_sums(struct cpu_compare *c)
+{
+    const enum element_type type = c->setup.terms.type;
+
+    if (c->begun)
+        return true;
+    c->begun = cpu_reducer_restart(&c->equal, c->kernels, type) &&
+               cpu_reducer_restart(&c->a, c->kernels, type) &&
+               cpu_reducer_restart(&c->b, c->kernels, type) &&
+               cpu_reducer_restart(&c->product, c->kernels, product_type(type));
+    exact_wide_clear(&c->products);
+    return c->begun;
+}
+
+/* Makes both elements of each pair zero of which one is a NaN: the other is no part of the sums. */
+static void drop_pairs(struct cpu_compare *c, size_t n)
+{
+    const enum element_type type = c->setup.terms.type;
+    const size_t size = element_size(type);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * size;
+
+        if (element_is_nan(type, a) != element_is_nan(type, b)) {
+            memset(a, 0, size);
+            memset(b, 0, size);
+        }
+    }
+}
+
+/* Compares n elements of a piece that differs, in this machine's byte order. */
+static void take_different(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                           size_t n, uint64_t index)
+{
+    const size_t size = element_size(c->setup.terms.type);
+    const uint64_t nans = c->difference.nan_one;
+
+    scan(c, a, b, n, index);
+    if (c->setup.verdict_only)
+        return;
+    if (c->difference.nan_one > nans) {
+        memmove(c->copy_a, a, n * size);
+        memmove(c->copy_b, b, n * size);
+        drop_pairs(c, n);
+        a = c->copy_a;
+        b = c->copy_b;
+    }
+    c->a.kernel(&c->a, a, n, index);
+    c->b.kernel(&c->b, b, n, index);
+    for (size_t i = 0; i < n; i += PRODUCTS)
+        add_products(c, a + i * size, b + i * size, n - i < PRODUCTS ? n - i : PRODUCTS);
+}
+
+/*
+ * Pieces.
+ */
+
+/* Bytes of each side that are compared at a time, and how far ahead of them others are asked for:
+   into the level-1 cache as many of both sides together as kernels ask for that read two streams,
+   and before that into the level-2 cache. doc/tuning.md has rates. */
+#define BLOCK_BYTES ((size_t)512)
+#define AHEAD_BYTES ((size_t)6 << 10)
+#define FAR_AHEAD_BYTES ((size_t)10 << 10)
+
+/* Asks for the line that is needed soon, and for the one after. It does no harm beyond the end. */
+static ALWAYS_INLINE void ask_for_line(const unsigned char *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + AHEAD_BYTES), 0, 3);
+    __builtin_prefetch((const void *)((uintptr_t)p + FAR_AHEAD_BYTES), 0, 2);
+}
+
+static ALWAYS_INLINE void ask_ahead(const unsigned char *a, const unsigned char *b)
+{
+    for (size_t i = 0; i < BLOCK_BYTES; i += CACHE_LINE) {
+        ask_for_line(a + i);
+        ask_for_line(b + i);
+    }
+}
+
+bool cpu_compare_same(const void *a, const void *b, size_t size, bool ahead)
+{
+    const unsigned char *p = a, *q = b;
+
+    for (; ahead && size >= BLOCK_BYTES; size -= BLOCK_BYTES) {
+        ask_ahead(p, q);
+        if (memcmp(p, q, BLOCK_BYTES) != 0)
+            return false;
+        p += BLOCK_BYTES;
+        q += BLOCK_BYTES;
+    }
+    return memcmp(p, q, size) == 0;
+}
+
+/* Whether to ask early on this processor. Intel's own prefetching ends with each page of 4 KiB, so
+   that memcmp would wait at the beginning of the next one. On others it costs more than it brings.
+ */
+static bool gains_ahead(void)
+{
+#if defined __x86_64__
+    return processor_is_intel();
+#else
+    return false;
+#endif
+}
+
+struct cpu_compare *cpu_compare_open(const char *kernels)
+{
+    struct cpu_compare *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->kernels = cpu_kernels_choose(kernels);
+    c->ahead = gains_ahead();
+    c->copy_a = aligned_alloc(64, PIECE_BYTES);
+    c->copy_b = aligned_alloc(64, PIECE_BYTES);
+    if (!c->copy_a || !c->copy_b ||
+        !cpu_reducer_open(&c->equal, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
+        !cpu_reducer_open(&c->a, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
+        !cpu_reducer_open(&c->b, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
+        !cpu_reducer_open(&c->product, c->kernels, ELEMENT_F64, PARTIAL_SUM)) {
+        cpu_compare_close(c);
+        return NULL;
+    }
+    return c;
+}
+
+void cpu_compare_close(struct cpu_compare *c)
+{
+    free(c->copy_a);
+    free(c->copy_b);
+    cpu_reducer_close(&c->equal);
+    cpu_reducer_close(&c->a);
+    cpu_reducer_close(&c->b);
+    cpu_reducer_close(&c->product);
+    free(c);
+}
+
+bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup)
+{
+    c->setup = *setup;
+    c->begun = false;
+    c->bounds.any = false;
+    difference_clear(&c->difference);
+    return begin_sums(c);
+}
+
+size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
+                        uint64_t index, bool look)
+{
+    const size_t size = element_size(c->setup.terms.type), most = PIECE_BYTES / size;
+    const bool swap = c->setup.swap_a != c->setup.swap_b;
+    size_t passed = 0;
+
+    for (size_t i = 0; i < count; i += most) {
+        const size_t n = count - i < most ? count - i : most;
+        const unsigned char *p = (const unsigned char *)a + i * size;
+        const unsigned char *q = (const unsigned char *)b + i * size;
+
+        if (swap && c->setup.swap_a)
+            p = (element_swap(c->copy_a, p, n, size), c->copy_a);
+        else if (swap)
+            q = (element_swap(c->copy_b, q, n, size), c->copy_b);
+        if (cpu_compare_same(p, q, n * size, c->ahead)) {
+            if (look)
+                cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
+            else
+                passed += n;
+            continue;
+        }
+        look = !c->setup.verdict_only;
+        if (c->setup.swap_a && !swap) {
+            element_swap(c->copy_a, p, n, size);
+            element_swap(c->copy_b, q, n, size);
+            p = c->copy_a;
+            q = c->copy_b;
+        }
+        take_different(c, p, q, n, index + i);
+    }
+    return passed;
+}
+
+void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64_t index)
+{
+    const size_t size = element_size(c->setup.terms.type), most = PIECE_BYTES / size;
+
+    for (size_t i = 0; i < count; i += most) {
+        const size_t n = count - i < most ? count - i : most;
+        const unsigned char *p = (const unsigned char *)a + i * size;
+
+        if (c->setup.swap_a)
+            p = (element_swap(c->copy_a, p, n, size), c->copy_a);
+        c->equal.kernel(&c->equal, p, n, index + i);
+    }
+}
+
+bool cpu_compare_differs(const struct cpu_compare *c)
+{
+    return c->difference.different > 0;
+}
+
+static void take_counts(struct difference *d, const struct partial *p)
+{
+    d->infinite = d->infinite || p->positive_infinity > 0 || p->negative_infinity > 0;
+    if (p->first_nan < d->first_nan)
+        d->first_nan = p->first_nan;
+}
+
+void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference)
+{
+    *difference = c->difference;
+    if (!c->begun)
+        return;
+    take_counts(difference, &c->equal.partial);
+    take_counts(difference, &c->a.partial);
+    take_counts(difference, &c->b.partial);
+    /* Pairs with one NaN have been dropped from both sides. */
+    difference->nan_both = c->equal.partial.nan + c->a.partial.nan;
+    difference->squares_a = c->a.partial.squares;
+    difference->squares_b = c->b.partial.squares;
+    difference->products = c->products;
+    exact_wide_merge(&difference->squares_a, &c->equal.partial.squares);
+    exact_wide_merge(&difference->squares_b, &c->equal.partial.squares);
+    exact_wide_merge(&difference->products, &c->equal.partial.squares);
+    if (has_products(c->setup.terms.type))
+        exact_wide_add_exact(&difference->products, &c->product.partial.sum);
+}

@@ -1,0 +1,430 @@
+/*
+ * Kernels for slices that are columns: a lane takes a column, CPU_COLUMN_ROWS rows at a time. A
+ * part of kernel_template.h.
+ */
+#ifndef GPUREDUCE_CPU_KERNEL_COLUMNS_H
+#define GPUREDUCE_CPU_KERNEL_COLUMNS_H
+
+#include "cpu/kernel_slices.h"
+
+/* Bytes that are prefetched ahead: in rows of at least this length in the row itself; else in the
+   rows that are taken next, which follow it. */
+#define COLUMNS_WIDE 8192
+#define COLUMNS_AHEAD_WIDE 2048
+#define COLUMNS_AHEAD 4096
+
+_Static_assert(CPU_COLUMN_ROWS == 8, "2^3 rows");
+#define COLUMN_ROWS_LOG2 3
+
+/* The bits of doubles and integers in memory. */
+INLINE_TARGET vecd load_sum(const double *p)
+{
+    return w_value(w_load(p));
+}
+
+/* Adds numbers to the sums of two vectors of lanes. False, having added none, where that cannot be.
+ */
+INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *low_used)
+{
+    struct sums s[2];
+    vecd error[2];
+
+    for (int half = 0; half < 2; half++)
+        s[half].high = d_two_sum(load_sum(high + half * W_LANES), x[half], &error[half]);
+    /* Mostly there is no error, and `low` stays as it is. */
+    if (w_any(w_and(w_or(d_bits(error[0]), d_bits(error[1])), w_set1(~SIGN64)))) {
+        for (int half = 0; half < 2; half++) {
+            s[half] = (struct sums){load_sum(high + half * W_LANES), load_sum(low + half * W_LANES),
+                                    w_set1(0)};
+            sums_add(&s[half], x[half]);
+        }
+        if (w_any(w_or(s[0].left, s[1].left)))
+            return false;
+        *low_used = true;
+        for (int half = 0; half < 2; half++)
+            d_store(low + half * W_LANES, s[half].low);
+    }
+    for (int half = 0; half < 2; half++)
+        d_store(high + half * W_LANES, s[half].high);
+    return true;
+}
+
+/* Puts sums; with `begin` they are the first. */
+INLINE_TARGET bool lanes_put(const vecd x[2], double *high, double *low, bool begin, bool *low_used)
+{
+    if (!begin)
+        return lanes_add(x, high, low, low_used);
+    d_store(high, x[0]);
+    d_store(high + W_LANES, x[1]);
+    return true;
+}
+
+/* Whether some lanes have an element that is no number. */
+INLINE_TARGET bool bounds_special(const struct bounds *b)
+{
+    return v_some(v_ge_s(b->greatest, v_set1(INFINITY32)));
+}
+
+/* Adds up to CPU_COLUMN_ROWS elements of each lane plainly: to no sums, with `begin`. Whether
+   they add up; if not, *special is whether that is because some are no numbers. */
+INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t rows, double *high,
+                               double *low, bool begin, bool *low_used, bool *special,
+                               enum element_type type)
+{
+    struct bounds bounds = bounds_none();
+    vecd sum[2] = {d_set1(0), d_set1(0)};
+
+    UNROLL_INLINED(8)
+    for (size_t row = 0; row < rows; row++) {
+        const vec bits = step_bits(x + row * stride, type);
+
+        bounds_take(&bounds, bits);
+        sum[0] = d_add(sum[0], v_low(bits));
+        sum[1] = d_add(sum[1], v_high(bits));
+    }
+    if (!bounds_fit_in_lanes(&bounds, type, COLUMN_ROWS_LOG2)) {
+        *special = bounds_special(&bounds);
+        return false;
+    }
+    return lanes_put(sum, high, low, begin, low_used);
+}
+
+/* Adds those elements that are numbers, and counts the others, in the rows from number `row` on and
+   the columns from number `column` on. False, with nothing added, if the numbers do not add up. */
+INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t row, size_t rows,
+                                 size_t column, const struct cpu_slice_results *to, bool begin,
+                                 const struct cpu_slice_calls *calls, int rows_log2,
+                                 enum element_type type)
+{
+    const vec infinity = v_set1(INFINITY32), none = v_set1(0);
+    vec nan = none, first = v_set1(UINT32_MAX), positive = none, negative = none;
+    uint32_t counts[4][V_LANES];
+    struct bounds bounds = bounds_none();
+    vecd sum[2] = {d_set1(0), d_set1(0)};
+    double *high = to->high + column, *low = to->low + column;
+
+    for (size_t i = 0; i < rows; i++) {
+        const vec bits = step_bits(x + i * stride, type);
+        const vec magnitude = v_and(bits, v_set1(~SIGN32));
+        const vec number = v_select(v_ge_s(magnitude, infinity), none, bits);
+        const vmask is_nan = v_gt_s(magnitude, infinity);
+
+        bounds_take(&bounds, number);
+        sum[0] = d_add(sum[0], v_low(number));
+        sum[1] = d_add(sum[1], v_high(number));
+        nan = v_tally(nan, is_nan);
+        first = v_min_u(first, v_select(is_nan, v_set1((uint32_t)i), v_set1(UINT32_MAX)));
+        positive = v_tally(positive, v_eq(bits, infinity));
+        negative = v_tally(negative, v_eq(bits, v_set1(INFINITY32 | SIGN32)));
+    }
+    if (!bounds_fit_in_lanes(&bounds, type, rows_log2) ||
+        !lanes_put(sum, high, low, begin, to->low_used))
+        return false;
+    v_store(counts[0], nan);
+    v_store(counts[1], first);
+    v_store(counts[2], positive);
+    v_store(counts[3], negative);
+    for (size_t k = 0; k < V_LANES; k++)
+        if ((counts[0][k] | counts[2][k] | counts[3][k]) != 0)
+            calls->counted(calls->context, column + k, row,
+                           &(struct cpu_slice_counts){.nan = counts[0][k],
+                                                      .first_nan = counts[1][k],
+                                                      .positive = counts[2][k],
+                                                      .negative = counts[3][k]});
+    return true;
+}
+
+/* Adds with the errors of the additions. Sets which lanes are left as they were; whether some
+   are. */
+INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t rows, double *high,
+                               double *low, bool left[CPU_LANES_MAX], enum element_type type)
+{
+    struct sums s[2] = {sums_none(), sums_none()};
+    double before[2][2 * W_LANES], bits[W_LANES];
+    bool some = false;
+    vecd value[2];
+
+    for (int half = 0; half < HALVES(type); half++) {
+        s[half].high = load_sum(high + half * W_LANES);
+        s[half].low = load_sum(low + half * W_LANES);
+        d_store(before[0] + half * W_LANES, s[half].high);
+        d_store(before[1] + half * W_LANES, s[half].low);
+    }
+    for (size_t row = 0; row < rows; row++) {
+        step_values(value, x + row * stride, type);
+        for (int half = 0; half < HALVES(type); half++)
+            sums_add(&s[half], value[half]);
+    }
+    for (int half = 0; half < HALVES(type); half++) {
+        d_store(high + half * W_LANES, s[half].high);
+        d_store(low + half * W_LANES, s[half].low);
+        some = some || w_any(s[half].left);
+    }
+    for (int half = 0; half < HALVES(type) && some; half++) {
+        d_store(bits, w_value(s[half].left));
+        for (int k = 0; k < W_LANES; k++) {
+            const int lane = half * W_LANES + k;
+
+            left[lane] = exact_bits(bits[k]) != 0;
+            high[lane] = left[lane] ? before[0][lane] : high[lane];
+            low[lane] = left[lane] ? before[1][lane] : low[lane];
+        }
+    }
+    return some;
+}
+
+/* The extremes of the elements of each lane that is not left; `left` NULL for none. With `special`
+   there may be NaNs among those of up to 32 bits. */
+INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t rows, void *min,
+                                  void *max, const bool *left, bool special, enum element_type type)
+{
+    if (type == ELEMENT_F64) {
+        int64_t *keys[2] = {min, max}, before[2][W_LANES];
+        wvec least = w_load(min), greatest = w_load(max);
+
+        memcpy(before[0], min, sizeof before[0]);
+        memcpy(before[1], max, sizeof before[1]);
+        for (size_t row = 0; row < rows; row++) {
+            const wvec key = w_order(w_load(x + row * stride));
+
+            least = w_min_s(least, key);
+            greatest = w_max_s(greatest, key);
+        }
+        v_store(min, w_narrow(least));
+        v_store(max, w_narrow(greatest));
+        for (int i = 0; left && i < 2; i++)
+            for (int lane = 0; lane < W_LANES; lane++)
+                keys[i][lane] = left[lane] ? before[i][lane] : keys[i][lane];
+    } else {
+        int32_t *keys[2] = {min, max}, before[2][V_LANES];
+        vec least = v_load_f32(min), greatest = v_load_f32(max);
+
+        memcpy(before[0], min, sizeof before[0]);
+        memcpy(before[1], max, sizeof before[1]);
+        for (size_t row = 0; row < rows && !special; row++) {
+            const vec key = v_order(step_bits(x + row * stride, type));
+
+            least = v_min_s(least, key);
+            greatest = v_max_s(greatest, key);
+        }
+        for (size_t row = 0; row < rows && special; row++) {
+            const vec bits = step_bits(x + row * stride, type), key = v_order(bits);
+            const vmask is_nan = v_gt_s(v_and(bits, v_set1(~SIGN32)), v_set1(INFINITY32));
+
+            least = v_min_s(least, v_select(is_nan, v_set1(INT32_MAX), key));
+            greatest = v_max_s(greatest, v_select(is_nan, v_set1((uint32_t)INT32_MIN), key));
+        }
+        v_store(min, least);
+        v_store(max, greatest);
+        for (int i = 0; left && i < 2; i++)
+            for (int lane = 0; lane < V_LANES; lane++)
+                keys[i][lane] = left[lane] ? before[i][lane] : keys[i][lane];
+    }
+}
+
+/* Adds elements of a step, to no sums with `begin`, where they do not add up plainly: of the
+   columns from number `column` on, `rows` rows from the one number `row` on, which are at x. Those
+   of lanes that are left are handed over; `left` says which these are. Whether there are some. */
+INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row, size_t rows,
+                              size_t column, const struct cpu_slice_results *to, bool begin,
+                              bool left[CPU_LANES_MAX], const struct cpu_slice_calls *calls,
+                              enum element_type type)
+{
+    double *high = to->high + column, *low = to->low + column;
+    bool some;
+
+    for (int half = 0; begin && half < HALVES(type); half++)
+        d_store(high + half * W_LANES, d_set1(0));
+    *to->low_used = true;
+    some = lanes_exact(x, stride, rows, high, low, left, type);
+    for (size_t lane = 0; some && lane < STEP(type); lane++)
+        if (left[lane])
+            calls->left(calls->context, column + lane, row, rows);
+    return some;
+}
+
+/*
+ * Sums alone, of elements of up to 32 bits in so many columns or more: a block of these, two rows
+ * at a time, whose sums and bounds stay in the level-1 cache until BLOCK_ROWS rows are in them. So
+ * a worker reads two stretches of memory at a time: where rows are a power of two apart, more of
+ * them compete for the same few places in a cache. doc/tuning.md has rates.
+ */
+#define BLOCK_COLUMNS ((size_t)1024)
+#define BLOCK_ROWS_LOG2 4
+#define BLOCK_ROWS ((size_t)1 << BLOCK_ROWS_LOG2)
+#define PAIR ((size_t)2)
+
+struct column_block {
+    double sum[BLOCK_COLUMNS];
+    uint32_t greatest[BLOCK_COLUMNS], least[BLOCK_COLUMNS]; /* of struct bounds */
+};
+
+/* A block, and what follows it. */
+struct column_order {
+    const unsigned char *x; /* its first row */
+    size_t stride, rows;
+    size_t block_bytes; /* from here to the next block; 0: the next rows follow */
+};
+
+/* The address of the rows that are taken as pair number `pair`, counted on behind the block. */
+INLINE_TARGET uintptr_t pair_at(const struct column_order *o, size_t pair)
+{
+    const size_t pairs = (o->rows + PAIR - 1) / PAIR;
+    const uintptr_t x = (uintptr_t)o->x;
+
+    if (pair >= pairs && o->block_bytes > 0)
+        return x + o->block_bytes + (pair - pairs) * PAIR * o->stride;
+    return x + pair * PAIR * o->stride;
+}
+
+/* Takes a pair of rows of a block, or with fewer `rows` what is left of one. */
+INLINE_TARGET void block_take(struct column_block *b, const struct column_order *o, size_t pair,
+                              size_t rows, size_t columns, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    const unsigned char *x = o->x + pair * PAIR * o->stride;
+    const uintptr_t next = pair_at(o, pair + 1), later = pair_at(o, pair + 2);
+
+    for (size_t j = 0; j < columns; j += V_LANES) {
+        struct bounds bounds = bounds_none();
+        vecd sum[2] = {d_set1(0), d_set1(0)};
+
+        if (pair > 0) {
+            bounds = (struct bounds){v_load_f32(b->greatest + j), v_load_f32(b->least + j)};
+            sum[0] = load_sum(b->sum + j);
+            sum[1] = load_sum(b->sum + j + W_LANES);
+        }
+        for (size_t row = 0; row < rows; row++) {
+            const vec bits = step_bits(x + row * o->stride + j * size, type);
+
+            if (j * size % CACHE_LINE == 0) {
+                const size_t at = row * o->stride + j * size;
+
+                __builtin_prefetch((const void *)(next + at), 0, 3);
+                __builtin_prefetch((const void *)(later + at), 0, 2);
+            }
+            bounds_take(&bounds, bits);
+            sum[0] = d_add(sum[0], v_low(bits));
+            sum[1] = d_add(sum[1], v_high(bits));
+        }
+        v_store(b->greatest + j, bounds.greatest);
+        v_store(b->least + j, bounds.least);
+        d_store(b->sum + j, sum[0]);
+        d_store(b->sum + j + W_LANES, sum[1]);
+    }
+}
+
+/* Adds what a block has come to, to no sums with `begin`. */
+INLINE_TARGET void block_add(const struct column_block *b, const struct column_order *o, size_t row,
+                             size_t column, size_t columns, const struct cpu_slice_results *to,
+                             bool begin, const struct cpu_slice_calls *calls,
+                             enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+
+    for (size_t j = 0; j < columns; j += V_LANES) {
+        const struct bounds bounds = {v_load_f32(b->greatest + j), v_load_f32(b->least + j)};
+        const vecd sum[2] = {load_sum(b->sum + j), load_sum(b->sum + j + W_LANES)};
+        double *high = to->high + column + j, *low = to->low + column + j;
+        bool left[CPU_LANES_MAX];
+
+        if (bounds_fit_in_lanes(&bounds, type, BLOCK_ROWS_LOG2) &&
+            lanes_put(sum, high, low, begin, to->low_used))
+            continue;
+        if (!bounds_special(&bounds) ||
+            !lanes_special(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, calls,
+                           BLOCK_ROWS_LOG2, type))
+            (void)step_exact(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, left,
+                             calls, type);
+    }
+}
+
+/* columns_kernel for these. */
+INLINE_TARGET void column_blocks(const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                 const struct cpu_slice_results *to,
+                                 const struct cpu_slice_calls *calls, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    _Alignas(64) struct column_block block;
+
+    for (size_t row = 0; row < rows; row += BLOCK_ROWS)
+        for (size_t j = 0; j < columns; j += BLOCK_COLUMNS) {
+            const size_t some = columns - j < BLOCK_COLUMNS ? columns - j : BLOCK_COLUMNS;
+            const struct column_order order = {.x = x + row * stride + j * size,
+                                               .stride = stride,
+                                               .rows = rows - row < BLOCK_ROWS ? rows - row
+                                                                               : BLOCK_ROWS,
+                                               .block_bytes = some < columns - j ? some * size : 0};
+            const size_t pairs = order.rows / PAIR;
+
+            for (size_t pair = 0; pair < pairs; pair++)
+                block_take(&block, &order, pair, PAIR, some, type);
+            if (order.rows % PAIR > 0)
+                block_take(&block, &order, pairs, order.rows % PAIR, some, type);
+            block_add(&block, &order, row, j, some, to, to->begin && row == 0, calls, type);
+        }
+}
+
+/*
+ * Others: CPU_COLUMN_ROWS rows at a time.
+ */
+
+/* Asks for what is `ahead` of a step, into the level-1 cache. */
+INLINE_TARGET void prefetch_columns(const unsigned char *x, size_t stride, size_t rows,
+                                    size_t ahead)
+{
+    for (size_t row = 0; row < rows; row++)
+        __builtin_prefetch((const void *)((uintptr_t)x + row * stride + ahead), 0, 3);
+}
+
+INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                const struct cpu_slice_results *to,
+                                const struct cpu_slice_calls *calls, enum element_type type,
+                                bool extremes)
+{
+    const size_t size = element_formats[type].size;
+    const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
+    const size_t group = CPU_COLUMN_ROWS * stride,
+                 ahead = columns * size >= COLUMNS_WIDE ? (size_t)COLUMNS_AHEAD_WIDE
+                                                        : (COLUMNS_AHEAD / group + 1) * group;
+
+    for (size_t row = 0; row < rows; row += CPU_COLUMN_ROWS) {
+        const size_t n = rows - row < CPU_COLUMN_ROWS ? rows - row : CPU_COLUMN_ROWS;
+        const bool begin = to->begin && row == 0;
+        bool *low_used = to->low_used;
+
+        for (size_t j = 0; j < columns; j += STEP(type)) {
+            const unsigned char *p = x + row * stride + j * size;
+            double *high = to->high + j, *low = to->low + j;
+            bool left[CPU_LANES_MAX], some = false, special = false;
+
+            if (j * size % CACHE_LINE == 0)
+                prefetch_columns(p, stride, n, ahead);
+            if (type == ELEMENT_F64 ||
+                !(n == CPU_COLUMN_ROWS
+                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used,
+                                    &special, type)
+                      : lanes_plain(p, stride, n, high, low, begin, low_used, &special, type))) {
+                special = special && lanes_special(p, stride, row, n, j, to, begin, calls,
+                                                   COLUMN_ROWS_LOG2, type);
+                some = !special && step_exact(p, stride, row, n, j, to, begin, left, calls, type);
+            }
+            if (extremes)
+                lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
+                               (char *)to->max + j * key_size, some ? left : NULL, special, type);
+        }
+    }
+}
+
+INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, size_t columns,
+                                  const struct cpu_slice_results *to,
+                                  const struct cpu_slice_calls *calls, enum element_type type,
+                                  bool extremes)
+{
+    if (type == ELEMENT_F64 || extremes || columns < BLOCK_COLUMNS)
+        column_steps(data, stride, rows, columns, to, calls, type, extremes);
+    else
+        column_blocks(data, stride, rows, columns, to, calls, type);
+}
+
+#endif

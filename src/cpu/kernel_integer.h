@@ -1,0 +1,240 @@
+/*
+ * Kernels: integers of all widths, and truth values. A part of kernel_template.h.
+ *
+ * Sums are exact because no accumulator can overflow before it is emptied. All are of numbers that
+ * are not negative: 2^(bits - 1) is added to each signed element, which changes its sign bit and
+ * nothing else, and taken off the sum again, once for all of them (cpu_end_chunk).
+ *
+ *   8 bits    one instruction adds eight bytes up, to a lane of 64 bits
+ *   16 bits   as signed numbers: one instruction adds two up, to a lane of 32 bits that is in
+ *             [-2^16, 2^16); a group has 2^12 vectors at most, which makes 2^28
+ *   32 bits   as they are, modulo 2^32, and their upper 16 bits, to lanes of 32 bits: the sum of the
+ *             upper halves fits, and what is missing to the other sum is that of the lower halves,
+ *             below 2^28
+ *   64 bits   as two halves of 32 bits, to lanes of 64, 2^32 of which fit
+ *
+ * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
+ */
+#ifndef GPUREDUCE_CPU_KERNEL_INTEGER_H
+#define GPUREDUCE_CPU_KERNEL_INTEGER_H
+
+#include "cpu/kernel_common.h"
+
+/* Elements of one byte, and integers, are taken in groups of so many bytes: what a vector's lanes
+   come to has to be put together, byte by byte, once a group. */
+#define GROUP_BYTES ((size_t)64 << 10)
+
+/* Within a group, streams are as far apart as in the blocks of floats. */
+#define GROUP_PART ((size_t)8 << 10)
+
+_Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
+
+/* The findings of the vectors of a group. */
+struct integers {
+    vec min, max;    /* of 8 bits: as unsigned numbers; of more, as signed ones */
+    vec sum, upper;  /* of 16 bits: the sum; of 32: modulo 2^32, and of the upper halves */
+    wvec low, other; /* of 8 bits: the sum is `low`; of 64 bits: of the lower and upper halves */
+};
+
+/* A vector with the sign bits changed. */
+INLINE_TARGET vec flip_signs(vec x, size_t size)
+{
+    return v_xor(x, v_set1(size == 1   ? UINT32_C(0x80808080)
+                           : size == 2 ? UINT32_C(0x80008000)
+                                       : SIGN32));
+}
+
+INLINE_TARGET struct integers integers_none(size_t size)
+{
+    struct integers none = {
+        .sum = v_set1(0), .upper = v_set1(0), .low = w_set1(0), .other = w_set1(0)};
+
+    none.min = v_set1(size == 1   ? UINT32_MAX
+                      : size == 2 ? UINT32_C(0x7fff7fff)
+                                  : UINT32_C(0x7fffffff));
+    none.max = size == 1 ? v_set1(0) : flip_signs(v_set1(0), size);
+    if (size == 8) {
+        none.min = w_narrow(w_set1(~SIGN64));
+        none.max = w_narrow(w_set1(SIGN64));
+    }
+    return none;
+}
+
+/* Takes the vector of elements of up to 32 bits at p. */
+INLINE_TARGET void take_integers(struct integers *g, const unsigned char *p, enum element_type type,
+                                 bool sum)
+{
+    const enum element_kind kind = element_formats[type].kind;
+    const size_t size = element_formats[type].size;
+    vec x = v_load_f32(p), other = flip_signs(x, size);
+    vec as_signed = kind == ELEMENT_SIGNED ? x : other;
+    vec as_unsigned = kind == ELEMENT_SIGNED ? other : x;
+
+    if (kind == ELEMENT_TRUTH)
+        as_unsigned = b_min_u(x, v_set1(UINT32_C(0x01010101)));
+    if (size == 1) {
+        g->min = b_min_u(g->min, as_unsigned);
+        g->max = b_max_u(g->max, as_unsigned);
+        if (sum)
+            g->low = w_add(g->low, b_sum(as_unsigned));
+    } else if (size == 2) {
+        g->min = h_min_s(g->min, as_signed);
+        g->max = h_max_s(g->max, as_signed);
+        if (sum)
+            g->sum = v_add(g->sum, h_pairs(as_signed));
+    } else {
+        g->min = v_min_s(g->min, as_signed);
+        g->max = v_max_s(g->max, as_signed);
+        if (sum) {
+            g->sum = v_add(g->sum, x);
+            g->upper =
+                v_add(g->upper, kind == ELEMENT_SIGNED ? v_shift_right_s(x, 16) : v_upper_u(x));
+        }
+    }
+}
+
+/* Takes a group of integers of 64 bits. */
+INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *p,
+                                   enum element_type type, bool sum)
+{
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+    wvec x = w_load(p), other = w_xor(x, w_set1(SIGN64));
+    wvec as_signed = is_signed ? x : other, as_unsigned = is_signed ? other : x;
+
+    g->min = w_narrow(w_min_s(v_wide(g->min), as_signed));
+    g->max = w_narrow(w_max_s(v_wide(g->max), as_signed));
+    if (sum) {
+        g->low = w_add(g->low, w_even(as_unsigned));
+        g->other = w_add(g->other, w_odd(as_unsigned));
+    }
+}
+
+INLINE_TARGET void take_integer_vector(struct integers *g, const unsigned char *p,
+                                       enum element_type type, bool sum)
+{
+    if (element_formats[type].size == 8)
+        take_integers64(g, p, type, sum);
+    else
+        take_integers(g, p, type, sum);
+}
+
+/* One pass over a group of `bytes`, a multiple of V_BYTES. */
+INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes,
+                                            enum element_type type, bool sum)
+{
+    struct integers g = integers_none(element_formats[type].size);
+
+    for (size_t part = 0; part < bytes; part += GROUP_PART) {
+        const unsigned char *p = x + part;
+        const size_t n = bytes - part < GROUP_PART ? bytes - part : GROUP_PART;
+        const size_t quarter = n / (STREAMS * V_BYTES) * V_BYTES;
+
+        for (size_t i = 0; i < quarter; i += V_BYTES) {
+            prefetch(p, quarter, i, V_BYTES, GROUP_PART);
+            take_integer_vector(&g, p + i, type, sum);
+            take_integer_vector(&g, p + quarter + i, type, sum);
+            take_integer_vector(&g, p + 2 * quarter + i, type, sum);
+            take_integer_vector(&g, p + 3 * quarter + i, type, sum);
+        }
+        for (size_t i = STREAMS * quarter; i < n; i += V_BYTES)
+            take_integer_vector(&g, p + i, type, sum);
+    }
+    return g;
+}
+
+/* The sum of lanes of 32 bits, signed. */
+INLINE_TARGET int64_t v_h_add_s(vec a)
+{
+    int32_t lane[V_LANES];
+    int64_t sum = 0;
+
+    v_store(lane, a);
+    for (int i = 0; i < V_LANES; i++)
+        sum += lane[i];
+    return sum;
+}
+
+/* The sum of elements of 32 bits, modulo 2^64. */
+INLINE_TARGET uint64_t sum_of_integers32(const struct integers *g)
+{
+    uint32_t sum[V_LANES], upper[V_LANES];
+    uint64_t total = (uint64_t)v_h_add_s(g->upper) << 16;
+
+    v_store(sum, g->sum);
+    v_store(upper, g->upper);
+    for (int i = 0; i < V_LANES; i++)
+        total += sum[i] - (upper[i] << 16);
+    return total;
+}
+
+/* The extremes of a group, as element_keys: of u64, the value less 2^63 is what is compared. */
+INLINE_TARGET void take_integer_extremes(struct cpu_reducer *r, const struct integers *g,
+                                         const unsigned char *x, size_t n, uint64_t index,
+                                         enum element_type type)
+{
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+    union {
+        uint8_t u8[V_BYTES];
+        int16_t s16[V_BYTES / 2];
+        int32_t s32[V_LANES];
+        int64_t s64[W_LANES];
+    } min, max;
+    int64_t least, greatest, zero = 0; /* the key of what is compared as 0 */
+
+    v_store(&min, g->min);
+    v_store(&max, g->max);
+#define LANES_EXTREMES(member)                                              \
+    do {                                                                    \
+        least = min.member[0];                                              \
+        greatest = max.member[0];                                           \
+        for (size_t i = 1; i < sizeof min / sizeof *min.member; i++) {      \
+            least = min.member[i] < least ? min.member[i] : least;          \
+            greatest = max.member[i] > greatest ? max.member[i] : greatest; \
+        }                                                                   \
+    } while (0)
+    switch (element_formats[type].size) {
+    case 1:
+        LANES_EXTREMES(u8);
+        zero = is_signed ? INT8_MIN : 0;
+        break;
+    case 2:
+        LANES_EXTREMES(s16);
+        zero = is_signed ? 0 : -(int64_t)INT16_MIN;
+        break;
+    case 4:
+        LANES_EXTREMES(s32);
+        zero = is_signed ? 0 : -(int64_t)INT32_MIN;
+        break;
+    default:
+        LANES_EXTREMES(s64);
+    }
+#undef LANES_EXTREMES
+    cpu_take_block(r, least + zero, greatest + zero, x, n, index);
+}
+
+/* A group of n elements, a multiple of those of a vector. */
+INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                 uint64_t index, enum element_type type, bool sum)
+{
+    const size_t size = element_formats[type].size;
+    const struct integers g = pass_integers(x, n * size, type, sum);
+
+    take_integer_extremes(r, &g, x, n, index, type);
+    if (!sum)
+        return;
+    cpu_reserve_integers(r, n);
+    if (size == 2) {
+        r->integers.low += (uint64_t)v_h_add_s(g.sum) + ((uint64_t)n << 15);
+    } else if (size == 4) {
+        r->integers.low += sum_of_integers32(&g);
+        if (element_formats[type].kind == ELEMENT_SIGNED)
+            r->integers.low += (uint64_t)n << 31;
+    } else if (size == 8) {
+        r->integers.low += w_h_add(g.low);
+        r->integers.high += w_h_add(g.other);
+    } else {
+        r->integers.low += w_h_add(g.low);
+    }
+}
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * Kernels for slices (slices.h): what those of rows and of columns share. A part of
+ * kernel_template.h.
+ *
+ * A sum is kept as two numbers, high + low. An element is added by two additions whose errors are
+ * computed (exact_two_sum): the error of the first goes to `low`, and that of the second has to be
+ * zero; else the element cannot be added here. Any order of additions gives the same exact value,
+ * so that lanes, blocks and threads may share the work.
+ *
+ * Elements of up to 32 bits are added up plainly before that, where their exponents lie so close
+ * together that nothing is rounded, as in kernel_block32.h.
+ */
+#ifndef GPUREDUCE_CPU_KERNEL_SLICES_H
+#define GPUREDUCE_CPU_KERNEL_SLICES_H
+
+#include "cpu/kernel_block32.h"
+
+/* Elements that are loaded together: those of a vector. Their values are those of two vectors,
+   where they have up to 32 bits. */
+#define STEP(type) ((type) == ELEMENT_F64 ? (size_t)W_LANES : (size_t)V_LANES)
+#define HALVES(type) ((type) == ELEMENT_F64 ? 1 : 2)
+
+/* exact_two_sum of lanes. */
+INLINE_TARGET vecd d_two_sum(vecd a, vecd b, vecd *error)
+{
+    vecd sum = d_add(a, b);
+    vecd b_seen = d_sub(sum, a);
+    vecd a_seen = d_sub(sum, b_seen);
+
+    *error = d_add(d_sub(a, a_seen), d_sub(b, b_seen));
+    return sum;
+}
+
+/* Sums, a lane each; the bits of `left` are not zero where something could not be added. */
+struct sums {
+    vecd high, low;
+    wvec left;
+};
+
+INLINE_TARGET struct sums sums_none(void)
+{
+    return (struct sums){d_set1(0), d_set1(0), w_set1(0)};
+}
+
+/* Adds a value to each lane. An infinity or a NaN is left. */
+INLINE_TARGET void sums_add(struct sums *s, vecd x)
+{
+    vecd error, rest;
+
+    s->high = d_two_sum(s->high, x, &error);
+    s->low = d_two_sum(s->low, error, &rest);
+    s->left = w_or(s->left, w_and(d_bits(rest), w_set1(~SIGN64)));
+}
+
+/* The bits of a step of elements of up to 32 bits, as binary32. */
+INLINE_TARGET vec step_bits(const unsigned char *p, enum element_type type)
+{
+    return type == ELEMENT_F64 ? v_set1(0) : load32(p, type);
+}
+
+/* The values of a step. */
+INLINE_TARGET void step_values(vecd value[2], const unsigned char *p, enum element_type type)
+{
+    if (type == ELEMENT_F64) {
+        value[0] = w_value(w_load(p));
+    } else {
+        const vec bits = load32(p, type);
+
+        value[0] = v_low(bits);
+        value[1] = v_high(bits);
+    }
+}
+
+/* The bounds that decide whether elements of up to 32 bits add up plainly: the greatest magnitude,
+   and the least that is not zero, less one; of zero the latter is the greatest number. */
+struct bounds {
+    vec greatest, least;
+};
+
+INLINE_TARGET struct bounds bounds_none(void)
+{
+    return (struct bounds){v_set1(0), v_set1(UINT32_MAX)};
+}
+
+INLINE_TARGET void bounds_take(struct bounds *b, vec bits)
+{
+    const vec magnitude = v_and(bits, v_set1(~SIGN32));
+
+    b->greatest = v_max_u(b->greatest, magnitude);
+    b->least = v_min_u(b->least, v_add(magnitude, v_set1(UINT32_MAX)));
+}
+
+/* How many exponents may lie between them so that 2^count_log2 elements add up. */
+INLINE_TARGET int bounds_exponents(enum element_type type, int count_log2)
+{
+    return 53 - element_formats[type].significant_bits - count_log2;
+}
+
+/* Whether so many elements within the bounds of all lanes add up, and are finite. */
+INLINE_TARGET bool bounds_fit(const struct bounds *b, enum element_type type, int count_log2)
+{
+    const uint32_t greatest = v_h_max_u(b->greatest), least = v_h_min_u(b->least) + 1;
+    const int emin = (int)(least >> 23), emax = (int)(greatest >> 23);
+
+    if (greatest >= INFINITY32)
+        return false;
+    return greatest == 0 || exact_group_fits(emin + (emin == 0), emax + (emax == 0),
+                                             element_formats[type].significant_bits, count_log2);
+}
+
+/* Whether the same holds in every lane by itself. The exponents of two numbers differ by no more
+   than n if the numbers' bits differ by less than n 2^23. */
+INLINE_TARGET bool bounds_fit_in_lanes(const struct bounds *b, enum element_type type,
+                                       int count_log2)
+{
+    const uint32_t most = (uint32_t)bounds_exponents(type, count_log2) << 23;
+    /* greatest - (least - 1) - 1, below 2^31; of zeros alone it is 0. */
+    const vec apart = v_add(b->greatest, v_xor(b->least, v_set1(UINT32_MAX)));
+
+    return !v_some(v_ge_s(apart, v_set1(most))) && !v_some(v_ge_s(b->greatest, v_set1(INFINITY32)));
+}
+
+/* The least n with count <= 2^n. */
+static inline int count_log2_of(size_t count)
+{
+    return count <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)count - 1);
+}
+
+#endif

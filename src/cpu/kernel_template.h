@@ -1,0 +1,216 @@
+/*
+ * The CPU kernels, over the operations of one instruction set: a kernels_NAME.c includes this after
+ * it has defined them as simd.h says.
+ *
+ * The exact sum of a block, from the cheapest way to the dearest:
+ *
+ * 1. Elements of up to 32 bits whose exponents lie close together: plain binary64 additions, none
+ * of which rounds. The extremes, which are wanted anyway, and the least non-zero magnitude tell
+ * whether that holds (exact_group_fits). 2. Elements below the bound that the last blocks suggest:
+ * two parts of each are extracted at fixed bits, and the parts add up without rounding. It counts
+ * if nothing is left below the second part. Elements of 64 bits begin here. 3. As many parts as it
+ * takes, up to LEVELS32 or LEVELS64, each at the bits that the block itself calls for (sum_levels).
+ * 4. For all else: binary32 values go to exponent bins, one binary64 for sixteen exponents, which
+ * do not round either; binary64 values go to a superaccumulator, an integer for every exponent, to
+ * which the mantissas are added (cpu_add_to_cells).
+ *
+ * Extraction is one addition and one subtraction of a large constant, as in S. M. Rump, T. Ogita
+ * and S. Oishi, "Accurate floating-point summation" (2008), and J. Demmel and H. D. Nguyen,
+ * "Parallel reproducible summation" (2015). doc/numerics.md has the bounds, doc/tuning.md what the
+ * constants were measured with.
+ *
+ * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
+ * kernel_moments32.h and kernel_moments64.h those that also find squares, magnitudes and counts.
+ * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
+ * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
+ * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. Here are the
+ * chunks and the instances: a row for each set of results that there are kernels for.
+ */
+#include "cpu/kernel_block32.h"
+#include "cpu/kernel_block64.h"
+#include "cpu/kernel_columns.h"
+#include "cpu/kernel_float8.h"
+#include "cpu/kernel_integer.h"
+#include "cpu/kernel_integer_slices.h"
+#include "cpu/kernel_moments32.h"
+#include "cpu/kernel_moments64.h"
+#include "cpu/kernel_rows.h"
+#include "cpu/kernel_tally.h"
+
+/* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
+   with TAKE(p, n, first): n elements at p, of which the first has the index `first`. A macro, since
+   a function would have every kind of block put into it before it is seen which one is meant. */
+#define TAKE_CHUNK(size, lanes, block, TAKE)                                \
+    do {                                                                    \
+        const size_t whole = count - count % (lanes);                       \
+        const unsigned char *x = data;                                      \
+                                                                            \
+        cpu_begin_chunk(r);                                                 \
+        for (size_t i = 0; i < whole; i += (block)) {                       \
+            const size_t n = whole - i < (block) ? whole - i : (block);     \
+                                                                            \
+            TAKE(x + i * (size), n, index + i);                             \
+        }                                                                   \
+        cpu_end_chunk(r);                                                   \
+        r->partial.count += whole;                                          \
+        cpu_take_tail(r, x + whole * (size), count - whole, index + whole); \
+    } while (0)
+
+/* The arguments of a kernel, and of what it is made of. */
+#define CHUNK struct cpu_reducer *r, const void *data, size_t count, uint64_t index
+
+INLINE_TARGET void chunk_moments32(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) block_moments32(r, p, n, first, type, finds)
+    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_float8(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) float8_group(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(1, V_BYTES, GROUP_BYTES, TAKE);
+#undef TAKE
+}
+
+/* The sets of results that there are kernels for, a row each. */
+#define FINDS_EXTREMES PARTIAL_EXTREMES
+#define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_COUNTS (PARTIAL_EXTREMES | PARTIAL_SMALL | PARTIAL_NEGATIVE)
+#define FINDS_SQUARES (PARTIAL_EXTREMES | PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_SMALL)
+#define FINDS_ALL (FINDS_SUM | MOMENTS_WANTS)
+_Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
+
+#define INSTANCE(name, take, type, finds)         \
+    static SIMD_TARGET void name(CHUNK)           \
+    {                                             \
+        take(r, data, count, index, type, finds); \
+    }
+
+/* The instruction set's name as part of a name, and as a string. */
+#define JOIN(a, b) a##b
+#define NAMED(prefix, name) JOIN(prefix, name)
+#define QUOTE(name) #name
+#define QUOTED(name) QUOTE(name)
+
+/* The entries of the table. */
+#define SUM_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = sum_##name,
+#define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
+#define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
+
+INLINE_TARGET void chunk32(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) block32(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk64(CHUNK, enum element_type type, unsigned finds)
+{
+    (void)type;
+#define TAKE(p, n, first) block64(r, p, n, first, finds &PARTIAL_SUM)
+    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_moments64(CHUNK, enum element_type type, unsigned finds)
+{
+    (void)type;
+#define TAKE(p, n, first) block_moments64(r, p, n, first, finds)
+    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
+{
+    const size_t size = element_formats[type].size;
+
+#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
+#undef TAKE
+}
+
+/* For all types that are not floats of 16 bits and more. */
+static void moments_others(CHUNK)
+{
+    const size_t size = element_size(r->type);
+
+#define TAKE(p, n, first) cpu_take_moments(r, p, n, first)
+    TAKE_CHUNK(size, 1, GROUP_BYTES / size, TAKE);
+#undef TAKE
+}
+
+/* By the size of floats, in bytes. */
+#define CHUNK_OF_2 chunk32
+#define CHUNK_OF_4 chunk32
+#define CHUNK_OF_8 chunk64
+#define CHUNK_MOMENTS_OF_2 chunk_moments32
+#define CHUNK_MOMENTS_OF_4 chunk_moments32
+#define CHUNK_MOMENTS_OF_8 chunk_moments64
+
+#define FLOAT_INSTANCES(C, name, size, ...)                                       \
+    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)       \
+    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                 \
+    INSTANCE(counts_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
+    INSTANCE(squares_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
+    INSTANCE(all_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_ALL)
+#define FLOAT8_INSTANCES(C, name, ...)                                   \
+    INSTANCE(extremes_##name, chunk_float8, ELEMENT_##C, FINDS_EXTREMES) \
+    INSTANCE(sum_##name, chunk_float8, ELEMENT_##C, FINDS_SUM)
+#define INTEGER_INSTANCES(C, name, ...)                                   \
+    INSTANCE(extremes_##name, chunk_integer, ELEMENT_##C, FINDS_EXTREMES) \
+    INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)
+#define SLICE_INSTANCE(name, type, extremes)                                                   \
+    static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,             \
+                                        const struct cpu_slice_results *to, bool *bad)         \
+    {                                                                                          \
+        rows_kernel(x, rows, length, to, bad, type, extremes);                                 \
+    }                                                                                          \
+    static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,          \
+                                           size_t columns, const struct cpu_slice_results *to, \
+                                           const struct cpu_slice_calls *calls)                \
+    {                                                                                          \
+        columns_kernel(x, stride, rows, columns, to, calls, type, extremes);                   \
+    }
+#define SLICE_INSTANCES(C, name, ...)           \
+    SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0) \
+    SLICE_INSTANCE(extremes_##name, ELEMENT_##C, 1)
+ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
+ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
+ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
+ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
+
+#define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
+#define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
+#define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = moments_others,
+#define SLICE_SUMS_ENTRY(CONSTANT, name, ...) \
+    [ELEMENT_##CONSTANT] = {rows_sums_##name, columns_sums_##name},
+#define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \
+    [ELEMENT_##CONSTANT] = {rows_extremes_##name, columns_extremes_##name},
+#define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
+static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_nans32,
+                                                       tally_nans64,  tally_bins32,  tally_bins64,
+                                                       tally_count32};
+static const struct cpu_slice_tables slice_tables = {
+    .sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
+    .extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
+    .integers = {[ELEMENT_I8] = {integer_rows_i8, integer_columns_i8},
+                 [ELEMENT_U8] = {integer_rows_u8, integer_columns_u8},
+                 [ELEMENT_BOOL] = {integer_rows_bool, integer_columns_bool},
+                 [ELEMENT_I16] = {integer_rows_i16, integer_columns_i16},
+                 [ELEMENT_U16] = {integer_rows_u16, integer_columns_u16},
+                 [ELEMENT_I32] = {integer_rows_i32, integer_columns_i32},
+                 [ELEMENT_U32] = {integer_rows_u32, integer_columns_u32}},
+};
+const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
+    .name = QUOTED(SIMD_NAME),
+    .usable = simd_usable,
+    .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
+             {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
+             {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
+             {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
+             {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
+    .lanes = V_LANES,
+    .tally = &tally_kernels,
+    .slices = &slice_tables,
+};

@@ -1,0 +1,1387 @@
+#include "config.h"
+
+#include "cpu/slices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/element.h"
+#include "core/exact.h"
+
+/*
+ * Keys of extremes: exact_key's, or, of columns of up to 32 bits, the v_order's of binary32 (simd.h),
+ * which are its bits, or, of a negative one, all but the sign inverted.
+ */
+
+/* Makes keys of `size` bytes the one that any other is less than, or more. */
+static inline void clear_keys(void *keys, size_t count, size_t size, bool min)
+{
+    int32_t *narrow = keys;
+    int64_t *wide = keys;
+
+    if (size == sizeof *narrow)
+        for (size_t i = 0; i < count; i++)
+            narrow[i] = min ? INT32_MAX : INT32_MIN;
+    else
+        for (size_t i = 0; i < count; i++)
+            wide[i] = min ? INT64_MAX : INT64_MIN;
+}
+
+/* The key of a v_order of binary32, as an exact_key. */
+static inline int64_t wide_key(int32_t order)
+{
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
+    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return exact_key((double)x);
+}
+
+/* The v_order of the bits of a binary32. */
+static inline int32_t order(int32_t bits)
+{
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
+    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+}
+
+/* The v_order of an exact_key, where the value is a binary32. */
+static inline int32_t narrow_key(int64_t key)
+{
+    const float x = (float)exact_key_value(key);
+    int32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return order(bits);
+}
+
+/* Takes keys into the extremes number i. */
+#define TAKE_KEYS(key_type, mins, maxs, i, least, greatest)                  \
+    do {                                                                     \
+        key_type *const min_ = (key_type *)(mins) + (i), low_ = (least);     \
+        key_type *const max_ = (key_type *)(maxs) + (i), high_ = (greatest); \
+                                                                             \
+        *min_ = low_ < *min_ ? low_ : *min_;                                 \
+        *max_ = high_ > *max_ ? high_ : *max_;                               \
+    } while (0)
+
+/* Key number i, of `size` bytes each, as an exact_key. */
+static inline int64_t key(const void *keys, size_t i, size_t size)
+{
+    return size == sizeof(int32_t) ? wide_key(((const int32_t *)keys)[i])
+                                   : ((const int64_t *)keys)[i];
+}
+
+/*
+ * How slices begin: their memory is made that of slices without elements when they are given the
+ * first ones, not before, since kernels that are told write it anyway. `low` of columns is cleared
+ * together, and only where something was added to it: mostly nothing is.
+ */
+
+/* Makes the extremes those of none, from number `from` on, up to before `end`. */
+static inline void clear_extremes(struct cpu_slices *s, size_t from, size_t end)
+{
+    const size_t at = from * s->key_size;
+
+    if (s->min) {
+        clear_keys((char *)s->min + at, end - from, s->key_size, true);
+        clear_keys((char *)s->max + at, end - from, s->key_size, false);
+    }
+}
+
+/* Makes what kernels find of slices that of none, from number `from` on, up to before `end`: but,
+   of columns, `low`, which is. */
+static inline void clear_found(struct cpu_slices *s, size_t from, size_t end)
+{
+    const size_t count = end - from;
+
+    if (s->high)
+        memset(s->high + from, 0, count * sizeof *s->high);
+    if (s->high && s->kind == CPU_SLICES_ROWS)
+        memset(s->low + from, 0, count * sizeof *s->low);
+    clear_extremes(s, from, end);
+}
+
+/* Makes what has not been touched of the memory that kernels write, up to the vector behind number
+   `end`, that of slices without elements. */
+static inline void reach(struct cpu_slices *s, size_t end)
+{
+    const size_t reach = s->all - end < 2 * CPU_LANES_MAX ? s->all : end + 2 * CPU_LANES_MAX;
+
+    if (reach <= s->clear)
+        return;
+    if (s->low)
+        memset(s->low + s->clear, 0, (reach - s->clear) * sizeof *s->low);
+    clear_found(s, s->clear, reach);
+    s->clear = reach;
+}
+
+/* Begins those up to before number `end` that have not begun. */
+static inline void begin(struct cpu_slices *s, size_t end)
+{
+    if (s->filled >= end)
+        return;
+    reach(s, end);
+    clear_found(s, s->filled, end);
+    s->filled = end;
+}
+
+/* Begins slices if a kernel of columns takes those from number `first` on next. True if none of
+   these had begun: then the kernel has to begin their sums, and this has begun only their keys. */
+static inline bool begin_columns(struct cpu_slices *s, size_t first, size_t end)
+{
+    if (first < s->filled) {
+        begin(s, end);
+        return false;
+    }
+    reach(s, end);
+    begin(s, first);
+    clear_extremes(s, first, end);
+    s->filled = end;
+    return true;
+}
+
+/* Makes all of them slices that have not begun. */
+static inline void end(struct cpu_slices *s)
+{
+    if (s->kind == CPU_SLICES_COLUMNS && s->high && s->low_used)
+        memset(s->low, 0, s->filled * sizeof *s->low);
+    if (s->special_used)
+        memset(s->special, 0, s->filled * sizeof *s->special);
+    s->low_used = s->special_used = false;
+    s->filled = 0;
+}
+
+/*
+ * Records: all that may be wanted of a slice, as a GPU finds it, in a few numbers. They merge as
+ * partial results do, exactly, where the numbers can hold the sums.
+ */
+
+struct cpu_slice_record {
+    /* The exact sum of the numbers is that of the elements, the magnitudes or the squares. */
+    double sum[2], absolute[2], squares[ENGINE_SLICE_SQUARES];
+    /* As in struct partial. */
+    int64_t min_key, max_key, least_magnitude;
+    uint64_t min_index, max_index;
+    uint64_t zeros, negative, subnormal;
+};
+
+/* Makes it that of no elements. */
+static void record_clear(struct cpu_slice_record *r)
+{
+    *r = (struct cpu_slice_record){.min_key = INT64_MAX,
+                                   .max_key = INT64_MIN,
+                                   .least_magnitude = INT64_MAX,
+                                   .min_index = PARTIAL_NO_INDEX,
+                                   .max_index = PARTIAL_NO_INDEX};
+}
+
+/* Makes it what was found of part number i, whose elements have the indices from `index` on. */
+static void record_set(struct cpu_slice_record *r, const struct engine_found *found, size_t i,
+                       uint64_t index)
+{
+    const struct engine_found_more *more = &found->more;
+
+    record_clear(r);
+    r->sum[0] = found->high[i];
+    if (found->low)
+        r->sum[1] = found->low[i];
+    if (found->min) {
+        r->min_key = ((const int64_t *)found->min)[i];
+        r->max_key = ((const int64_t *)found->max)[i];
+    }
+    if (more->min_index) {
+        r->min_index = index + more->min_index[i];
+        r->max_index = index + more->max_index[i];
+    }
+    if (more->absolute) {
+        r->absolute[0] = more->absolute[i];
+        r->absolute[1] = more->absolute_low[i];
+    }
+    for (size_t k = 0; more->squares[0] && k < ENGINE_SLICE_SQUARES; k++)
+        r->squares[k] = more->squares[k][i];
+    if (more->least) {
+        r->least_magnitude = more->least[i];
+        r->zeros = more->zeros[i];
+        r->subnormal = more->subnormal[i];
+    }
+    if (more->negative)
+        r->negative = more->negative[i];
+}
+
+/* Adds numbers to others, as many. False where these cannot hold the sum. */
+static bool add_numbers(double *sum, const double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double rest = x[i];
+
+        for (size_t j = 0; j < count && rest != 0; j++)
+            sum[j] = exact_two_sum(sum[j], rest, &rest);
+        if (rest != 0) /* NaN, too, of what overflowed */
+            return false;
+    }
+    return true;
+}
+
+/* Merges `other` into r. False, with r as it was, where its numbers cannot hold a sum. */
+static bool record_merge(struct cpu_slice_record *r, const struct cpu_slice_record *other)
+{
+    struct cpu_slice_record s = *r;
+
+    if (!add_numbers(s.sum, other->sum, 2) || !add_numbers(s.absolute, other->absolute, 2) ||
+        !add_numbers(s.squares, other->squares, ENGINE_SLICE_SQUARES))
+        return false;
+    if (other->min_key < s.min_key ||
+        (other->min_key == s.min_key && other->min_index < s.min_index)) {
+        s.min_key = other->min_key;
+        s.min_index = other->min_index;
+    }
+    if (other->max_key > s.max_key ||
+        (other->max_key == s.max_key && other->max_index < s.max_index)) {
+        s.max_key = other->max_key;
+        s.max_index = other->max_index;
+    }
+    if (other->least_magnitude < s.least_magnitude)
+        s.least_magnitude = other->least_magnitude;
+    s.zeros += other->zeros;
+    s.negative += other->negative;
+    s.subnormal += other->subnormal;
+    *r = s;
+    return true;
+}
+
+/* Adds a record to a partial result, but for the count. */
+static void record_add_to(const struct cpu_slice_record *r, struct partial *p)
+{
+    exact_add_all(&p->sum, r->sum, 2);
+    exact_add_all(&p->absolute, r->absolute, 2);
+    for (size_t k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        if (r->squares[k] != 0)
+            exact_wide_add(&p->squares, r->squares[k]);
+    partial_take_min(p, r->min_key, r->min_index);
+    partial_take_max(p, r->max_key, r->max_index);
+    if (r->least_magnitude < p->least_magnitude)
+        p->least_magnitude = r->least_magnitude;
+    p->zeros += r->zeros;
+    p->negative += r->negative;
+    p->subnormal += r->subnormal;
+}
+
+/*
+ * Elements as kernels take them: there are kernels for floats of 16 bits and more, and elements of
+ * other types become equal ones of these.
+ */
+
+/* The type that elements of a type are taken as. */
+static enum element_type taken_type(enum element_type type)
+{
+    const struct element_format *format = &element_formats[type];
+
+    if (element_is_float(type))
+        return type;
+    if (format->significant_bits <= element_formats[ELEMENT_F32].significant_bits)
+        return ELEMENT_F32;
+    return format->significant_bits <= element_formats[ELEMENT_F64].significant_bits ? ELEMENT_F64
+                                                                                     : type;
+}
+
+/* Elements that are converted at a time: compilers make vectors of loops of known length. */
+#define BLOCK 64
+
+/* NAME(to, from, count): elements that are FROM become TO. */
+#define CONVERT(NAME, FROM, TO)                                                  \
+    static void NAME(unsigned char *to, const unsigned char *from, size_t count) \
+    {                                                                            \
+        FROM old[BLOCK];                                                         \
+        TO new[BLOCK];                                                           \
+                                                                                 \
+        memset(old, 0, sizeof old);                                              \
+        for (size_t i = 0; i < count; i += BLOCK) {                              \
+            const size_t some = count - i < BLOCK ? count - i : BLOCK;           \
+                                                                                 \
+            memcpy(old, from + i * sizeof *old, some * sizeof *old);             \
+            for (size_t j = 0; j < BLOCK; j++)                                   \
+                new[j] = (TO)old[j];                                             \
+            memcpy(to + i * sizeof *new, new, some * sizeof *new);               \
+        }                                                                        \
+    }
+CONVERT(from_i8, int8_t, float)
+CONVERT(from_u8, uint8_t, float)
+CONVERT(from_i16, int16_t, float)
+CONVERT(from_u16, uint16_t, float)
+CONVERT(from_i32, int32_t, double)
+CONVERT(from_u32, uint32_t, double)
+
+/* Types of one byte, by a table of their values. */
+static void from_bytes(unsigned char *to, const unsigned char *from, size_t count,
+                       enum element_type type)
+{
+    float values[256];
+
+    for (unsigned i = 0; i < 256; i++) {
+        const unsigned char byte = (unsigned char)i;
+
+        values[i] = (float)element_load(type, &byte);
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * sizeof *values, &values[from[i]], sizeof *values);
+}
+
+/* Makes `count` elements of a type, in this machine's byte order, those of the type they are taken
+   as. The two places do not overlap, and have any alignment. */
+static void convert(void *to, const void *from, size_t count, enum element_type type)
+{
+    switch (type) {
+    case ELEMENT_I8:
+        from_i8(to, from, count);
+        break;
+    case ELEMENT_U8:
+        from_u8(to, from, count);
+        break;
+    case ELEMENT_I16:
+        from_i16(to, from, count);
+        break;
+    case ELEMENT_U16:
+        from_u16(to, from, count);
+        break;
+    case ELEMENT_I32:
+        from_i32(to, from, count);
+        break;
+    case ELEMENT_U32:
+        from_u32(to, from, count);
+        break;
+    case ELEMENT_F8E4M3:
+    case ELEMENT_F8E5M2:
+    case ELEMENT_BOOL:
+        from_bytes(to, from, count, type);
+        break;
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
+    case ELEMENT_F32:
+    case ELEMENT_F64:
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+        break; /* are taken as they are */
+    }
+}
+
+/* Bytes of a row that are loaded before any of them is stored. */
+#define LINE 64
+
+/* NAME(to, step, from, stride, rows, columns): as turn. */
+#define TURN(NAME, TYPE)                                                                         \
+    static void NAME(unsigned char *to, size_t step, const unsigned char *from, size_t stride,   \
+                     size_t rows, size_t columns)                                                \
+    {                                                                                            \
+        enum { LINE_COLUMNS = LINE / sizeof(TYPE) };                                             \
+        const size_t whole = columns - columns % LINE_COLUMNS;                                   \
+        TYPE line[LINE_COLUMNS];                                                                 \
+                                                                                                 \
+        for (size_t j = 0; j < whole; j += LINE_COLUMNS)                                         \
+            for (size_t i = 0; i < rows; i++) {                                                  \
+                memcpy(line, from + i * stride + j * sizeof *line, sizeof line);                 \
+                for (size_t k = 0; k < LINE_COLUMNS; k++)                                        \
+                    memcpy(to + ((j + k) * step + i) * sizeof *line, &line[k], sizeof *line);    \
+            }                                                                                    \
+        for (size_t i = 0; i < rows; i++)                                                        \
+            for (size_t j = whole; j < columns; j++)                                             \
+                memcpy(to + (j * step + i) * sizeof *line, from + i * stride + j * sizeof *line, \
+                       sizeof *line);                                                            \
+    }
+TURN(turn8, uint8_t)
+TURN(turn16, uint16_t)
+TURN(turn32, uint32_t)
+TURN(turn64, uint64_t)
+
+/* Turns `rows` rows of `columns` elements of `size` bytes, 1, 2, 4 or 8, that begin `stride` bytes
+   apart, into columns that begin `step` elements apart. */
+static void turn(void *to, size_t step, const void *from, size_t stride, size_t rows,
+                 size_t columns, size_t size)
+{
+    switch (size) {
+    case sizeof(uint8_t):
+        turn8(to, step, from, stride, rows, columns);
+        break;
+    case sizeof(uint16_t):
+        turn16(to, step, from, stride, rows, columns);
+        break;
+    case sizeof(uint32_t):
+        turn32(to, step, from, stride, rows, columns);
+        break;
+    default:
+        turn64(to, step, from, stride, rows, columns);
+        break;
+    }
+}
+
+/* Makes `count` elements of a type, of the other byte order with `swap`, those of the type they are
+   taken as, which may be the same, in this machine's. The two places do not overlap. */
+static void bring(unsigned char *to, const unsigned char *from, size_t count,
+                  enum element_type given, enum element_type taken, bool swap)
+{
+    const size_t size = element_size(given);
+    unsigned char swapped[4096];
+    const size_t most = sizeof swapped / size;
+
+    if (given == taken) {
+        element_swap(to, from, count, size);
+        return;
+    }
+    for (size_t i = 0; i < count && swap; i += most) {
+        const size_t some = count - i < most ? count - i : most;
+
+        element_swap(swapped, from + i * size, some, size);
+        convert(to + i * element_size(taken), swapped, some, given);
+    }
+    if (!swap)
+        convert(to, from, count, given);
+}
+
+/*
+ * Integers of up to 32 bits: they are added up as such, in this machine's byte order, and the sums
+ * and the extremes become what slices keep. Nothing is left.
+ */
+
+/* Shorter rows are faster as floats, of which several are taken together. */
+#define SLICES_INTEGER_LENGTH 128
+
+/* Room for what kernels find of several slices: too much for a small stack. */
+struct cpu_integer_found {
+    int64_t sum[CPU_INTEGER_COLUMNS], min[CPU_INTEGER_COLUMNS], max[CPU_INTEGER_COLUMNS];
+};
+
+/* Rows that a kernel takes together. */
+#define INTEGERS_TOGETHER 256
+
+/* Elements of a row, or rows of columns, that are added up before the slices get them: sums of 32
+   bits are below 2^52, and those of 16 and less fit 31 bits. */
+#define LENGTH_MOST ((size_t)1 << 20)
+#define ROWS_MOST ((size_t)1 << 15)
+
+_Static_assert(INTEGERS_TOGETHER <= CPU_INTEGER_COLUMNS, "there is room for rows");
+
+/* Adds a sum, below 2^53: what is rounded is an integer, too, and the sum of all such is small. */
+static void add_sum(const struct cpu_slice_results *s, size_t i, int64_t sum)
+{
+    double error;
+
+    s->high[i] = exact_two_sum(s->high[i], (double)sum, &error);
+    s->low[i] += error;
+}
+
+/* The narrow key of an integer, which is a binary32. */
+static int32_t integer_key(int64_t x)
+{
+    const float value = (float)(int32_t)x;
+    int32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return order(bits);
+}
+
+/* Takes the extremes of a slice: the keys of floats that are equal. */
+static void take_keys(const struct cpu_slice_results *s, size_t key_size, size_t i, int64_t min,
+                      int64_t max)
+{
+    if (key_size == sizeof(int32_t))
+        TAKE_KEYS(int32_t, s->min, s->max, i, integer_key(min), integer_key(max));
+    else
+        TAKE_KEYS(int64_t, s->min, s->max, i, exact_key((double)min), exact_key((double)max));
+}
+
+static void add_integers(const struct cpu_slice_results *s, size_t key_size, size_t first,
+                         size_t count, const struct cpu_integer_found *found)
+{
+    for (size_t i = 0; i < count; i++)
+        add_sum(s, first + i, found->sum[i]);
+    for (size_t i = 0; s->min && i < count; i++)
+        take_keys(s, key_size, first + i, found->min[i], found->max[i]);
+}
+
+/* Adds to what there is of `rows` slices, which are rows of `length` elements of `size` bytes: as
+   many as SLICES_INTEGER_LENGTH, or more. Keys have key_size bytes; without extremes there are
+   none. *found is scratch memory. */
+static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_integer_found *found,
+                         const struct cpu_slice_results *to, size_t key_size,
+                         const unsigned char *x, size_t rows, size_t length, size_t size)
+{
+    const size_t together = length > LENGTH_MOST ? 1 : INTEGERS_TOGETHER;
+    for (size_t i = 0; i < rows; i += together) {
+        const size_t n = rows - i < together ? rows - i : together;
+
+        for (size_t at = 0; at < length; at += LENGTH_MOST) {
+            const size_t part = length - at < LENGTH_MOST ? length - at : LENGTH_MOST;
+
+            kernels->rows(x + (i * length + at) * size, n, part, found->sum,
+                          to->min ? found->min : NULL, found->max);
+            add_integers(to, key_size, i, n, found);
+        }
+    }
+}
+
+/* How many of `columns` columns of elements of `size` bytes the next function is for. */
+static size_t integer_columns_of(size_t columns, size_t size)
+{
+    const size_t line = 64 / size;
+
+    return columns / line * line;
+}
+
+/* Adds `columns` slices of `rows` elements each, `stride` bytes apart. */
+static void integer_columns(const struct cpu_integer_slices *kernels,
+                            struct cpu_integer_found *found, const struct cpu_slice_results *to,
+                            size_t key_size, const unsigned char *x, size_t stride, size_t rows,
+                            size_t columns, size_t size)
+{
+    for (size_t i = 0; i < rows; i += ROWS_MOST) {
+        const size_t n = rows - i < ROWS_MOST ? rows - i : ROWS_MOST;
+
+        for (size_t j = 0; j < columns; j += CPU_INTEGER_COLUMNS) {
+            const size_t some =
+                columns - j < CPU_INTEGER_COLUMNS ? columns - j : CPU_INTEGER_COLUMNS;
+
+            kernels->columns(x + i * stride + j * size, stride, n, some, found->sum,
+                             to->min ? found->min : NULL, found->max);
+            add_integers(to, key_size, j, some, found);
+        }
+    }
+}
+
+/*
+ * NaNs and infinities, which kernels leave. They are counted in a few integers a slice, and the
+ * numbers among them are added one by one, so that an array in which some are missing needs no
+ * partial result for each slice that one is in.
+ */
+
+/* Elements of a slice, `stride` bytes apart, whose indices in it are index, index + step, ... */
+struct run {
+    const unsigned char *x;
+    size_t stride, count;
+    uint64_t index, step;
+};
+
+/* The partial result of a slice; a new one is empty. NULL without memory. */
+static struct partial *partial(struct cpu_slices *s, size_t i)
+{
+    if (!s->partial)
+        s->partial = calloc(s->room, sizeof *s->partial);
+    if (s->partial && !s->partial[i])
+        s->partial[i] = malloc(sizeof *s->partial[i]);
+    if (!s->partial || !s->partial[i])
+        return NULL;
+    if (!s->used[i])
+        partial_clear(s->partial[i]);
+    s->used[i] = true;
+    return s->partial[i];
+}
+
+/* Moves the sum of a slice to its partial result. */
+static void drain(struct cpu_slices *s, size_t i, struct partial *p)
+{
+    exact_add(&p->sum, s->high[i]);
+    exact_add(&p->sum, s->low[i]);
+    s->high[i] = s->low[i] = 0;
+}
+
+/* Makes sure that slices can have elements that are no numbers. False without memory. */
+static bool open_special(struct cpu_slices *s)
+{
+    if (!s->special)
+        s->special = calloc(s->room, sizeof *s->special);
+    s->special_used = s->special;
+    return s->special;
+}
+
+/* The value of an element. */
+static inline double load(const unsigned char *x, enum element_type type)
+{
+    float single;
+    double number;
+
+    if (type == ELEMENT_F32) {
+        memcpy(&single, x, sizeof single);
+        return (double)single;
+    }
+    if (type != ELEMENT_F64)
+        return element_load(type, x);
+    memcpy(&number, x, sizeof number);
+    return number;
+}
+
+/* Takes the key of an element that is no NaN. */
+static inline void take_key(struct cpu_slices *sums, size_t at, double x)
+{
+    const int64_t key = exact_key(x);
+
+    if (sums->key_size == sizeof(int32_t))
+        TAKE_KEYS(int32_t, sums->min, sums->max, at, narrow_key(key), narrow_key(key));
+    else
+        TAKE_KEYS(int64_t, sums->min, sums->max, at, key, key);
+}
+
+/* Takes elements of a run until the sum of one does not fit. Returns how many. */
+static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices *sums, size_t at,
+                           enum element_type type, const struct run *run)
+{
+    double high = sums->high[at], low = sums->low[at];
+    size_t i;
+
+    for (i = 0; i < run->count; i++) {
+        const double x = load(run->x + i * run->stride, type);
+        double error, rest, sum, lower;
+
+        if (isnan(x)) {
+            if (special->nan == 0 || run->index + i * run->step < special->first_nan)
+                special->first_nan = run->index + i * run->step;
+            special->nan++;
+            continue;
+        }
+        if (isfinite(x)) {
+            sum = exact_two_sum(high, x, &error);
+            lower = exact_two_sum(low, error, &rest);
+            if (rest != 0 || isnan(rest))
+                break;
+            high = sum;
+            low = lower;
+        } else {
+            special->positive += x > 0;
+            special->negative += x < 0;
+        }
+        if (sums->min)
+            take_key(sums, at, x);
+    }
+    sums->high[at] = high;
+    sums->low[at] = low;
+    sums->low_used = sums->low_used || low != 0;
+    return i;
+}
+
+/* Takes elements of a float type into a slice: numbers into the sum and the keys that number `at`
+   of `sums` has, and others are counted in s. If a sum does not fit, it goes to the partial result
+   of the slice, together with the element. False without memory. */
+static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
+                            enum element_type type, const struct run *run)
+{
+    struct run left = *run;
+    struct partial *p;
+
+    if (!open_special(s))
+        return false;
+    while (left.count > 0) {
+        const size_t done = take_fitting(&s->special[slice], sums, at, type, &left);
+
+        left.x += done * left.stride;
+        left.index += done * left.step;
+        left.count -= done;
+        if (left.count == 0)
+            break;
+        p = partial(s, slice);
+        if (!p)
+            return false;
+        drain(sums, at, p);
+        partial_take_element(p, type, left.x, left.index);
+        left.x += left.stride;
+        left.index += left.step;
+        left.count--;
+    }
+    return true;
+}
+
+/* Adds some to those of a slice. False without memory. */
+static bool special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x)
+{
+    struct cpu_slice_special *to;
+
+    if (!open_special(s))
+        return false;
+    to = &s->special[slice];
+    if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
+        to->first_nan = x->first_nan;
+    to->nan += x->nan;
+    to->positive += x->positive;
+    to->negative += x->negative;
+    return true;
+}
+
+/* Adds those of a slice, if it has any, to its partial result, but for the count. */
+static void special_add_to(const struct cpu_slices *s, size_t slice, struct partial *p)
+{
+    const struct cpu_slice_special *x = &s->special[slice];
+
+    if (x->nan > 0 && x->first_nan < p->first_nan)
+        p->first_nan = x->first_nan;
+    p->nan += x->nan;
+    p->positive_infinity += x->positive;
+    p->negative_infinity += x->negative;
+}
+
+/*
+ * Slices.
+ */
+
+/* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
+#define SCRATCH_BYTES ((size_t)64 << 10)
+
+/* Without kernels: so many elements of a column are reduced at a time, and so many bytes of
+   neighbouring columns are turned together. */
+#define RUN_ELEMENTS ((size_t)512)
+#define RUN_BYTES ((size_t)64)
+_Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fit");
+
+#define ALIGNMENT 64
+
+/* Fewer columns than this are folded, if there are so many rows for each of the folded ones: then
+   merging these at the end costs little. */
+#define FOLD_BELOW 64
+#define FOLD_MAX 1024
+#define FOLD_ROWS 16
+
+bool cpu_slices_are_fast(enum element_type type, unsigned wants)
+{
+    return element_is_float(taken_type(type)) &&
+           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+}
+
+static bool wants_extremes(unsigned wants)
+{
+    return wants & PARTIAL_EXTREMES;
+}
+
+void cpu_slices_clear(struct cpu_slices *s, size_t count)
+{
+    memset(s->used, 0, count * sizeof *s->used);
+    end(s);
+    for (size_t i = 0; s->records && i < count; i++)
+        record_clear(&s->records[i]);
+}
+
+bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                     unsigned wants, size_t room)
+{
+    const size_t lanes = CPU_LANES_MAX, all = (room + 2 * lanes - 1) / lanes * lanes;
+    bool good;
+
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->room = room;
+    s->fast = cpu_slices_are_fast(type, wants);
+    s->integers = s->fast && element_is_integer(type);
+    s->key_size = kind == CPU_SLICES_COLUMNS && element_size(taken_type(type)) <= sizeof(int32_t)
+                      ? sizeof(int32_t)
+                      : sizeof(int64_t);
+    s->used = calloc(all, sizeof *s->used);
+    good = s->used;
+    if (s->fast) {
+        s->high = aligned_alloc(ALIGNMENT, all * sizeof *s->high);
+        s->low = aligned_alloc(ALIGNMENT, all * sizeof *s->low);
+        good = good && s->high && s->low;
+    }
+    if (s->fast && wants_extremes(wants)) {
+        s->min = aligned_alloc(ALIGNMENT, all * s->key_size);
+        s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
+        good = good && s->min && s->max;
+    }
+    s->all = all;
+    if (good && kind == CPU_SLICES_ROWS)
+        reach(s, room);
+    return good;
+}
+
+void cpu_slices_close(struct cpu_slices *s)
+{
+    for (size_t i = 0; s->partial && i < s->room; i++)
+        free(s->partial[i]);
+    free(s->partial);
+    free(s->used);
+    free(s->high);
+    free(s->low);
+    free(s->min);
+    free(s->max);
+    free(s->records);
+    free(s->special);
+    memset(s, 0, sizeof *s);
+}
+
+bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
+                     enum element_type type, unsigned wants, bool swap)
+{
+    memset(z, 0, sizeof *z);
+    z->given = type;
+    z->wants = wants;
+    z->swap = swap && element_size(type) > 1;
+    if (cpu_slices_are_fast(type, wants))
+        type = taken_type(type);
+    z->type = type;
+    z->scratch = aligned_alloc(ALIGNMENT, 2 * SCRATCH_BYTES);
+    if (cpu_slices_are_fast(type, wants)) {
+        z->fast =
+            wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
+        if (!z->swap && kernels->slices->integers[z->given].rows) {
+            z->integer = &kernels->slices->integers[z->given];
+            z->found = malloc(sizeof *z->found);
+            if (!z->found)
+                return false;
+        }
+        z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
+        if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
+            return false;
+    }
+    return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch;
+}
+
+void cpu_slicer_close(struct cpu_slicer *z)
+{
+    cpu_reducer_close(&z->reducer);
+    if (z->folded.used)
+        cpu_slices_close(&z->folded);
+    free(z->scratch);
+    free(z->found);
+}
+
+/* The key of an element, whose type is the slices', from that of the float it was taken as. */
+static int64_t found_key(const struct cpu_slices *s, int64_t key)
+{
+    return s->integers ? (int64_t)exact_key_value(key) : key;
+}
+
+int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
+{
+    return found_key(s, key(s->min, i, s->key_size));
+}
+
+int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
+{
+    return found_key(s, key(s->max, i, s->key_size));
+}
+
+/* Whether a key of extremes is one, of elements. */
+static bool has_keys(const struct cpu_slices *s, size_t i)
+{
+    if (!s->min)
+        return false;
+    if (s->key_size == sizeof(int32_t))
+        return ((const int32_t *)s->min)[i] <= ((const int32_t *)s->max)[i];
+    return ((const int64_t *)s->min)[i] <= ((const int64_t *)s->max)[i];
+}
+
+/* Adds what the kernels found of a slice to a partial result, but for the count. */
+static void add_found(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    if (!s->fast)
+        return;
+    exact_add(&p->sum, s->high[i]);
+    exact_add(&p->sum, s->low[i]);
+    if (has_keys(s, i)) {
+        partial_take_min(p, cpu_slices_min_key(s, i), PARTIAL_NO_INDEX);
+        partial_take_max(p, cpu_slices_max_key(s, i), PARTIAL_NO_INDEX);
+    }
+}
+
+void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p)
+{
+    if (s->used[i])
+        *p = *s->partial[i];
+    else
+        partial_clear(p);
+    add_found(s, i, p);
+    if (slices_is_special(s, i))
+        special_add_to(s, i, p);
+    if (s->records)
+        record_add_to(&s->records[i], p);
+    p->count = count;
+}
+
+/* The partial result of a slice; a new one is empty. NULL, with `failed` set, without memory. */
+static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, size_t i)
+{
+    struct partial *p = partial(s, i);
+
+    z->failed = z->failed || !p;
+    return p;
+}
+
+/* Takes a run of elements of a slice into its partial result, by the kernels of whole files. */
+static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, const void *data,
+                     size_t count, uint64_t index)
+{
+    struct cpu_reducer *r = &z->reducer;
+    const bool begun = s->used[slice];
+    struct partial *p = partial_of(z, s, slice);
+
+    if (!p)
+        return;
+    if (begun)
+        r->partial = *p;
+    else
+        partial_clear(&r->partial);
+    r->kernel(r, data, count, index);
+    *p = r->partial;
+}
+
+/* Adds another slice's sums and keys to those of one. */
+static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                      const struct cpu_slices *other, size_t j)
+{
+    double error, rest, low_error, low, high = exact_two_sum(s->high[i], other->high[j], &error);
+    struct partial *p;
+
+    s->low_used = true;
+    low = exact_two_sum(s->low[i], other->low[j], &low_error);
+    low = exact_two_sum(low, error, &rest);
+    if (rest == 0 && low_error == 0) {
+        s->high[i] = high;
+        s->low[i] = low;
+    } else if ((p = partial_of(z, s, i))) {
+        drain(s, i, p);
+        exact_add(&p->sum, other->high[j]);
+        exact_add(&p->sum, other->low[j]);
+    }
+    if (!s->min)
+        return;
+    if (s->key_size == sizeof(int32_t))
+        TAKE_KEYS(int32_t, s->min, s->max, i, ((const int32_t *)other->min)[j],
+                  ((const int32_t *)other->max)[j]);
+    else
+        TAKE_KEYS(int64_t, s->min, s->max, i, ((const int64_t *)other->min)[j],
+                  ((const int64_t *)other->max)[j]);
+}
+
+/* The place for a kernel's results from slice `first` on. */
+static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
+{
+    return (struct cpu_slice_results){
+        .high = s->high + first,
+        .low = s->low + first,
+        .low_used = &s->low_used,
+        .min = s->min ? (char *)s->min + first * s->key_size : NULL,
+        .max = s->max ? (char *)s->max + first * s->key_size : NULL,
+    };
+}
+
+/* Shorter rows of which some elements are no numbers are taken one by one. */
+#define SPECIAL_ROW 256
+
+/* Rows that a kernel takes together. */
+#define ROWS_TOGETHER 256
+_Static_assert(ROWS_TOGETHER <= FOLD_MAX, "as many fit the folded slices");
+
+/* Takes rows by their kernel: of slices that had no elements before, or beside what they had. */
+static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                           const unsigned char *x, size_t rows, size_t length, uint64_t index)
+{
+    const bool begin = first >= s->filled;
+    const size_t bytes = length * element_size(z->type);
+    int64_t keys[2][ROWS_TOGETHER + CPU_LANES_MAX];
+    struct cpu_slices beside = {.high = z->folded.high, .low = z->folded.low};
+
+    if (s->min) {
+        beside.min = keys[0];
+        beside.max = keys[1];
+    }
+    beside.key_size = sizeof(int64_t);
+    z->folded.low_used = true; /* for columns that come later */
+    z->folded.filled = FOLD_MAX;
+    for (size_t i = 0; i < rows; i += ROWS_TOGETHER) {
+        const size_t n = rows - i < ROWS_TOGETHER ? rows - i : ROWS_TOGETHER;
+        struct cpu_slices *to = begin ? s : &beside;
+        const size_t at = begin ? first + i : 0;
+        const struct cpu_slice_results results = results_from(to, at);
+        bool bad[ROWS_TOGETHER];
+
+        z->fast->rows(x + i * bytes, n, length, &results, bad);
+        if (begin && !memchr(bad, 1, n))
+            continue;
+        for (size_t row = 0; row < n; row++) {
+            if (bad[row]) {
+                to->high[at + row] = to->low[at + row] = 0;
+                if (to->min) {
+                    ((int64_t *)to->min)[at + row] = INT64_MAX;
+                    ((int64_t *)to->max)[at + row] = INT64_MIN;
+                }
+                if (length >= SPECIAL_ROW)
+                    take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
+                else if (!take_one_by_one(s, first + i + row, to, at + row, z->type,
+                                          &(struct run){.x = x + (i + row) * bytes,
+                                                        .stride = element_size(z->type),
+                                                        .count = length,
+                                                        .index = index,
+                                                        .step = 1}))
+                    z->failed = true;
+            }
+            if (!begin)
+                add_slice(z, s, first + i + row, to, at + row);
+        }
+    }
+}
+
+/* Takes rows in this machine's byte order. */
+static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const unsigned char *x, size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->type);
+
+    if (z->fast)
+        take_rows_fast(z, s, first, x, rows, length, index);
+    else
+        for (size_t i = 0; i < rows; i++)
+            take_run(z, s, first + i, x + i * length * size, length, index);
+    s->filled = s->filled < first + rows ? first + rows : s->filled;
+}
+
+void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                     size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
+    const unsigned char *x = data;
+    struct cpu_slice_results to;
+
+    if (!z->swap && z->given == z->type) {
+        take_rows(z, s, first, x, rows, length, index);
+        return;
+    }
+    if (z->integer && length >= SLICES_INTEGER_LENGTH) {
+        begin(s, first + rows);
+        to = results_from(s, first);
+        integer_rows(z->integer, z->found, &to, s->key_size, x, rows, length, size);
+        return;
+    }
+    for (size_t i = 0; i < rows;) {
+        const size_t group = length < most ? most / length : 1, left = rows - i;
+        const size_t count = left < group ? left : group;
+
+        for (size_t at = 0; at < length; at += most) {
+            const size_t part = length - at < most ? length - at : most;
+
+            bring(z->scratch, x + (i * length + at) * size, count * part, z->given, z->type,
+                  z->swap);
+            take_rows(z, s, first + i, z->scratch, count, part, index + at);
+        }
+        i += count;
+    }
+}
+
+/* Takes columns without kernels: turns some at a time into rows. */
+static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                        uint64_t index)
+{
+    const size_t size = element_size(z->type), most = RUN_BYTES / size;
+    unsigned char *turned = z->scratch + SCRATCH_BYTES;
+
+    for (size_t j = 0; j < columns; j += most) {
+        const size_t count = columns - j < most ? columns - j : most;
+
+        for (size_t i = 0; i < rows; i += RUN_ELEMENTS) {
+            const size_t run = rows - i < RUN_ELEMENTS ? rows - i : RUN_ELEMENTS;
+
+            turn(turned, RUN_ELEMENTS, x + i * stride + j * size, stride, run, count, size);
+            for (size_t column = 0; column < count; column++)
+                take_run(z, s, first + j + column, turned + column * RUN_ELEMENTS * size, run,
+                         index + i);
+        }
+    }
+}
+
+/* The arguments of a kernel of columns, for the elements that it leaves. */
+struct column_call {
+    struct cpu_slicer *slicer;
+    struct cpu_slices *slices; /* the elements' */
+    size_t first;
+    struct cpu_slices *sums; /* the kernel's, which it has from `sums_first` on */
+    size_t sums_first;
+    const unsigned char *x;
+    size_t stride;
+    size_t folded; /* columns that there are, if they are folded; else as many as the kernel has */
+    size_t fold;   /* rows in one of the kernel's */
+    uint64_t index;
+};
+
+/* Takes elements that a kernel left. */
+static void take_left(void *context, size_t column, size_t row, size_t rows)
+{
+    const struct column_call *c = context;
+    const enum element_type type = c->slicer->type;
+
+    if (!take_one_by_one(c->slices, c->first + column % c->folded, c->sums, c->sums_first + column,
+                         type,
+                         &(struct run){.x = c->x + row * c->stride + column * element_size(type),
+                                       .stride = c->stride,
+                                       .count = rows,
+                                       .index = c->index + row * c->fold + column / c->folded,
+                                       .step = c->fold}))
+        c->slicer->failed = true;
+}
+
+/* Takes what a kernel has counted. */
+static void take_counts(void *context, size_t column, size_t row,
+                        const struct cpu_slice_counts *counts)
+{
+    const struct column_call *c = context;
+    const struct cpu_slice_special special = {
+        .nan = counts->nan,
+        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
+        .positive = counts->positive,
+        .negative = counts->negative};
+
+    if (!special_add(c->slices, c->first + column % c->folded, &special))
+        c->slicer->failed = true;
+}
+
+/* Makes so many of the folded slices some without elements, which kernels may add to. */
+static void clear_folded(struct cpu_slicer *z, size_t count)
+{
+    cpu_slices_clear(&z->folded, count);
+    begin(&z->folded, count);
+}
+
+/* Takes columns that fill no vector: as some that do, the others of which are zero. */
+static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                        uint64_t index)
+{
+    const size_t size = element_size(z->type), width = z->lanes * size;
+    const size_t most = SCRATCH_BYTES / width;
+    unsigned char *wide = z->scratch + SCRATCH_BYTES;
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .x = wide,
+                               .stride = width,
+                               .folded = columns,
+                               .fold = 1};
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
+
+    begin(s, first + columns);
+    clear_folded(z, z->lanes);
+    for (size_t i = 0; i < rows; i += most) {
+        const size_t n = rows - i < most ? rows - i : most;
+
+        for (size_t row = 0; row < n; row++) {
+            memcpy(wide + row * width, x + (i + row) * stride, columns * size);
+            memset(wide + row * width + columns * size, 0, width - columns * size);
+        }
+        call.index = index + i;
+        z->fast->columns(wide, width, n, z->lanes, &to, &calls);
+    }
+    for (size_t j = 0; j < columns; j++)
+        add_slice(z, s, first + j, &z->folded, j);
+}
+
+/* Takes columns by their kernel, a multiple of its lanes. */
+static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                      uint64_t index)
+{
+    struct cpu_slice_results to = results_from(s, first);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = s,
+                               .sums_first = first,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = 1,
+                               .index = index};
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
+
+    if (columns == 0)
+        return;
+    to.begin = begin_columns(s, first, first + columns);
+    z->fast->columns(x, stride, rows, columns, &to, &calls);
+}
+
+/* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
+static size_t choose_fold(const struct cpu_slicer *z, size_t rows, size_t columns)
+{
+    size_t fold = (FOLD_BELOW + columns - 1) / columns;
+
+    if (columns >= FOLD_BELOW)
+        return 1;
+    while (fold * columns % z->lanes != 0 && (fold + 1) * columns <= FOLD_MAX)
+        fold++;
+    return fold * columns % z->lanes == 0 && rows >= FOLD_ROWS * fold ? fold : 1;
+}
+
+/* Takes few columns, the rows of which lie one behind the other, as `fold` times as many. */
+static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t rows, size_t columns, size_t fold,
+                        uint64_t index)
+{
+    const size_t stride = columns * fold * element_size(z->type);
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = fold,
+                               .index = index};
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
+
+    begin(s, first + columns);
+    clear_folded(z, columns * fold);
+    z->fast->columns(x, stride, rows / fold, columns * fold, &to, &calls);
+    for (size_t j = 0; j < columns * fold; j++)
+        add_slice(z, s, first + j % columns, &z->folded, j);
+}
+
+/* Takes columns in this machine's byte order. */
+static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                         uint64_t index)
+{
+    const size_t size = element_size(z->type);
+    size_t fold, wide, folded_rows;
+
+    if (!z->fast) {
+        take_turned(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    fold = stride == columns * size ? choose_fold(z, rows, columns) : 1;
+    folded_rows = fold > 1 ? rows / fold * fold : 0;
+    if (fold > 1)
+        take_folded(z, s, first, x, folded_rows, columns, fold, index);
+    x += folded_rows * stride;
+    rows -= folded_rows;
+    index += folded_rows;
+    wide = columns / z->lanes * z->lanes;
+    if (rows == 0)
+        return;
+    take_wide(z, s, first, x, stride, rows, wide, index);
+    if (wide < columns)
+        take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
+}
+
+/* The most columns that are swapped together. */
+#define SWAPPED_COLUMNS 1024
+
+void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                        size_t stride, size_t rows, size_t columns, uint64_t index)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    const unsigned char *x = data;
+    size_t width, height;
+
+    if (!z->swap && z->given == z->type) {
+        take_columns(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    if (z->integer) {
+        const size_t some = integer_columns_of(columns, size);
+        const struct cpu_slice_results to = results_from(s, first);
+
+        begin(s, first + some);
+        s->low_used = true;
+        integer_columns(z->integer, z->found, &to, s->key_size, x, stride, rows, some, size);
+        first += some;
+        x += some * size;
+        columns -= some;
+    }
+    width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
+    height = SCRATCH_BYTES / taken / (width ? width : 1);
+    for (size_t j = 0; j < columns; j += width) {
+        const size_t some = columns - j < width ? columns - j : width;
+
+        for (size_t i = 0; i < rows; i += height) {
+            const size_t lines = rows - i < height ? rows - i : height;
+
+            for (size_t row = 0; row < lines; row++)
+                bring(z->scratch + row * some * taken, x + (i + row) * stride + j * size, some,
+                      z->given, z->type, z->swap);
+            take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
+        }
+    }
+}
+
+/* Adds a record to that of a slice. */
+static void add_record(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                       const struct cpu_slice_record *record)
+{
+    struct partial *p;
+
+    if (!s->records) {
+        s->records = malloc(s->room * sizeof *s->records);
+        for (size_t j = 0; s->records && j < s->room; j++)
+            record_clear(&s->records[j]);
+    }
+    if (!s->records)
+        z->failed = true;
+    else if (!record_merge(&s->records[i], record) && (p = partial_of(z, s, i)))
+        record_add_to(record, p);
+}
+
+/* Sets a key of the slices from one of a GPU's, of the slicer's type. */
+static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void *to,
+                    const struct engine_found *found, const void *keys, size_t i)
+{
+    const bool narrow = s->key_size == sizeof(int32_t);
+    int32_t order;
+    int64_t key;
+
+    if (found->element_keys || element_size(z->given) == sizeof(double)) {
+        key = ((const int64_t *)keys)[i];
+        if (s->integers)
+            key = exact_key((double)key);
+        order = narrow ? narrow_key(key) : 0;
+    } else {
+        order = ((const int32_t *)keys)[i];
+        key = narrow ? 0 : wide_key(order);
+    }
+    memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
+}
+
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
+                    const struct engine_found *found, size_t at, size_t step, uint64_t index)
+{
+    int64_t keys[2] = {0, 0};
+    double high, low = 0;
+    struct cpu_slices one = {.high = &high, .low = &low, .min = &keys[0], .max = &keys[1]};
+    struct cpu_slice_record record;
+
+    begin(s, first + count);
+    for (size_t i = 0; i < count; i++, at += step) {
+        high = found->high[at];
+        if (isnan(high))
+            continue;
+        if (!s->fast) {
+            record_set(&record, found, at, index);
+            add_record(z, s, first + i, &record);
+            continue;
+        }
+        if (found->low)
+            low = found->low[at];
+        if (s->min) {
+            set_key(z, s, &keys[0], found, found->min, at);
+            set_key(z, s, &keys[1], found, found->max, at);
+        }
+        add_slice(z, s, first + i, &one, 0);
+    }
+}
+
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const struct cpu_slices *other, size_t from, size_t count)
+{
+    begin(s, first + count);
+    for (size_t i = 0; i < count; i++) {
+        struct partial *p;
+
+        if (s->fast && from + i < other->filled)
+            add_slice(z, s, first + i, other, from + i);
+        if (slices_is_special(other, from + i) &&
+            !special_add(s, first + i, &other->special[from + i]))
+            z->failed = true;
+        if (other->records)
+            add_record(z, s, first + i, &other->records[from + i]);
+        if (!other->used[from + i])
+            continue;
+        p = partial_of(z, s, first + i);
+        if (p)
+            partial_merge(p, other->partial[from + i]);
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * Slices: the elements along one axis of an array, each slice with a result of its own. There are
+ * many of them, and most are short, so that a partial result each (struct partial) would cost more
+ * than the elements. A slice keeps
+ *
+ *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts:
+ *     J. R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two
+ *     extremes;
+ *   - how many of the elements are no numbers;
+ *   - where a GPU has found more than sums and extremes, its record;
+ *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
+ *     fit the two numbers, long rows with some elements that are no numbers, and all elements where
+ *     more is wanted than kernels find.
+ *
+ * Their sum is exact, however the elements were divided among them. doc/numerics.md says why.
+ *
+ * Slices belong to one thread at a time. Nothing here prints anything.
+ */
+#ifndef GPUREDUCE_CPU_SLICES_H
+#define GPUREDUCE_CPU_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu/kernel.h"
+#include "engine/engine.h"
+
+/* How slices come. */
+enum cpu_slices_kind {
+    CPU_SLICES_ROWS,   /* the elements of a slice are neighbours */
+    CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
+};
+
+/* Elements of a slice that are no numbers. */
+struct cpu_slice_special {
+    uint64_t nan, first_nan;     /* how many, and the index of the first, if there is one */
+    uint64_t positive, negative; /* infinities */
+};
+
+struct cpu_slices {
+    enum cpu_slices_kind kind;
+    size_t room;   /* how many there may be; columns have a vector's width more */
+    bool fast;     /* there are kernels for what is wanted */
+    bool integers; /* there are, and elements are integers, which they take as floats */
+    size_t filled; /* behind the first so many, none has been given elements: they are not begun */
+    bool low_used; /* of columns: a `low` may be other than 0 */
+    size_t all;    /* that there is memory for, with those of the last vector */
+    size_t clear;  /* of these: behind so many, memory is as it came, and has not been touched */
+
+    /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
+       Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys,
+       int64_t. */
+    double *high, *low;
+    void *min, *max;
+    size_t key_size; /* bytes */
+
+    struct cpu_slice_record *records; /* NULL before there is one */
+
+    struct cpu_slice_special *special; /* NULL before there is one */
+    bool special_used;                 /* a slice has some */
+
+    struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
+    bool *used;
+};
+
+/* Whether a slice has elements that are no numbers, beside its partial result. */
+static inline bool slices_is_special(const struct cpu_slices *s, size_t i)
+{
+    return s->special_used &&
+           (s->special[i].nan | s->special[i].positive | s->special[i].negative) != 0;
+}
+
+/* Takes elements into slices; a thread has one. */
+struct cpu_slicer {
+    const struct cpu_kernels *kernels;
+    struct cpu_reducer reducer;
+    enum element_type given; /* the elements' type */
+    enum element_type type;  /* that they are taken as, which has all their values: a float that has
+                                kernels, or their own where there is none */
+    unsigned wants;          /* partial_want bits */
+    bool swap;               /* elements are of the other byte order */
+    unsigned char *scratch;
+    const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
+    /* For integers that are taken as such; NULL for others. */
+    const struct cpu_integer_slices *integer;
+    struct cpu_integer_found *found; /* their scratch memory */
+    size_t lanes;                    /* elements of a vector */
+    struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
+    bool failed;                     /* there was no memory: results are worth nothing */
+};
+
+/* Whether there are kernels that find all of `wants` (partial_want bits) in slices. Without them a
+   slice takes some microseconds, and 2 KiB of memory. */
+bool cpu_slices_are_fast(enum element_type type, unsigned wants);
+
+/* Makes room for so many slices, and clears them. False without memory; they have to be closed
+   then, too. */
+bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                     unsigned wants, size_t room);
+void cpu_slices_close(struct cpu_slices *s);
+
+/* Makes the first `count` of them slices without elements. Those behind have none either, and are
+   to be cleared, too, before they are given some. */
+void cpu_slices_clear(struct cpu_slices *s, size_t count);
+
+/* False without memory; it has to be closed then, too. */
+bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
+                     enum element_type type, unsigned wants, bool swap);
+void cpu_slicer_close(struct cpu_slicer *z);
+
+/* Takes `rows` runs of `length` elements that lie one behind the other at `data`, with any
+   alignment. They are parts of the slices from the first one on, in which they have the indices
+   from `index` on. */
+void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                     size_t rows, size_t length, uint64_t index);
+
+/* Takes an element of each of `columns` slices, from the first one on, `rows` times: they stand
+   side by side at `data`, the next ones `stride` bytes behind these. Their indices in their slices
+   go from `index` on. The slices are of the kind columns. */
+void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                        size_t stride, size_t rows, size_t columns, uint64_t index);
+
+/* Adds slices of `other` to as many of s: exact, in any order. z says what of. */
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const struct cpu_slices *other, size_t from, size_t count);
+
+/* Adds a GPU's results for parts of slices, of elements of the slicer's type: of `count` slices,
+   from the one number `first` on, the parts from the one number `at` on that are `step` apart.
+   Elements had the indices from `index` on. Nothing of those whose `high` is NaN. Slices that are
+   rows begin in order, and these have then begun. */
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
+                    const struct engine_found *found, size_t at, size_t step, uint64_t index);
+
+/* Whether nothing of the slice needed a partial result: then *sum is that of its elements, rounded,
+   and *rest what that left, exactly. */
+static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *sum, double *rest)
+{
+    if (s->used[i] || slices_is_special(s, i))
+        return false;
+    *sum = exact_two_sum(s->high[i], s->low[i], rest);
+    *sum += 0.0; /* -0 becomes +0 */
+    return true;
+}
+
+/* The keys of the extremes, as in struct partial, of a slice that needed no partial result. */
+int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i);
+int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i);
+
+/* The partial result of a slice that has `count` elements. */
+void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p);
+
+#endif

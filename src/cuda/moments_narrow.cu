@@ -1,0 +1,20 @@
+/*
+ * The kernels of moments.cuh of floats of 16 bits, and those of floats of one byte, of which there
+ * is one for each type: it finds everything. In one file, because reading headers takes long.
+ */
+#include "config.h"
+
+#include "cuda/instances.h"
+#include "cuda/moments.cuh"
+
+MOMENTS_INSTANCE(f16)
+MOMENTS_INSTANCE(bf16)
+
+#define FLOAT8_INSTANCE(type)                                                 \
+    void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
+    {                                                                         \
+        launch_moments<type, CUDA_FINDS>(l, stream);                          \
+    }
+
+FLOAT8_INSTANCE(f8e4m3)
+FLOAT8_INSTANCE(f8e5m2)

@@ -1,0 +1,6 @@
+#include "config.h"
+
+#include "cuda/instances.h"
+#include "cuda/reduce.cuh"
+
+INSTANCE(bf16)

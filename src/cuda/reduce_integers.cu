@@ -1,0 +1,37 @@
+/*
+ * The kernels of integers, and their launch. There is one for each type, which finds everything:
+ * with others for less, these types would take as long to compile as all others.
+ */
+#include "config.h"
+
+#include <algorithm>
+
+#include "cuda/instances.h"
+#include "cuda/integer_kernel.cuh"
+
+template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
+{
+    const size_t tile = integer_reducer<Type>::TILE;
+    const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
+    const size_t most = std::min(processors * integer_tuning::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, false,    l->swap != 0, false};
+
+    reduce_integers<Type><<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(job);
+}
+
+#define INTEGER_INSTANCE(name, type)                                          \
+    void cuda_launch_##name(const struct cuda_launch *l, cudaStream_t stream) \
+    {                                                                         \
+        launch<type>(l, stream);                                              \
+    }
+
+INTEGER_INSTANCE(i8, i8)
+INTEGER_INSTANCE(i16, i16)
+INTEGER_INSTANCE(i32, i32)
+INTEGER_INSTANCE(i64, i64)
+INTEGER_INSTANCE(u8, u8)
+INTEGER_INSTANCE(u16, u16)
+INTEGER_INSTANCE(u32, u32)
+INTEGER_INSTANCE(u64, u64)
+INTEGER_INSTANCE(bool, truth)

@@ -1,0 +1,18 @@
+#include "config.h"
+
+#include "cuda/runtime/check.h"
+
+#include <stdio.h>
+
+bool cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
+{
+    if (error == cudaSuccess)
+        return true;
+    if (error == cudaErrorInsufficientDriver)
+        snprintf(reason, ENGINE_REASON_MAX,
+                 "no NVIDIA driver, or one that is older than CUDA %d.%d", CUDART_VERSION / 1000,
+                 CUDART_VERSION % 1000 / 10);
+    else
+        snprintf(reason, ENGINE_REASON_MAX, "%s: %s", what, cudaGetErrorString(error));
+    return false;
+}

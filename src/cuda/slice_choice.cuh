@@ -1,0 +1,32 @@
+/*
+ * Shared by the files of kernels of slices: the shape of a block, and how a kernel is chosen.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_CHOICE_CUH
+#define GPUREDUCE_CUDA_SLICE_CHOICE_CUH
+
+#include "cuda/slice_launch.h"
+
+/* Threads of a block, and blocks of a multiprocessor: as many as there are registers for. With 128
+   bytes of each thread 64 KiB are in flight. */
+static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
+
+/* Blocks of a multiprocessor whose threads have so many elements of so many bytes each: few of them
+   need few registers. */
+static constexpr unsigned slice_blocks(int elements, int size)
+{
+    return elements * (size > 4 ? 2 : 1) <= 16 ? 2 * SLICE_BLOCKS : SLICE_BLOCKS;
+}
+
+static const unsigned SLICE_ALL_LANES = 0xffffffffu;
+
+/* The kernel of a launch, and how many threads it needs. */
+struct slice_choice {
+    void (*kernel)(const struct cuda_slice_launch);
+    size_t threads;
+};
+
+/* The kernel of a launch that needs records (slice_record.cuh): of the types that are named. */
+struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l);
+struct slice_choice slice_choose_integers(const struct cuda_slice_launch *l);
+
+#endif

@@ -1,0 +1,507 @@
+/*
+ * The kernels of sums and extremes of slices of floats, without their launch. A sum is kept as two
+ * numbers, high + low, as on the CPU (cpu/kernel_slices.h): a number is added by two
+ * two-sums, and where the second leaves something, or is no number, nothing is said of the slice,
+ * and the CPU takes its elements. So whatever the order of additions is, what is found is exact.
+ *
+ * Elements of up to 32 bits are added up plainly before that, a few of a slice at a time: in
+ * binary64, once rounding down and once rounding up. The two are the same just when nothing was
+ * rounded (reducer32.cuh); if they are not, these elements are added one by one.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_KERNELS_CUH
+#define GPUREDUCE_CUDA_SLICE_KERNELS_CUH
+
+#include "cuda/slice_choice.cuh"
+#include "cuda/slice_sum.cuh"
+#include "cuda/slice_types.cuh"
+
+/* Adds up plainly: all so far, rounded down and rounded up. */
+template <typename Type> struct slice_plain {
+    double down, up;
+
+    __device__ __forceinline__ void begin(double x)
+    {
+        down = up = x;
+    }
+    __device__ __forceinline__ void add(double x)
+    {
+        add(x, x);
+    }
+    __device__ __forceinline__ void add(double other_down, double other_up)
+    {
+        down = __dadd_rd(down, other_down);
+        if (!slice_type<Type>::FITS)
+            up = __dadd_ru(up, other_up);
+    }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        add(other.down, other.up);
+    }
+    /* The state of the lane that is `distance` away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        slice_plain other;
+
+        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
+        other.up =
+            slice_type<Type>::FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
+        return other;
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        slice_plain chosen;
+
+        chosen.down = first ? x.down : y.down;
+        chosen.up = first ? x.up : y.up;
+        return chosen;
+    }
+    /* As a sum, if it fits. */
+    __device__ __forceinline__ slice_sum sum() const
+    {
+        return {down, 0, !(fabs(down) < __longlong_as_double(0x7ff0000000000000ll))};
+    }
+    /* Whether nothing was rounded. Infinities may be in it; of a NaN it is not true where a type
+       does not always fit. */
+    __device__ __forceinline__ bool fits() const
+    {
+        return slice_type<Type>::FITS || down == up;
+    }
+};
+
+/* Adds element j of each vector to a sum. */
+template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            sum->add(type::template value<N>(v[i], j));
+    }
+};
+template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, true> {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    {
+        slice_plain<Type> plain;
+
+        plain.begin(type::template value<N>(v[0], j));
+#pragma unroll
+        for (int i = 1; i < COUNT; i++)
+            plain.add(type::template value<N>(v[i], j));
+        if (plain.fits())
+            sum->add(plain.down);
+        else
+            slice_adder<Type, N, COUNT, false>::add(sum, v, j);
+    }
+};
+
+/* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
+template <int N, typename Word>
+__device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
+{
+    struct alignas(N * sizeof(Word) < 16 ? N * sizeof(Word) : 16) all {
+        Word x[N];
+    } words;
+
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        words.x[j] = x[j];
+    *(struct all *)to = words;
+}
+
+/* Puts what was found of slices number i to i + N - 1. */
+template <int N, typename Key>
+__device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
+                                                 const slice_sum (&sum)[N], const Key (&min)[N],
+                                                 const Key (&max)[N])
+{
+    double high[N], low[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        high[j] = job->low ? sum[j].high : __dadd_rn(sum[j].high, sum[j].low);
+        if (sum[j].left || !(fabs(high[j]) < __longlong_as_double(0x7ff0000000000000ll)))
+            high[j] = __longlong_as_double(0x7ff8000000000000ll);
+        low[j] = sum[j].low;
+    }
+    slice_store<N>(job->high + i, high);
+    if (job->low)
+        slice_store<N>(job->low + i, low);
+    if (job->min) {
+        slice_store<N>((Key *)job->min + i, min);
+        slice_store<N>((Key *)job->max + i, max);
+    }
+}
+
+/* Columns: a thread takes a part of N neighbouring ones, and its neighbours the next ones, whatever
+   the number of columns is. */
+template <typename Type, int N> struct slice_column_state {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    slice_sum sum[N];
+    typename type::template extremes<N> extremes;
+
+    /* Takes COUNT rows. */
+    template <int COUNT>
+    __device__ __forceinline__ const unsigned char *take(const unsigned char *from, size_t stride,
+                                                         bool swap)
+    {
+        words v[COUNT];
+
+#pragma unroll
+        for (int i = 0; i < COUNT; i++, from += stride)
+            v[i].load(from);
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                type::template swap<N>(&v[i]);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            extremes.take(v[i]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j);
+        return from;
+    }
+};
+
+template <typename Type, int N>
+__global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
+    slice_columns(const __grid_constant__ struct cuda_slice_launch job)
+{
+    typedef slice_type<Type> type;
+    const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) * N;
+    const size_t step = job.parts * job.length, stride = step * type::SIZE;
+    const size_t all = job.rows / job.parts; /* rows that every part has */
+    const unsigned char *from = (const unsigned char *)job.data + number * type::SIZE;
+    slice_column_state<Type, N> state;
+    typename type::key min[N], max[N];
+    size_t left; /* elements behind these */
+
+    static_assert(type::GROUP == 8 || type::GROUP == 16, "as below");
+    if (number >= step)
+        return;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        state.sum[j].clear();
+    state.extremes.clear();
+#pragma unroll 1
+    for (unsigned i = (unsigned)(all / type::GROUP); i > 0; i--)
+        from = state.template take<type::GROUP>(from, stride, job.swap);
+    if (type::GROUP == 16 && (all & 8))
+        from = state.template take<8>(from, stride, job.swap);
+    if (all & 4)
+        from = state.template take<4>(from, stride, job.swap);
+    if (all & 2)
+        from = state.template take<2>(from, stride, job.swap);
+    if (all & 1)
+        from = state.template take<1>(from, stride, job.swap);
+    left = job.rows * job.length - all * step;
+    left = left > number ? left - number : 0;
+    if (left >= N) {
+        (void)state.template take<1>(from, stride, job.swap);
+    } else if (left > 0) {
+        typename type::template words<N> v = {};
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if ((size_t)j < left)
+                type::template place<N>(&v, j, from + j * type::SIZE);
+        if (job.swap)
+            type::template swap<N>(&v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if ((size_t)j < left) {
+                state.sum[j].add(type::template value<N>(v, j));
+                state.extremes.take_one(v, j);
+            }
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        min[j] = state.extremes.least(j);
+        max[j] = state.extremes.greatest(j);
+    }
+    slice_put<N>(&job, number, state.sum, min, max);
+}
+
+/* The extremes of what several threads have of a row. */
+template <typename Key> struct slice_keys {
+    Key min, max;
+
+    __device__ __forceinline__ void merge(const slice_keys &other)
+    {
+        min = other.min < min ? other.min : min;
+        max = other.max > max ? other.max : max;
+    }
+    /* Those of the lane that is so far away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_keys exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, min, distance),
+                __shfl_xor_sync(SLICE_ALL_LANES, max, distance)};
+    }
+    __device__ static __forceinline__ slice_keys choose(bool first, const slice_keys &x,
+                                                        const slice_keys &y)
+    {
+        return {first ? x.min : y.min, first ? x.max : y.max};
+    }
+};
+
+/* Merges what each of LANES neighbouring threads has of PARTS parts of rows, x. In each step two
+   lanes hand each other half of the parts that they have, or both take the same last one. So a
+   thread is left with SLICE_KEPT parts, the first of which is number slice_first_kept, and
+   SLICE_ALIKE threads side by side have the same. LANES and PARTS are powers of two. X::choose
+   takes numbers one by one: of references the compiler would have to keep all in memory. */
+template <int LANES, int PARTS> static const int SLICE_KEPT = PARTS > LANES ? PARTS / LANES : 1;
+template <int LANES, int PARTS>
+static const unsigned SLICE_ALIKE = LANES > PARTS ? LANES / PARTS : 1;
+template <int LANES, int PARTS> __device__ static __forceinline__ unsigned slice_first_kept()
+{
+    return threadIdx.x % LANES * PARTS / LANES;
+}
+template <int LANES, int PARTS, typename X>
+__device__ static __forceinline__ void slice_share(X (&x)[PARTS])
+{
+    int count = PARTS;
+
+#pragma unroll
+    for (unsigned distance = LANES / 2; distance > 0; distance /= 2) {
+        const bool upper = (threadIdx.x & distance) != 0;
+
+        if (count == 1) {
+            x[0].merge(x[0].exchange(distance));
+            continue;
+        }
+        count /= 2;
+#pragma unroll
+        for (int i = 0; i < PARTS / 2; i++)
+            if (i < count) {
+                const X other = X::choose(upper, x[i], x[i + count]).exchange(distance);
+
+                x[i] = X::choose(upper, x[i + count], x[i]);
+                x[i].merge(other);
+            }
+    }
+}
+
+/* A thread's elements of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_row_state {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+    typedef slice_keys<typename type::key> keys;
+    static const int KEPT = SLICE_KEPT<LANES, PARTS>;
+    static const int STEP = LANES * N; /* elements from a thread's vector to its next one */
+
+    words v[PARTS][VECTORS];
+    bool in[PARTS][VECTORS]; /* there is such a vector */
+
+    /* Loads those of a part, of which the thread's first vector is here, and so many elements from
+       that on, if any; of vectors that there are not, zeros. */
+    __device__ __forceinline__ void load(int part, const unsigned char *from, int left, bool swap)
+    {
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) {
+            v[part][i] = {};
+            in[part][i] = i * STEP < left;
+            if (in[part][i])
+                v[part][i].load(from + i * STEP * type::SIZE);
+            if (swap)
+                type::template swap<N>(&v[part][i]);
+        }
+    }
+
+    __device__ __forceinline__ keys find_keys(int part) const
+    {
+        typename type::template extremes<N> extremes;
+
+        extremes.clear();
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+            if (in[part][i])
+                extremes.take(v[part][i]);
+        return {extremes.least(), extremes.greatest()};
+    }
+
+    /* Adds up all parts plainly, over all lanes: the sums of those that the thread is left with.
+       The warp decides together whether they are good. */
+    __device__ __forceinline__ bool add_plain(slice_sum (&sum)[PARTS]) const
+    {
+        slice_plain<Type> plain[PARTS];
+        bool fits = true;
+
+#pragma unroll
+        for (int k = 0; k < PARTS; k++) {
+            plain[k].begin(type::template value<N>(v[k][0], 0));
+#pragma unroll
+            for (int i = 0; i < VECTORS; i++)
+#pragma unroll
+                for (int j = i == 0; j < N; j++)
+                    plain[k].add(type::template value<N>(v[k][i], j));
+        }
+        slice_share<LANES>(plain);
+#pragma unroll
+        for (int i = 0; i < KEPT; i++) {
+            sum[i] = plain[i].sum();
+            fits = fits && plain[i].fits();
+        }
+        return __all_sync(SLICE_ALL_LANES, fits);
+    }
+
+    /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
+       to be added up plainly. */
+    __device__ __forceinline__ void add_each(int part, slice_sum *sum)
+    {
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) {
+            v[part][i].forget();
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                sum->add(type::template value<N>(v[part][i], j));
+        }
+    }
+};
+
+/* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
+   as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
+   not cut. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
+__global__ void __launch_bounds__(SLICE_THREADS,
+                                  slice_blocks(PARTS *VECTORS *N, slice_type<Type>::SIZE))
+    slice_rows(const __grid_constant__ struct cuda_slice_launch job)
+{
+    typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
+    typedef typename row_state::keys row_keys;
+    const size_t parts = WHOLE ? job.rows : job.rows * job.parts,
+                 groups = (parts + PARTS - 1) / PARTS;
+    const size_t group = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / LANES;
+    const int before = threadIdx.x % LANES * N; /* elements of a part before the thread's first */
+    const int turn_step = VECTORS * row_state::STEP;
+    const bool extremes = job.min != NULL;
+    row_state state;
+
+    static_assert(TURNS == 1 || (PARTS == 1 && !slice_type<Type>::PLAIN),
+                  "what is added up plainly stays in registers; sums are of one part");
+    const unsigned char *from[PARTS];
+    int left[PARTS];
+    slice_sum sum[PARTS];
+    row_keys keys[PARTS];
+
+#pragma unroll
+    for (int k = 0; k < PARTS; k++) {
+        const size_t number = group + k * groups;
+        const bool any = group < groups && number < parts;
+        const size_t row = WHOLE ? number : number / job.parts;
+        const size_t begin = WHOLE ? 0 : (number - row * job.parts) * job.part;
+        const size_t there = job.length - begin;
+        const size_t first = row * job.length + begin + before;
+
+        from[k] = (const unsigned char *)job.data + first * slice_type<Type>::SIZE;
+        left[k] = (any ? (int)(WHOLE || there < job.part ? there : job.part) : 0) - before;
+        state.load(k, from[k], left[k], job.swap);
+    }
+    if (extremes)
+#pragma unroll
+        for (int k = 0; k < PARTS; k++)
+            keys[k] = state.find_keys(k);
+    if (!slice_type<Type>::PLAIN || !state.add_plain(sum)) {
+#pragma unroll
+        for (int k = 0; k < PARTS; k++) {
+            sum[k].clear();
+            state.add_each(k, &sum[k]);
+        }
+        for (int turn = 1; turn < TURNS; turn++) {
+            state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
+                       left[0] - turn * turn_step, job.swap);
+            state.add_each(0, &sum[0]);
+            keys[0].merge(state.find_keys(0));
+        }
+        slice_share<LANES>(sum);
+    }
+    if (extremes)
+        slice_share<LANES>(keys);
+    if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> != 0)
+        return;
+#pragma unroll
+    for (int i = 0; i < row_state::KEPT; i++) {
+        const size_t number = group + (slice_first_kept<LANES, PARTS>() + i) * groups;
+
+        if (group < groups && number < parts)
+            slice_put<1>(&job, number, {sum[i]}, {keys[i].min}, {keys[i].max});
+    }
+}
+
+/* Rows: lanes of a part; elements of a vector, and vectors that a lane has of a part; parts that it
+   has of all, more than one only of rows that are not cut; and turns. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS>
+static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
+{
+    return {slice_rows<Type, LANES, N, VECTORS, PARTS, TURNS, PARTS != 1>,
+            (l->rows * l->parts + PARTS - 1) / PARTS * LANES};
+}
+
+/* The longest parts, whose vectors of N elements a warp has in its registers, if that can be. */
+template <typename Type, int N>
+static struct slice_choice slice_choose_long(const struct cuda_slice_launch *l)
+{
+    const int vectors = CUDA_SLICE_PART / 32 / N, turns = slice_type<Type>::PLAIN ? 1 : vectors / 8;
+
+    return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
+}
+
+template <typename Type>
+static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
+{
+    typedef slice_type<Type> type;
+    const size_t most = l->length < l->part ? l->length : l->part;
+
+    if (l->columns && l->parts * l->length % type::COLUMNS == 0)
+        return {slice_columns<Type, type::COLUMNS>, l->parts * l->length / type::COLUMNS};
+    if (l->columns)
+        return {slice_columns<Type, 1>, l->parts * l->length};
+    const bool whole = l->parts == 1;
+
+    if (l->length % type::ROW != 0) {
+        if (whole && most <= 4)
+            return slice_choose_lanes<Type, 1, 1, 4, 4, 1>(l);
+        if (whole && most <= 64)
+            return slice_choose_lanes<Type, 8, 1, 8, 2, 1>(l);
+        if (whole && most <= 256)
+            return slice_choose_lanes<Type, 32, 1, 8, 2, 1>(l);
+        return slice_choose_long<Type, 1>(l);
+    }
+    if (whole && most <= 4 * type::ROW)
+        return slice_choose_lanes<Type, 4, type::ROW, 1, 4, 1>(l);
+    if (whole && most <= 16 * type::ROW)
+        return slice_choose_lanes<Type, 8, type::ROW, 2, 4, 1>(l);
+    if (whole && most <= 32 * type::ROW)
+        return slice_choose_lanes<Type, 16, type::ROW, 2, 4, 1>(l);
+    if (whole && most <= 64 * type::ROW)
+        return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
+    return slice_choose_long<Type, type::ROW>(l);
+}
+
+static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
+{
+    if (cuda_slices_are_records(l->type, l->wants))
+        return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
+    switch (l->type) {
+#define CHOOSE(CONSTANT, name, ...) \
+case ELEMENT_##CONSTANT:            \
+    return slice_choose_type<name>(l);
+        ELEMENT_FLOAT_TABLE(CHOOSE)
+#undef CHOOSE
+#define CHOOSE(CONSTANT, name, ...) case ELEMENT_##CONSTANT:
+        ELEMENT_FLOAT8_TABLE(CHOOSE)
+        ELEMENT_INTEGER_TABLE(CHOOSE)
+#undef CHOOSE
+        break; /* nobody asks for those */
+    }
+    return {nullptr, 0};
+}
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * Element types, as the kernels of slices take them: a few neighbours at a time.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_TYPES_CUH
+#define GPUREDUCE_CUDA_SLICE_TYPES_CUH
+
+#include "cuda/types.cuh"
+
+/* The neighbouring elements that a thread loads at a time. After forget() the compiler no longer
+   knows what has been made of them. */
+template <int WORDS> struct slice_registers {
+    uint32_t w[WORDS];
+
+    __device__ __forceinline__ void forget()
+    {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            asm volatile("" : "+r"(w[i]));
+    }
+};
+template <int BYTES> struct slice_words;
+template <> struct slice_words<16> : slice_registers<4> {
+    __device__ __forceinline__ void load(const void *from)
+    {
+        const uint4 v = *(const uint4 *)from;
+
+        w[0] = v.x;
+        w[1] = v.y;
+        w[2] = v.z;
+        w[3] = v.w;
+    }
+};
+template <> struct slice_words<8> : slice_registers<2> {
+    __device__ __forceinline__ void load(const void *from)
+    {
+        const uint2 v = *(const uint2 *)from;
+
+        w[0] = v.x;
+        w[1] = v.y;
+    }
+};
+template <> struct slice_words<4> : slice_registers<1> {
+    __device__ __forceinline__ void load(const void *from)
+    {
+        w[0] = *(const uint32_t *)from;
+    }
+};
+template <> struct slice_words<2> : slice_registers<1> {
+    __device__ __forceinline__ void load(const void *from)
+    {
+        w[0] = *(const uint16_t *)from;
+    }
+};
+
+/*
+ * How each type is taken:
+ *
+ *   SIZE           bytes of an element
+ *   COLUMNS, ROW   neighbours that a thread takes together, of columns and of rows
+ *   GROUP          elements of a column that a thread loads before it adds them up, 8 or 16:
+ *                  together with its neighbours 128 bytes
+ *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
+ *   key            what extremes are told by
+ *   words          N neighbours
+ *   swap, place    turns the bytes of each; loads one of them
+ *   value          of one of them
+ *   extremes       of N columns; take takes one element of each
+ */
+template <typename Type> struct slice_type;
+
+/* f32: a word each. */
+template <> struct slice_type<f32> {
+    static const int SIZE = 4, COLUMNS = 4, GROUP = 8, ROW = 4;
+    static const bool PLAIN = true, FITS = f32::ALWAYS_FITS;
+    typedef int32_t key;
+    template <int N> using words = slice_words<4 * N>;
+
+    template <int N> __device__ static __forceinline__ void swap(words<N> *v)
+    {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            v->w[i] = f32::swap(v->w[i]);
+    }
+    template <int N>
+    __device__ static __forceinline__ void place(words<N> *v, int j, const unsigned char *from)
+    {
+        v->w[j] = *(const uint32_t *)from;
+    }
+    template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
+    {
+        return (double)__uint_as_float(v.w[j]);
+    }
+
+    template <int N> struct extremes {
+        float min[N], max[N];
+
+        __device__ __forceinline__ void clear()
+        {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                min[j] = __uint_as_float(0x7f800000);
+                max[j] = __uint_as_float(0xff800000);
+            }
+        }
+        __device__ __forceinline__ void take(const words<N> &v)
+        {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                take_one(v, j);
+        }
+        __device__ __forceinline__ void take_one(const words<N> &v, int j)
+        {
+            min[j] = f32::least(min[j], __uint_as_float(v.w[j]));
+            max[j] = f32::greatest(max[j], __uint_as_float(v.w[j]));
+        }
+        __device__ __forceinline__ key least() const
+        {
+            float x = min[0];
+
+#pragma unroll
+            for (int j = 1; j < N; j++)
+                x = f32::least(x, min[j]);
+            return order_of(x);
+        }
+        __device__ __forceinline__ key greatest() const
+        {
+            float x = max[0];
+
+#pragma unroll
+            for (int j = 1; j < N; j++)
+                x = f32::greatest(x, max[j]);
+            return order_of(x);
+        }
+        __device__ __forceinline__ key least(int j) const
+        {
+            return order_of(min[j]);
+        }
+        __device__ __forceinline__ key greatest(int j) const
+        {
+            return order_of(max[j]);
+        }
+    };
+};
+
+/* f16 and bf16: two in a word; of one alone, the upper half is no element. */
+template <typename Type> struct slice_type16 {
+    static const int SIZE = 2, COLUMNS = 4, GROUP = 16, ROW = 8;
+    static const bool PLAIN = true, FITS = Type::ALWAYS_FITS;
+    typedef int32_t key;
+    template <int N> using words = slice_words<2 * N>;
+
+    template <int N> __device__ static __forceinline__ void swap(words<N> *v)
+    {
+#pragma unroll
+        for (int i = 0; i < (N + 1) / 2; i++)
+            v->w[i] = Type::swap(v->w[i]);
+    }
+    template <int N>
+    __device__ static __forceinline__ void place(words<N> *v, int j, const unsigned char *from)
+    {
+        v->w[j / 2] |= (uint32_t) * (const uint16_t *)from << j % 2 * 16;
+    }
+    template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
+    {
+        return (double)Type::element(v.w[j / 2], j % 2);
+    }
+
+    template <int N> struct extremes {
+        uint32_t min[(N + 1) / 2], max[(N + 1) / 2];
+
+        __device__ static __forceinline__ uint32_t infinities()
+        {
+            return Type::ALWAYS_FITS ? 0x7c007c00 : 0x7f807f80;
+        }
+        __device__ static __forceinline__ uint32_t bits(typename Type::pair pair)
+        {
+            return *(const uint32_t *)&pair;
+        }
+        __device__ __forceinline__ void clear()
+        {
+#pragma unroll
+            for (int i = 0; i < (N + 1) / 2; i++) {
+                min[i] = infinities();
+                max[i] = infinities() | 0x80008000;
+            }
+        }
+        __device__ __forceinline__ void take(const words<N> &v)
+        {
+#pragma unroll
+            for (int i = 0; i < (N + 1) / 2; i++) {
+                min[i] = bits(Type::least(Type::view(min[i]), Type::view(v.w[i])));
+                max[i] = bits(Type::greatest(Type::view(max[i]), Type::view(v.w[i])));
+            }
+        }
+        /* The other half of the word takes its own extremes again. */
+        __device__ __forceinline__ void take_one(const words<N> &v, int j)
+        {
+            const uint32_t mask = j % 2 ? 0xffff0000 : 0x0000ffff;
+            const uint32_t low = (v.w[j / 2] & mask) | (min[j / 2] & ~mask);
+            const uint32_t high = (v.w[j / 2] & mask) | (max[j / 2] & ~mask);
+
+            min[j / 2] = bits(Type::least(Type::view(min[j / 2]), Type::view(low)));
+            max[j / 2] = bits(Type::greatest(Type::view(max[j / 2]), Type::view(high)));
+        }
+        __device__ __forceinline__ key least() const
+        {
+            uint32_t w = min[0];
+
+#pragma unroll
+            for (int i = 1; i < N / 2; i++)
+                w = bits(Type::least(Type::view(w), Type::view(min[i])));
+            const key low = order_of(Type::element(w, 0)), high = order_of(Type::element(w, 1));
+
+            return N == 1 || low < high ? low : high;
+        }
+        __device__ __forceinline__ key greatest() const
+        {
+            uint32_t w = max[0];
+
+#pragma unroll
+            for (int i = 1; i < N / 2; i++)
+                w = bits(Type::greatest(Type::view(w), Type::view(max[i])));
+            const key low = order_of(Type::element(w, 0)), high = order_of(Type::element(w, 1));
+
+            return N == 1 || low > high ? low : high;
+        }
+        __device__ __forceinline__ key least(int j) const
+        {
+            return order_of(Type::element(min[j / 2], j % 2));
+        }
+        __device__ __forceinline__ key greatest(int j) const
+        {
+            return order_of(Type::element(max[j / 2], j % 2));
+        }
+    };
+};
+template <> struct slice_type<f16> : slice_type16<f16> {
+};
+template <> struct slice_type<bf16> : slice_type16<bf16> {
+};
+
+/* f64: two words each. */
+template <> struct slice_type<f64> {
+    static const int SIZE = 8, COLUMNS = 2, GROUP = 8, ROW = 2;
+    static const bool PLAIN = false, FITS = false;
+    typedef int64_t key;
+    template <int N> using words = slice_words<8 * N>;
+
+    template <int N> __device__ static __forceinline__ void swap(words<N> *v)
+    {
+#pragma unroll
+        for (int i = 0; i < 2 * N; i += 2) {
+            const uint32_t upper = f32::swap(v->w[i]);
+
+            v->w[i] = f32::swap(v->w[i + 1]);
+            v->w[i + 1] = upper;
+        }
+    }
+    template <int N>
+    __device__ static __forceinline__ void place(words<N> *v, int j, const unsigned char *from)
+    {
+        v->w[2 * j] = *(const uint32_t *)from;
+        v->w[2 * j + 1] = *(const uint32_t *)(from + 4);
+    }
+    template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
+    {
+        return __hiloint2double((int)v.w[2 * j + 1], (int)v.w[2 * j]);
+    }
+
+    template <int N> struct extremes {
+        key min[N], max[N];
+
+        __device__ __forceinline__ void clear()
+        {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                min[j] = limits<key>::ORDER_MAX;
+                max[j] = ~limits<key>::ORDER_MAX;
+            }
+        }
+        __device__ __forceinline__ void take(const words<N> &v)
+        {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                take_one(v, j);
+        }
+        __device__ __forceinline__ void take_one(const words<N> &v, int j)
+        {
+            const key order = order_of(value<N>(v, j));
+
+            min[j] = order < min[j] ? order : min[j];
+            max[j] = order > max[j] ? order : max[j];
+        }
+        __device__ __forceinline__ key least() const
+        {
+            key x = min[0];
+
+#pragma unroll
+            for (int j = 1; j < N; j++)
+                x = min[j] < x ? min[j] : x;
+            return x;
+        }
+        __device__ __forceinline__ key greatest() const
+        {
+            key x = max[0];
+
+#pragma unroll
+            for (int j = 1; j < N; j++)
+                x = max[j] > x ? max[j] : x;
+            return x;
+        }
+        __device__ __forceinline__ key least(int j) const
+        {
+            return min[j];
+        }
+        __device__ __forceinline__ key greatest(int j) const
+        {
+            return max[j];
+        }
+    };
+};
+
+#endif

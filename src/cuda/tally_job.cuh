@@ -1,0 +1,310 @@
+/*
+ * Shared by the kernels of tallies: their job, how a thread loads elements, and counters.
+ *
+ * Counters of a launch lie in shared memory, and are added to those in global memory at the end of
+ * each block. Data decide which counters are hot, constant data at worst; so:
+ *
+ *   wide     where they are few: 32 bits each, and several copies of each, side by side, one for
+ *            lanes in turn. With 32 copies no two lanes of a warp ever meet in a bank
+ *   packed   where one copy of that is too much: two counters of 16 bits in a word. The thread that
+ *            makes one reach 2^15 moves as much to global memory at once, and a barrier after each
+ *            tile ensures that nobody can add so much meanwhile that it overflows
+ *   remote   where that is too much, too: in global memory
+ *
+ * With fewer than 32 copies, 16 bytes that all threads of a warp have alike are counted by one of
+ * them.
+ */
+#ifndef GPUREDUCE_CUDA_TALLY_JOB_CUH
+#define GPUREDUCE_CUDA_TALLY_JOB_CUH
+
+#include <stdint.h>
+
+#include "cuda/tally_launch.h"
+
+#ifndef DYNAMIC_SHARED
+#    define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
+#endif
+
+/* Threads of a block: shared memory is for one block a multiprocessor where counters are many, and
+   that is to have enough loads in flight. */
+#ifndef TALLY_THREADS
+#    define TALLY_THREADS 1024
+#endif
+static const unsigned TALLY_LANES = 32, TALLY_ALL_LANES = 0xffffffffu;
+static_assert(TALLY_THREADS % 32 == 0, "whole warps");
+
+/* A launch, for the kernels. */
+struct tally_job {
+    const uint4 *data;
+    uint64_t count; /* elements */
+    bool swap;
+    unsigned size; /* counters */
+    unsigned long long *counts;
+    unsigned copies; /* wide counters: of each, a power of two up to 32 */
+
+    /* TALLY_CELLS. Keys are made of bits as by order_key: all but the sign are changed where the
+       sign is set, if `turn` has them, and those in `flip` always. */
+    const struct cuda_tally_cells *cells;
+    unsigned cell_count;
+    uint64_t turn, flip, greatest;
+    void *kept;
+
+    /* TALLY_WORDS. */
+    unsigned shift;
+
+    /* TALLY_BINS, as the plan has them. */
+    uint32_t bins;
+    double low, scale;
+    float low32, scale32, margin32;
+    const double *bound;
+    const uint64_t *bound_key;
+    uint64_t last_key;
+    uint32_t reached, base;
+    bool holds_none;
+};
+
+/* The elements that a thread loads of a tile: of SIZE bytes, in LOADS loads of 16 bytes. */
+template <int SIZE, int LOADS> struct tally_group {
+    static const int PER_LOAD = 16 / SIZE, COUNT = PER_LOAD * LOADS;
+    static const unsigned TILE = TALLY_THREADS * COUNT;
+    uint4 load[LOADS];
+    unsigned valid[LOADS]; /* elements of each that there are */
+
+    __device__ static __forceinline__ uint32_t swap_word(uint32_t w)
+    {
+        return SIZE >= 4 ? __byte_perm(w, 0, 0x0123) : SIZE == 2 ? __byte_perm(w, 0, 0x2301) : w;
+    }
+
+    /* The first `count` elements of 16 bytes, and zeros: nothing behind them is read. */
+    __device__ static __forceinline__ uint4 fetch_part(const uint4 *from, unsigned count)
+    {
+        uint32_t word[4] = {0, 0, 0, 0};
+
+#pragma unroll
+        for (int i = 0; i < PER_LOAD; i++) {
+            if ((unsigned)i >= count)
+                continue;
+            if (SIZE >= 4)
+#pragma unroll
+                for (int w = i * SIZE / 4; w < (i + 1) * SIZE / 4; w++)
+                    word[w] = ((const uint32_t *)from)[w];
+            else if (SIZE == 2)
+                word[i / 2] |= (uint32_t)((const uint16_t *)from)[i] << i % 2 * 16;
+            else
+                word[i / 4] |= (uint32_t)((const uint8_t *)from)[i] << i % 4 * 8;
+        }
+        return make_uint4(word[0], word[1], word[2], word[3]);
+    }
+
+    /* `tile` is below 2^30, and so is the number of elements. */
+    __device__ __forceinline__ void fetch(const struct tally_job *job, unsigned tile)
+    {
+        const uint64_t load_0 = (uint64_t)tile * (TALLY_THREADS * LOADS) + threadIdx.x;
+
+        /* Which of them it is, all threads agree on. */
+        if (job->count >= ((uint64_t)tile + 1) * TILE) {
+#pragma unroll
+            for (int j = 0; j < LOADS; j++) {
+                valid[j] = PER_LOAD;
+                load[j] = job->data[load_0 + (unsigned)j * TALLY_THREADS];
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < LOADS; j++) {
+                const uint64_t at = load_0 + (unsigned)j * TALLY_THREADS;
+                const uint64_t first = at * PER_LOAD;
+
+                valid[j] = first >= job->count              ? 0
+                           : job->count - first >= PER_LOAD ? PER_LOAD
+                                                            : (unsigned)(job->count - first);
+                load[j] = fetch_part(job->data + at, valid[j]);
+            }
+        }
+        if (!job->swap)
+            return;
+#pragma unroll
+        for (int j = 0; j < LOADS; j++) {
+            const uint4 v = load[j];
+
+            if (SIZE == 8)
+                load[j] =
+                    make_uint4(swap_word(v.y), swap_word(v.x), swap_word(v.w), swap_word(v.z));
+            else
+                load[j] =
+                    make_uint4(swap_word(v.x), swap_word(v.y), swap_word(v.z), swap_word(v.w));
+        }
+    }
+
+    /* The bits of element i of a load. */
+    __device__ static __forceinline__ uint64_t bits(const uint4 &v, int i)
+    {
+        const int word = i * SIZE / 4;
+        const uint32_t w = word == 0 ? v.x : word == 1 ? v.y : word == 2 ? v.z : v.w;
+
+        if (SIZE == 8)
+            return (uint64_t)(word == 0 ? v.y : v.w) << 32 | w;
+        if (SIZE == 4)
+            return w;
+        return w >> i * SIZE % 4 * 8 & ((1u << SIZE % 4 * 8) - 1);
+    }
+
+    /* Whether the eight bytes that all lanes of the warp have, twice each, are those of lane 0, and
+       all elements are there. The same in all lanes, which all have to call it. */
+    __device__ __forceinline__ bool is_uniform(int j) const
+    {
+        const uint4 v = load[j];
+        const uint32_t x = __shfl_sync(TALLY_ALL_LANES, v.x, 0);
+        const uint32_t y = __shfl_sync(TALLY_ALL_LANES, v.y, 0);
+
+        return __all_sync(TALLY_ALL_LANES, v.x == x && v.y == y && v.z == x && v.w == y &&
+                                               valid[j] == (unsigned)PER_LOAD) != 0;
+    }
+};
+
+__device__ static __forceinline__ unsigned tally_lane(void)
+{
+    return threadIdx.x % TALLY_LANES;
+}
+
+/* The sum of a warp's x, in all its lanes. */
+__device__ static __forceinline__ unsigned tally_add_warp(unsigned x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(TALLY_ALL_LANES, x);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(TALLY_ALL_LANES, x, distance);
+    return x;
+#endif
+}
+
+/*
+ * Counters. All threads of a block call begin, between, behind each tile, and end; add is any
+ * thread's own. `memory` is the block's dynamic shared memory.
+ */
+
+struct tally_wide {
+    unsigned *memory;
+    unsigned copies, copy;
+
+    static size_t bytes(size_t size, unsigned copies)
+    {
+        return size * copies * sizeof(unsigned);
+    }
+
+    __device__ __forceinline__ void begin(const struct tally_job *job, void *shared)
+    {
+        memory = (unsigned *)shared;
+        copies = job->copies;
+        copy = threadIdx.x & (copies - 1);
+        for (unsigned i = threadIdx.x; i < job->size * copies; i += TALLY_THREADS)
+            memory[i] = 0;
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ bool spreads() const
+    {
+        return copies == TALLY_LANES;
+    }
+
+    __device__ __forceinline__ void add(const struct tally_job *, unsigned counter, unsigned n)
+    {
+        atomicAdd(&memory[counter * copies + copy], n);
+    }
+
+    __device__ __forceinline__ void between()
+    {
+    }
+
+    __device__ __forceinline__ void end(const struct tally_job *job)
+    {
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < job->size; i += TALLY_THREADS) {
+            unsigned long long n = 0;
+
+            /* Each lane begins with a copy of its own: they would all be in one bank. */
+            for (unsigned c = 0; c < copies; c++)
+                n += memory[i * copies + ((c + copy) & (copies - 1))];
+            if (n > 0)
+                atomicAdd(job->counts + i, n);
+        }
+    }
+};
+
+struct tally_packed {
+    static const unsigned FULL = 0x8000;
+    unsigned *memory;
+
+    static size_t bytes(size_t size)
+    {
+        return (size + 1) / 2 * sizeof(unsigned);
+    }
+
+    __device__ __forceinline__ void begin(const struct tally_job *job, void *shared)
+    {
+        memory = (unsigned *)shared;
+        for (unsigned i = threadIdx.x; i < (job->size + 1) / 2; i += TALLY_THREADS)
+            memory[i] = 0;
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ bool spreads() const
+    {
+        return false;
+    }
+
+    /* Between two barriers fewer than FULL are added, and a counter is below FULL behind each. */
+    __device__ __forceinline__ void add(const struct tally_job *job, unsigned counter, unsigned n)
+    {
+        const unsigned shift = counter % 2 * 16;
+        unsigned *const pair = &memory[counter / 2];
+        const unsigned before = atomicAdd(pair, n << shift) >> shift & 0xffff;
+
+        if (before < FULL && before + n >= FULL) {
+            atomicAdd(pair, 0u - (FULL << shift));
+            atomicAdd(job->counts + counter, (unsigned long long)FULL);
+        }
+    }
+
+    __device__ __forceinline__ void between()
+    {
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void end(const struct tally_job *job)
+    {
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < job->size; i += TALLY_THREADS) {
+            const unsigned n = memory[i / 2] >> i % 2 * 16 & 0xffff;
+
+            if (n > 0)
+                atomicAdd(job->counts + i, (unsigned long long)n);
+        }
+    }
+};
+
+struct tally_remote {
+    __device__ __forceinline__ void begin(const struct tally_job *, void *)
+    {
+    }
+
+    __device__ __forceinline__ bool spreads() const
+    {
+        return false;
+    }
+
+    __device__ __forceinline__ void add(const struct tally_job *job, unsigned counter, unsigned n)
+    {
+        atomicAdd(job->counts + counter, (unsigned long long)n);
+    }
+
+    __device__ __forceinline__ void between()
+    {
+    }
+
+    __device__ __forceinline__ void end(const struct tally_job *)
+    {
+    }
+};
+
+#endif

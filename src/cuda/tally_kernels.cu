@@ -1,0 +1,37 @@
+/*
+ * The kernels of tallies, and their launch.
+ */
+#include "config.h"
+
+#include "cuda/tally_kernels.cuh"
+
+#include <algorithm>
+
+/* Shared memory that a block has without asking. */
+static const size_t SHARED_USUAL = (size_t)48 << 10;
+
+cudaError_t cuda_tally(const struct cuda_tally_launch *l, cudaStream_t stream)
+{
+    const struct tally_choice c = tally_choose(l);
+    const size_t tiles = (l->count + c.tile - 1) / c.tile, processors = (size_t)l->multiprocessors;
+    /* Two blocks fit a multiprocessor where each takes less than half of the shared memory. */
+    const size_t most = c.bytes > l->shared / 2 ? processors : 2 * processors;
+    cudaError_t error;
+
+    /* An error that an earlier call left behind, and that was reported then, is not this one's. */
+    (void)cudaGetLastError();
+    if (l->plan->kind == TALLY_CELLS) {
+        error =
+            cudaMemsetAsync(l->counts + l->size + CUDA_TALLY_KEPT, 0, sizeof *l->counts, stream);
+        if (error != cudaSuccess)
+            return error;
+    }
+    if (c.bytes > SHARED_USUAL) {
+        error = cudaFuncSetAttribute(c.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)c.bytes);
+        if (error != cudaSuccess)
+            return error;
+    }
+    c.kernel<<<(unsigned)std::min(tiles, most), TALLY_THREADS, c.bytes, stream>>>(c.job);
+    return cudaGetLastError();
+}

@@ -1,0 +1,467 @@
+/*
+ * The kernels of tallies, without their launch. tally_job.cuh has the parts that they share.
+ */
+#ifndef GPUREDUCE_CUDA_TALLY_KERNELS_CUH
+#define GPUREDUCE_CUDA_TALLY_KERNELS_CUH
+
+#include "cuda/tally_job.cuh"
+
+/* Loads of 16 bytes that a thread has in flight. Fewer of short elements, which are more: a tile
+   has less than 2^15 of those that may go to packed counters. */
+template <int SIZE> struct tally_loads {
+    static const int LOADS = SIZE <= 2 ? 2 : 4;
+};
+
+/*
+ * Words, and bins: each element adds to one counter, which Counter finds.
+ */
+
+/* Counts what a thread has loaded of a tile. */
+template <typename Counter, typename Counters, typename Group>
+__device__ static __forceinline__ void tally_take(const struct tally_job *job, Counters *counters,
+                                                  const Group *g)
+{
+#pragma unroll
+    for (unsigned j = 0; j < sizeof g->load / sizeof *g->load; j++) {
+        if (!counters->spreads() && g->is_uniform((int)j)) {
+            if (tally_lane() == 0)
+#pragma unroll
+                for (int i = 0; i < Group::PER_LOAD / 2; i++)
+                    counters->add(job, Counter::of(job, Group::bits(g->load[j], i)),
+                                  2 * TALLY_LANES);
+            continue;
+        }
+#pragma unroll
+        for (int i = 0; i < Group::PER_LOAD; i++)
+            if ((unsigned)i < g->valid[j])
+                counters->add(job, Counter::of(job, Group::bits(g->load[j], i)), 1);
+    }
+}
+
+template <typename Counter, typename Counters>
+__global__ void __launch_bounds__(TALLY_THREADS, 1)
+    tally_each(const __grid_constant__ struct tally_job job)
+{
+    typedef tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS> group;
+    static_assert(Counter::SIZE == 1 || group::TILE < 0x8000, "what packed counters hold");
+    DYNAMIC_SHARED(dynamic);
+    const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
+    Counters counters;
+    unsigned zeros[2] = {0, 0};
+
+    counters.begin(&job, dynamic);
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        group g;
+
+        g.fetch(&job, tile);
+        tally_take<Counter>(&job, &counters, &g);
+        if (Counter::ZEROS && job.shift > 0)
+            Counter::count_zeros(&g, zeros);
+        counters.between();
+    }
+    counters.end(&job);
+    if (Counter::ZEROS && job.shift > 0) {
+        for (int i = 0; i < 2; i++) {
+            const unsigned n = tally_add_warp(zeros[i]);
+
+            if (tally_lane() == 0 && n > 0)
+                atomicAdd(job.counts + job.size + CUDA_TALLY_ZEROS + i, (unsigned long long)n);
+        }
+    }
+}
+
+/* Words: the upper bits. */
+template <int BYTES> struct tally_word {
+    static const int SIZE = BYTES;
+    static const bool ZEROS = true;
+
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        return (unsigned)(bits >> job->shift);
+    }
+
+    /* +0, and -0. */
+    template <typename Group>
+    __device__ static __forceinline__ void count_zeros(const Group *g, unsigned zeros[2])
+    {
+        const uint64_t sign = (uint64_t)1 << (8 * SIZE - 1);
+
+#pragma unroll
+        for (unsigned j = 0; j < sizeof g->load / sizeof *g->load; j++) {
+#pragma unroll
+            for (int i = 0; i < Group::PER_LOAD; i++) {
+                const uint64_t bits = Group::bits(g->load[j], i);
+
+                zeros[0] += (unsigned)i < g->valid[j] && bits == 0;
+                zeros[1] += (unsigned)i < g->valid[j] && bits == sign;
+            }
+        }
+    }
+};
+
+/* The number of bounds that are at most x, found by halving. A NaN has none. */
+__device__ static __forceinline__ unsigned tally_search(const struct tally_job *job, double x)
+{
+    unsigned low = 0, high = job->bins + 1;
+
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+
+        if (x >= job->bound[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The bin of a value, counted from 1, that may be `bin`, the next one or the one before it: the
+   bounds decide. A NaN reaches none. */
+__device__ static __forceinline__ unsigned tally_correct(const struct tally_job *job, double x,
+                                                         unsigned bin)
+{
+    if (bin > 0 && !(x >= job->bound[bin - 1]))
+        return bin - 1;
+    return bin + (bin <= job->bins && x >= job->bound[bin]);
+}
+
+/* Places are computed as on the CPU (cpu/kernel_tally.h), each operation rounded by itself:
+   in units of bins, from -1/4 for what lies below them, or is NaN, to 1/4 above. Adding 1/2 and
+   rounding gives the number of the bin, unless the place is so near to an integer that it may be on
+   its other side. */
+__device__ static __forceinline__ unsigned tally_place64(const struct tally_job *job, double x)
+{
+    const double rounder = 0x1p52, margin = 0x1p-20, last = job->bins + 0.25;
+    double place, rounded;
+    unsigned bin;
+
+    if (!(job->scale > 0))
+        return tally_search(job, x);
+    place = __dmul_rn(__dadd_rn(x, -job->low), job->scale);
+    place = place >= -0.25 ? place : -0.25; /* NaN, too */
+    place = __dadd_rn(place <= last ? place : last, 0.5);
+    rounded = __dadd_rn(place, rounder);
+    bin = (unsigned)__double2loint(rounded);
+    return fabs(__dadd_rn(place, -__dadd_rn(rounded, -rounder))) < 0.5 - margin
+               ? bin
+               : tally_correct(job, x, bin);
+}
+
+__device__ static __forceinline__ unsigned tally_place32(const struct tally_job *job, float x)
+{
+    const float rounder = 0x1p23F, last = __fadd_rn((float)job->bins, 0.25F);
+    float place, rounded;
+    unsigned bin;
+
+    place = __fmul_rn(__fadd_rn(x, -job->low32), job->scale32);
+    place = place >= -0.25F ? place : -0.25F;
+    place = __fadd_rn(place <= last ? place : last, 0.5F);
+    rounded = __fadd_rn(place, rounder);
+    bin = __float_as_uint(rounded) & 0x7fffff;
+    return fabsf(__fadd_rn(place, -__fadd_rn(rounded, -rounder))) <= 0.5F - job->margin32
+               ? bin
+               : tally_correct(job, x, bin);
+}
+
+struct tally_bin_f32 {
+    static const int SIZE = 4;
+    static const bool ZEROS = false;
+    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    {
+    }
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        const float x = __uint_as_float((uint32_t)bits);
+
+        return job->margin32 > 0 ? tally_place32(job, x) : tally_place64(job, x);
+    }
+};
+
+struct tally_bin_f64 {
+    static const int SIZE = 8;
+    static const bool ZEROS = false;
+    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    {
+    }
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        return tally_place64(job, __longlong_as_double((long long)bits));
+    }
+};
+
+/* Bins of integers. */
+template <int BYTES> struct tally_bin_integer {
+    static const int SIZE = BYTES;
+    static const bool ZEROS = false;
+    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    {
+    }
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        const uint64_t key = bits ^ job->flip;
+        unsigned bin;
+
+        if (job->reached == 0 || key < job->bound_key[0])
+            return 0;
+        if (job->holds_none || key > job->last_key)
+            return job->bins + 1;
+        bin = job->base + (unsigned)__dmul_rn((double)(key - job->bound_key[0]), job->scale);
+        while (bin + 1 < job->reached && key >= job->bound_key[bin + 1])
+            bin++;
+        return bin + 1;
+    }
+};
+
+/*
+ * Cells.
+ */
+
+/* Shared by all threads of a block. */
+template <typename Key> struct tally_edges {
+    Key first[TALLY_CELLS_MAX];
+    unsigned below[TALLY_CELLS_MAX + 1]; /* elements of the block that lie before each, and before
+                                            positive NaNs */
+    unsigned char keep[TALLY_CELLS_MAX];
+};
+
+/* Elements of a warp that are to be kept, the bits of `within`, are copied to places that one of
+   its threads reserves for all. */
+template <typename Key, typename Group>
+__device__ static __forceinline__ void tally_keep(const struct tally_job *job, const Group *g,
+                                                  unsigned within)
+{
+    unsigned long long *const counter = job->counts + job->size + CUDA_TALLY_KEPT;
+    const unsigned before = (1u << tally_lane()) - 1; /* the lanes */
+    unsigned long long at = 0;
+    unsigned total = tally_add_warp(__popc(within));
+
+    if (total == 0) /* in all lanes */
+        return;
+    if (tally_lane() == 0)
+        at = atomicAdd(counter, (unsigned long long)total);
+    at = __shfl_sync(TALLY_ALL_LANES, at, 0);
+#pragma unroll
+    for (int e = 0; e < Group::COUNT; e++) {
+        const bool mine = within >> e & 1;
+        const unsigned lanes = __ballot_sync(TALLY_ALL_LANES, mine);
+        const unsigned long long to = at + __popc(lanes & before);
+
+        /* They are never more than there are elements. */
+        if (mine && to < job->count)
+            ((Key *)job->kept)[to] =
+                (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
+        at += __popc(lanes);
+    }
+}
+
+/* Adds the elements of a warp that lie before an edge. */
+__device__ static __forceinline__ void tally_add_below(unsigned *below, unsigned elements)
+{
+    const unsigned n = tally_add_warp(__popc(elements));
+
+    if (tally_lane() == 0 && n > 0)
+        atomicAdd(below, n);
+}
+
+template <typename Key> struct tally_cells_group : tally_group<sizeof(Key), 4> {
+};
+
+template <typename Key>
+__global__ void __launch_bounds__(TALLY_THREADS, 1)
+    tally_cells(const __grid_constant__ struct tally_job job)
+{
+    typedef tally_cells_group<Key> group;
+    static_assert(group::COUNT <= 32, "a bit each");
+    __shared__ struct tally_edges<Key> edges;
+    const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
+    const unsigned cells = job.cell_count;
+    const Key turn = (Key)job.turn, flip = (Key)job.flip, greatest = (Key)job.greatest;
+
+    for (unsigned i = threadIdx.x; i <= cells; i += TALLY_THREADS) {
+        edges.below[i] = 0;
+        if (i < cells) {
+            edges.first[i] = (Key)job.cells->first[i];
+            edges.keep[i] = job.cells->keep[i];
+        }
+    }
+    __syncthreads();
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        unsigned valid = 0, within = 0, reached;
+        Key key[group::COUNT];
+        group g;
+
+        g.fetch(&job, tile);
+#pragma unroll
+        for (int e = 0; e < group::COUNT; e++) {
+            const int j = e / group::PER_LOAD, i = e % group::PER_LOAD;
+            const Key bits = (Key)group::bits(g.load[j], i);
+
+            key[e] = bits ^ ((Key)0 - (bits >> (8 * sizeof(Key) - 1)) & turn) ^ flip;
+            valid |= (unsigned)((unsigned)i < g.valid[j]) << e;
+        }
+        for (unsigned c = 0; c < cells; c++) {
+            const Key first = edges.first[c];
+
+            reached = 0;
+#pragma unroll
+            for (int e = 0; e < group::COUNT; e++)
+                reached |= (unsigned)(key[e] >= first) << e;
+            within = edges.keep[c] ? within | reached : within & ~reached;
+            tally_add_below(&edges.below[c], valid & ~reached);
+        }
+        reached = 0; /* positive NaNs */
+#pragma unroll
+        for (int e = 0; e < group::COUNT; e++)
+            reached |= (unsigned)(key[e] > greatest) << e;
+        tally_add_below(&edges.below[cells], valid & ~reached);
+        tally_keep<Key>(&job, &g, within & valid & ~reached);
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i <= cells; i += TALLY_THREADS)
+        if (edges.below[i] > 0)
+            atomicAdd(job.counts + i, (unsigned long long)edges.below[i]);
+}
+
+/*
+ * The launch, as far as the host prepares it.
+ */
+
+/* The places of counters. */
+struct tally_layout {
+    enum { WIDE, PACKED, REMOTE } kind;
+    unsigned copies; /* WIDE: of each counter */
+    size_t bytes;    /* of shared memory */
+};
+
+static inline struct tally_layout tally_layout_of(size_t size, size_t shared)
+{
+    struct tally_layout layout = {tally_layout::REMOTE, 1, 0};
+
+    if (tally_wide::bytes(size, 1) <= shared) {
+        layout.kind = tally_layout::WIDE;
+        while (layout.copies < TALLY_LANES && tally_wide::bytes(size, 2 * layout.copies) <= shared)
+            layout.copies *= 2;
+        layout.bytes = tally_wide::bytes(size, layout.copies);
+    } else if (tally_packed::bytes(size) <= shared) {
+        layout.kind = tally_layout::PACKED;
+        layout.bytes = tally_packed::bytes(size);
+    }
+    return layout;
+}
+
+/* A launch: the kernel, its job, bytes of shared memory, and elements of a tile. */
+struct tally_choice {
+    void (*kernel)(const struct tally_job);
+    struct tally_job job;
+    size_t bytes;
+    unsigned tile;
+};
+
+template <typename Counter> static void tally_choose_each(struct tally_choice *c, size_t shared)
+{
+    struct tally_layout layout = tally_layout_of(c->job.size, shared);
+
+    if (Counter::SIZE == 1 && layout.kind == tally_layout::PACKED)
+        layout = tally_layout_of(c->job.size, 0); /* a tile has too many of them */
+    switch (layout.kind) {
+    case tally_layout::WIDE:
+        c->kernel = tally_each<Counter, tally_wide>;
+        break;
+    case tally_layout::PACKED:
+        c->kernel = tally_each<Counter, tally_packed>;
+        break;
+    case tally_layout::REMOTE:
+        c->kernel = tally_each<Counter, tally_remote>;
+        break;
+    }
+    c->job.copies = layout.copies;
+    c->bytes = layout.bytes;
+    c->tile = tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS>::TILE;
+}
+
+static inline void tally_choose_words(struct tally_choice *c, const struct cuda_tally_launch *l)
+{
+    c->job.shift = l->plan->shift;
+    switch (l->element_size) {
+    case 1:
+        tally_choose_each<tally_word<1>>(c, l->shared);
+        break;
+    case 2:
+        tally_choose_each<tally_word<2>>(c, l->shared);
+        break;
+    case 4:
+        tally_choose_each<tally_word<4>>(c, l->shared);
+        break;
+    default:
+        tally_choose_each<tally_word<8>>(c, l->shared);
+        break;
+    }
+}
+
+static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_tally_launch *l)
+{
+    const struct tally_plan *plan = l->plan;
+
+    c->job.bins = plan->bins;
+    c->job.low = plan->low;
+    c->job.scale = plan->scale;
+    c->job.low32 = plan->low32;
+    c->job.scale32 = plan->scale32;
+    c->job.margin32 = plan->margin32;
+    c->job.bound = (const double *)l->table;
+    c->job.bound_key = (const uint64_t *)l->table;
+    c->job.last_key = plan->last_key;
+    c->job.reached = plan->reached;
+    c->job.base = plan->base;
+    c->job.holds_none = plan->holds_none;
+    if (l->element_size == 4 && l->integers)
+        tally_choose_each<tally_bin_integer<4>>(c, l->shared);
+    else if (l->element_size == 4)
+        tally_choose_each<tally_bin_f32>(c, l->shared);
+    else if (l->integers)
+        tally_choose_each<tally_bin_integer<8>>(c, l->shared);
+    else
+        tally_choose_each<tally_bin_f64>(c, l->shared);
+}
+
+static inline void tally_choose_cells(struct tally_choice *c, const struct cuda_tally_launch *l)
+{
+    c->job.cells = (const struct cuda_tally_cells *)l->table;
+    c->job.cell_count = l->plan->cells;
+    c->job.greatest = l->greatest;
+    c->job.kept = l->kept;
+    if (l->element_size == 4) {
+        c->kernel = tally_cells<uint32_t>;
+        c->tile = tally_cells_group<uint32_t>::TILE;
+    } else {
+        c->kernel = tally_cells<uint64_t>;
+        c->tile = tally_cells_group<uint64_t>::TILE;
+    }
+}
+
+static inline struct tally_choice tally_choose(const struct cuda_tally_launch *l)
+{
+    struct tally_choice c = {};
+
+    c.job.data = (const uint4 *)l->data;
+    c.job.count = l->count;
+    c.job.swap = l->swap;
+    c.job.size = l->size;
+    c.job.counts = (unsigned long long *)l->counts;
+    c.job.flip = l->flip;
+    c.job.turn = l->turn;
+    switch (l->plan->kind) {
+    case TALLY_CELLS:
+        tally_choose_cells(&c, l);
+        break;
+    case TALLY_WORDS:
+        tally_choose_words(&c, l);
+        break;
+    case TALLY_BINS:
+        tally_choose_bins(&c, l);
+        break;
+    }
+    return c;
+}
+
+#endif

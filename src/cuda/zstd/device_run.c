@@ -1,0 +1,633 @@
+#include "config.h"
+
+#include "cuda/zstd/device.h"
+
+#include <string.h>
+
+#include "cuda/zstd/device_state.h"
+#include "cuda/zstd/kernels.h"
+#include "sys/align.h"
+#include "sys/clock.h"
+
+static struct slot *slot_of(struct zstd_device *d, uint64_t batch)
+{
+    return &d->slots[batch % d->slot_count];
+}
+
+static struct kept *kept_of(struct zstd_device *d, uint64_t batch)
+{
+    return &d->kept[batch % ZSTD_KEPT_MAX];
+}
+
+static bool check(struct zstd_device *d, cudaError_t error, const char *what)
+{
+    return zstd_device_check(d, error, what);
+}
+
+/* Begins or ends what only reports need. */
+static bool mark(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
+{
+    return !d->options.timed || check(d, cudaEventRecord(event, stream), "recording an event");
+}
+
+static bool record(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
+{
+    return check(d, cudaEventRecord(event, stream), "recording an event");
+}
+
+static bool await(struct zstd_device *d, cudaStream_t stream, cudaEvent_t event)
+{
+    return check(d, cudaStreamWaitEvent(stream, event, 0), "waiting for an event");
+}
+
+void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input)
+{
+    zstd_stream_begin(&d->stream);
+    zstd_history_begin(&d->carry.history);
+    d->carry.produced = 0;
+    d->position = position;
+    d->input = input;
+    d->bytes = NULL;
+    d->size = d->at = 0;
+    d->rest = 0;
+    d->origin = d->passed = 0;
+    d->align = false;
+    d->copies_ended = d->copies_begun;
+    if (zstd_device_holds(d))
+        slot_of(d, d->fed)->state = SLOT_FREE;
+}
+
+/*
+ * Feeding: the first stage.
+ */
+
+void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
+                      uint64_t origin, const unsigned char *on_device)
+{
+    d->bytes = bytes;
+    d->size = size;
+    d->rest = rest;
+    d->at = 0;
+    d->origin = origin;
+    d->on_device = on_device;
+}
+
+void zstd_device_align(struct zstd_device *d)
+{
+    d->align = true;
+}
+
+size_t zstd_device_left(const struct zstd_device *d)
+{
+    return d->size - d->at;
+}
+
+uint64_t zstd_device_next(const struct zstd_device *d)
+{
+    return d->origin + d->at;
+}
+
+/* Batches are copied from a multiple of 16 on, counted from the begin of the range. */
+#define COPIED_AGAIN 15
+
+static uint64_t passed(const struct zstd_device *d)
+{
+    return d->passed < COPIED_AGAIN ? 0 : d->passed - COPIED_AGAIN;
+}
+
+/* Notes which copies have ended. Returns whether all have. */
+static bool end_copies(struct zstd_device *d)
+{
+    while (d->copies_ended < d->copies_begun) {
+        const struct copy *c = &d->copies[d->copies_ended % d->options.tuning->copies];
+        cudaError_t error = cudaEventQuery(c->done);
+
+        if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
+            return false;
+        if (d->options.copied)
+            d->options.copied(d->options.context, c->begun, c->done, c->bytes);
+        d->passed = c->end;
+        d->copies_ended++;
+    }
+    return true;
+}
+
+uint64_t zstd_device_passed(struct zstd_device *d)
+{
+    if (end_copies(d))
+        d->passed = zstd_device_next(d);
+    return passed(d);
+}
+
+uint64_t zstd_device_frame(const struct zstd_device *d)
+{
+    const bool between = d->stream.state == ZSTD_BEFORE_FRAME;
+
+    return between ? zstd_device_next(d) : d->stream.frame_begin;
+}
+
+bool zstd_device_between_frames(const struct zstd_device *d)
+{
+    return d->stream.state == ZSTD_BEFORE_FRAME && d->at == d->size;
+}
+
+static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
+{
+    return size == 0 ||
+           check(d,
+                 cudaMemcpyAsync(m->device, m->host, size, cudaMemcpyHostToDevice, d->copy_stream),
+                 "copying jobs");
+}
+
+/* The place of the next copy: the last one's, if as many are under way as there are places for. */
+static struct copy *next_copy(struct zstd_device *d)
+{
+    const unsigned copies = d->options.tuning->copies;
+    struct copy *c = &d->copies[(d->copies_begun + copies - 1) % copies];
+
+    if (d->copies_begun - d->copies_ended == copies)
+        (void)end_copies(d);
+    if (d->copies_begun - d->copies_ended == copies)
+        return c;
+    c = &d->copies[d->copies_begun++ % copies];
+    c->bytes = 0;
+    return c;
+}
+
+/* Queues the copy of bytes of a batch: the first ones, or those behind what was copied before. */
+static bool queue_source(struct zstd_device *d, const struct slot *s, const unsigned char *bytes,
+                         size_t size)
+{
+    struct copy *c;
+
+    if (s->plan.base == 0 && !mark(d, s->copy_begun, d->copy_stream))
+        return false;
+    if (size == 0 || d->on_device)
+        return true;
+    c = next_copy(d);
+    c->bytes += size;
+    c->end = zstd_device_next(d);
+    return (c->bytes > size || mark(d, c->begun, d->copy_stream)) &&
+           check(d,
+                 cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE + s->plan.base, bytes, size,
+                                 cudaMemcpyHostToDevice, d->copy_stream),
+                 "copying compressed bytes") &&
+           record(d, c->done, d->copy_stream);
+}
+
+/* Queues the copies of a batch's jobs, behind those of its bytes. */
+static bool queue_jobs(struct zstd_device *d, struct slot *s)
+{
+    const struct zstd_plan *p = &s->plan;
+
+    *(uint32_t *)s->refused.host = p->blocks;
+    return send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
+           send(d, &s->sequences_jobs, p->sequences_jobs * sizeof(struct zstd_sequences_job)) &&
+           send(d, &s->codes, p->codes * sizeof(struct zstd_tree)) &&
+           send(d, &s->tables, p->tables * sizeof(struct zstd_counts)) &&
+           send(d, &s->refused, sizeof(uint32_t)) && record(d, s->copied, d->copy_stream);
+}
+
+static struct zstd_device_batch device_batch(const struct slot *s)
+{
+    return (struct zstd_device_batch){s->source_used, s->pool, s->refused.device};
+}
+
+/* Queues the decoding of a batch's literals and sequences, and what tells the host of it. */
+static bool queue_entropy(struct zstd_device *d, struct slot *s)
+{
+    const struct zstd_device_batch batch = device_batch(s);
+    const struct zstd_plan *p = &s->plan;
+
+    return await(d, s->stream, s->copied) && mark(d, s->literals_begun, s->stream) &&
+           check(d,
+                 zstd_launch_literals(&batch, s->literals_jobs.device, p->literals_jobs,
+                                      s->codes.device, s->stream),
+                 "starting a kernel") &&
+           mark(d, s->sequences_begun, s->stream) &&
+           check(d,
+                 zstd_launch_sequences(&batch, s->sequences_jobs.device, p->sequences_jobs,
+                                       s->tables.device, s->results.device, s->stream),
+                 "starting a kernel") &&
+           check(d,
+                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t), s->stream),
+                 "starting a kernel") &&
+           check(d,
+                 zstd_launch_move(s->results.host, s->results.device,
+                                  p->sequences_jobs * sizeof(struct zstd_sequences_result),
+                                  s->stream),
+                 "starting a kernel") &&
+           record(d, s->sequences_done, s->stream);
+}
+
+/* Bytes of output that the next batch should have: of as many equal ones as the rest makes. */
+static uint32_t expected_batch(const struct zstd_device *d)
+{
+    const uint64_t left = d->rest - d->at;
+    const bool known = d->ratio_in > 0 && d->ratio_out > 0;
+    const double in = known ? (double)d->ratio_in : 1, out = known ? (double)d->ratio_out : 1;
+    const double bound = (double)d->input * out / in;
+    uint32_t most = d->limits.expected;
+    uint64_t output, batches;
+
+    if (bound < (double)most)
+        most = bound < 1 ? 1 : (uint32_t)bound;
+    if (!known)
+        return most;
+    output = (uint64_t)((double)left * out / in);
+    batches = align_units(output, most);
+    return batches <= 1 ? most : (uint32_t)(output / batches + 1);
+}
+
+/* Plans what the range holds from offset `begin` on of a batch, as far as the batch has room. */
+static enum zstd_plan_status plan_bytes(struct zstd_device *d, struct slot *s, size_t begin)
+{
+    const size_t left = d->size - begin, room = d->limits.source - s->plan.base;
+    size_t at = d->at - begin;
+    enum zstd_plan_status status;
+
+    d->stream.origin = d->origin + begin;
+    status = zstd_plan_feed(&s->plan, &d->stream, d->bytes + begin, left < room ? left : room, &at);
+    d->at = begin + at;
+    return status;
+}
+
+static void begin_plan(struct zstd_device *d, struct slot *s)
+{
+    struct zstd_plan_limits limits = d->limits;
+    const struct zstd_plan_arrays arrays = {
+        s->literals_jobs.host, s->sequences_jobs.host, s->codes.host, s->tables.host,
+        s->plan.arrays.blocks, s->executions.host,     s->units.host};
+
+    limits.expected = expected_batch(d);
+    zstd_plan_begin(&s->plan, &limits, &arrays);
+}
+
+/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
+   so that streams in `on_device` are aligned. */
+static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
+{
+    enum zstd_plan_status status;
+    size_t before;
+
+    begin_plan(d, s);
+    do {
+        *begin = d->at / 16 * 16;
+        before = d->at;
+        status = plan_bytes(d, s, *begin);
+        /* Once more where all of it was a part of a skippable frame. */
+    } while (status == ZSTD_PLAN_STARVED && s->plan.blocks == 0 && d->at > before);
+    return status;
+}
+
+/* Has a batch end before the frame that it would cut off: what it has of that begins the next
+   batch, which is held. Its bytes are on the device already, or on their way. */
+static bool split_batch(struct zstd_device *d, struct slot *s, struct slot *next)
+{
+    uint32_t shift;
+
+    begin_plan(d, next);
+    shift = zstd_plan_split(&s->plan, &next->plan);
+    next->source_used = next->source;
+    next->input_begin = s->input_begin + shift;
+    next->aligned = false;
+    next->state = SLOT_HELD;
+    return mark(d, next->copy_begun, d->copy_stream) &&
+           check(d,
+                 cudaMemcpyAsync(next->source + ZSTD_SOURCE_BEFORE,
+                                 s->source + ZSTD_SOURCE_BEFORE + shift, next->plan.base,
+                                 cudaMemcpyDeviceToDevice, d->copy_stream),
+                 "copying compressed bytes");
+}
+
+/* Queues the first stage of a batch whose bytes have been queued. Short frames that it begins are
+   left whole, but for one that fits no batch. */
+static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
+{
+    if (!d->on_device && zstd_plan_can_split(&s->plan) &&
+        zstd_plan_cuts_frame(&s->plan, &d->stream)) {
+        struct slot *next = slot_of(d, d->fed + 1);
+
+        if (next->state != SLOT_FREE) {
+            s->state = SLOT_HELD;
+            return ZSTD_STEP_BUSY;
+        }
+        if (!split_batch(d, s, next))
+            return ZSTD_STEP_FAILED;
+    }
+    if (!queue_jobs(d, s) || !queue_entropy(d, s))
+        return ZSTD_STEP_FAILED;
+    s->state = SLOT_FED;
+    d->fed++;
+    return ZSTD_STEP_FED;
+}
+
+enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more)
+{
+    struct slot *s = slot_of(d, d->fed);
+    enum zstd_plan_status status;
+    size_t begin;
+
+    if (!zstd_device_pump(d))
+        return ZSTD_STEP_FAILED;
+    if (s->state == SLOT_HELD) {
+        begin = d->at;
+        status = plan_bytes(d, s, begin);
+    } else if (s->state == SLOT_FREE) {
+        status = plan_batch(d, s, &begin);
+        if (s->plan.blocks == 0)
+            return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
+        s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
+        s->input_begin = d->origin + begin;
+        s->aligned = d->align;
+        d->align = false;
+    } else {
+        return ZSTD_STEP_BUSY;
+    }
+    if (!queue_source(d, s, d->bytes + begin, d->at - begin))
+        return ZSTD_STEP_FAILED;
+    s->plan.base += (uint32_t)(d->at - begin);
+    if (more != ZSTD_MORE_NONE && status == ZSTD_PLAN_STARVED &&
+        s->plan.base + (d->size - d->at) < d->limits.source && !d->on_device &&
+        (more == ZSTD_MORE_BATCH || zstd_plan_cuts_frame(&s->plan, &d->stream))) {
+        s->state = SLOT_HELD;
+        return ZSTD_STEP_STARVED;
+    }
+    return feed_batch(d, s);
+}
+
+bool zstd_device_holds(const struct zstd_device *d)
+{
+    return d->slots[d->fed % d->slot_count].state == SLOT_HELD;
+}
+
+/*
+ * Placing: the second stage.
+ */
+
+/* Whether the ring has room for `size` bytes more: what the windows of batches that are not
+   released may reach, and what stands in front of them, is not to be overwritten. */
+static bool ring_has_room(struct zstd_device *d, uint64_t size)
+{
+    const uint64_t oldest =
+        d->released < d->placed ? kept_of(d, d->released)->position : d->position;
+
+    return d->placed - d->released < ZSTD_KEPT_MAX &&
+           d->position + size <= oldest + d->ring_size - d->limits.window - KEPT;
+}
+
+/* Queues a slice. Its bytes go where released ones were: the streams have waited for that. */
+static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd_slice *slice)
+{
+    const struct zstd_device_batch batch = device_batch(s);
+    const struct zstd_ring_slice to = {d->ring, d->ring_size,
+                                       (s->position + slice->position) % d->ring_size, slice->size};
+    struct zstd_execution *blocks =
+        (struct zstd_execution *)s->executions.device + slice->first_block;
+    uint32_t *units = (uint32_t *)s->units.device + slice->first_unit;
+    struct symbols *symbols;
+
+    if (!slice->sequences)
+        return check(
+                   d,
+                   zstd_launch_copy(&batch, blocks, slice->blocks, slice->largest, &to, s->stream),
+                   "starting a kernel") &&
+               record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed);
+    symbols = &d->symbols[d->slices % d->symbols_count];
+    if (d->slices++ >= d->symbols_count && !await(d, s->stream, symbols->free))
+        return false;
+    return check(
+               d,
+               zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory, s->stream),
+               "starting a kernel") &&
+           record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed) &&
+           mark(d, s->resolve_begun, d->resolve_stream) &&
+           check(d, zstd_launch_resolve(&to, symbols->memory, slice->wave, d->resolve_stream),
+                 "starting a kernel") &&
+           record(d, symbols->free, d->resolve_stream);
+}
+
+/* Has the streams of a slot wait until what was released may be overwritten. */
+static bool await_released(struct zstd_device *d, const struct slot *to)
+{
+    while (d->overwritable < d->released &&
+           (!kept_of(d, d->overwritable)->awaited ||
+            cudaEventQuery(kept_of(d, d->overwritable)->released) == cudaSuccess))
+        d->overwritable++;
+    for (uint64_t batch = d->overwritable; batch < d->released; batch++) {
+        const struct kept *kept = kept_of(d, batch);
+
+        if (kept->awaited &&
+            (!await(d, d->resolve_stream, kept->released) || !await(d, to->stream, kept->released)))
+            return false;
+    }
+    return true;
+}
+
+/* Queues the second stage of a batch whose first one is done. */
+static bool queue_batch(struct zstd_device *d, struct slot *s)
+{
+    const struct zstd_plan *p = &s->plan;
+
+    if (!check(d,
+               zstd_launch_move(s->executions.device, s->executions.host,
+                                s->placed * sizeof(struct zstd_execution), s->stream),
+               "starting a kernel") ||
+        !check(d,
+               zstd_launch_move(s->units.device, s->units.host, p->unit_numbers * sizeof(uint32_t),
+                                s->stream),
+               "starting a kernel") ||
+        !await_released(d, s) || !mark(d, s->execute_begun, s->stream) ||
+        !mark(d, s->executed, s->stream) || !mark(d, s->resolve_begun, d->resolve_stream))
+        return false;
+    for (uint32_t i = 0; i < p->slice_count; i++)
+        if (!queue_slice(d, s, &p->slices[i]))
+            return false;
+    return check(d,
+                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t),
+                                  d->resolve_stream),
+                 "starting a kernel") &&
+           record(d, s->done, d->resolve_stream);
+}
+
+/* Notes what batches make of their bytes, the last ones above all. */
+static void note_ratio(struct zstd_device *d, const struct slot *s)
+{
+    const struct zstd_plan_block *blocks = s->plan.arrays.blocks;
+    const uint32_t last = s->plan.blocks - 1;
+
+    if (blocks[last].source <= blocks[0].source)
+        return;
+    d->ratio_in = d->ratio_in / 2 + (blocks[last].source - blocks[0].source);
+    d->ratio_out = d->ratio_out / 2 + (s->size - blocks[last].size);
+    zstd_stream_measure(&d->stream, &s->plan);
+}
+
+/* Finds out how large a batch is, if its first stage is done. Returns whether it is. */
+static bool size_batch(struct zstd_device *d, struct slot *s)
+{
+    cudaError_t error = cudaEventQuery(s->sequences_done);
+    uint32_t refused;
+
+    if (error == cudaErrorNotReady || !check(d, error, "decoding literals and sequences"))
+        return false;
+    memcpy(&refused, s->refused.host, sizeof refused);
+    s->placed = zstd_plan_place(&s->plan, refused < s->plan.blocks ? refused : s->plan.blocks,
+                                s->results.host, &d->carry);
+    s->size = zstd_plan_size(&s->plan);
+    if (s->aligned)
+        d->position +=
+            (ZSTD_DEVICE_ALIGNMENT - d->position % ZSTD_DEVICE_ALIGNMENT) % ZSTD_DEVICE_ALIGNMENT;
+    s->position = d->position;
+    s->state = SLOT_SIZED;
+    if (s->placed == s->plan.blocks)
+        note_ratio(d, s);
+    return true;
+}
+
+/* Places and queues the oldest batch that is fed, if its first stage is done and there is room.
+   Returns whether it was queued. */
+static bool place_next(struct zstd_device *d)
+{
+    struct slot *s = slot_of(d, d->placed);
+
+    if (d->failed || d->placed == d->fed || (s->state == SLOT_FED && !size_batch(d, s)) ||
+        !ring_has_room(d, s->size))
+        return false;
+    kept_of(d, d->placed)->position = s->position;
+    d->position += s->size;
+    d->placed++;
+    s->state = SLOT_PLACED;
+    return queue_batch(d, s);
+}
+
+bool zstd_device_pump(struct zstd_device *d)
+{
+    while (place_next(d))
+        ;
+    return !d->failed;
+}
+
+/*
+ * Taking.
+ */
+
+static float between(cudaEvent_t from, cudaEvent_t to)
+{
+    float milliseconds = 0;
+
+    if (cudaEventElapsedTime(&milliseconds, from, to) != cudaSuccess)
+        (void)cudaGetLastError();
+    return milliseconds;
+}
+
+static void tell_times(const struct slot *s, struct zstd_device_output *output)
+{
+    output->copy = between(s->copy_begun, s->copied);
+    output->literals = between(s->literals_begun, s->sequences_begun);
+    output->sequences = between(s->sequences_begun, s->sequences_done);
+    output->execute = between(s->execute_begun, s->executed);
+    output->resolve = between(s->resolve_begun, s->done);
+}
+
+uint64_t zstd_device_under_way(const struct zstd_device *d)
+{
+    return d->fed - d->taken;
+}
+
+bool zstd_device_ready(struct zstd_device *d)
+{
+    const struct slot *s = slot_of(d, d->taken);
+    cudaError_t error;
+
+    if (!zstd_device_pump(d) || d->taken == d->fed || s->state != SLOT_PLACED)
+        return false;
+    error = cudaEventQuery(s->done);
+    return error != cudaErrorNotReady && check(d, error, "decoding zstd");
+}
+
+bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none)
+{
+    struct slot *s = slot_of(d, d->taken);
+    cudaError_t error = cudaErrorNotReady;
+    uint32_t refused;
+
+    *none = d->taken == d->fed;
+    if (*none)
+        return false;
+    /* Later batches are placed in the meantime. */
+    while (zstd_device_pump(d)) {
+        if (s->state == SLOT_PLACED)
+            error = cudaEventQuery(s->done);
+        if (error != cudaErrorNotReady)
+            break;
+        clock_rest();
+    }
+    if (d->failed || !check(d, error, "decoding zstd"))
+        return false;
+    memcpy(&refused, s->refused.host, sizeof refused);
+    s->state = SLOT_TAKEN;
+    d->taken++;
+    *output = (struct zstd_device_output){
+        .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
+    output->input_begin = s->input_begin;
+    output->begun = s->literals_begun;
+    output->block_count = refused < s->placed ? refused : s->placed;
+    output->refused = output->block_count < s->plan.blocks;
+    if (output->refused) {
+        const struct zstd_plan_block *block = &s->plan.arrays.blocks[output->block_count];
+
+        output->frame = block->frame;
+        if (output->block_count < s->placed)
+            output->size = block->position;
+    }
+    if (d->options.timed)
+        tell_times(s, output);
+    return true;
+}
+
+bool zstd_device_leave(struct zstd_device *d)
+{
+    if (d->left == d->taken)
+        return false;
+    slot_of(d, d->left)->state = SLOT_FREE;
+    d->left++;
+    return true;
+}
+
+bool zstd_device_release(struct zstd_device *d, cudaStream_t stream)
+{
+    struct kept *kept = kept_of(d, d->released);
+
+    if ((d->released == d->left && !zstd_device_leave(d)) ||
+        (stream && !record(d, kept->released, stream)))
+        return false;
+    kept->awaited = stream != NULL;
+    d->released++;
+    return true;
+}
+
+const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
+                                       uint64_t *in_one_piece)
+{
+    const uint64_t at = position % d->ring_size;
+
+    *in_one_piece = d->ring_size - at;
+    return d->ring + at;
+}
+
+bool zstd_device_failed(const struct zstd_device *d)
+{
+    return d->failed;
+}
+
+const char *zstd_device_error(const struct zstd_device *d)
+{
+    return d->error;
+}
+
+unsigned zstd_device_slots(const struct zstd_device *d, size_t *batch)
+{
+    *batch = d->limits.expected;
+    return d->slot_count;
+}
