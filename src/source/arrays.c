@@ -47,8 +47,12 @@ const struct container_format *arrays_recognise(const struct source *s,
 static bool read_input(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct source *s = in->context;
+    const int error = in->lenient ? source_try_pread(s, buffer, size, s->start + offset) : -1;
 
-    return source_pread_all(s, buffer, size, s->start + offset);
+    in->unread = error > 0;
+    if (error > 0)
+        return container_wrong(in, offset, "read error: %s", strerror(error));
+    return error == 0 || source_pread_all(s, buffer, size, s->start + offset);
 }
 
 static bool is_wanted(struct source_wanted *wanted, const char *name, bool useful)

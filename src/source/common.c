@@ -68,11 +68,13 @@ void source_error(struct source *s, const char *format, ...)
         fail(s, text);
 }
 
+#define READ_ERROR "read error at byte %" PRIu64 ": %s"
+
 void source_unreadable(struct source *s, uint64_t offset, int error)
 {
     char text[SOURCE_ERROR_MAX];
 
-    snprintf(text, sizeof text, "read error at byte %" PRIu64 ": %s", offset, strerror(error));
+    snprintf(text, sizeof text, READ_ERROR, offset, strerror(error));
     fail(s, text);
 }
 
@@ -202,27 +204,61 @@ void source_became_shorter(struct source *s, uint64_t missing)
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
 #define SECTOR 512
 
-ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
+/* Reads up to the end of the file or an error, which is 0 where there is none. Returns how many
+   bytes, and counts them. */
+static size_t read_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset,
+                        int *error)
 {
     uint64_t begun = clock_now();
     size_t done = 0;
 
+    *error = 0;
     while (done < size && (fd == s->fd || done % SECTOR == 0)) {
-        ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+        const ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && fd != s->fd)
-            return SOURCE_REFUSED;
-        if (n < 0) {
-            source_unreadable(s, offset + done - s->start, errno);
-            return -1;
-        }
-        if (n == 0)
+        if (n <= 0) {
+            *error = n < 0 ? errno : 0;
             break;
+        }
         done += (size_t)n;
     }
     source_count(s, done, clock_now() - begun);
-    return (ptrdiff_t)done;
+    return done;
+}
+
+ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
+{
+    int error;
+    const size_t done = read_from(s, fd, buffer, size, offset, &error);
+
+    if (error && fd != s->fd)
+        return SOURCE_REFUSED;
+    if (error)
+        source_unreadable(s, offset + done - s->start, error);
+    return error ? -1 : (ptrdiff_t)done;
+}
+
+int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    int error;
+    const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
+
+    return error || done == size ? error : -1;
+}
+
+bool source_pread_array(struct source *s, size_t array, uint64_t place, void *buffer, size_t size,
+                        uint64_t offset)
+{
+    int error;
+    const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
+
+    if (error)
+        source_note_damage(s, array, place, READ_ERROR, offset + done - s->start, strerror(error));
+    else if (done < size)
+        source_became_shorter(s, offset + done);
+    return done == size;
 }
 
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)

@@ -233,6 +233,15 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
     source_count(s, 0, clock_since(begun));
 }
 
+/* Reads elements that the worker has claimed. False on failure: then the array is damaged, or, where
+   the caller has chosen the elements, the source has failed. */
+static bool read_elements(struct source *s, const struct claim *claim, void *buffer, size_t size)
+{
+    return claim->chosen
+               ? source_pread_all(s, buffer, size, claim->offset)
+               : source_pread_array(s, claim->array, claim->index, buffer, size, claim->offset);
+}
+
 /* Fills a buffer from the page cache, or through it. Nobody else writes to the request's until the
    worker claims more. False on failure. */
 static bool copy(struct source *s, struct claim *claim, const struct chunk_request *request,
@@ -252,13 +261,17 @@ static bool copy(struct source *s, struct claim *claim, const struct chunk_reque
     chunk->data = buffer;
     size = chunk->count * claim->size;
     if (buffer != request->buffer)
-        return source_pread_all(s, buffer, size, claim->offset);
+        return read_elements(s, claim, buffer, size);
     if (!holds(&claim->copied, claim->offset, size)) {
-        size = request->borrow ? run_size(s, claim, size, request->size) : size;
+        const size_t run = request->borrow ? run_size(s, claim, size, request->size) : size;
+
         claim->copied = (struct file_range){claim->offset, claim->offset};
-        if (!source_pread_all(s, buffer, size, claim->offset))
+        if (run > size && source_try_pread(s, buffer, run, claim->offset) == 0)
+            claim->copied.end += run;
+        else if (read_elements(s, claim, buffer, size)) /* alone: which array cannot be read? */
+            claim->copied.end += size;
+        else
             return false;
-        claim->copied.end += size;
     }
     chunk->data = buffer + (claim->offset - claim->copied.begin);
     return true;
@@ -327,6 +340,8 @@ static bool hand_out(struct source *s, struct claim *claim, const struct chunk_r
     const bool choose = cached && request->borrow;
     enum direct direct = DIRECT_NOT;
 
+    if (source_is_damaged(s, claim->array, claim->index))
+        return false;
     if (claim->uncached && f->direct >= 0 &&
         !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
         direct = read_direct(s, claim, request, chunk);
@@ -439,9 +454,9 @@ static enum source_status file_next(struct source *s, const struct chunk_request
     while (claim_more(s, claim, request)) {
         chunk->array = claim->array;
         chunk->index = claim->index;
-        if (!claim->tiled && !claim->compressed)
-            return hand_out(s, claim, request, chunk) ? SOURCE_CHUNK : SOURCE_FAILED;
-        if (hand_out_decoded(s, claim, request, chunk))
+        claim->chosen = false;
+        if ((claim->tiled || claim->compressed ? hand_out_decoded : hand_out)(s, claim, request,
+                                                                              chunk))
             return SOURCE_CHUNK;
         if (source_failed(s))
             return SOURCE_FAILED;
@@ -460,6 +475,7 @@ static enum source_status file_at(struct source *s, const struct chunk_request *
     bool good;
 
     note_cost(claim);
+    claim->chosen = true;
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;

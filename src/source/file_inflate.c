@@ -10,10 +10,17 @@
 #include "source/format/inflate.h"
 #include "sys/clock.h"
 
-/* The source of a decoder's compressed bytes. */
+/* A claim of an array whose compressed bytes a decoder reads. */
+struct compressed {
+    struct source *source;
+    const struct claim *claim;
+};
+
 static bool read_compressed(void *context, void *buffer, size_t size, uint64_t offset)
 {
-    return source_pread_all(context, buffer, size, offset);
+    const struct compressed *c = context;
+
+    return source_pread_array(c->source, c->claim->array, 0, buffer, size, offset);
 }
 
 /* Notes what is wrong with compressed data. Returns false. */
@@ -31,14 +38,15 @@ static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *
     unsigned char dropped[4096] = {0};
     uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
     enum inflate_status status = INFLATE_GOOD;
+    struct compressed compressed = {s, claim};
 
     for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
         const uint64_t left = size - done;
         const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
         size_t got;
 
-        status = inflate_read(claim->inflate, read_compressed, s, bytes ? bytes + done : dropped,
-                              most, &got);
+        status = inflate_read(claim->inflate, read_compressed, &compressed,
+                              bytes ? bytes + done : dropped, most, &got);
         if (status == INFLATE_WRONG)
             return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
                                     inflate_error(claim->inflate));
@@ -59,11 +67,13 @@ static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *
 static bool finish_compressed(struct source *s, struct claim *claim)
 {
     const struct container_array *a = claim->compressed;
+    struct compressed compressed = {s, claim};
     unsigned char dropped[4096] = {0};
     size_t got;
 
     do {
-        switch (inflate_read(claim->inflate, read_compressed, s, dropped, sizeof dropped, &got)) {
+        switch (inflate_read(claim->inflate, read_compressed, &compressed, dropped, sizeof dropped,
+                             &got)) {
         case INFLATE_GOOD:
             break;
         case INFLATE_UNREAD:

@@ -28,6 +28,7 @@ struct claim {
     uint64_t offset;                    /* in the file, of that element */
     size_t size;                        /* bytes of an element */
     bool uncached;                      /* the page cache does not hold all of them */
+    bool chosen;                        /* the caller has chosen them */
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */

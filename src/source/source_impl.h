@@ -167,6 +167,15 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
    become shorter. The reason has been printed. Any thread. */
 bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset);
 
+/* Reads exactly `size` bytes of an array of a container, as source_pread_all does. An error of the
+   disk only makes the array damaged, at this place of source_note_damage. */
+bool source_pread_array(struct source *s, size_t array, uint64_t place, void *buffer, size_t size,
+                        uint64_t offset);
+
+/* Reads exactly `size` bytes at `offset`. Returns 0, an error number of the system, or -1 where the
+   file ends first. It prints nothing. */
+int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
+
 /* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.
    For the latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the
    file cannot be read directly: nothing is printed, since source_pread may still succeed. */

@@ -285,7 +285,7 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
         (void)wrong(s, t, tile, "out of memory");
         return NULL;
     }
-    if (!source_pread_all(s, t->space[0].bytes, size, s->start + tile->offset))
+    if (!source_pread_array(s, t->of, t->number, t->space[0].bytes, size, s->start + tile->offset))
         return NULL;
     for (unsigned i = tiles->filter_count; i-- > 0;) {
         if (!(mask >> i & 1))

@@ -65,7 +65,7 @@ sweep() {
 }
 
 both() {
-    sweep FAULT_READ 'read error at byte [0-9]+: Input/output error|.*bytes could not be read' "$@"
+    sweep FAULT_READ 'read error at byte [0-9]+: Input/output error|.*byte [0-9]+: read error: Input/output error|.*bytes could not be read' "$@"
     sweep FAULT_END 'ends at byte [0-9]+: it became shorter while it was read|.*bytes could not be read' "$@"
 }
 
@@ -81,6 +81,57 @@ for file in data/containers/*; do
     both --total "$file"
     both --list "$file"
     both --axis=0 "$file"
+done
+# A byte that cannot be read fails the array in which it lies, and no other: in a member's header, and
+# at the beginning, in the middle and at the end of elements.
+for name in a b c; do
+    "$program-bench" generate -q -d normal -b 100000 --seed="$(printf %d "'$name")" >$name.f32
+    { npy 1 "$(npy_header '<f4' '(25000,)')" && cat $name.f32; } >$name.npy
+done
+safetensors three.safetensors a:F32:25000:a.f32 b:F32:25000:b.f32 c:F32:25000:c.f32
+npz three.npz a.npy:a.npy b.npy:b.npy c.npy:c.npy
+command -v python3 >/dev/null && python3 - 2>/dev/null <<'END'
+import zipfile
+with zipfile.ZipFile("deflated.npz", "w", zipfile.ZIP_DEFLATED) as file:
+    for name in "abc":
+        file.write(name + ".npy")
+import h5py, numpy
+with h5py.File("three.h5", "w") as file:
+    for name in "abc":
+        file[name] = numpy.fromfile(name + ".f32", "f4")
+        file.create_dataset(name + "_chunks", data=file[name], chunks=(1000,), compression="gzip")
+END
+for file in three.safetensors three.npz deflated.npz three.h5; do
+    [ -e "$file" ] && run -o sum $file && [ "$status" -eq 0 ] || {
+        skip "$file: a byte that cannot be read" 'no library for it'
+        continue
+    }
+    cp out good
+    run -q --list $file
+    cut -f 2,6,7 out >places
+    while read -r name bytes offset; do
+        case $offset:$file in
+        NA:*) continue ;;
+        *:deflated.npz) at="$((offset - 32)) $offset $((offset + bytes / 2))" ;;
+        *.npz) at="$((offset - 60)) $((offset - 1)) $offset $((offset + bytes - 1))" ;;
+        *) at="$offset $((offset + bytes / 2)) $((offset + bytes - 1))" ;;
+        esac
+        for byte in $at; do
+            [ "$byte" -ge 4096 ] || continue # the beginning tells the format
+            for options in '-j 1' '-j 4' '-j 3 --chunk-size=1000'; do
+                # shellcheck disable=SC2086 # several words
+                preload "FAULT_BYTE=$byte" $options -o sum $file
+                grep -v "$tab$name$tab" good >expected
+                grep -v "$tab$name$tab" out >found
+                ok "$file: byte $byte cannot be read, in $name, $options" test \
+                    "$status:$(cmp expected found):$(grep -c "$tab$name$tab.*NA$" out):$(grep -c "array $name: .*read error" err):$(wc -l <err)" = 1::1:1:2
+            done
+        done
+        preload "FAULT_BYTE=${at##* }" -q --axis=0 -o sum $file
+        ok "$file: along an axis, in $name" test "$status:$(grep -c "read error" err):$(wc -l <err)" = 1:1:1
+        preload "FAULT_BYTE=${at##* }" --diff $file $file
+        ok "$file: compared, in $name" test "$status:$(grep -c "read error" err)" = "2:$(wc -l <err)"
+    done <places
 done
 shell "env $preload FAULT_END=1 '$program' -q <raw"
 is 'standard input of a known size that is empty' 1 '' \

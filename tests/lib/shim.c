@@ -9,7 +9,9 @@
  *   FAULT_MARK=FILE      FILE is made when an allocation fails, or the size of a page is asked for
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
  *   FAULT_READ=N         read number N of a regular file, from main on, fails with EIO; with a +
- * behind it, all from there on FAULT_END=N          these reads find the end of the file, likewise
+ *                        behind it, all from there on
+ *   FAULT_END=N          these reads find the end of the file
+ *   FAULT_BYTE=N         byte N of regular files cannot be read
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
  *   FAULT_SETENV=1       setenv ends the process where it has several threads: another one's getenv
@@ -67,7 +69,7 @@ static _Atomic size_t early_used;
 static _Atomic unsigned long allocations, calls, short_reads, file_reads;
 
 /* From the environment; counts are 0 for none. */
-static unsigned long fault_allocation, fault_call, fault_page, fault_read;
+static unsigned long fault_allocation, fault_call, fault_page, fault_read, fault_byte;
 static int all_from_there, all_reads, reads_end, reads_short, watch_setenv;
 static char *mark, *command;
 
@@ -118,6 +120,8 @@ __attribute__((constructor)) static void find(void)
     text = text ? text : take("FAULT_READ");
     all_reads = text && strchr(text, '+');
     fault_read = text ? strtoul(text, NULL, 10) : 0;
+    text = take("FAULT_BYTE");
+    fault_byte = text ? strtoul(text, NULL, 10) : 0;
     text = take("FAULT_PAGE");
     fault_page = text ? strtoul(text, NULL, 10) : 0;
     watch_setenv = take("FAULT_SETENV") != NULL;
@@ -338,12 +342,25 @@ static size_t shorten(size_t size)
     return x / 4 % size + 1;
 }
 
+/* How much of that lies before the byte that cannot be read. */
+static size_t cut(size_t size, off64_t offset)
+{
+    return fault_byte > (unsigned long)offset && fault_byte - (unsigned long)offset < size
+               ? fault_byte - (unsigned long)offset
+               : size;
+}
+
 /* Whether this read is to fail; *n is what it returns then. */
-static int read_fails(int fd, ssize_t *n)
+static int read_fails(int fd, size_t size, off64_t offset, ssize_t *n)
 {
     struct stat status;
     unsigned long number;
 
+    *n = -1;
+    errno = EIO;
+    if (fault_byte && in_main && (unsigned long)offset == fault_byte && size > 0 &&
+        fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        return 1;
     if (!fault_read || !in_main || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
     number = atomic_fetch_add(&file_reads, 1) + 1;
@@ -363,13 +380,13 @@ ssize_t read(int fd, void *buffer, size_t size)
     if (!next_read)
         FIND(read);
     at_call();
-    if (read_fails(fd, &n))
+    if (read_fails(fd, size, fault_byte ? lseek(fd, 0, SEEK_CUR) : 0, &n))
         return n;
     if (size > 0 && count == 0) {
         errno = EINTR;
         return -1;
     }
-    return next_read(fd, buffer, count);
+    return next_read(fd, buffer, fault_byte ? cut(count, lseek(fd, 0, SEEK_CUR)) : count);
 }
 
 ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset)
@@ -378,13 +395,13 @@ ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset)
     ssize_t n;
 
     at_call();
-    if (read_fails(fd, &n))
+    if (read_fails(fd, size, offset, &n))
         return n;
     if (size > 0 && count == 0) {
         errno = EINTR;
         return -1;
     }
-    return next_pread64(fd, buffer, count, offset);
+    return next_pread64(fd, buffer, cut(count, offset), offset);
 }
 
 #ifdef __GLIBC__

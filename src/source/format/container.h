@@ -85,8 +85,9 @@ struct container_array {
     bool not_numeric; /* `unreadable`, and holds no numbers: strings, references, objects, bytes of
                          unknown meaning, or a member that is no array. It is listed, but neither
                          reduced nor counted, which is no error */
-    bool missing;     /* `unreadable`, since an index names it and the file does not hold it */
-    bool type_open;   /* the container leaves the type open, and it is that of container_input */
+    bool missing; /* `unreadable`, and an error even where arrays are only listed: an index names it
+                     and the file does not hold it, or the disk fails */
+    bool type_open; /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
     bool fortran_order;
     bool deflated; /* it is compressed, as RFC 1951 has it */
@@ -149,7 +150,7 @@ struct container {
 /* The file that a container is read from. */
 struct container_input {
     /* Reads exactly `size` bytes, which are there, at `offset`. False on failure: it has printed
-       why. */
+       why, or put it into `error`. */
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
     void *context;
     uint64_t size;          /* bytes of the file */
@@ -162,6 +163,9 @@ struct container_input {
     unsigned pattern_count;
     int file;       /* the descriptor of the file; less than 0 where there is none */
     uint64_t begin; /* bytes of the file before the input */
+
+    bool lenient; /* an array is looked at: `read` puts an error of the disk into `error` */
+    bool unread;  /* it has done so */
 
     /* The error that a format found, and its byte in the file; empty if `read` has failed. */
     char error[CONTAINER_ERROR_MAX];

@@ -87,19 +87,28 @@ struct member {
 static bool read_end(struct archive *a)
 {
     struct container_input *in = a->in;
-    size_t size = in->size < END_SIZE + COMMENT_MAX ? (size_t)in->size : END_SIZE + COMMENT_MAX, at;
-    uint64_t begin = in->size - size;
+    /* Most archives have no comment: no more is read of them than has to be. */
+    static const size_t sizes[] = {LOCATOR_SIZE + END_SIZE, END_SIZE + COMMENT_MAX};
     unsigned char *tail, end64[END64_SIZE];
-    bool good, found = false;
+    bool good = true, found = false;
+    uint64_t begin = 0;
+    size_t at = 0;
 
-    if (size < END_SIZE)
+    if (in->size < END_SIZE)
         return container_wrong(in, in->size, "the file ends before its central directory");
-    tail = malloc(size);
+    tail = malloc(sizes[1]);
     if (!tail)
         return container_no_memory(in);
-    good = in->read(in, tail, size, begin);
-    for (at = size - END_SIZE + 1; good && !found && at-- > 0;)
-        found = number(tail + at, 4) == END && number(tail + at + 20, 2) == size - at - END_SIZE;
+    for (int i = 0; i < 2 && good && !found; i++) {
+        const size_t size = in->size < sizes[i] ? (size_t)in->size : sizes[i];
+
+        begin = in->size - size;
+        good = in->read(in, tail, size, begin);
+        for (at = size - END_SIZE + 1; good && !found && at-- > 0;)
+            found =
+                number(tail + at, 4) == END && number(tail + at + 20, 2) == size - at - END_SIZE;
+        found = found && (i > 0 || at == LOCATOR_SIZE || size < sizes[0]);
+    }
     if (good && !found)
         good = container_wrong(in, in->size, "no central directory ends here: the file is cut off");
     if (good) {
@@ -242,8 +251,14 @@ static bool read_local(const struct archive *a, const struct member *m, struct c
                                ", which is not before the directory",
                                m->local);
     size = a->begin - m->local < HEAD_MAX ? (size_t)(a->begin - m->local) : HEAD_MAX;
-    if (!in->read(in, bytes, size, m->local))
-        return false;
+    if (!in->read(in, bytes, size, m->local)) {
+        if (!in->error[0])
+            return false;
+        in->error[0] = '\0'; /* perhaps of another member */
+        size = LOCAL_SIZE + m->name_length < size ? LOCAL_SIZE + m->name_length : size;
+        if (!in->read(in, bytes, size, m->local))
+            return false;
+    }
     if (number(bytes, 4) != LOCAL)
         return container_wrong(in, m->local, "a member is expected here");
     name = (size_t)number(bytes + 26, 2);
@@ -414,6 +429,7 @@ static bool note_damage(struct archive *a, struct container_array *array)
         return false;
     a->container->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
+    array->missing = in->unread;
     array->deflated = false;
     array->length = array->compressed;
     array->dimensions = 0;
@@ -577,6 +593,7 @@ static bool read_file(struct container *c, struct container_input *in)
         array = container_add(c, (const char *)m.name);
         if (!array)
             return container_no_memory(in);
+        in->lenient = true;
         if (!read_member(&a, &m, array))
             return false;
         a.other_names = a.other_names || !ends_with_npy(m.name, m.name_length);
