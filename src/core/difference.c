@@ -285,12 +285,12 @@ struct difference_bounds difference_bounds(const struct difference *d, enum elem
  * Tolerances.
  */
 
-static bool is_zero(const uint32_t digit[EXACT_WIDE_DIGITS])
+/* The number of digits without zeros at the top. */
+static int length(const uint32_t *digit, int n)
 {
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        if (digit[i] != 0)
-            return false;
-    return true;
+    while (n > 0 && digit[n - 1] == 0)
+        n--;
+    return n;
 }
 
 /* Whether |a - b| is at most t max(|a|, |b|), exactly. */
@@ -313,7 +313,7 @@ static bool within_relative(enum element_type type, const struct value *a, const
     exact_wide_add_exact(&excess, &gap);
     exact_wide_add_product(&excess, factor.magnitude, large->n.magnitude,
                            (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT), true);
-    return exact_wide_magnitude(&excess, digit) || is_zero(digit);
+    return exact_wide_magnitude(&excess, digit) || length(digit, EXACT_WIDE_DIGITS) == 0;
 }
 
 static bool within_absolute(enum element_type type, const struct gap *gap, double t)
@@ -435,14 +435,6 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
    much as the square of half the least binary64 has below the point. */
 #define PRODUCT_DIGITS (2 * EXACT_WIDE_DIGITS)
 #define SCALED_DIGITS (PRODUCT_DIGITS + (2 * (1 - EXACT_LSB_EXPONENT) + 31) / 32 + 1)
-
-/* The number of digits without zeros at the top. */
-static int length(const uint32_t *digit, int n)
-{
-    while (n > 0 && digit[n - 1] == 0)
-        n--;
-    return n;
-}
 
 /* product = x y. */
 static void multiply_wide(uint32_t product[PRODUCT_DIGITS], const uint32_t *x, const uint32_t *y)
@@ -582,7 +574,9 @@ static double cosine(const struct difference *d)
 
     (void)exact_wide_magnitude(&d->squares_a, xx);
     (void)exact_wide_magnitude(&d->squares_b, yy);
-    return is_zero(xx) || is_zero(yy) ? NAN : cosine_round(xy, negative, xx, yy);
+    if (length(xx, EXACT_WIDE_DIGITS) == 0 || length(yy, EXACT_WIDE_DIGITS) == 0)
+        return NAN;
+    return cosine_round(xy, negative, xx, yy);
 }
 
 /* The peaks. Without any peak, all differences are zero. */

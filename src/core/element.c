@@ -176,35 +176,24 @@ static double load_f32_bits(uint32_t bits)
     return (double)x;
 }
 
-static double load_f16_bits(uint16_t bits)
+/* A float of up to 16 bits that is none of the upper half of a binary32. */
+static double load_small(const struct element_format *format, uint64_t bits)
 {
-    unsigned exponent = bits >> 10 & 0x1f;
-    unsigned fraction = bits & 0x3ff;
+    const int kept = format->significant_bits - 1, sign = 8 * (int)format->size - 1;
+    const uint64_t magnitude = bits & ((UINT64_C(1) << sign) - 1), normal = UINT64_C(1) << kept;
+    const uint64_t infinity = (UINT64_C(1) << sign) - normal;
     double x;
 
-    if (exponent == 0x1f)
-        x = fraction ? NAN : INFINITY;
-    else if (exponent == 0)
-        x = ldexp(fraction, -24);
-    else
-        x = ldexp(fraction | 0x400, (int)exponent - 25);
-    return bits & 0x8000 ? -x : x;
-}
-
-/* An exponent of 4 bits, none of which stands for infinities, and a fraction of 3. */
-static double load_f8e4m3_bits(uint8_t bits)
-{
-    unsigned exponent = bits >> 3 & 0xf;
-    unsigned fraction = bits & 7;
-    double x;
-
-    if ((bits & 0x7f) == 0x7f)
+    if (magnitude >= infinity && format->kind == ELEMENT_IEEE)
+        x = magnitude > infinity ? NAN : INFINITY;
+    else if (magnitude + 1 == infinity + normal)
         x = NAN;
-    else if (exponent == 0)
-        x = ldexp(fraction, -9);
+    else if (magnitude < normal)
+        x = ldexp((double)magnitude, format->exponent_min - kept);
     else
-        x = ldexp(fraction | 8, (int)exponent - 10);
-    return bits & 0x80 ? -x : x;
+        x = ldexp((double)(magnitude % normal + normal),
+                  (int)(magnitude >> kept) - 1 + format->exponent_min - kept);
+    return bits >> sign ? -x : x;
 }
 
 /* The value of an element of an integer type other than u64. */
@@ -230,14 +219,12 @@ double element_load(enum element_type type, const void *bytes)
     case ELEMENT_F64:
         memcpy(&x, bytes, sizeof x);
         return x;
-    case ELEMENT_F16:
-        return load_f16_bits((uint16_t)element_bits(2, bytes));
     case ELEMENT_BF16:
         return load_f32_bits((uint32_t)element_bits(2, bytes) << 16);
+    case ELEMENT_F16:
     case ELEMENT_F8E4M3:
-        return load_f8e4m3_bits((uint8_t)element_bits(1, bytes));
-    case ELEMENT_F8E5M2: /* the upper half of a binary16 */
-        return load_f16_bits((uint16_t)(element_bits(1, bytes) << 8));
+    case ELEMENT_F8E5M2:
+        return load_small(&element_formats[type], element_bits(element_formats[type].size, bytes));
     case ELEMENT_I8:
     case ELEMENT_I16:
     case ELEMENT_I32:
@@ -414,37 +401,28 @@ double element_round(enum element_type type, double x)
 ELEMENT_TABLE(CHECK_SIZE)
 #undef CHECK_SIZE
 
+#define SWAP(bits)                                                        \
+    for (size_t i = 0; i < count; i++) {                                  \
+        uint##bits##_t x;                                                 \
+                                                                          \
+        memcpy(&x, (const unsigned char *)from + i * sizeof x, sizeof x); \
+        x = __builtin_bswap##bits(x);                                     \
+        memcpy((unsigned char *)to + i * sizeof x, &x, sizeof x);         \
+    }
+
 void element_swap(void *to, const void *from, size_t count, size_t size)
 {
-    const unsigned char *in = from;
-    unsigned char *out = to;
-
     switch (size) {
     case 1:
         memmove(to, from, count);
         break;
     case 2:
-        for (size_t i = 0; i < count; i++) {
-            uint16_t x;
-            memcpy(&x, in + 2 * i, 2);
-            x = (uint16_t)(x << 8 | x >> 8);
-            memcpy(out + 2 * i, &x, 2);
-        }
+        SWAP(16)
         break;
     case 4:
-        for (size_t i = 0; i < count; i++) {
-            uint32_t x;
-            memcpy(&x, in + 4 * i, 4);
-            x = __builtin_bswap32(x);
-            memcpy(out + 4 * i, &x, 4);
-        }
+        SWAP(32)
         break;
     default:
-        for (size_t i = 0; i < count; i++) {
-            uint64_t x;
-            memcpy(&x, in + 8 * i, 8);
-            x = __builtin_bswap64(x);
-            memcpy(out + 8 * i, &x, 8);
-        }
+        SWAP(64)
     }
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/digits.h"
+
 /* A decimal: digits[0].digits[1..] times 10^exponent. */
 struct decimal {
     char digits[24];
@@ -289,25 +291,14 @@ char *number_write(char *text, uint64_t x)
 
 void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
 {
-    uint32_t digit[4] = {(uint32_t)(x->high >> 32), (uint32_t)x->high, (uint32_t)(x->low >> 32),
-                         (uint32_t)x->low};
+    uint32_t digit[4] = {(uint32_t)x->low, (uint32_t)(x->low >> 32), (uint32_t)x->high,
+                         (uint32_t)(x->high >> 32)};
     char decimal[NUMBER_MAX]; /* the last digit first */
     int length = 0;
-    bool left;
 
-    do {
-        uint64_t remainder = 0;
-
-        left = false;
-        for (int i = 0; i < 4; i++) {
-            uint64_t value = remainder << 32 | digit[i];
-
-            digit[i] = (uint32_t)(value / 10);
-            remainder = value % 10;
-            left = left || digit[i] != 0;
-        }
-        decimal[length++] = (char)('0' + remainder);
-    } while (left);
+    do
+        decimal[length++] = (char)('0' + digits_divide(digit, 4, 10));
+    while ((digit[0] | digit[1] | digit[2] | digit[3]) != 0);
     if (x->negative)
         *text++ = '-';
     while (length > 0)
@@ -318,27 +309,24 @@ void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
 bool number_parse_integer(const char *text, struct integer *x)
 {
     const bool negative = *text == '-';
-    uint32_t digit[4] = {0};
+    struct product ten;
 
+    *x = (struct integer){.known = true};
     text += negative;
     if (!*text)
         return false;
     for (; *text; text++) {
-        uint64_t carry = (uint64_t)(*text - '0');
+        const uint64_t unit = (uint64_t)(*text - '0');
 
         if (*text < '0' || *text > '9')
             return false;
-        for (int i = 3; i >= 0; i--) {
-            carry += (uint64_t)digit[i] * 10;
-            digit[i] = (uint32_t)carry;
-            carry >>= 32;
-        }
-        if (carry > 0)
+        ten = digits_product(x->low, 10);
+        if (__builtin_add_overflow(ten.low, unit, &x->low))
+            ten.high++;
+        if (__builtin_mul_overflow(x->high, UINT64_C(10), &x->high) ||
+            __builtin_add_overflow(x->high, ten.high, &x->high))
             return false;
     }
-    *x = (struct integer){.high = (uint64_t)digit[0] << 32 | digit[1],
-                          .low = (uint64_t)digit[2] << 32 | digit[3],
-                          .known = true};
     x->negative = negative && (x->high | x->low) != 0;
     return true;
 }
