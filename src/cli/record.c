@@ -195,7 +195,7 @@ static bool read_value(struct parse *r, struct json_reader *json, const struct o
 {
     if (!note(&r->seen, op))
         return twice(r, op);
-    json->at += strspn(json->at, " \t\r\n");
+    json_read_space(json);
     if (json_read_null(json)) {
         (void)note(&r->null, op);
         if (!value[0])
@@ -356,7 +356,7 @@ static bool read_member(struct parse *r, struct json_reader *json, struct record
     } else if (strcmp(key, "nonfinite") == 0) {
         return read_nonfinite(r, json, line);
     } else if (strcmp(key, "error") == 0) {
-        json->at += strspn(json->at, " \t\r\n");
+        json_read_space(json);
         line->failed = !json_read_null(json);
         if (line->failed)
             json_read_skip(json);

@@ -31,34 +31,27 @@ static bool fail(struct json_reader *r)
     return false;
 }
 
-static void skip_space(struct json_reader *r)
+void json_read_space(struct json_reader *r)
 {
     while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
         r->at++;
 }
 
-/* Takes the character, behind space, if it comes next. */
-static bool take(struct json_reader *r, char c)
+/* Takes a word of the grammar, behind space, if it comes next. The caller looks at what follows. */
+static bool take_word(struct json_reader *r, const char *word, size_t length)
 {
     if (r->failed)
         return false;
-    skip_space(r);
-    if (*r->at != c)
+    json_read_space(r);
+    if (strncmp(r->at, word, length) != 0)
         return false;
-    r->at++;
+    r->at += length;
     return true;
 }
 
-/* Takes a word of the grammar. The caller looks at what follows it. */
-static bool take_word(struct json_reader *r, const char *word)
+static bool take(struct json_reader *r, char c)
 {
-    if (r->failed)
-        return false;
-    skip_space(r);
-    if (strncmp(r->at, word, strlen(word)) != 0)
-        return false;
-    r->at += strlen(word);
-    return true;
+    return take_word(r, &c, 1);
 }
 
 void json_read(struct json_reader *r, const char *text)
@@ -147,15 +140,13 @@ static size_t read_character(struct json_reader *r, char utf8[4])
     return 1;
 }
 
-/* Reads a string; text is NULL for one to be skipped. A string without room is cut off, or an
-   error. */
-static bool read_string(struct json_reader *r, char *text, size_t size, bool cut)
+/* Reads what follows the quote that begins a string; text is NULL for one to be skipped. A string
+   without room is cut off, or an error. */
+static bool read_rest(struct json_reader *r, char *text, size_t size, bool cut)
 {
     size_t used = 0;
     bool full = !text;
 
-    if (!take(r, '"'))
-        return fail(r);
     while (*r->at != '"') {
         char utf8[4];
         size_t length = escape_plain_length(r->at);
@@ -186,6 +177,11 @@ static bool read_string(struct json_reader *r, char *text, size_t size, bool cut
     return true;
 }
 
+static bool read_string(struct json_reader *r, char *text, size_t size, bool cut)
+{
+    return take(r, '"') ? read_rest(r, text, size, cut) : fail(r);
+}
+
 bool json_read_string(struct json_reader *r, char *text, size_t size)
 {
     bool good = read_string(r, text, size, false);
@@ -206,32 +202,13 @@ bool json_read_key(struct json_reader *r, char *text, size_t size)
 
 char *json_read_string_here(struct json_reader *r)
 {
-    char *text, *to, utf8[4];
-    size_t length;
+    char *text = NULL;
 
-    if (!take(r, '"')) {
+    if (take(r, '"'))
+        text = (char *)(uintptr_t)r->at; /* see json.h */
+    else
         (void)fail(r);
-        return NULL;
-    }
-    text = (char *)(uintptr_t)r->at; /* see json.h */
-    to = text + escape_plain_length(text);
-    r->at = to;
-    while (*r->at != '"') {
-        length = read_character(r, utf8);
-        if (length == 0) {
-            (void)fail(r);
-            return NULL;
-        }
-        memcpy(to, utf8, length);
-        to += length;
-        length = escape_plain_length(r->at);
-        memmove(to, r->at, length);
-        to += length;
-        r->at += length;
-    }
-    r->at++;
-    *to = '\0';
-    return text;
+    return text && read_rest(r, text, SIZE_MAX, false) ? text : NULL;
 }
 
 char *json_read_key_here(struct json_reader *r)
@@ -251,7 +228,7 @@ bool json_read_integer(struct json_reader *r, uint64_t *x)
 
     if (r->failed)
         return false;
-    skip_space(r);
+    json_read_space(r);
     *x = 0;
     for (p = r->at; *p >= '0' && *p <= '9'; p++)
         if (__builtin_mul_overflow(*x, UINT64_C(10), x) ||
@@ -306,7 +283,7 @@ bool json_read_number(struct json_reader *r, double *x)
 
     if (r->failed)
         return false;
-    skip_space(r);
+    json_read_space(r);
     end = number_end(r->at);
     if (!end)
         return fail(r);
@@ -324,7 +301,7 @@ bool json_read_number_text(struct json_reader *r, char *text, size_t size)
     text[0] = '\0';
     if (r->failed)
         return false;
-    skip_space(r);
+    json_read_space(r);
     end = number_end(r->at);
     if (!end || (size_t)(end - r->at) >= size)
         return fail(r);
@@ -336,7 +313,7 @@ bool json_read_number_text(struct json_reader *r, char *text, size_t size)
 
 bool json_read_null(struct json_reader *r)
 {
-    return take_word(r, "null");
+    return take_word(r, "null", 4);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): not deeper than JSON_DEPTH_MAX */
@@ -346,7 +323,7 @@ bool json_read_skip(struct json_reader *r)
 
     if (r->failed)
         return false;
-    skip_space(r);
+    json_read_space(r);
     switch (*r->at) {
     case '{':
         json_read_begin(r, '{');
@@ -363,11 +340,11 @@ bool json_read_skip(struct json_reader *r)
     case '"':
         return read_string(r, NULL, 0, true);
     case 't':
-        return take_word(r, "true") || fail(r);
+        return take_word(r, "true", 4) || fail(r);
     case 'f':
-        return take_word(r, "false") || fail(r);
+        return take_word(r, "false", 5) || fail(r);
     case 'n':
-        return take_word(r, "null") || fail(r);
+        return take_word(r, "null", 4) || fail(r);
     default:
         return json_read_number(r, &number);
     }
@@ -375,6 +352,6 @@ bool json_read_skip(struct json_reader *r)
 
 bool json_read_end(struct json_reader *r)
 {
-    skip_space(r);
+    json_read_space(r);
     return !r->failed && r->depth == 0 && *r->at == '\0';
 }

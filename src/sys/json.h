@@ -73,6 +73,9 @@ bool json_read_number(struct json_reader *r, double *x);
    than `text` has room for are an error. After an error `text` is empty. */
 bool json_read_number_text(struct json_reader *r, char *text, size_t size);
 
+/* Goes to what stands behind space. */
+void json_read_space(struct json_reader *r);
+
 /* null, if that comes next. False, and no error, if something else does. */
 bool json_read_null(struct json_reader *r);
 

@@ -62,13 +62,6 @@ static bool malformed(struct header *h, const char *expected)
     return container_wrong(h->in, place(h), "the header is malformed: %s", expected);
 }
 
-static bool seek_value(struct header *h)
-{
-    while (*h->json.at == ' ' || *h->json.at == '\t' || *h->json.at == '\n' || *h->json.at == '\r')
-        h->json.at++;
-    return true;
-}
-
 /* An integer from 0 to 2^64 - 1. */
 static bool read_integer(struct header *h, uint64_t *x)
 {
@@ -132,7 +125,7 @@ static bool read_entry(struct header *h, struct entry *e)
 {
     const char *key;
 
-    seek_value(h);
+    json_read_space(&h->json);
     *e = (struct entry){.at = place(h)};
     if (!json_read_begin(&h->json, '{'))
         return malformed(h, "an array's description is expected, {...}");
@@ -144,7 +137,7 @@ static bool read_entry(struct header *h, struct entry *e)
             return malformed(h, "a name is expected");
         if (strcmp(key, "dtype") == 0) {
             good = once(h, &has_type, key);
-            seek_value(h);
+            json_read_space(&h->json);
             if (good && !(e->type = json_read_string_here(&h->json)))
                 return container_wrong(h->in, place(h), "the name of a type is expected");
         } else if (strcmp(key, "shape") == 0) {
@@ -174,7 +167,7 @@ static bool read_metadata(struct header *h)
     while (json_read_more(&h->json, '}')) {
         if (!json_read_key_here(&h->json))
             return malformed(h, "a name is expected");
-        seek_value(h);
+        json_read_space(&h->json);
         if (*h->json.at != '"' || !json_read_skip(&h->json))
             return malformed(h, "__metadata__ holds strings");
     }
