@@ -17,6 +17,7 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
@@ -165,24 +166,20 @@ static void take(struct ranks *r, int file, const struct reduction *reduction)
         arrays_get(reduction->arrays, k, &one);
         one.seconds = reduction->seconds;
         keep(r, file, &one);
-        r->found[r->count - 1].piece.said = r->parts[file].part.begin == 0;
     }
 }
 
 /* An input has failed. All ranks that have a part of it find an error in its header; the one that
    has the beginning prints it and ends the job. Errors that only others find are printed a little
    later. */
-static void fail(bool behind)
+static void fail(const char *path, const struct error *error, bool behind)
 {
     const struct timespec later = {.tv_nsec = 300000000};
-    char error[MESSAGE_ERROR_MAX];
 
-    if (behind) {
+    if (behind)
         (void)nanosleep(&later, NULL);
-        (void)message_first_error(error);
-        message_choose(MESSAGE_ALL);
-        message_error(EXIT_FAILED, "%s", error);
-    }
+    message_choose(MESSAGE_ALL);
+    failure_print(path, NULL, error);
     end_job();
 }
 
@@ -192,6 +189,7 @@ static bool reduce_own(struct ranks *r)
     struct options *options = r->options;
     char **paths = allocate((size_t)options->file_count, sizeof *paths);
     struct session *session;
+    struct error error;
     bool quiescent;
     int count = 0;
 
@@ -202,9 +200,11 @@ static bool reduce_own(struct ranks *r)
         free(paths);
         return true;
     }
-    session = session_open(&options->session, paths, count);
-    if (!session)
+    session = session_open(&options->session, paths, count, &error);
+    if (!session) {
+        failure_print(NULL, NULL, &error);
         end_job();
+    }
     for (int i = 0; i < options->file_count && session; i++) {
         struct reduction reduction;
 
@@ -213,7 +213,7 @@ static bool reduce_own(struct ranks *r)
         options->session.input.part = r->parts[i].part;
         message_choose(r->parts[i].part.begin > 0 ? MESSAGE_NOTHING : MESSAGE_ALL);
         if (!session_reduce(session, options->files[i], &reduction))
-            fail(r->parts[i].part.begin > 0);
+            fail(options->files[i], &reduction.error, r->parts[i].part.begin > 0);
         message_choose(MESSAGE_ALL);
         take(r, i, &reduction);
     }
@@ -345,11 +345,15 @@ static bool reduce_together(struct ranks *r)
     const struct shard shard = {(uint64_t)r->rank + 1, (uint64_t)r->size};
     const enum nan_policy nan = options->session.nan;
     bool quiescent = true, planned;
+    const char *failed;
+    struct error error;
 
     r->parts = allocate((size_t)options->file_count, sizeof *r->parts);
     r->arrays = allocate((size_t)options->file_count, sizeof *r->arrays);
-    planned =
-        shard_plan(&shard, options->files, options->file_count, &options->session.input, r->parts);
+    planned = shard_plan(&shard, options->files, options->file_count, &options->session.input,
+                         r->parts, &failed, &error);
+    if (!planned)
+        failure_print(failed, NULL, &error);
     if (all_agree(planned && options->file_count > 0) && see_the_same(r)) {
         MPI_Type_contiguous(sizeof(struct rank_piece), MPI_BYTE, &r->piece);
         MPI_Type_commit(&r->piece);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "run/axis.h"
@@ -273,8 +274,10 @@ struct output {
     uint64_t header_size;     /* bytes of it before the results */
     size_t result_size;       /* bytes of each */
     bool failed;              /* it could not be written to, as an error has said */
+    struct error error;       /* why results cannot be had, which `refused` says is set */
     struct engine_state *gpu; /* NULL where the CPU does it */
-    _Atomic bool beyond;      /* an integer was too large for the .npy, as an error has said */
+    _Atomic bool refused;     /* by one of all threads */
+    bool no_memory;           /* there was none for another array of the input */
     bool first;               /* no heading stands on standard output yet */
     struct buffer text;       /* headings, and rows of arrays without results */
     struct writer writer;     /* rows; workers copy it */
@@ -352,14 +355,20 @@ static void say_beyond(struct output *out, const struct axis_batch *batch, size_
     const struct field value = value_of(batch, j, i);
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
-    if (atomic_exchange(&out->beyond, true))
+    if (atomic_exchange(&out->refused, true))
         return;
     (void)axis_show_place(place, batch->plan->layout, batch->first + i);
     writer_show(text, &value, out->options->number);
-    message_error(
-        EXIT_FAILED,
-        "%s: the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
-        out->name, batch->plan->operations[j]->name, place, text);
+    (void)error_set(
+        &out->error, ERROR_REQUEST,
+        "the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
+        batch->plan->operations[j]->name, place, text);
+}
+
+static void no_memory(struct output *out)
+{
+    if (!atomic_exchange(&out->refused, true))
+        (void)error_memory(&out->error);
 }
 
 static bool render(void *context, const struct axis_batch *batch, struct buffer *bytes)
@@ -375,7 +384,7 @@ static bool render(void *context, const struct axis_batch *batch, struct buffer 
         if (slice < batch->count)
             say_beyond(out, batch, beyond, slice);
         else
-            message_error(EXIT_FAILED, "out of memory");
+            no_memory(out);
         return false;
     }
     w.out = bytes;
@@ -385,7 +394,7 @@ static bool render(void *context, const struct axis_batch *batch, struct buffer 
         write_row(&w, out, batch, i);
     writer_close(&w);
     if (bytes->failed)
-        message_error(EXIT_FAILED, "out of memory");
+        no_memory(out);
     return !bytes->failed;
 }
 
@@ -479,18 +488,16 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
     if (out->options->axis_output) {
         for (size_t j = 0; j < plan->operation_count && plan->layout->length == 0; j++)
             if (axis_kind(plan->operations[j], plan->type) == AXIS_INTEGER &&
-                plan->operations[j]->kind == OPERATION_ELEMENT && plan->layout->results > 0) {
-                message_error(EXIT_FAILED,
-                              "%s: the %s of an empty slice is undefined, and integers have no "
-                              "NaN; leave out --output",
-                              out->name, plan->operations[j]->name);
-                return false;
-            }
+                plan->operations[j]->kind == OPERATION_ELEMENT && plan->layout->results > 0)
+                return error_set(&out->error, ERROR_REQUEST,
+                                 "the %s of an empty slice is undefined, and integers have no NaN; "
+                                 "leave out --output",
+                                 plan->operations[j]->name);
         if (!output_open(&out->npy, out->options->axis_output))
             return false;
         good = npy_header(plan, &header);
         if (!good)
-            message_error(EXIT_FAILED, "out of memory");
+            no_memory(out);
         out->placed = false;
         good = good && write_npy(out, 0, header.data, header.size, 0);
         free(header.data);
@@ -549,17 +556,19 @@ static bool reduce_array(struct output *out, const struct inputs *inputs,
                                    .write = write_bytes,
                                    .context = out};
     struct source *source = inputs->source;
-    char why[CONTAINER_WHY_MAX];
     bool good;
 
     if (inputs->array && inputs->array->unreadable) {
-        message_error(EXIT_FAILED, "%s: %s", out->name, container_why(why, inputs->array));
+        out->error = container_why(inputs->array);
         return false;
     }
     if (inputs->array)
-        source = source_open_array(inputs->source, inputs->array, inputs->options, inputs->workers);
+        source = source_open_array(inputs->source, inputs->array, inputs->options, inputs->workers,
+                                   &out->error);
     good = source && axis_reduce(&options->session, &options->axis, options->operations,
                                  options->operation_count, out->gpu, source, &sink, outcome);
+    if (source && source_why(source)->kind != ERROR_NONE)
+        out->error = *source_why(source);
     if (source && inputs->array)
         source_close(source);
     return good;
@@ -568,17 +577,26 @@ static bool reduce_array(struct output *out, const struct inputs *inputs,
 /* Reduces the current array, and prints its results. */
 static void reduce(struct output *out, const struct inputs *inputs)
 {
-    char error[MESSAGE_ERROR_MAX];
+    char text[FAILURE_TEXT_MAX];
     struct axis_outcome outcome;
     bool good;
 
     out->path = inputs->path;
     out->array = inputs->array ? inputs->array->name : NULL;
     source_name_array(out->name, out->path, inputs->array);
-    message_forget_error();
+    out->error.kind = ERROR_NONE;
+    atomic_store(&out->refused, false);
     good = reduce_array(out, inputs, &outcome);
+    if (inputs->first)
+        out->no_memory = false;
+    /* Most arrays of an input may lack memory: that is said once. */
+    if (out->error.kind != ERROR_NONE && !(out->error.kind == ERROR_MEMORY && out->no_memory))
+        failure_print(out->path, out->array, &out->error);
+    out->no_memory = out->no_memory || out->error.kind == ERROR_MEMORY;
+    if (!good && out->error.kind == ERROR_NONE)
+        (void)error_set(&out->error, ERROR_WRITE, "its results could not be written");
     if (!good && inputs->array)
-        report_failed(out, message_first_error_of(error, out->name));
+        report_failed(out, failure_text(text, &out->error, out->path));
     if (out->npy.stream)
         good = output_close(&out->npy, good && !out->failed);
     (void)stdio_flush();
@@ -593,9 +611,16 @@ static void reduce_only(struct output *out, struct inputs *inputs)
     bool good = true;
 
     while (good && inputs_next(inputs)) {
+        if (!inputs->source) {
+            failure_print(inputs->path, NULL, &inputs->error);
+            continue;
+        }
         good = !only.source && inputs_arrays(inputs->info) == 1;
         if (!good) {
-            source_error(inputs->source, "--output takes one array; choose it with --array");
+            failure_print(
+                inputs->path, NULL,
+                &(struct error){.kind = ERROR_REQUEST,
+                                .text = "--output takes one array; choose it with --array"});
             break;
         }
         only = *inputs;
@@ -611,13 +636,12 @@ static void reduce_only(struct output *out, struct inputs *inputs)
 
 static void reduce_all(struct output *out, struct inputs *inputs)
 {
-    message_memory_once(true);
     while (inputs_next(inputs)) {
-        if (inputs->first)
-            message_memory_once(true);
-        reduce(out, inputs);
+        if (inputs->source)
+            reduce(out, inputs);
+        else
+            failure_print(inputs->path, NULL, &inputs->error);
     }
-    message_memory_once(false);
 }
 
 /* Leaves each operation once. */
@@ -650,9 +674,12 @@ void axis_files(struct options *options)
                         .out = &out.text,
                         .prints = true};
     drop_repeated(options);
-    if (!report_possible(options) || !writer_open(&out.writer) ||
-        !axis_open_gpu(&options->session, &out.gpu))
+    if (!report_possible(options) || !writer_open(&out.writer))
         return;
+    if (!axis_open_gpu(&options->session, &out.gpu, &out.error)) {
+        failure_print(NULL, NULL, &out.error);
+        return;
+    }
     if (options->axis_output)
         reduce_only(&out, &inputs);
     else

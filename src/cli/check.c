@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/failure.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "run/session.h"
@@ -187,10 +188,11 @@ static bool print_differences(const struct check *check, const char *name,
 static void compare(struct check *check, const char *name, const struct record_line *line,
                     const struct reduction *reduction)
 {
+    char text[FAILURE_TEXT_MAX];
     bool good = false;
 
-    if (reduction->error[0])
-        print_failed(name, reduction->error);
+    if (reduction->error.kind != ERROR_NONE)
+        print_failed(name, failure_text(text, &reduction->error, line->file));
     else if (line->failed)
         print_failed(name, "it has no result in the record");
     else
@@ -226,6 +228,8 @@ static void compare_total(struct check *check, struct session *session,
                                   operation_quantile(operation_at(&check->options->named, i)));
     if (quantiles)
         session_quantiles(session, &check->options->session.passes, &inputs, &check->total);
+    if (check->total.cause.kind != ERROR_NONE)
+        failure_print(check->total.cause_path, NULL, &check->total.cause);
     compare(check, "total", line, &check->total.reduction);
     total_clear(&check->total);
     check->total_first = last + 1;
@@ -241,16 +245,20 @@ static void take_result(struct check *check, struct session *session, int i,
     const struct record_line *line = &record->lines[number];
     char quoted[MESSAGE_QUOTE_MAX];
 
-    if (reduction->arrays && !reduction->error[0]) { /* it was one array when it was recorded */
-        struct reduction other = {.error = "now holds several arrays"};
+    (void)message_quote(quoted, line->file);
+    if (reduction->error.kind != ERROR_NONE)
+        failure_print(line->file, NULL, &reduction->error);
+    if (reduction->arrays && reduction->error.kind == ERROR_NONE) { /* it was one when recorded */
+        struct reduction other = {
+            .error = {.kind = ERROR_CHANGED, .text = "now holds several arrays"}};
 
-        message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, line->file), other.error);
+        failure_print(line->file, NULL, &other.error);
         compare(check, quoted, line, &other);
         total_add(&check->total, &other);
         return;
     }
-    compare(check, message_quote(quoted, line->file), line, reduction);
-    if (check->options->verbose && !reduction->error[0])
+    compare(check, quoted, line, reduction);
+    if (check->options->verbose && reduction->error.kind == ERROR_NONE)
         report_stats(check->options, line->file, reduction);
     report_fail_on(check->options, line->file, reduction);
     total_add(&check->total, reduction);
@@ -263,10 +271,13 @@ void check_files(struct options *options)
 {
     struct check *check = open_check(options);
     struct session *session;
+    struct error error;
 
     if (!check)
         return;
-    session = session_open(&options->session, options->files, options->file_count);
+    session = session_open(&options->session, options->files, options->file_count, &error);
+    if (!session)
+        failure_print(NULL, NULL, &error);
     for (int i = 0; i < options->file_count && session; i++) {
         struct reduction reduction;
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/arguments.h"
+#include "cli/failure.h"
 #include "cli/option_values.h"
 #include "cli/process.h"
 #include "core/number.h"
@@ -496,7 +497,9 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     struct operands operands;
 
     *options = (struct options){
-        .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+        .session = {.input = {.log = &failure_log,
+                              .length = SOURCE_UNKNOWN,
+                              .order = ELEMENT_ORDER_UNSAID},
                     .device_count = 1},
         .ranks = of_ranks,
     };

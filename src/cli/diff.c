@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 
+#include "cli/failure.h"
 #include "cli/operands.h"
 #include "cli/process.h"
 #include "cli/report.h"
@@ -20,6 +21,18 @@ static bool expand(struct options *side, const struct options *options, int numb
     side->files = &options->files[number];
     side->file_count = 1;
     return operands_expand(side) && side->left_out == 0;
+}
+
+/* Prints what went wrong in a comparison; NULL: there was no memory for one. */
+static void print_errors(const struct diff *diff)
+{
+    const struct error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"}, *error;
+    const char *name;
+
+    if (!diff)
+        failure_print(NULL, NULL, &no_memory);
+    for (size_t i = 0; diff && (error = diff_error(diff, i, &name)); i++)
+        failure_print_named(name, error);
 }
 
 void diff_files(struct options *options)
@@ -43,9 +56,11 @@ void diff_files(struct options *options)
         process_allow_files(
             FILES_EACH * ((uint64_t)sides[DIFF_A].file_count + (uint64_t)sides[DIFF_B].file_count) +
             FILES_MORE);
-        diff = diff_open(&request);
+        diff = diff_new(&request);
+        good = diff && diff_run(diff);
+        print_errors(diff);
     }
-    if (diff && diff_run(diff)) {
+    if (good) {
         options->differs = diff_summary(diff).differs;
         report_diff(options, diff);
     }

@@ -2,10 +2,10 @@
 
 #include "cli/commands.h"
 
+#include "cli/failure.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "source/inputs.h"
-#include "sys/message.h"
 
 /* An array as it is listed. */
 struct item {
@@ -17,7 +17,7 @@ struct item {
     uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
     uint64_t offset, skip;    /* bytes before the first one in the file, and after decompression;
                                  SOURCE_UNKNOWN: there is no such place */
-    char error[CONTAINER_WHY_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
+    char error[FAILURE_TEXT_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
 
 /* The list as it is printed. */
@@ -94,7 +94,7 @@ static void print_kept(struct list *list)
 static void list_array(struct list *list, const struct inputs *inputs)
 {
     const struct container_array *a = inputs->array;
-    char shown[CONTAINER_NAME_SHOWN];
+    struct error why;
     struct item item;
 
     item.name = a->name;
@@ -102,12 +102,13 @@ static void list_array(struct list *list, const struct inputs *inputs)
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
+    if (a->unreadable)
+        why = container_why(a);
     if (a->unreadable && !a->not_numeric)
-        (void)container_why(item.error, a);
+        (void)failure_text(item.error, &why, inputs->path);
     item.big_endian = a->big_endian;
     if (a->missing)
-        message_error(EXIT_FAILED, "%s: array %s: %s", inputs->info->name,
-                      container_show_name(shown, a->name), a->unreadable);
+        failure_print(inputs->path, a->name, &why);
     item.elements = !a->unreadable    ? inputs->pick->of
                     : a->type_name[0] ? a->elements
                                       : SOURCE_UNKNOWN;
@@ -173,7 +174,9 @@ void list_files(struct options *options)
         list.writer.heading = false;
     }
     while (inputs_next(&inputs)) {
-        if (inputs.array)
+        if (!inputs.source)
+            failure_print(inputs.path, NULL, &inputs.error);
+        else if (inputs.array)
             list_array(&list, &inputs);
         else
             list_one(&list, inputs.path, inputs.info);

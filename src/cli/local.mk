@@ -6,6 +6,7 @@ library_sources += \
 	src/cli/commands.h \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/diff.c \
+	src/cli/failure.c src/cli/failure.h \
 	src/cli/list.c \
 	src/cli/merge.c \
 	src/cli/nearest.c src/cli/nearest.h \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/failure.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "core/merger.h"
@@ -223,13 +224,9 @@ static void finish(const struct options *options, struct reduction *reduction)
 static void check_nan(const struct options *options, const struct merged *a,
                       struct reduction *reduction)
 {
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-
-    if (options->session.nan != NAN_ERROR || a->partial.nan == 0)
-        return;
-    snprintf(reduction->error, sizeof reduction->error, "element %" PRIu64 " is a NaN",
-             a->partial.first_nan);
-    message_error(EXIT_FAILED, "%s: %s", show_name(name, a), reduction->error);
+    if (options->session.nan == NAN_ERROR && a->partial.nan > 0)
+        (void)error_set(&reduction->error, ERROR_NAN, "element %" PRIu64 " is a NaN",
+                        a->partial.first_nan);
 }
 
 /* Prints an array as a partial result. */
@@ -265,11 +262,13 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction.bytes = reduction.elements * element_size(a->type);
     finish(options, &reduction);
     check_nan(options, a, &reduction);
-    total->failed += reduction.error[0] != '\0';
+    total->failed += reduction.error.kind != ERROR_NONE;
     total->arrays = total->arrays || a->array;
     if (options->output != OUTPUT_PARTIAL)
         report(r, a->input, &reduction);
-    else if (!options->total && !reduction.error[0])
+    else if (reduction.error.kind != ERROR_NONE)
+        failure_print(a->input, a->array, &reduction.error);
+    else if (!options->total)
         print_partial(options, a);
 }
 
@@ -306,8 +305,8 @@ static void print_total(struct report *r, const struct merger *m, struct total *
     sum->bytes = sum->elements * element_size(all.type);
     total_finish(total, options->session.nan, options->session.ddof);
     if (refusal)
-        snprintf(sum->error, sizeof sum->error, "%s", refusal);
-    if (options->output != OUTPUT_PARTIAL || sum->error[0]) {
+        (void)error_set(&sum->error, ERROR_REQUEST, "%s", refusal);
+    if (options->output != OUTPUT_PARTIAL || sum->error.kind != ERROR_NONE) {
         report_total(r, total);
         return;
     }

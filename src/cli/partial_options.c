@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/arguments.h"
+#include "cli/failure.h"
 #include "cli/options.h"
 #include "sys/message.h"
 
@@ -161,6 +162,8 @@ static void complain(const char *path, int error)
 bool partial_choose_shard(struct options *options)
 {
     struct shard_part *parts;
+    const char *failed;
+    struct error error;
     int kept = 0;
 
     if (options->shard.of == 0)
@@ -173,7 +176,8 @@ bool partial_choose_shard(struct options *options)
         return false;
     }
     if (!shard_plan(&options->shard, options->files, options->file_count, &options->session.input,
-                    parts)) {
+                    parts, &failed, &error)) {
+        failure_print(failed, NULL, &error);
         free(parts);
         return false;
     }

@@ -12,23 +12,18 @@
 #include "run/arrays.h"
 #include "sys/message.h"
 
-/* Sets the reason if an input, or an array, has no result. arrays_finish prints that of arrays, and
-   looks for NaNs. */
-static void check(const struct options *options, const char *path, struct reduction *reduction)
+/* Sets the reason if an input, or an array, has no result. arrays_finish looks for NaNs in arrays.
+ */
+static void check(const struct options *options, struct reduction *reduction)
 {
-    char name[SOURCE_NAME_MAX];
-
-    if (reduction->error[0])
-        return;
     if (reduction->partial.count != reduction->of)
-        snprintf(reduction->error, sizeof reduction->error,
-                 "%" PRIu64 " of %" PRIu64 " elements were counted: the ranks read different files",
-                 reduction->partial.count, reduction->of);
+        (void)error_set(&reduction->error, ERROR_CHANGED,
+                        "%" PRIu64 " of %" PRIu64
+                        " elements were counted: the ranks read different files",
+                        reduction->partial.count, reduction->of);
     else if (options->session.nan == NAN_ERROR && reduction->partial.nan > 0 && !reduction->array)
-        snprintf(reduction->error, sizeof reduction->error, "element %" PRIu64 " is a NaN",
-                 reduction->partial.first_nan);
-    if (reduction->error[0] && !reduction->array)
-        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), reduction->error);
+        (void)error_set(&reduction->error, ERROR_NAN, "element %" PRIu64 " is a NaN",
+                        reduction->partial.first_nan);
 }
 
 /* The arrays of a container, as a source would know them. */
@@ -62,19 +57,21 @@ static bool know(struct known *known, const char *path, const struct ranks_input
     for (size_t k = 0; k < input->count; k++) {
         const struct rank_piece *p = &input->pieces[k];
 
-        known->arrays[k] = (struct container_array){.name = p->array,
-                                                    .unreadable = p->unreadable ? p->error : NULL,
-                                                    .typed = true,
-                                                    .type = p->type,
-                                                    .big_endian = p->big_endian,
-                                                    .elements = p->of,
-                                                    .offset = p->data_offset,
-                                                    .before = p->data_offset,
-                                                    .deflated = p->compressed,
-                                                    .compressed = p->input_bytes,
-                                                    .dimensions = p->shape.dimensions,
-                                                    .sizes = p->shape.sizes,
-                                                    .fortran_order = p->shape.fortran_order};
+        known->arrays[k] =
+            (struct container_array){.name = p->array,
+                                     .unreadable = p->unreadable ? p->error_text : NULL,
+                                     .advice = p->advice,
+                                     .typed = true,
+                                     .type = p->type,
+                                     .big_endian = p->big_endian,
+                                     .elements = p->of,
+                                     .offset = p->data_offset,
+                                     .before = p->data_offset,
+                                     .deflated = p->compressed,
+                                     .compressed = p->input_bytes,
+                                     .dimensions = p->shape.dimensions,
+                                     .sizes = p->shape.sizes,
+                                     .fortran_order = p->shape.fortran_order};
         memcpy(known->arrays[k].type_name, p->type_name, sizeof p->type_name);
         known->picks[k] = (struct source_pick){
             .array = &known->arrays[k], .elements = p->of, .of = p->of, .number = k};
@@ -95,8 +92,8 @@ static void report_container(struct report *r, const char *path, const struct ra
     memset(&reduction, 0, sizeof reduction);
     for (size_t k = 0; k < input->count && arrays; k++) {
         rank_piece_finish(&input->pieces[k], &options->session, &one);
-        check(options, path, &one);
-        arrays_put(arrays, k, &one, input->pieces[k].said);
+        check(options, &one);
+        arrays_put(arrays, k, &one);
         reduction.elements += one.elements;
         reduction.bytes += one.bytes;
         reduction.input_bytes += one.input_bytes;
@@ -125,7 +122,7 @@ void ranks_report(struct report *r, const char *path, const struct ranks_input *
         return;
     }
     rank_piece_finish(&input->pieces[0], &options->session, &reduction);
-    check(options, path, &reduction);
+    check(options, &reduction);
     report(r, path, &reduction);
     total_add(total, &reduction);
 }

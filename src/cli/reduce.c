@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 
+#include "cli/failure.h"
 #include "cli/report.h"
 #include "run/session.h"
 
@@ -27,6 +28,8 @@ static void reduce_all(struct session *session, struct options *options, struct 
     if (options->total) {
         total_finish(&total, options->session.nan, options->session.ddof);
         session_quantiles(session, &options->total_quantiles, &inputs, &total);
+        if (total.cause.kind != ERROR_NONE)
+            failure_print(total.cause_path, NULL, &total.cause);
         report_total(r, &total);
     }
     report_end(options);
@@ -35,11 +38,14 @@ static void reduce_all(struct session *session, struct options *options, struct 
 void reduce_files(struct options *options)
 {
     struct session *session = NULL;
+    struct error error;
     struct report r;
 
     if (report_open(&r, options) && report_possible(options)) {
         report_by_workers(&r, &options->session);
-        session = session_open(&options->session, options->files, options->file_count);
+        session = session_open(&options->session, options->files, options->file_count, &error);
+        if (!session)
+            failure_print(NULL, NULL, &error);
     }
     if (session) {
         reduce_all(session, options, &r);

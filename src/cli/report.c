@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/failure.h"
 #include "cli/option_values.h"
 #include "cli/rows.h"
 #include "profile/bottleneck.h"
@@ -182,7 +183,7 @@ static struct field shape_cell(const struct reduction *reduction)
 static void add_array_cells(struct writer *w, const struct options *options, const char *path,
                             const struct reduction *reduction)
 {
-    const bool known = path && (!reduction->error[0] || reduction->array);
+    const bool known = path && (reduction->error.kind == ERROR_NONE || reduction->array);
 
     writer_field(w, field_text(IN_ARRAY, "dtype", known ? row_type_name(reduction) : ""));
     if (!known)
@@ -245,7 +246,7 @@ static void add_values(struct writer *w, const struct options *options,
         const unsigned in =
             IN_LINES | (repeated ? 0 : IN_CELLS) | (repeated || op->wants == 0 ? 0 : IN_OBJECT);
 
-        if (reduction->error[0])
+        if (reduction->error.kind != ERROR_NONE)
             writer_field(w, field_of(in & ~J, op->name, FIELD_MISSING));
         else
             writer_field(w, report_value(in, op, reduction));
@@ -302,12 +303,13 @@ void report_row(struct writer *w, const struct options *options, const char *pat
                 const struct reduction *reduction, const struct total *total)
 {
     const bool lines = w->form == WRITER_LINES || w->form == WRITER_VALUES;
+    char text[FAILURE_TEXT_MAX];
 
     if (w->form == WRITER_TSV && options->session.passes.histogram.kind != HISTOGRAM_NONE) {
         report_histogram_rows(w, options, path, reduction);
         return;
     }
-    if (w->form == WRITER_LINES && reduction->error[0])
+    if (w->form == WRITER_LINES && reduction->error.kind != ERROR_NONE)
         return;
     if (w->form == WRITER_LINES)
         add_name(w, options, path, reduction);
@@ -318,13 +320,13 @@ void report_row(struct writer *w, const struct options *options, const char *pat
     writer_field(w, field_text(IN_ARRAY | (reduction->array ? J : 0), "array",
                                path && reduction->array ? reduction->array : ""));
     add_array_cells(w, options, path, reduction);
-    if (reduction->error[0])
-        writer_field(w, field_text(J, "error", reduction->error));
+    if (reduction->error.kind != ERROR_NONE)
+        writer_field(w, field_text(J, "error", failure_text(text, &reduction->error, path)));
     else if (w->form == WRITER_JSON)
         add_input(w, options, reduction, total && total->mixed,
                   options->command != COMMAND_MERGE && !total);
     add_values(w, options, reduction);
-    if (!reduction->error[0] && w->form == WRITER_JSON)
+    if (reduction->error.kind == ERROR_NONE && w->form == WRITER_JSON)
         add_rest(w, options, reduction, total);
     writer_end(w);
     if (lines)
@@ -380,7 +382,7 @@ static void print(const struct options *options, const char *path,
    first part does. */
 static bool has_part(const struct reduction *reduction)
 {
-    return reduction->error[0] || reduction->elements > 0 ||
+    return reduction->error.kind != ERROR_NONE || reduction->elements > 0 ||
            (reduction->of == 0 && !reduction->behind);
 }
 
@@ -392,7 +394,7 @@ static void report_partial(const struct options *options, const char *path,
 
     if (options->total || !has_part(reduction))
         return;
-    if (!reduction->error[0]) {
+    if (reduction->error.kind == ERROR_NONE) {
         print(options, path, reduction, reduction->of);
     } else if (reduction->array) { /* --merge is to find that it is missing */
         none = *reduction;
@@ -406,7 +408,7 @@ static void report_partial_total(const struct options *options, const struct tot
 {
     const struct reduction *reduction = &total->reduction;
 
-    if (reduction->error[0])
+    if (reduction->error.kind != ERROR_NONE)
         return;
     if (total->mixed) {
         message_error(EXIT_FAILED, "no total: a partial result needs files of one type");
@@ -612,11 +614,11 @@ void report_begin(struct report *r)
     if (options->output != OUTPUT_TSV)
         return;
     for (int i = 0; i < options->file_count && options->command != COMMAND_MERGE && !arrays; i++) {
-        char why[SOURCE_ERROR_MAX];
         struct source_facts facts;
+        struct error why;
 
         /* One that cannot be read now is judged when it is reduced (settle_heading). */
-        (void)source_look(options->files[i], &options->session.input, &facts, why);
+        (void)source_look(options->files[i], &options->session.input, &facts, &why);
         arrays = facts.container;
     }
     r->files.shows |= arrays ? IN_ARRAY : 0;
@@ -628,7 +630,7 @@ void report_begin(struct report *r)
 static bool settle_heading(struct report *r, const char *path, const struct reduction *reduction)
 {
     const struct options *options = r->options;
-    const bool arrays = reduction && reduction->arrays && !reduction->error[0];
+    const bool arrays = reduction && reduction->arrays && reduction->error.kind == ERROR_NONE;
     char name[SOURCE_NAME_MAX];
 
     if (options->output != OUTPUT_TSV)
@@ -694,7 +696,7 @@ static bool wants_stats(const struct options *options, const struct reduction *r
     const bool nothing =
         options->wanted.included > 0 && reduction->arrays && arrays_count(reduction->arrays) == 0;
 
-    return !reduction->error[0] && options->command != COMMAND_MERGE && !nothing &&
+    return reduction->error.kind == ERROR_NONE && options->command != COMMAND_MERGE && !nothing &&
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 
@@ -706,7 +708,7 @@ static void fail_on(const struct options *options, const char *path,
     const struct container_array array = {.name = reduction->array};
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
 
-    if (reduction->error[0])
+    if (reduction->error.kind != ERROR_NONE)
         return;
     source_name_array(name, path, reduction->array ? &array : NULL);
     if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
@@ -729,7 +731,7 @@ void report_fail_on(const struct options *options, const char *path,
 
     if (!options->fail_on)
         return;
-    if (!reduction->arrays || reduction->error[0]) {
+    if (!reduction->arrays || reduction->error.kind != ERROR_NONE) {
         fail_on(options, path, reduction);
         return;
     }
@@ -913,12 +915,17 @@ void report_rows(struct report *r)
 void report(struct report *r, const char *path, const struct reduction *reduction)
 {
     const struct options *options = r->options;
+    const bool failed = reduction->error.kind != ERROR_NONE;
 
+    if (failed)
+        failure_print(path, reduction->array, &reduction->error);
+    else if (reduction->arrays)
+        failure_print_arrays(path, reduction->arrays);
     if (!settle_heading(r, path, reduction)) {
         report_fail_on(options, path, reduction);
         return;
     }
-    if (!reduction->arrays || reduction->error[0])
+    if (!reduction->arrays || failed)
         report_one(r, path, reduction);
     else
         report_each(r, path, reduction);
@@ -927,7 +934,7 @@ void report(struct report *r, const char *path, const struct reduction *reductio
     if (wants_stats(options, reduction))
         report_stats(options, path, reduction);
     /* An array that cannot be reduced, or that another file has, leaves nothing to draw. */
-    if (options->plot && !reduction->error[0] && reduction->histogram)
+    if (options->plot && !failed && reduction->histogram)
         report_plot(options, path, reduction);
     report_fail_on(options, path, reduction);
 }
@@ -946,8 +953,8 @@ void report_total(struct report *r, const struct total *total)
     writer_flush(&r->files);
     if (wants_stats(options, &total->reduction))
         report_stats(options, NULL, &total->reduction);
-    if (total->reduction.error[0])
+    if (total->reduction.error.kind != ERROR_NONE)
         message_error(
-            EXIT_FAILED, "no total: %s%s", total->reduction.error,
+            EXIT_FAILED, "no total: %s%s", total->reduction.error.text,
             total->unreadable ? "; --skip-unsupported leaves out arrays that cannot be read" : "");
 }

@@ -148,7 +148,7 @@ void report_histogram_rows(struct writer *w, const struct options *options, cons
 
     if (w->heading)
         write_row(w, path, kind, &none);
-    else if (!reduction->error[0])
+    else if (reduction->error.kind == ERROR_NONE)
         write_rows(w, path, reduction->histogram);
     else
         WRITER_ROW(w, field_file(IN_FILE, path), field_of(IN_CELLS, NULL, FIELD_MISSING),
@@ -245,7 +245,7 @@ void report_histogram(struct writer *w, const struct options *options,
 
     if (request->kind == HISTOGRAM_NONE)
         return;
-    if (reduction->error[0]) {
+    if (reduction->error.kind != ERROR_NONE) {
         /* As many as there would be counts; of exponents nobody knows. */
         for (uint32_t i = 0; i < (request->kind == HISTOGRAM_BINS ? request->bins + 3 : 1); i++)
             writer_field(w, field_of(IN_LINES, NULL, FIELD_MISSING));

@@ -66,7 +66,7 @@ static struct row_value value_of_operation(const struct operation *op,
 
 static bool has_failed(const struct row *row)
 {
-    return row->reduction && row->reduction->error[0];
+    return row->reduction && row->reduction->error.kind != ERROR_NONE;
 }
 
 static struct row_value value_of(const struct row_key *key, const struct row *row)
@@ -156,7 +156,7 @@ static bool holds(const struct row_condition *c, const struct row *row)
 
 struct row row_of(const char *path, const struct reduction *reduction)
 {
-    const bool known = !reduction->error[0] || reduction->array;
+    const bool known = reduction->error.kind == ERROR_NONE || reduction->array;
 
     return (struct row){.path = path,
                         .name = reduction->array,

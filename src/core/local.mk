@@ -4,6 +4,7 @@ library_sources += \
 	src/core/difference.c src/core/difference.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
+	src/core/error.c src/core/error.h \
 	src/core/exact.c src/core/exact.h \
 	src/core/histogram.c src/core/histogram.h \
 	src/core/merger.c src/core/merger.h \

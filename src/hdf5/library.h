@@ -64,7 +64,7 @@ bool hdf5_unread(uint64_t *offset, uint64_t *size);
 
 /* An error. */
 struct hdf5_trouble {
-    char text[CONTAINER_ERROR_MAX];
+    char text[ERROR_TEXT_MAX];
 };
 
 /* Sets what the library found wrong. Returns false. */

@@ -195,7 +195,8 @@ struct dataset {
     const char *unreadable; /* NULL where it can be read */
     bool typed;             /* elements of its type could be */
     bool not_numeric;
-    char text[256]; /* room for `unreadable` */
+    bool by_attributes; /* they make it unreadable */
+    char text[256];     /* room for `unreadable` */
     unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
     bool fill_defined; /* there is a value of elements that were never written */
 };
@@ -230,10 +231,10 @@ static bool look_at_meaning(struct dataset *d, const hsize_t *most, bool stored,
         if (!hdf5_name_attributes(d->id, d->element, names, sizeof names, &found, t))
             return false;
         if (found > 0) {
-            snprintf(
-                d->text, sizeof d->text, "its attribute%s %s %s not supported; --stored ignores %s",
-                found > 1 ? "s" : "", names, found > 1 ? "are" : "is", found > 1 ? "them" : "it");
+            snprintf(d->text, sizeof d->text, "its attribute%s %s %s not supported",
+                     found > 1 ? "s" : "", names, found > 1 ? "are" : "is");
             d->unreadable = d->text;
+            d->by_attributes = true;
         }
     }
     for (int i = 0; i < d->dimensions; i++)
@@ -334,6 +335,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             snprintf(d->text, sizeof d->text, "HDF5 filter %s (%d) is not supported",
                      *filter_name(id) ? filter_name(id) : name, (int)id);
             d->unreadable = d->text;
+            d->by_attributes = false;
             return true;
         }
     }
@@ -449,6 +451,7 @@ static void put_head(const struct dataset *d, const char *name, struct buffer *o
     put(out, (uint64_t)d->element);
     put(out, d->typed);
     put(out, d->not_numeric);
+    put(out, d->by_attributes);
     put(out, d->big);
     put(out, (uint64_t)d->dimensions);
     put_sizes(out, d->sizes, d->dimensions);

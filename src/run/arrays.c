@@ -23,10 +23,9 @@ MUTEX_ROLE(arrays_role);
 struct found {
     const struct lines *lines; /* those of a worker, in which its line is; NULL where it has none */
     size_t offset, length;     /* of the line in these, bytes */
-    char *error;        /* why there is no result, on the heap; NULL where there is one. See fail */
-    uint32_t quantiles; /* as in struct reduction, as is the next */
+    struct array_error *error; /* why there is no result; NULL where there is one. See fail */
+    uint32_t quantiles;        /* as in struct reduction, as is the next */
     unsigned passes;
-    bool said; /* the error has been printed */
     bool done;
 };
 
@@ -65,17 +64,28 @@ struct arrays {
 
 MUTEX_ROLE_OF(arrays, struct arrays, mutex);
 
-/* The error of an array when there is no memory for the text of one. */
-static char no_memory[] = "out of memory";
+/* The error of an array when there is no memory for one. */
+static struct array_error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"};
+
+static void free_error(struct found *found)
+{
+    if (found->error != &no_memory)
+        free(found->error);
+}
 
 /* Has an array end with this error. */
-static void fail(struct arrays *a, size_t k, const char *error)
+static void fail(struct arrays *a, size_t k, const struct error *error)
 {
-    if (a->found[k].error != no_memory)
-        free(a->found[k].error);
-    a->found[k].error = strdup(error);
-    if (!a->found[k].error)
-        a->found[k].error = no_memory;
+    const size_t length = strlen(error->text);
+    struct array_error *kept = malloc(sizeof *kept + length + 1);
+
+    free_error(&a->found[k]);
+    if (kept) {
+        kept->kind = error->kind;
+        kept->advice = error->advice.kind;
+        memcpy(kept->text, error->text, length + 1);
+    }
+    a->found[k].error = kept ? kept : &no_memory;
     a->found[k].done = true;
 }
 
@@ -102,12 +112,15 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
 {
     const struct source_pick *pick = &a->info->picks[k];
     const struct container_array *array = pick->array;
+    const struct array_error *error = a->found[k].error;
 
     one->array = array->name;
     one->type_name = array->unreadable ? array->type_name : NULL;
-    one->error[0] = '\0';
-    if (a->found[k].error)
-        snprintf(one->error, sizeof one->error, "%s", a->found[k].error);
+    one->error.kind = ERROR_NONE;
+    if (error) {
+        (void)error_set(&one->error, error->kind, "%s", error->text);
+        one->error.advice.kind = error->advice;
+    }
     one->quantiles = a->found[k].quantiles;
     one->passes = a->found[k].passes;
     one->type = array->type;
@@ -245,10 +258,10 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     }
     partial_clear(&none);
     for (size_t k = 0; k < info->pick_count; k++) {
-        char why[CONTAINER_WHY_MAX];
-
         if (info->picks[k].array->unreadable) {
-            fail(a, k, container_why(why, info->picks[k].array));
+            const struct error why = container_why(info->picks[k].array);
+
+            fail(a, k, &why);
         } else if (info->picks[k].elements == 0) {
             keep_partial(a, k, &none);
             round_result(a, k, &none, &a->results[k]);
@@ -262,8 +275,7 @@ void arrays_close(struct arrays *a)
     if (!a)
         return;
     for (size_t k = 0; a->found && k < a->info->pick_count; k++)
-        if (a->found[k].error != no_memory)
-            free(a->found[k].error);
+        free_error(&a->found[k]);
     for (unsigned i = 0; a->lines && i < a->workers; i++)
         lines_close(a->lines[i]);
     mutex_destroy(&a->mutex);
@@ -324,13 +336,12 @@ void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct parti
     conclude(a, worker, k, partial);
 }
 
-void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction, bool said)
+void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
 {
     struct found *found = &a->found[k];
 
-    found->said = said;
-    if (reduction->error[0]) {
-        fail(a, k, reduction->error);
+    if (reduction->error.kind != ERROR_NONE) {
+        fail(a, k, &reduction->error);
         return;
     }
     found->done = true;
@@ -381,67 +392,20 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
 static void check_nan(struct arrays *a, size_t k)
 {
     const struct result *result = &a->results[k];
-    char place[ARRAYS_PLACE_MAX], text[ARRAYS_PLACE_MAX + 32];
+    struct error error = {.kind = ERROR_NONE};
+    char place[ARRAYS_PLACE_MAX];
 
     if (a->options->nan != NAN_ERROR || a->found[k].error || result->nan == 0)
         return;
-    snprintf(text, sizeof text, "element %s is a NaN",
-             arrays_show_place(place, a->info->picks[k].array, result->first_nan));
-    fail(a, k, text);
-}
-
-/* Errors that are printed of one input; the rest share one. */
-#define ERRORS_MAX 8
-
-/* How many arrays from number k on have the error that this one has. Notes that it is printed. */
-static size_t count_error(struct arrays *a, size_t k)
-{
-    const char *error = a->found[k].error;
-    size_t count = 0;
-
-    for (; k < a->info->pick_count; k++) {
-        struct found *found = &a->found[k];
-
-        if (!found->error || found->said || strcmp(found->error, error) != 0)
-            continue;
-        found->said = true;
-        count++;
-    }
-    return count;
-}
-
-/* Prints the errors that have not been: one of many arrays once. */
-static void say_errors(struct arrays *a)
-{
-    char shown[CONTAINER_NAME_SHOWN], more[48];
-    size_t said = 0, others = 0;
-
-    for (size_t k = 0; k < a->info->pick_count; k++) {
-        size_t count;
-
-        if (!a->found[k].error || a->found[k].said)
-            continue;
-        if (said++ >= ERRORS_MAX) {
-            others++;
-            continue;
-        }
-        count = count_error(a, k);
-        more[0] = '\0';
-        if (count > 1)
-            snprintf(more, sizeof more, " and %zu more", count - 1);
-        message_error(EXIT_FAILED, "%s: array %s%s: %s", a->info->name,
-                      container_show_name(shown, a->info->picks[k].array->name), more,
-                      a->found[k].error);
-    }
-    if (others > 0)
-        message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", a->info->name,
-                      others, message_s(others));
+    (void)error_set(&error, ERROR_NAN, "element %s is a NaN",
+                    arrays_show_place(place, a->info->picks[k].array, result->first_nan));
+    fail(a, k, &error);
 }
 
 bool arrays_finish(struct arrays *a, const struct source *source)
 {
     for (size_t k = 0; k < a->info->pick_count; k++) {
-        const char *damage = a->found[k].done || !source ? NULL : source_damage(source, k);
+        const struct error *damage = a->found[k].done || !source ? NULL : source_damage(source, k);
 
         if (damage)
             fail(a, k, damage);
@@ -449,8 +413,12 @@ bool arrays_finish(struct arrays *a, const struct source *source)
             return false;
         check_nan(a, k);
     }
-    say_errors(a);
     return true;
+}
+
+const struct array_error *arrays_error(const struct arrays *a, size_t k)
+{
+    return a->found[k].error;
 }
 
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one)

@@ -59,14 +59,22 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
    the beginning. */
 void arrays_put_empty(struct arrays *a, size_t k);
 
-/* Hands in what a run of its own has found of array number k: a result, or an error, which that run
-   may have printed. */
-void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction, bool said);
+/* Hands in what a run of its own has found of array number k: a result, or an error. */
+void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
 
-/* After the run: whether all arrays are finished. Prints errors: of arrays that cannot be read,
-   that the source (NULL for none) found to be damaged, or that have a NaN where --nan makes it one.
- */
+/* After the run: whether all arrays are finished. Those have errors that cannot be read, that the
+   source (NULL for none) found to be damaged, or that have a NaN where it is to be one. */
 bool arrays_finish(struct arrays *a, const struct source *source);
+
+/* Why an array has no result: as much of a struct error as is kept of many. */
+struct array_error {
+    enum error_kind kind;
+    enum advice_kind advice;
+    char text[];
+};
+
+/* The error of array number k; NULL where it has a result. */
+const struct array_error *arrays_error(const struct arrays *a, size_t k);
 
 /* The lines, after the run, of array number *k and of those behind it whose lines follow in memory;
  *k becomes the number of the first that has none there. *length: bytes, which may be 0. NULL, with

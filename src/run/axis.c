@@ -11,7 +11,6 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
 #include "sys/team.h"
 
 /* How often progress is shown. */
@@ -116,7 +115,7 @@ static void refuse(void *context, const struct axis_piece *piece)
     char place[AXIS_PLACE_MAX];
 
     source_error(
-        run->source, "element %s is a NaN",
+        run->source, ERROR_NAN, "element %s is a NaN",
         axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
 }
 
@@ -175,7 +174,7 @@ static bool deliver_empty(struct axis_run *run)
     good = cpu_slices_open(&w.slices, CPU_SLICES_ROWS, plan.type, plan.wants, 1024) &&
            axis_batch_open(&w.batch, &plan, 1024);
     if (!good)
-        source_error(run->source, "out of memory");
+        (void)source_no_memory(run->source);
     for (uint64_t k = 0; k < results && good; k += 1024)
         good = axis_deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
     good = axis_hand_in(&w) && good;
@@ -201,11 +200,11 @@ static bool reduce(struct axis_run *run, unsigned count)
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
     if (!good)
-        source_error(run->source, "out of memory");
+        (void)source_no_memory(run->source);
     for (unsigned i = 0; i < count && good; i++)
         good = axis_worker_open(&workers[i], run, i);
     if (good && !run_workers(run, workers, count)) {
-        source_error(run->source, "out of memory");
+        (void)source_no_memory(run->source);
         good = false;
     }
     for (unsigned i = 0; workers && i < count; i++) {
@@ -219,8 +218,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     return good;
 }
 
-/* The shape of the input: its header's, or that of the options. False, having said why, if there is
-   none. */
+/* The shape of the input: its header's, or that of the options. False if there is none. */
 static bool find_shape(const struct axis_run *run, const struct axis_request *request,
                        struct source_shape *shape)
 {
@@ -229,12 +227,14 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
     *shape = run->info->shape;
     if (shape->known) {
         if (request->shape.known)
-            message_warning("%s: its header states the shape; ignoring --shape", run->info->name);
+            log_warn(run->options->input.log, run->info->name,
+                     &(struct advice){.kind = ADVICE_SHAPE_UNUSED}, "its header states the shape");
         return true;
     }
     *shape = request->shape;
     if (!shape->known) {
-        source_error(run->source, "has no header with a shape; give --shape");
+        source_refuse(run->source, (struct advice){.kind = ADVICE_SHAPE},
+                      "has no header with a shape");
         return false;
     }
     if (elements != SOURCE_UNKNOWN && axis_settle_shape(shape, elements))
@@ -242,19 +242,20 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
     for (unsigned i = 0; i < shape->dimensions; i++)
         if (shape->sizes[i] == AXIS_SIZE_OPEN) {
             if (elements == SOURCE_UNKNOWN)
-                source_error(run->source,
-                             "its number of elements is unknown; give all sizes in --shape");
+                source_refuse(run->source, (struct advice){.kind = ADVICE_SIZES},
+                              "its number of elements is unknown");
             else
-                source_error(run->source,
-                             "%" PRIu64
-                             " element%s cannot be divided by the other sizes in --shape",
-                             elements, message_s(elements));
+                source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
+                              "%" PRIu64
+                              " element%s cannot be divided by the other sizes of the shape",
+                              elements, message_s(elements));
             return false;
         }
     if (elements == SOURCE_UNKNOWN)
         return true;
-    source_error(run->source, "holds %" PRIu64 " element%s, but --shape has another number",
-                 elements, message_s(elements));
+    source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
+                  "holds %" PRIu64 " element%s, but the shape has another number", elements,
+                  message_s(elements));
     return false;
 }
 
@@ -272,7 +273,8 @@ unsigned axis_workers(const struct session_options *options)
     return worker_count(options, SOURCE_UNKNOWN);
 }
 
-bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu)
+bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu,
+                   struct error *error)
 {
     const struct engine_needs needs = {.devices = options->devices,
                                        .device_count = options->device_count,
@@ -283,14 +285,13 @@ bool axis_open_gpu(const struct session_options *options, struct engine_state **
     char reason[ENGINE_REASON_MAX] = "";
 
     *gpu = NULL;
+    error->kind = ERROR_NONE;
     if (options->device != DEVICE_GPU)
         return true;
     if (!options->set_variable || !engine_get(ENGINE_CUDA)->choose ||
         engine_get(ENGINE_CUDA)->choose(&needs, options->set_variable, reason))
         *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
-    if (!*gpu)
-        message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);
-    return *gpu;
+    return *gpu || error_set(error, ERROR_NO_GPU, "no usable GPU: %s", reason);
 }
 
 void axis_close_gpu(struct engine_state *gpu)
@@ -311,7 +312,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     if (!find_shape(run, request, &shape))
         return false;
     if (!axis_layout(&shape, request->axis, layout, reason)) {
-        source_error(run->source, "%s", reason);
+        source_error(run->source, ERROR_REQUEST, "%s", reason);
         return false;
     }
     outcome->elements = layout->elements;
@@ -331,14 +332,19 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         good = deliver_empty(run);
     else
         good = reduce(run, workers);
+    if (axis_order_no_memory(&run->order))
+        (void)source_no_memory(run->source);
     good = good && source_finish(run->source) == SOURCE_COMPLETE;
     if (good && run->elements != layout->elements) {
-        source_error(run->source, "ends after %" PRIu64 " elements, but --shape has %" PRIu64,
-                     run->elements, layout->elements);
+        source_refuse(
+            run->source,
+            (struct advice){.kind = run->info->shape.known ? ADVICE_NONE : ADVICE_WRONG_SHAPE},
+            "ends after %" PRIu64 " elements, but its shape has %" PRIu64, run->elements,
+            layout->elements);
         good = false;
     }
     if (good && axis_order_written(&run->order) != layout->results) {
-        source_error(run->source, "internal error: results are missing");
+        source_error(run->source, ERROR_INTERNAL, "internal error: results are missing");
         good = false;
     }
     axis_order_close(&run->order);

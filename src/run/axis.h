@@ -7,7 +7,7 @@
  * the input can only be read in order, what is known of each column so far: 25 to 41 bytes, or 2
  * KiB where there are no kernels for what is asked for (cpu_slices_are_fast).
  *
- * It belongs to one thread. Functions that fail have printed why.
+ * It belongs to one thread.
  */
 #ifndef GPUREDUCE_RUN_AXIS_H
 #define GPUREDUCE_RUN_AXIS_H
@@ -29,8 +29,9 @@ struct axis_outcome {
 };
 
 /* Makes the GPUs ready that the options demand, if they do: sets *gpu to them, or to NULL. False,
-   when it has said why, where they cannot be used. axis_close_gpu takes NULL, too. */
-bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu);
+   with the reason in *error, where they cannot be used. axis_close_gpu takes NULL, too. */
+bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu,
+                   struct error *error);
 void axis_close_gpu(struct engine_state *gpu);
 
 /* How inputs are to be opened for axis_reduce, and for how many workers. */
@@ -39,7 +40,7 @@ unsigned axis_workers(const struct session_options *options);
 
 /* Reduces an input that is one array, or was opened as one, along the axis that is asked for. The
    options are those of a session; of their wants only those of the operations matter. `gpu` is what
-   axis_open_gpu has set. */
+   axis_open_gpu has set. False on failure: source_why tells, unless it was the sink that failed. */
 bool axis_reduce(const struct session_options *options, const struct axis_request *request,
                  const struct operation *const *asked, size_t asked_count, struct engine_state *gpu,
                  struct source *source, const struct axis_sink *sink, struct axis_outcome *outcome);

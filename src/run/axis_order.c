@@ -133,8 +133,7 @@ bool axis_order_put(struct axis_order *o, struct axis_piece *piece)
         if (!o->writing)
             write_locked(o);
     } else {
-        if (!o->failed)
-            message_error(EXIT_FAILED, "out of memory");
+        o->no_memory = o->no_memory || !o->failed;
         o->failed = true;
         free(piece->bytes.data);
         pthread_cond_broadcast(&o->room);
@@ -145,6 +144,16 @@ bool axis_order_put(struct axis_order *o, struct axis_piece *piece)
     good = !o->failed;
     axis_order_unlock(o);
     return good;
+}
+
+bool axis_order_no_memory(struct axis_order *o)
+{
+    bool no_memory;
+
+    axis_order_lock(o);
+    no_memory = o->no_memory;
+    axis_order_unlock(o);
+    return no_memory;
 }
 
 void axis_order_fail(struct axis_order *o)

@@ -54,6 +54,7 @@ struct axis_order {
     struct buffer *spare GUARDED_BY(axis_order_role);
     size_t spare_count GUARDED_BY(axis_order_role);
     bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
+    bool no_memory GUARDED_BY(axis_order_role); /* that is why it failed */
 };
 
 MUTEX_ROLE_OF(axis_order, struct axis_order, mutex);
@@ -63,11 +64,14 @@ void axis_order_open(struct axis_order *o);
 void axis_order_close(struct axis_order *o);
 
 /* Hands in a piece, and makes it an empty one, which may have memory. False once something has
-   failed, of which has been told: nobody needs more of them. */
+   failed: nobody needs more of them. */
 bool axis_order_put(struct axis_order *o, struct axis_piece *piece);
 
 /* Makes it one in which something has failed. */
 void axis_order_fail(struct axis_order *o);
+
+/* Whether it failed for want of memory. */
+bool axis_order_no_memory(struct axis_order *o);
 
 /* Waits while much waits to be written by another worker, which is writing. */
 void axis_order_wait(struct axis_order *o);

@@ -98,7 +98,7 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
         good =
             mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
         if (good && w->slicer.failed) {
-            source_error(run->source, "out of memory");
+            (void)source_no_memory(run->source);
             good = false;
         }
         good = good && axis_deliver(w, &w->slices, 0, some, block * run->layout->inner + first + i);

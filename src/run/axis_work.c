@@ -82,7 +82,7 @@ static bool open_gpu(struct axis_worker *w)
     if (w->gpu)
         w->buffer = ops->buffer(w->gpu);
     else
-        source_error(run->source, "GPU: %s", reason);
+        source_error(run->source, ERROR_GPU, "GPU: %s", reason);
     return w->gpu;
 }
 
@@ -153,7 +153,7 @@ void axis_worker_end(struct axis_worker *w)
 /* There was no memory. */
 static bool fail(struct axis_worker *w)
 {
-    source_error(w->run->source, "out of memory");
+    (void)source_no_memory(w->run->source);
     w->failed = true;
     return false;
 }
@@ -355,7 +355,7 @@ static bool take_on_gpu(struct axis_worker *w, struct take *t)
 
     if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
                      &found)) {
-        source_error(w->run->source, "GPU: %s", ops->error(w->gpu));
+        source_error(w->run->source, ERROR_GPU, "GPU: %s", ops->error(w->gpu));
         w->failed = true;
         return false;
     }
@@ -599,7 +599,7 @@ static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
     bool good = true;
 
     if (index + left > run->layout->elements) {
-        source_error(run->source, "holds more elements than its shape has");
+        source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
         return false;
     }
     while (left > 0 && good) {

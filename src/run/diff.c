@@ -13,7 +13,6 @@
 #include "source/inputs.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
-#include "sys/message.h"
 
 /* Workers at least, where the user has not asked for a number: inputs that are not cached want
    several requests at a time, whatever the cores. */
@@ -28,12 +27,6 @@
 
 /* How often progress is shown: nanoseconds. */
 #define TICK (CLOCK_SECOND / 50)
-
-static bool no_memory(void)
-{
-    message_error(EXIT_FAILED, "out of memory");
-    return false;
-}
 
 /*
  * Opening.
@@ -57,13 +50,19 @@ static bool open_side(struct diff *d, int side)
     input.index = request->sides[side].index;
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
     if (!d->files[side])
-        return no_memory();
+        return diff_no_memory(d);
     while (inputs_next_input(&inputs)) {
         struct source *source = inputs_take(&inputs);
+        char name[SOURCE_NAME_MAX];
 
+        if (!source) {
+            diff_add_error(d, source_name(name, inputs.path), &inputs.error);
+            continue;
+        }
         d->files[side][d->file_counts[side]++] = source;
         if (count > 1 && !source_info(source)->container) {
-            source_error(source, "does not hold several arrays, but other files of its set do");
+            source_error(source, ERROR_REQUEST,
+                         "does not hold several arrays, but other files of its set do");
             return false;
         }
     }
@@ -75,12 +74,19 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     const struct diff_item *item = p->item;
     struct source_options input = d->request->options->input;
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], shown[CONTAINER_NAME_SHOWN];
+    struct error error;
 
     if (p->sides[side].at_hand || !item->sides[side].array)
         return true;
     input.consecutive = DIFF_SIDES * d->worker_count;
     p->sides[side].own =
-        source_open_array(p->sides[side].source, item->sides[side].array, &input, 1);
+        source_open_array(p->sides[side].source, item->sides[side].array, &input, 1, &error);
+    if (!p->sides[side].own) {
+        sprintf(name, "%s: array %s", item->sides[side].info->name,
+                container_show_name(shown, item->sides[side].array->name));
+        diff_add_error(d, name, &error);
+    }
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
     return p->sides[side].own;
@@ -101,7 +107,7 @@ static bool arrange(struct diff *d)
     d->begins = malloc((d->pair_count + 1) * sizeof *d->begins);
     if (!arranged || !d->begins) {
         free(arranged);
-        return no_memory();
+        return diff_no_memory(d);
     }
     for (int in_order = 1; in_order >= 0; in_order--) {
         for (size_t i = 0; i < d->pair_count; i++)
@@ -122,23 +128,21 @@ static bool arrange(struct diff *d)
             return false;
         p->order = calloc(1, sizeof *p->order);
         if (!p->order)
-            return no_memory();
+            return diff_no_memory(d);
         mutex_init(&p->order->mutex);
         pthread_cond_init(&p->order->changed, NULL);
     }
     return true;
 }
 
-struct diff *diff_open(const struct diff_request *request)
+struct diff *diff_new(const struct diff_request *request)
 {
     const struct session_options *options = request->options;
     const unsigned cores = cores_available();
     struct diff *d = calloc(1, sizeof *d);
 
-    if (!d) {
-        (void)no_memory();
+    if (!d)
         return NULL;
-    }
     d->request = request;
     d->begun_at = clock_now();
     d->worker_count = options->threads      ? options->threads
@@ -149,10 +153,7 @@ struct diff *diff_open(const struct diff_request *request)
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
     d->always_look = options->nan == NAN_ERROR;
     mutex_init(&d->mutex);
-    if (open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d))
-        return d;
-    diff_close(d);
-    return NULL;
+    return d;
 }
 
 static void close_pair(struct diff_pair *p)
@@ -177,6 +178,9 @@ void diff_close(struct diff *d)
             source_close(d->files[side][i]);
         free(d->files[side]);
     }
+    for (size_t i = 0; i < d->error_count; i++)
+        free(d->errors[i].name);
+    free(d->errors);
     mutex_destroy(&d->mutex);
     free(d->unseen.list);
     free(d->begins);
@@ -265,18 +269,18 @@ static bool gather_unseen(struct diff *d)
 
             if ((p->difference || p->item->kind == DIFF_SHAPE) &&
                 !diff_ranges_add(&d->unseen, &ranges->list[k]))
-                return no_memory();
+                return diff_no_memory(d);
         }
     }
     return true;
 }
 
-/* Prints an error where a NaN is one. */
-static void check_nan(const struct diff *d, const struct diff_pair *p,
-                      const struct difference *found)
+/* Sees whether a NaN is an error. */
+static void check_nan(struct diff *d, const struct diff_pair *p, const struct difference *found)
 {
     struct container_array shape = {.name = p->item->name};
-    char place[ARRAYS_PLACE_MAX], text[ARRAYS_PLACE_MAX + 80];
+    struct error error = {.kind = ERROR_NONE};
+    char place[ARRAYS_PLACE_MAX];
     struct source_shape sizes;
 
     if (d->request->options->nan != NAN_ERROR || found->nan_one + found->nan_both == 0)
@@ -286,9 +290,9 @@ static void check_nan(const struct diff *d, const struct diff_pair *p,
         shape.sizes = sizes.sizes;
         shape.fortran_order = sizes.fortran_order;
     }
-    snprintf(text, sizeof text, "element %s is a NaN in at least one of them",
-             arrays_show_place(place, &shape, found->first_nan));
-    diff_item_error(d, p->item, text);
+    (void)error_set(&error, ERROR_NAN, "element %s is a NaN in at least one of them",
+                    arrays_show_place(place, &shape, found->first_nan));
+    diff_item_error(d, p->item, &error);
 }
 
 /* Sets what has come of a pair. */
@@ -382,7 +386,6 @@ static void warn_unread(const struct diff *d)
 {
     const struct diff_item *same = NULL, *skipped = NULL;
     size_t same_count = 0, skipped_count = 0;
-    char why[CONTAINER_WHY_MAX];
 
     for (size_t i = 0; i < d->item_count; i++) {
         const struct diff_item *item = &d->items[i];
@@ -398,14 +401,13 @@ static void warn_unread(const struct diff *d)
         }
     }
     if (same)
-        diff_item_warning(d, same, same_count, "both hold the same bytes, but they cannot be read",
-                          container_why(why, same->sides[DIFF_A].array));
+        diff_item_warning(d, same, same_count, "both hold the same bytes, but they cannot be read");
     if (skipped)
-        diff_item_warning(d, skipped, skipped_count, "not compared",
-                          container_why(why, skipped->sides[DIFF_A].array));
+        diff_item_warning(d, skipped, skipped_count, "not compared");
 }
 
-bool diff_run(struct diff *d)
+/* Compares what is open and arranged. */
+static bool run(struct diff *d)
 {
     bool good = true;
 
@@ -416,7 +418,7 @@ bool diff_run(struct diff *d)
     d->workers = calloc(d->worker_count, sizeof *d->workers);
     if (!d->workers || !team_open(&d->team, d->worker_count)) {
         free(d->workers);
-        return no_memory();
+        return diff_no_memory(d);
     }
     for (unsigned i = 0; i < d->worker_count; i++) {
         d->workers[i].diff = d;
@@ -440,6 +442,40 @@ bool diff_run(struct diff *d)
         warn_unread(d);
     d->ended_at = clock_now();
     return good;
+}
+
+/* Adds the error of a source, if it has failed. */
+static void collect(struct diff *d, const struct source *source)
+{
+    const struct error *why = source_why(source);
+
+    if (why->kind != ERROR_NONE)
+        diff_add_error(d, source_info(source)->name, why);
+}
+
+bool diff_run(struct diff *d)
+{
+    const bool good =
+        open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d) && run(d);
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        for (int i = 0; i < d->file_counts[side]; i++)
+            collect(d, d->files[side][i]);
+        for (size_t i = 0; i < d->ordered; i++)
+            if (d->pairs[i].sides[side].own)
+                collect(d, d->pairs[i].sides[side].own);
+    }
+    return good;
+}
+
+const struct error *diff_error(const struct diff *d, size_t number, const char **name)
+{
+    static const struct error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"};
+
+    *name = number < d->error_count ? d->errors[number].name : "";
+    if (number < d->error_count)
+        return &d->errors[number].error;
+    return number == d->error_count && atomic_load(&d->no_memory) ? &no_memory : NULL;
 }
 
 /*

@@ -8,8 +8,7 @@
  * one worker at a time on each side, and compared by all. A worker merges its findings of a pair
  * into those of others: exactly, in any order (core/difference.h).
  *
- * A comparison belongs to one thread, which waits while others work. Functions that fail have
- * printed why.
+ * A comparison belongs to one thread, which waits while others work.
  */
 #ifndef GPUREDUCE_RUN_DIFF_H
 #define GPUREDUCE_RUN_DIFF_H
@@ -22,14 +21,17 @@
 
 struct diff;
 
-/* Opens both sides, and matches their arrays. The request must outlive the result. NULL on failure.
- */
-struct diff *diff_open(const struct diff_request *request);
+/* A comparison of nothing yet. The request must outlive it. NULL without memory. */
+struct diff *diff_new(const struct diff_request *request);
 void diff_close(struct diff *d);
 
-/* Compares. False on failure: then items may be wrong or incomplete. Items that are DIFF_FAILED are
-   no failure of this function. */
+/* Opens both sides, matches their arrays, and compares these. False on failure: then items may be
+   wrong or incomplete. Items that are DIFF_FAILED are no failure of this function, but errors. */
 bool diff_run(struct diff *d);
+
+/* The errors, in the order in which they were found, from number 0 on; NULL where there are no
+   more. *name: of what, as messages show it; empty for none. */
+const struct error *diff_error(const struct diff *d, size_t number, const char **name);
 
 /* The pairs in the order of side A, and behind them the arrays that B alone has. */
 size_t diff_count(const struct diff *d);

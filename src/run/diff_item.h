@@ -36,7 +36,7 @@ enum diff_kind {
     DIFF_TYPE,   /* values are not compared */
     DIFF_ONLY_A, /* only one side has an array of this name */
     DIFF_ONLY_B,
-    DIFF_FAILED /* it cannot be told: the error has been printed */
+    DIFF_FAILED /* it cannot be told: an error of the comparison says why */
 };
 
 /* A pair of arrays, or an array of one side. */

@@ -6,16 +6,9 @@
 #include <string.h>
 
 #include "source/inputs.h"
-#include "sys/message.h"
 
 /* Room for what name_item writes. */
 #define DIFF_ITEM_NAME_MAX (2 * SOURCE_NAME_MAX + CONTAINER_NAME_SHOWN + 64)
-
-static bool no_memory(void)
-{
-    message_error(EXIT_FAILED, "out of memory");
-    return false;
-}
 
 /* An array of a side, by name. */
 struct named {
@@ -30,9 +23,9 @@ struct names {
     size_t count;
 };
 
-/* Lists the arrays of a side, in their order. Prints an error for each that is missing. False
+/* Lists the arrays of a side, in their order. Each that is missing is an error. False
    without memory. */
-static bool list_names(const struct diff *d, int side, struct names *names)
+static bool list_names(struct diff *d, int side, struct names *names)
 {
     char shown[CONTAINER_NAME_SHOWN];
     size_t count = 0;
@@ -42,7 +35,7 @@ static bool list_names(const struct diff *d, int side, struct names *names)
     names->list = malloc((count + 1) * sizeof *names->list);
     names->count = 0;
     if (!names->list)
-        return no_memory();
+        return diff_no_memory(d);
     for (int i = 0; i < d->file_counts[side]; i++) {
         const struct source_info *info = diff_file_info(d, side, i);
 
@@ -51,11 +44,15 @@ static bool list_names(const struct diff *d, int side, struct names *names)
         for (size_t k = 0; info->container && k < info->pick_count; k++) {
             const struct container_array *a = info->picks[k].array;
 
-            if (a->missing)
-                message_error(EXIT_FAILED, "%s: array %s: %s", info->name,
-                              container_show_name(shown, a->name), a->unreadable);
-            else
+            if (a->missing) {
+                struct error error = {.kind = ERROR_NONE};
+
+                (void)error_set(&error, ERROR_DATA, "array %s: %s",
+                                container_show_name(shown, a->name), a->unreadable);
+                diff_add_error(d, info->name, &error);
+            } else {
                 names->list[names->count++] = (struct named){a->name, i, k, false};
+            }
         }
     }
     return true;
@@ -69,13 +66,13 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The names of a set in order, to be freed. NULL without memory, or where a name occurs twice. */
-static struct named **sort_names(const struct diff *d, int side, const struct names *names)
+static struct named **sort_names(struct diff *d, int side, const struct names *names)
 {
     struct named **sorted = malloc((names->count + 1) * sizeof *sorted);
     char shown[CONTAINER_NAME_SHOWN];
 
     if (!sorted) {
-        (void)no_memory();
+        (void)diff_no_memory(d);
         return NULL;
     }
     for (size_t i = 0; i < names->count; i++)
@@ -85,7 +82,8 @@ static struct named **sort_names(const struct diff *d, int side, const struct na
     for (size_t i = 1; i < names->count; i++) {
         if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
             continue;
-        source_error(d->files[side][sorted[i]->file], "array %s is in another file, too: %s",
+        source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
+                     "array %s is in another file, too: %s",
                      container_show_name(shown, sorted[i]->name),
                      diff_file_info(d, side, sorted[i - 1]->file)->name);
         free(sorted);
@@ -147,12 +145,12 @@ static bool compare_pieces(const struct diff *d, struct diff_item *item)
 }
 
 /* Compares what headers say of a pair. Returns whether its values are to be compared. */
-static bool compare_headers(const struct diff *d, struct diff_item *item)
+static bool compare_headers(struct diff *d, struct diff_item *item)
 {
     const uint64_t a_elements = item->sides[DIFF_A].elements;
     const uint64_t b_elements = item->sides[DIFF_B].elements;
     struct source_shape a, b;
-    char why[CONTAINER_WHY_MAX];
+    struct error error = {.kind = ERROR_NONE};
 
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
@@ -164,8 +162,10 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
         if (compare_pieces(d, item))
             return false;
-        if (!item->sides[DIFF_A].array->not_numeric)
-            diff_item_error(d, item, container_why(why, item->sides[DIFF_A].array));
+        if (!item->sides[DIFF_A].array->not_numeric) {
+            error = container_why(item->sides[DIFF_A].array);
+            diff_item_error(d, item, &error);
+        }
         return false;
     }
     diff_shape(item, DIFF_A, &a);
@@ -173,8 +173,9 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
         item->kind = DIFF_SHAPE;
     } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
-        diff_item_error(d, item,
+        (void)error_set(&error, ERROR_REQUEST,
                         "one is in Fortran order, the other in C order; these cannot be compared");
+        diff_item_error(d, item, &error);
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
@@ -185,7 +186,9 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
         const struct container_array *array = item->sides[side].array;
 
         if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
-            diff_item_error(d, item, "reading its chunks in order needs too much memory");
+            (void)error_set(&error, ERROR_REQUEST,
+                            "reading its chunks in order needs too much memory");
+            diff_item_error(d, item, &error);
             return false;
         }
     }
@@ -274,7 +277,7 @@ bool diff_match(struct diff *d)
 
         d->items = calloc(most, sizeof *d->items);
         d->pairs = calloc(most, sizeof *d->pairs);
-        good = (d->items && d->pairs) || no_memory();
+        good = (d->items && d->pairs) || diff_no_memory(d);
     }
     if (good && (is_single(d, DIFF_A) || is_single(d, DIFF_B))) {
         const int set = is_single(d, DIFF_A) ? DIFF_B : DIFF_A;
@@ -284,12 +287,11 @@ bool diff_match(struct diff *d)
         } else {
             good = false;
             if (names[set].count == 0)
-                source_error(d->files[set][0], "it holds no array, but the other file is one");
+                source_error(d->files[set][0], ERROR_REQUEST,
+                             "it holds no array, but the other file is one");
             else
-                source_error(
-                    d->files[set][0],
-                    "it holds %zu arrays, but the other file is one; choose one with --array",
-                    names[set].count);
+                source_refuse(d->files[set][0], (struct advice){.kind = ADVICE_ARRAY},
+                              "it holds %zu arrays, but the other file is one", names[set].count);
         }
     } else if (good) {
         good = match_names(d, &names[DIFF_A], &names[DIFF_B]);
@@ -315,20 +317,45 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
         sprintf(name + used, " and %zu more", more);
 }
 
-void diff_item_error(const struct diff *d, struct diff_item *item, const char *text)
+void diff_add_error(struct diff *d, const char *name, const struct error *error)
+{
+    struct diff_error *added;
+
+    if (d->error_count == d->error_room) {
+        const size_t room = 2 * d->error_room + 4;
+        struct diff_error *list = realloc(d->errors, room * sizeof *list);
+
+        if (!list) {
+            (void)diff_no_memory(d);
+            return;
+        }
+        d->errors = list;
+        d->error_room = room;
+    }
+    added = &d->errors[d->error_count];
+    added->name = strdup(name);
+    added->error = *error;
+    if (added->name)
+        d->error_count++;
+    else
+        (void)diff_no_memory(d);
+}
+
+void diff_item_error(struct diff *d, struct diff_item *item, const struct error *error)
 {
     char name[DIFF_ITEM_NAME_MAX];
 
     item->kind = DIFF_FAILED;
     name_item(name, d, item, 0);
-    message_error(EXIT_FAILED, "%s: %s", name, text);
+    diff_add_error(d, name, error);
 }
 
 void diff_item_warning(const struct diff *d, const struct diff_item *item, size_t count,
-                       const char *text, const char *why)
+                       const char *text)
 {
+    const struct error why = container_why(item->sides[DIFF_A].array);
     char name[DIFF_ITEM_NAME_MAX];
 
     name_item(name, d, item, count - 1);
-    message_warning("%s: %s: %s", name, text, why);
+    log_warn(d->request->options->input.log, name, &why.advice, "%s: %s", text, why.text);
 }

@@ -10,11 +10,14 @@
    on failure. */
 bool diff_match(struct diff *d);
 
-/* Prints why it cannot be told how an item compares, which makes it DIFF_FAILED. */
-void diff_item_error(const struct diff *d, struct diff_item *item, const char *text);
+/* Notes an error of what is called so. */
+void diff_add_error(struct diff *d, const char *name, const struct error *error);
 
-/* Prints a warning about `count` items, of which this is the first. */
+/* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. */
+void diff_item_error(struct diff *d, struct diff_item *item, const struct error *error);
+
+/* Warns about `count` items, of which this is the first. */
 void diff_item_warning(const struct diff *d, const struct diff_item *item, size_t count,
-                       const char *text, const char *why);
+                       const char *text);
 
 #endif

@@ -42,7 +42,7 @@ struct diff_pair {
     struct diff_order *order; /* NULL where both sides are at hand */
 
     _Atomic bool differs;          /* bytes do: from now on sums are taken */
-    _Atomic bool failed;           /* one of its arrays could not be read, as has been printed */
+    _Atomic bool failed;           /* one of its arrays could not be read: its source knows why */
     struct difference *difference; /* the findings; NULL for none. Under diff_role */
 };
 
@@ -75,6 +75,12 @@ struct diff_task {
     void (*work)(struct diff_worker *w);
 };
 
+/* An error of a file, or of a pair of arrays. */
+struct diff_error {
+    char *name; /* as messages show it, of malloc */
+    struct error error;
+};
+
 struct diff {
     const struct diff_request *request;
     unsigned worker_count;
@@ -100,6 +106,10 @@ struct diff {
     _Atomic bool stop;           /* a worker failed, or all is known */
     _Atomic bool failed;
 
+    struct diff_error *errors; /* the session's thread's */
+    size_t error_count, error_room;
+    _Atomic bool no_memory; /* there was none for something */
+
     struct diff_worker *workers;
     struct mutex mutex;
     struct team team;      /* of the workers */
@@ -110,6 +120,13 @@ struct diff {
 };
 
 MUTEX_ROLE_OF(diff, struct diff, mutex);
+
+/* Notes that there is no memory. Returns false. Any worker may call it. */
+static inline bool diff_no_memory(struct diff *d)
+{
+    atomic_store(&d->no_memory, true);
+    return false;
+}
 
 /* The description of a file. */
 static inline const struct source_info *diff_file_info(const struct diff *d, int side, int file)

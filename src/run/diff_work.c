@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "sys/mapping.h"
-#include "sys/message.h"
 
 /* Claims shrink towards the end, so that all workers end together; not below this. Bytes. */
 #define CLAIM_MIN ((uint64_t)64 << 10)
@@ -23,8 +22,8 @@ static bool stopped(const struct diff *d)
     return atomic_load_explicit(&d->stop, memory_order_relaxed);
 }
 
-/* Ends the work of all: an input failed, which has been printed, unless all that is asked for was
-   known by then. Returns false. */
+/* Ends the work of all: an input failed, unless all that is asked for was known by then. Returns
+   false. */
 static bool give_up(struct diff *d)
 {
     if (!atomic_load(&d->decided))
@@ -35,8 +34,7 @@ static bool give_up(struct diff *d)
 
 static bool no_memory(struct diff *d)
 {
-    if (!atomic_exchange(&d->failed, true))
-        message_error(EXIT_FAILED, "out of memory");
+    (void)diff_no_memory(d);
     return give_up(d);
 }
 

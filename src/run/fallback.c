@@ -11,7 +11,7 @@ struct engine_worker *fallback_engine_worker(struct worker *w)
     if (!w->fallback) {
         w->fallback = engine_cpu.worker_open(w->run->cpu, &w->setup, 0, reason);
         if (!w->fallback)
-            source_error(w->run->source, "%s", reason);
+            source_error(w->run->source, ERROR_MEMORY, "%s", reason);
     }
     return w->fallback;
 }

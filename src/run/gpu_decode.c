@@ -83,11 +83,12 @@ static void engine_failed(struct feed *x, struct worker *w)
     x->failed = true;
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
-        message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
+        log_warn(run->options->input.log, run->info->name, NULL,
+                 "GPU failed: %s; continuing on the CPU", reason);
         compressed_refuse(run->source);
         return;
     }
-    source_error(run->source, "GPU: %s", reason);
+    source_error(run->source, ERROR_GPU, "GPU: %s", reason);
     w->failed = true;
 }
 

@@ -34,10 +34,8 @@ bool passes_open_several(struct passes *r, const struct pass_request *request, u
     r->type = known->type;
     r->elements = known->elements;
     r->plan = pass_plan_open(&r->request, r->type, r->elements, workers, propagate);
-    if (!r->plan) {
-        message_error(EXIT_FAILED, "out of memory");
+    if (!r->plan)
         return false;
-    }
     pass_plan_begin(r->plan, &known->partial);
     r->runs = pass_plan_runs(r->plan);
     r->more = !pass_plan_is_done(r->plan);
@@ -71,15 +69,9 @@ void passes_close(struct passes *r)
     r->plan = NULL;
 }
 
-static bool out_of_memory(const struct run *run)
-{
-    source_error(run->source, "out of memory");
-    return false;
-}
-
 static bool changed(const struct run *run)
 {
-    source_error(run->source, "it changed while it was read");
+    source_error(run->source, ERROR_CHANGED, "it changed while it was read");
     return false;
 }
 
@@ -152,10 +144,8 @@ bool passes_sample(struct passes *r, struct source *source)
         return true;
     if (!r->sample)
         r->sample = malloc(r->runs.count * runs.length * info->element_size);
-    if (!r->sample) {
-        source_error(source, "out of memory");
-        return false;
-    }
+    if (!r->sample)
+        return source_no_memory(source);
     if (!read_runs(source, runs, r->sample + r->runs_taken * runs.length * info->element_size,
                    r->workers))
         return false;
@@ -165,11 +155,8 @@ bool passes_sample(struct passes *r, struct source *source)
 
 bool passes_sampled(struct passes *r)
 {
-    if (r->runs.count == 0 || r->runs_taken == 0 ||
-        pass_plan_sample(r->plan, r->sample, r->runs_taken, r->runs.length))
-        return true;
-    message_error(EXIT_FAILED, "out of memory");
-    return false;
+    return r->runs.count == 0 || r->runs_taken == 0 ||
+           pass_plan_sample(r->plan, r->sample, r->runs_taken, r->runs.length);
 }
 
 /* Samples the input, where that is of use and can be done. */
@@ -189,10 +176,10 @@ static bool sample(struct passes *r, struct run *run)
         run->started_at = clock_now();
     elements = malloc(runs.count * runs.length * size);
     if (!elements)
-        return out_of_memory(run);
+        return source_no_memory(run->source);
     good = read_runs(run->source, runs, elements, run->cpu_workers);
     if (good && !pass_plan_sample(r->plan, elements, runs.count, runs.length))
-        good = out_of_memory(run);
+        good = source_no_memory(run->source);
     free(elements);
     return good;
 }
@@ -205,15 +192,13 @@ static bool can_be_repeated(const struct passes *r, const struct run *run)
     if (run->info->repeatable || pass_plan_is_single(r->plan, &why))
         return true;
     if (r->request.quantile_count > 0)
-        source_error(run->source,
+        source_error(run->source, ERROR_REQUEST,
                      "%s of %s need several passes, but this input can be read only once; save it "
                      "as a file first",
                      why, element_name(run->info->type));
     else
-        source_error(run->source,
-                     "%s needs a pass of its own, but this input can be read only once; give it, "
-                     "as in --histogram=100,-1,1",
-                     why);
+        source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE},
+                      "%s needs a pass of its own, but this input can be read only once", why);
     return false;
 }
 
@@ -224,8 +209,8 @@ static bool is_for_type(const struct passes *r, const struct run *run)
 
     if (!element_is_integer(type) || r->request.histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
-    source_error(run->source, "%s has no exponents; give the number of bins, as in --histogram=100",
-                 element_name(type));
+    source_refuse(run->source, (struct advice){.kind = ADVICE_BINS}, "%s has no exponents",
+                  element_name(type));
     return false;
 }
 
@@ -250,7 +235,7 @@ static bool begin_pass_plan(struct passes *r, struct run *run)
     r->plan = pass_plan_open(&r->request, run->info->type, run->info->elements, r->workers,
                              run->options->nan != NAN_SKIP);
     if (!r->plan)
-        return out_of_memory(run);
+        return source_no_memory(run->source);
     return can_be_repeated(r, run) && sample(r, run);
 }
 
@@ -263,14 +248,14 @@ static bool open_tallies(struct passes *r, const struct run *run)
 
     r->sets = calloc(r->workers, sizeof *r->sets);
     if (!r->sets)
-        return out_of_memory(run);
+        return source_no_memory(run->source);
     for (unsigned i = 0; i < r->workers; i++) {
         for (unsigned j = 0; j < count; j++) {
             good = tally_open(&r->sets[i].tally[j], plans[j]) && good;
             r->sets[i].count++;
         }
     }
-    return good || out_of_memory(run);
+    return good || source_no_memory(run->source);
 }
 
 bool passes_begin(struct passes *r, struct run *run)
@@ -324,11 +309,9 @@ bool passes_take(struct passes *r, const struct run *run, struct partial *partia
     case PASS_PLAN_CHANGED:
         return changed(run);
     case PASS_PLAN_MEMORY:
-        return out_of_memory(run);
+        return source_no_memory(run->source);
     case PASS_PLAN_ENDLESS:
-        source_error(
-            run->source,
-            "holds infinities; give the range of the histogram, as in --histogram=100,-1,1");
+        source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE}, "holds infinities");
         return false;
     }
     *partial = r->first;

@@ -26,7 +26,11 @@ bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction)
     p->unreadable = reduction->type_name;
     if (p->unreadable)
         memcpy(p->type_name, reduction->type_name, strlen(reduction->type_name) + 1);
-    snprintf(p->error, sizeof p->error, "%.*s", (int)sizeof p->error - 1, reduction->error);
+    p->error = reduction->error.kind;
+    p->advice = reduction->error.advice.kind;
+    if (p->error != ERROR_NONE)
+        snprintf(p->error_text, sizeof p->error_text, "%.*s", (int)sizeof p->error_text - 1,
+                 reduction->error.text);
     p->type = reduction->type;
     memcpy(p->array, array, strlen(array) + 1);
     snprintf(p->format, sizeof p->format, "%s", reduction->format);
@@ -49,9 +53,10 @@ void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
         *p = *other;
         return;
     }
-    if (!p->error[0] && other->error[0]) {
-        memcpy(p->error, other->error, sizeof p->error);
-        p->said = other->said;
+    if (p->error == ERROR_NONE && other->error != ERROR_NONE) {
+        p->error = other->error;
+        p->advice = other->advice;
+        memcpy(p->error_text, other->error_text, sizeof p->error_text);
     }
     p->elements += other->elements;
     p->bytes += other->bytes;
@@ -70,7 +75,10 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     memset(reduction, 0, sizeof *reduction);
     reduction->array = p->array[0] ? p->array : NULL;
     reduction->type_name = p->unreadable ? p->type_name : NULL;
-    memcpy(reduction->error, p->error, sizeof p->error);
+    if (p->error != ERROR_NONE) {
+        (void)error_set(&reduction->error, p->error, "%s", p->error_text);
+        reduction->error.advice.kind = p->advice;
+    }
     reduction->partial = p->partial;
     reduction->type = p->type;
     reduction->big_endian = p->big_endian;

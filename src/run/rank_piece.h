@@ -21,8 +21,11 @@
 struct rank_piece {
     bool known; /* there is a part of it; otherwise nothing else means anything */
     bool big_endian, compressed;
-    bool unreadable, said; /* as reduction->type_name; and the error has been printed */
-    char error[RANK_PIECE_ERROR_MAX], type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
+    bool unreadable; /* as reduction->type_name */
+    enum error_kind error;
+    enum advice_kind advice;
+    char error_text[RANK_PIECE_ERROR_MAX],
+        type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
     enum element_type type;
     char array[RANK_PIECE_NAME_MAX]; /* empty for an input that is no container */
     char format[16];
@@ -37,7 +40,7 @@ struct rank_piece {
 void rank_piece_clear(struct rank_piece *p);
 
 /* Takes the result of an input, or of an array, that is no container. False if its name is too
-   long; nothing is printed. */
+   long. */
 bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction);
 
 /* Merges what another process knows: exact, in any order. */

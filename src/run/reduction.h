@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/error.h"
 #include "core/histogram.h"
 #include "core/partial.h"
 #include "engine/engine.h"
 #include "profile/profile.h"
 #include "source/source.h"
-#include "sys/message.h"
 
 struct arrays;
 
@@ -30,9 +30,8 @@ struct reduction_share {
 };
 
 struct reduction {
-    char error[MESSAGE_ERROR_MAX]; /* why there is no result, without the input's name: then nothing
-                                      below is set, but, of an array of a container, what describes
-                                      it. Empty where there is one. */
+    struct error error; /* why there is no result: then nothing below is set, but, of an array of a
+                           container, what describes it. ERROR_NONE where there is one. */
     const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
                                     session's until its next input. `result`, `partial`, `type` and
                                     `shape` are not set then. NULL where there is one array */

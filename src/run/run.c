@@ -346,7 +346,8 @@ static void work_alone(struct run *run, enum engine_id id)
 static void warn_alone(const struct run *run)
 {
     if (!run->experience->alone)
-        message_warning("%s: cannot start a thread: reducing without one", run->info->name);
+        log_warn(run->options->input.log, run->info->name, NULL,
+                 "cannot start a thread: reducing without one");
     run->experience->alone = true;
 }
 

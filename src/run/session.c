@@ -89,7 +89,7 @@ static unsigned cpu_tally_count(const struct session *session)
 }
 
 /* Makes the workers and the engines. False on failure; the session is then to be closed. */
-static bool prepare(struct session *session, char *const *paths, int count)
+static bool prepare(struct session *session, char *const *paths, int count, struct error *error)
 {
     const struct session_options *options = session->options;
     struct engine_needs needs = {.devices = options->devices,
@@ -103,17 +103,13 @@ static bool prepare(struct session *session, char *const *paths, int count)
     gpu_init(&session->gpu, &needs);
     if (options->device != DEVICE_CPU)
         gpu_choose(&session->gpu, options, paths, count);
-    if (!team_open(&session->team, cpu_worker_count(session) + feeder_count(session))) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
+    if (!team_open(&session->team, cpu_worker_count(session) + feeder_count(session)))
+        return error_memory(error);
     session->workers =
         aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
                                             sizeof *session->workers);
-    if (!session->workers) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
+    if (!session->workers)
+        return error_memory(error);
     while (session->cpu_workers < cpu_worker_count(session)) {
         worker_init(&session->workers[session->cpu_workers], session->cpu_workers, ENGINE_CPU,
                     session->cpu_workers);
@@ -126,27 +122,26 @@ static bool prepare(struct session *session, char *const *paths, int count)
         session->feeders++;
     }
     session->cpu = engine_cpu.open(&(struct engine_needs){.kernels = options->kernels}, reason);
-    if (!session->cpu) {
-        message_error(EXIT_FAILED, "%s", reason);
-        return false;
-    }
+    if (!session->cpu)
+        return error_set(error, ERROR_MEMORY, "%s", reason);
     if (options->device == DEVICE_GPU) {
         gpu_open_now(&session->gpu);
         if (gpu_state(&session->gpu) == GPU_FAILED) {
             gpu_reason(&session->gpu, reason);
-            message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);
-            return false;
+            return error_set(error, ERROR_NO_GPU, "no usable GPU: %s", reason);
         }
     }
     return true;
 }
 
-struct session *session_open(const struct session_options *options, char *const *paths, int count)
+struct session *session_open(const struct session_options *options, char *const *paths, int count,
+                             struct error *error)
 {
     struct session *session = calloc(1, sizeof *session);
 
+    error->kind = ERROR_NONE;
     if (!session) {
-        message_error(EXIT_FAILED, "out of memory");
+        (void)error_memory(error);
         return NULL;
     }
     session->options = options;
@@ -158,9 +153,8 @@ struct session *session_open(const struct session_options *options, char *const 
     for (int i = 0; i < count; i++)
         session->to_come += bytes_to_come(options, paths[i]);
     session->files = calloc((size_t)count + 1, sizeof *session->files);
-    if (!session->files)
-        message_error(EXIT_FAILED, "out of memory");
-    if (!session->files || !prepare(session, paths, count)) {
+    if (!session->files || !prepare(session, paths, count, error)) {
+        (void)error_memory(error); /* unless there is another reason */
         session_close(session);
         return NULL;
     }
@@ -231,15 +225,16 @@ static bool check_partial(const struct run *run, const struct container_array *a
     partial->first_nan = true_index(s, partial->first_nan);
     if (run->options->nan == NAN_ERROR && partial->nan > 0) {
         if (array)
-            source_error(s, "element %s is a NaN",
+            source_error(s, ERROR_NAN, "element %s is a NaN",
                          arrays_show_place(place, array, partial->first_nan));
         else
-            source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
+            source_error(s, ERROR_NAN, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
     if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut) &&
         partial->count != info->elements - info->first && !source_limited(s)) {
-        source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
+        source_error(s, ERROR_INTERNAL,
+                     "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
                      partial->count, info->elements - info->first);
         return false;
     }
@@ -330,15 +325,16 @@ static void forget_to_come(struct session *session, uint64_t size)
 static bool engine_has_kernels(const struct run *run)
 {
     if (run->options->device == DEVICE_GPU && run->info->scattered) {
-        source_error(run->source,
-                     "it is stored in chunks, which the GPU cannot read; use --device=cpu");
+        source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                      "it is stored in chunks, which the GPU cannot read");
         return false;
     }
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
-    source_error(run->source, "the GPU has no kernels for these operations on %s; use --device=cpu",
-                 element_name(run->setup.type));
+    source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                  "the GPU has no kernels for these operations on %s",
+                  element_name(run->setup.type));
     return false;
 }
 
@@ -367,7 +363,7 @@ static bool keep_container(struct session *session, const char *path, struct run
     session->arrays =
         arrays_open(run->info, session->options, path, session->cpu_workers + session->feeders);
     if (!session->arrays)
-        source_error(run->source, "out of memory");
+        (void)source_no_memory(run->source);
     return session->arrays;
 }
 
@@ -385,7 +381,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     run->arrays = session->arrays;
     verdict = run_workers(run, &none);
     if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays, run->source)) {
-        source_error(run->source, "internal error: an array is not complete");
+        source_error(run->source, ERROR_INTERNAL, "internal error: an array is not complete");
         verdict = SOURCE_BROKEN;
     }
     if (verdict == SOURCE_COMPLETE)
@@ -447,8 +443,10 @@ static bool plan_pass(struct session *session, struct input *in)
     return true;
 }
 
-/* Opens an input for a run, as planned. False on failure. */
-static bool open_input(struct session *session, struct input *in, struct run *run)
+/* Opens an input for a run, as planned. False on failure: run->source knows why, or, without one,
+   *error says it. */
+static bool open_input(struct session *session, struct input *in, struct run *run,
+                       struct error *error)
 {
     struct source_options options = session->options->input;
     const unsigned workers = run->cpu_workers + run->feeders;
@@ -457,16 +455,18 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.reopened = in->opened;
     options.earlier = &in->file;
     if (in->array) {
-        run->source = source_open_array(session->container, in->array, &options, workers);
+        run->source = source_open_array(session->container, in->array, &options, workers, error);
         return run->source;
     }
     if (!in->source)
-        in->source = source_probe(in->path, &options);
+        in->source = source_probe(in->path, &options, error);
     if (!in->opened) {
         if (!in->source) /* whatever it is */
             forget_to_come(session, bytes_to_come(session->options, in->path));
-        else if (!plan_pass(session, in))
+        else if (!plan_pass(session, in)) {
+            *error = *source_why(in->source);
             return false;
+        }
     }
     options.undecoded = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
     options.in_order = in->plan.how == PLAN_IN_ORDER;
@@ -502,11 +502,13 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     bool good;
 
     memset(reduction, 0, sizeof *reduction);
-    good = open_input(session, in, &run);
+    good = open_input(session, in, &run, &reduction->error);
     in->opened = true;
     if (!good) {
-        if (run.source)
+        if (run.source) {
+            reduction->error = *source_why(run.source);
             source_close(run.source);
+        }
         return SOURCE_BROKEN;
     }
     run.info = source_info(run.source);
@@ -518,6 +520,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     if (run.info->container) {
         verdict = reduce_arrays(session, in->path, &run, reduction);
         dismiss_workers(session);
+        reduction->error = *source_why(run.source);
         return verdict;
     }
     verdict = engine_has_kernels(&run) && passes_begin(&session->passes, &run)
@@ -533,24 +536,14 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     in->started_at = phases_started_at(&run.phases);
     in->file = run.info->file;
     dismiss_workers(session);
+    reduction->error = *source_why(run.source);
     if ((verdict == SOURCE_REREAD || verdict == SOURCE_TORN) && !in->array && run.info->file.known)
-        verdict =
-            (in->source = source_renew(run.source, &options->input)) ? verdict : SOURCE_BROKEN;
+        verdict = (in->source = source_renew(run.source, &options->input, &reduction->error))
+                      ? verdict
+                      : SOURCE_BROKEN;
     else
         source_close(run.source);
     return verdict;
-}
-
-/* Notes why an input has no result, as the first error said, less the name in front. */
-static void note_error(const char *path, const struct container_array *array,
-                       struct reduction *reduction)
-{
-    char error[MESSAGE_ERROR_MAX], name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-    const char *text;
-
-    source_name_array(name, path, array);
-    text = message_first_error_of(error, name);
-    snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
 /* Reduces an input, or an array of it, which may take several passes. */
@@ -560,7 +553,6 @@ static bool reduce_input(struct session *session, const char *path,
     struct input in = {.path = path, .array = array, .plan = {.how = PLAN_PARALLEL}};
     enum source_verdict verdict;
 
-    message_forget_error();
     passes_close(&session->passes);
     passes_open(&session->passes, &session->options->passes);
     do
@@ -574,7 +566,7 @@ static bool reduce_input(struct session *session, const char *path,
     if (!array && session->reduced < session->count)
         session->files[session->reduced++] = in.file;
     if (verdict != SOURCE_COMPLETE)
-        note_error(path, array, reduction);
+        (void)error_set(&reduction->error, ERROR_INTERNAL, "failed"); /* unless it is known why */
     return verdict == SOURCE_COMPLETE;
 }
 
@@ -591,8 +583,9 @@ static bool reduce_one_by_one(struct session *session, const char *path,
 
     if (session->options->passes.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
         !elsewhere) {
-        source_error(session->container, "a histogram needs one array; choose it with --array");
-        note_error(path, NULL, reduction);
+        source_refuse(session->container, (struct advice){.kind = ADVICE_ARRAY},
+                      "a histogram needs one array");
+        reduction->error = *source_why(session->container);
         return false;
     }
     for (size_t k = 0; k < info->pick_count; k++) {
@@ -605,7 +598,7 @@ static bool reduce_one_by_one(struct session *session, const char *path,
         session->inputs += k + 1 < info->pick_count; /* threads are kept */
         (void)reduce_input(session, path, info->picks[k].array, &one);
         session->inputs -= k + 1 < info->pick_count;
-        arrays_put(session->arrays, k, &one, true);
+        arrays_put(session->arrays, k, &one);
         reduction->elements += one.elements;
         reduction->bytes += one.bytes;
         reduction->input_bytes += one.input_bytes;
@@ -623,11 +616,9 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     bool good;
 
     forget_arrays(session);
-    message_memory_once(true);
     good = reduce_input(session, path, NULL, reduction);
     if (good && session->container && one_by_one(session, source_info(session->container)))
         good = reduce_one_by_one(session, path, reduction);
-    message_memory_once(false);
     session->inputs--;
     return good;
 }
@@ -636,9 +627,9 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
  * Several inputs as one.
  */
 
-/* Samples all inputs. */
+/* Samples all inputs. False on failure, with the cause in *total. */
 static bool sample_inputs(struct session *session, const struct session_inputs *inputs,
-                          const bool *in_order)
+                          const bool *in_order, struct total *total)
 {
     bool good = true;
 
@@ -652,18 +643,24 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
         input.earlier = &session->files[inputs->first + i];
         input.in_order = in_order[i];
         input.reopened = true;
-        source = source_open(inputs->paths[i], &input, session->cpu_workers);
+        total->cause_path = inputs->paths[i];
+        source = source_open(inputs->paths[i], &input, session->cpu_workers, &total->cause);
         good = source && passes_sample(&session->passes, source);
+        if (source && !good)
+            total->cause = *source_why(source);
         if (source)
             source_close(source);
     }
-    return good && passes_sampled(&session->passes);
+    if (!good)
+        return false;
+    total->cause_path = NULL;
+    return passes_sampled(&session->passes) || error_memory(&total->cause);
 }
 
 /* Reads all inputs once. An input that has to be read in order is noted, and then all are to be
    read again from the beginning: it has been tallied in part. */
 static enum source_verdict read_inputs(struct session *session, const struct session_inputs *inputs,
-                                       bool *in_order)
+                                       bool *in_order, struct total *total)
 {
     enum source_verdict verdict = SOURCE_COMPLETE;
 
@@ -683,6 +680,10 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
             in_order[i] = true;
         else if (verdict == SOURCE_REREAD)
             verdict = SOURCE_BROKEN;
+        if (verdict == SOURCE_BROKEN) {
+            total->cause = reduction.error;
+            total->cause_path = inputs->paths[i];
+        }
     }
     if (verdict != SOURCE_COMPLETE)
         passes_drop(&session->passes);
@@ -713,25 +714,23 @@ void session_quantiles(struct session *session, const struct pass_request *asked
 
     if (refusal)
         pass_request_drop_optional(&request);
-    if (!pass_request_any(&request) || sum->error[0])
+    if (!pass_request_any(&request) || sum->error.kind != ERROR_NONE)
         return;
     if (refusal) {
-        snprintf(sum->error, sizeof sum->error, "%s", refusal);
+        (void)error_set(&sum->error, ERROR_REQUEST, "%s", refusal);
         return;
     }
     passes_close(&session->passes);
     in_order = calloc((size_t)inputs->count, sizeof *in_order);
-    if (!in_order)
-        message_error(EXIT_FAILED, "out of memory");
     session->inputs++; /* threads are kept */
-    if (in_order &&
-        passes_open_several(&session->passes, &request, (unsigned)inputs->count, sum,
-                            cpu_tally_count(session) + session->feeders,
-                            session->options->nan != NAN_SKIP) &&
-        sample_inputs(session, inputs, in_order)) {
+    if (!in_order || !passes_open_several(&session->passes, &request, (unsigned)inputs->count, sum,
+                                          cpu_tally_count(session) + session->feeders,
+                                          session->options->nan != NAN_SKIP)) {
+        (void)error_memory(&total->cause);
+    } else if (sample_inputs(session, inputs, in_order, total)) {
         do
-            verdict =
-                session->passes.more ? read_inputs(session, inputs, in_order) : SOURCE_COMPLETE;
+            verdict = session->passes.more ? read_inputs(session, inputs, in_order, total)
+                                           : SOURCE_COMPLETE;
         while (verdict == SOURCE_REREAD || (verdict == SOURCE_COMPLETE && session->passes.more));
     }
     session->inputs--;
@@ -739,6 +738,6 @@ void session_quantiles(struct session *session, const struct pass_request *asked
     if (verdict == SOURCE_COMPLETE)
         passes_finish(&session->passes, sum);
     else
-        snprintf(sum->error, sizeof sum->error, "the files could not be read again");
+        (void)error_set(&sum->error, ERROR_OTHERS, "the files could not be read again");
     sum->seconds += (double)(clock_now() - begun) / (double)CLOCK_SECOND;
 }

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/message.h"
 #include "sys/operand.h"
 
 /* Properties of a file. */
@@ -36,19 +35,10 @@ uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end)
     return share(units, shard->number - 1, shard->of);
 }
 
-/* Prints why an input cannot be read. Returns false. */
-static bool unreadable(const char *path, const char *why)
+/* False where it is an input without a length, or cannot be read. */
+static bool find_size(const char *path, const struct source_options *options, struct sized *sized,
+                      struct error *error)
 {
-    char name[SOURCE_NAME_MAX];
-
-    message_error(EXIT_FAILED, "%s: %s", source_name(name, path), why);
-    return false;
-}
-
-/* False where it is an input without a length, or cannot be read, which is printed. */
-static bool find_size(const char *path, const struct source_options *options, struct sized *sized)
-{
-    char name[SOURCE_NAME_MAX], why[SOURCE_ERROR_MAX];
     const bool standard = strcmp(path, "-") == 0;
     struct source_facts facts;
     off_t begin = 0, size;
@@ -63,18 +53,15 @@ static bool find_size(const char *path, const struct source_options *options, st
         sized->error = EISDIR;
         return true;
     }
-    if (!S_ISREG(status.st_mode)) {
-        message_error(
-            EXIT_FAILED,
-            "%s: not a regular file: its size is unknown, so it cannot be divided into shards",
-            source_name(name, path));
-        return false;
-    }
+    if (!S_ISREG(status.st_mode))
+        return error_set(
+            error, ERROR_REQUEST,
+            "not a regular file: its size is unknown, so it cannot be divided into shards");
     if (standard)
         begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
-    if (!source_look(path, options, &facts, why))
-        return unreadable(path, why);
+    if (!source_look(path, options, &facts, error))
+        return false;
     *sized = (struct sized){.units = shard_units((uint64_t)size), .compressed = facts.compressed};
     return true;
 }
@@ -101,20 +88,19 @@ static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_
 
 /* Gives a shard its part of a compressed file: that is cut between frames, or goes whole to the
    shard that has its first unit. Only shards that may get frames look for them. False where they
-   cannot be read, which is printed. */
+   cannot be read. */
 static bool cut_compressed(const char *path, const struct source_options *options,
                            const struct sized *sized, uint64_t before, uint64_t begin, uint64_t end,
-                           struct shard_part *part)
+                           struct shard_part *part, struct error *error)
 {
     const bool first = before >= begin && before < end, all = first && before + sized->units <= end;
-    char why[SOURCE_ERROR_MAX];
     bool parts;
 
     *part = cut(sized, before, begin, end);
     if (!part->any || all)
         return true;
-    if (!source_cut(path, options, &part->part, &parts, why))
-        return unreadable(path, why);
+    if (!source_cut(path, options, &part->part, &parts, error))
+        return false;
     if (parts)
         part->any = part->part.begin < part->part.end;
     else
@@ -123,23 +109,29 @@ static bool cut_compressed(const char *path, const struct source_options *option
 }
 
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
-                const struct source_options *options, struct shard_part *parts)
+                const struct source_options *options, struct shard_part *parts, const char **failed,
+                struct error *error)
 {
     struct sized *sized = calloc((size_t)count + 1, sizeof *sized);
     uint64_t units = 0, begin, end;
-    bool good = sized;
+    bool good = true;
 
+    *failed = NULL;
+    error->kind = ERROR_NONE;
     if (!sized)
-        message_error(EXIT_FAILED, "out of memory");
+        return error_memory(error);
     for (int i = 0; i < count && good; i++) {
-        good = find_size(paths[i], options, &sized[i]);
+        *failed = paths[i];
+        good = find_size(paths[i], options, &sized[i], error);
         units += sized[i].units;
     }
     begin = shard_range(shard, units, &end);
     units = 0;
     for (int i = 0; i < count && good; i++) {
+        *failed = paths[i];
         if (sized[i].compressed)
-            good = cut_compressed(paths[i], options, &sized[i], units, begin, end, &parts[i]);
+            good =
+                cut_compressed(paths[i], options, &sized[i], units, begin, end, &parts[i], error);
         else
             parts[i] = cut(&sized[i], units, begin, end);
         parts[i].error = sized[i].error;

@@ -43,8 +43,10 @@ uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end);
 
 /* Plans which parts of the files are the shard's. One that cannot be had is in the parts of one
    shard, as if it were short, and has an `error` in all. False where an input has no parts, or
-   cannot be read: that is printed, or memory ran out. */
+   cannot be read: *error says why, and *failed is the path of that input, NULL where it is none's
+   fault. */
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
-                const struct source_options *options, struct shard_part *parts);
+                const struct source_options *options, struct shard_part *parts, const char **failed,
+                struct error *error);
 
 #endif

@@ -81,7 +81,7 @@ static void add_one(struct total *t, const struct reduction *reduction)
     struct partial partial = reduction->partial;
 
     t->inputs++;
-    if (reduction->error[0]) {
+    if (reduction->error.kind != ERROR_NONE) {
         t->failed++;
         t->unreadable = t->unreadable || reduction->type_name;
         return;
@@ -110,7 +110,7 @@ void total_add(struct total *t, const struct reduction *reduction)
 {
     struct reduction one;
 
-    if (!reduction->arrays || reduction->error[0]) {
+    if (!reduction->arrays || reduction->error.kind != ERROR_NONE) {
         add_one(t, reduction);
         return;
     }
@@ -134,6 +134,6 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
             .skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type, .types = t->types},
         &sum->result);
     if (t->failed > 0)
-        snprintf(sum->error, sizeof sum->error, "%u of %u %s failed", t->failed, t->inputs,
-                 t->arrays ? "files and arrays" : "files");
+        (void)error_set(&sum->error, ERROR_OTHERS, "%u of %u %s failed", t->failed, t->inputs,
+                        t->arrays ? "files and arrays" : "files");
 }

@@ -14,10 +14,12 @@ struct total {
        no profile. The type is that of all inputs, or f64 where they differ. `error` is set when an
        input has no result: then the total has none. */
     struct reduction reduction;
-    bool unreadable; /* some arrays failed since they cannot be read */
-    bool arrays;     /* some inputs were containers, whose arrays count as inputs */
-    bool mixed;      /* inputs are of several types */
-    bool repeatable; /* all of them can be read again */
+    struct error cause;     /* why a file could not be read again; ERROR_NONE if none was */
+    const char *cause_path; /* that file's; NULL where it is no file's fault */
+    bool unreadable;        /* some arrays failed since they cannot be read */
+    bool arrays;            /* some inputs were containers, whose arrays count as inputs */
+    bool mixed;             /* inputs are of several types */
+    bool repeatable;        /* all of them can be read again */
     struct partial_types types;
     unsigned inputs, failed;
 };

@@ -182,10 +182,11 @@ static bool engine_failed(struct worker *w, const char *reason)
 
     if (gpu && run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason); /* nor is it used for the inputs that follow */
-        message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
+        log_warn(run->options->input.log, run->info->name, NULL,
+                 "GPU failed: %s; continuing on the CPU", reason);
         return true;
     }
-    source_error(run->source, "%s%s", gpu ? "GPU: " : "", reason);
+    source_error(run->source, gpu ? ERROR_GPU : ERROR_MEMORY, "%s%s", gpu ? "GPU: " : "", reason);
     return false;
 }
 

@@ -99,21 +99,21 @@ static void note_skipped(struct skipped_list *list, const struct container_array
 static void warn_skipped(const struct source *s, const struct skipped_list *list)
 {
     const size_t others = list->reasons[REASONS_MAX].count;
-    char shown[CONTAINER_NAME_SHOWN], why[CONTAINER_WHY_MAX], more[48];
+    char shown[CONTAINER_NAME_SHOWN], more[48];
 
     for (size_t i = 0; i < REASONS_MAX && list->reasons[i].first; i++) {
         const struct skipped *r = &list->reasons[i];
+        const struct error why = container_why(r->first);
 
         more[0] = '\0';
         if (r->count > 1)
             snprintf(more, sizeof more, " and %zu more", r->count - 1);
-        message_warning("%s: skipped array %s%s: %s", s->name,
-                        container_show_name(shown, r->first->name), more,
-                        container_why(why, r->first));
+        log_warn(s->log, s->name, &why.advice, "skipped array %s%s: %s",
+                 container_show_name(shown, r->first->name), more, why.text);
     }
     if (others > 0)
-        message_warning("%s: skipped %zu more array%s for other reasons", s->name, others,
-                        message_s(others));
+        log_warn(s->log, s->name, NULL, "skipped %zu more array%s for other reasons", others,
+                 message_s(others));
 }
 
 /* Finds the elements of an array that are to be reduced. False if it has none in the part that is
@@ -181,10 +181,8 @@ static bool pick(struct source *s, const struct source_options *options)
     struct skipped_list skipped = {{{NULL, 0}}};
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
-    if (!s->picks) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!s->picks)
+        return source_no_memory(s);
     s->info.pick_count = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
@@ -218,7 +216,7 @@ static void warn_overridden(const struct source *s, const struct source_options 
 {
     const bool big_endian = options->order == ELEMENT_ORDER_BIG;
     bool type = false, open = false, order = false;
-    const bool skip = options->skip > 0;
+    struct advice advice = {.kind = ADVICE_OVERRIDDEN};
 
     for (size_t k = 0; k < s->info.pick_count; k++) {
         const struct container_array *a = s->picks[k].array;
@@ -231,11 +229,11 @@ static void warn_overridden(const struct source *s, const struct source_options 
     }
     type &= options->type_given && !open; /* where it is open, --dtype is for that alone */
     order &= options->order != ELEMENT_ORDER_UNSAID;
-    if ((type || order || skip) && !options->reopened)
-        message_warning("%s: the %s header overrides %s%s%s%s%s", s->name,
-                        s->container->format->name, type ? "--dtype" : "",
-                        type && order ? ", " : "", order ? "--endian" : "",
-                        (type || order) && skip ? ", " : "", skip ? "--skip" : "");
+    advice.overridden = (type ? OVERRIDDEN_TYPE : 0) | (order ? OVERRIDDEN_ORDER : 0) |
+                        (options->skip > 0 ? OVERRIDDEN_SKIP : 0);
+    if (advice.overridden && !options->reopened)
+        log_warn(s->log, s->name, &advice, "the %s header overrides what was asked for",
+                 s->container->format->name);
 }
 
 static int compare_arrays(const void *a, const void *b)
@@ -278,9 +276,9 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
         k += order >= 0;
     }
     if (others > 0)
-        message_warning("%s: array %s: %s does not place it in this file%s", s->name,
-                        container_show_name(shown, first->name), index->name,
-                        others > 1 ? ", nor others" : "");
+        log_warn(s->log, s->name, NULL, "array %s: %s does not place it in this file%s",
+                 container_show_name(shown, first->name), index->name,
+                 others > 1 ? ", nor others" : "");
     for (k = 0; good && k < count; k++) {
         struct container_array *a = missing[k] ? container_add(c, places[k].array) : NULL;
 
@@ -306,10 +304,8 @@ static bool compare_with_index(struct source *s, const struct source_options *op
         end = begin;
         while (end < index->count && strcmp(index->places[end].path, s->path) == 0)
             end++;
-        if (end > begin && !compare_with_places(s, index, index->places + begin, end - begin)) {
-            source_error(s, "out of memory");
-            return false;
-        }
+        if (end > begin && !compare_with_places(s, index, index->places + begin, end - begin))
+            return source_no_memory(s);
     }
     return true;
 }
@@ -319,9 +315,9 @@ static bool lay_out(struct source *s, const struct container_format *format,
                     const struct container_input *in, const struct source_options *options)
 {
     if (!s->container) {
-        if (in->error[0])
-            source_error(s, "%s: byte %" PRIu64 ": %s", format->article, in->error_offset,
-                         in->error);
+        if (in->error.kind != ERROR_NONE)
+            source_error_at(s, in->error.kind, in->error.offset, "%s: byte %" PRIu64 ": %s",
+                            format->article, in->error.offset, in->error.text);
         return false;
     }
     s->info.format = s->info.compressed ? format->inside : format->name;
@@ -329,10 +325,8 @@ static bool lay_out(struct source *s, const struct container_format *format,
         return false;
     if (!pick(s, options))
         return false;
-    if (!source_open_damages(s)) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!source_open_damages(s))
+        return source_no_memory(s);
     warn_overridden(s, options);
     s->info.container = s->container;
     s->info.picks = s->picks;
@@ -411,22 +405,21 @@ static bool make_room(struct kept_reader *k, size_t size)
 }
 
 /* A container's read: of bytes that are kept, or come next. If the input ends before them, it fails
-   and prints nothing. */
+   and the source does not. */
 static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct kept_reader *k = in->context;
 
     if (offset > HEADERS_MAX || size > HEADERS_MAX - offset) {
-        source_error(k->source, "its header has more than 256 MiB, which is not read in order");
+        source_error(k->source, ERROR_DATA,
+                     "its header has more than 256 MiB, which is not read in order");
         return false;
     }
     if (offset + size > k->size) {
         ptrdiff_t got = 0;
 
-        if (!make_room(k, (size_t)offset + size)) {
-            source_error(k->source, "out of memory");
-            return false;
-        }
+        if (!make_room(k, (size_t)offset + size))
+            return source_no_memory(k->source);
         got = reader_fill(k->input, k->bytes + k->size, (size_t)offset + size - k->size);
         if (got < 0)
             return false;
@@ -484,7 +477,7 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
                                  .file = -1};
 
     if (!k) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         reader->close(reader);
         return NULL;
     }
@@ -498,7 +491,7 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
     if (!s->container && k->ended) { /* all of it has been read: then it is like a file */
         in.size = k->size;
         in.endless = false;
-        in.error[0] = '\0';
+        in.error.kind = ERROR_NONE;
         s->container = container_open(format, &in);
     }
     if (lay_out(s, format, &in, options))

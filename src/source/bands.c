@@ -149,10 +149,8 @@ static bool decompress(struct source *s, struct band_worker *w, uint64_t from, u
     if (!w->bytes)
         w->bytes =
             aligned_alloc(ALIGNMENT, align_up((size_t)(d->elements * b->claim * size), ALIGNMENT));
-    if (!w->bytes) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!w->bytes)
+        return source_no_memory(s);
     if (is_filled(a)) {
         for (uint64_t i = 0; i < w->left; i++)
             memcpy(w->bytes + i * size, a->tiles->fill, size);
@@ -266,14 +264,14 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
     if (!bands_fit(s->array, inputs)) {
         const struct division d = divide(s->array);
 
-        source_error(s,
+        source_error(s, ERROR_REQUEST,
                      "reading its chunks in order needs %" PRIu64 " bytes of memory; %" PRIu64
                      " are allowed",
                      memory_for(s->array, &d, 1), memory_allowed() / inputs);
         return false;
     }
     if (is_mostly_unwritten(s)) {
-        source_error(s,
+        source_error(s, ERROR_REQUEST,
                      "it has %" PRIu64 " elements, most of which were never written: these are not "
                      "read one by one",
                      s->info.elements);
@@ -284,8 +282,7 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
         b->workers = calloc(workers, sizeof *b->workers);
     if (!b || !b->workers) {
         free(b);
-        source_error(s, "out of memory");
-        return false;
+        return source_no_memory(s);
     }
     b->array = s->array;
     b->division = divide(s->array);

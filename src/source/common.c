@@ -40,15 +40,21 @@ void source_name_array(char *name, const char *path, const struct container_arra
         sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
 }
 
-/* Makes the source fail, and prints why, once; or notes it, where the source is only looked at. */
-static void fail(struct source *s, const char *text)
+/* Makes an error of a text. */
+static void make(struct error *error, enum error_kind kind, uint64_t offset, const char *format,
+                 va_list arguments)
+{
+    *error = (struct error){.kind = kind, .offset = offset};
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+}
+
+/* Makes the source fail: the first error counts. */
+static void fail(struct source *s, const struct error *error)
 {
     if (atomic_exchange(&s->failed, true))
         return;
-    if (s->why)
-        snprintf(s->why, SOURCE_ERROR_MAX, "%s", text);
-    else
-        message_error(EXIT_FAILED, "%s: %s", s->name, text);
+    s->error = *error;
+    atomic_store(&s->told, true);
 }
 
 void source_cancel(struct source *s)
@@ -56,33 +62,75 @@ void source_cancel(struct source *s)
     atomic_store(&s->failed, true);
 }
 
-void source_error(struct source *s, const char *format, ...)
+void source_fail(struct source *s, const struct error *error)
 {
-    char text[SOURCE_ERROR_MAX];
+    if (!s->muted)
+        fail(s, error);
+}
+
+void source_error(struct source *s, enum error_kind kind, const char *format, ...)
+{
+    struct error error;
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    make(&error, kind, ERROR_NO_OFFSET, format, arguments);
     va_end(arguments);
-    if (!s->muted)
-        fail(s, text);
+    source_fail(s, &error);
+}
+
+void source_error_at(struct source *s, enum error_kind kind, uint64_t offset, const char *format,
+                     ...)
+{
+    struct error error;
+    va_list arguments;
+
+    va_start(arguments, format);
+    make(&error, kind, offset, format, arguments);
+    va_end(arguments);
+    source_fail(s, &error);
+}
+
+void source_refuse(struct source *s, struct advice advice, const char *format, ...)
+{
+    struct error error;
+    va_list arguments;
+
+    va_start(arguments, format);
+    make(&error, ERROR_REQUEST, ERROR_NO_OFFSET, format, arguments);
+    va_end(arguments);
+    error.advice = advice;
+    source_fail(s, &error);
+}
+
+bool source_no_memory(struct source *s)
+{
+    source_error(s, ERROR_MEMORY, "out of memory");
+    return false;
+}
+
+const struct error *source_why(const struct source *s)
+{
+    static const struct error none = {.kind = ERROR_NONE};
+
+    return atomic_load(&s->told) ? &s->error : &none;
 }
 
 #define READ_ERROR "read error at byte %" PRIu64 ": %s"
 
-void source_unreadable(struct source *s, uint64_t offset, int error)
+void source_unreadable(struct source *s, uint64_t offset, int code)
 {
-    char text[SOURCE_ERROR_MAX];
+    struct error error = {.kind = ERROR_READ, .offset = offset};
 
-    snprintf(text, sizeof text, READ_ERROR, offset, strerror(error));
-    fail(s, text);
+    snprintf(error.text, sizeof error.text, READ_ERROR, offset, strerror(code));
+    fail(s, &error);
 }
 
 /* A damaged array of a container. */
 struct damage {
     size_t array;
     uint64_t place;
-    char text[SOURCE_ERROR_MAX];
+    struct error error;
 };
 
 struct source_damages {
@@ -142,29 +190,29 @@ static struct damage *add_damage(struct source_damages *d, size_t array)
     return found;
 }
 
-UNCHECKED void source_note_damage(struct source *s, size_t array, uint64_t place,
-                                  const char *format, ...)
+UNCHECKED void source_note_damage(struct source *s, enum error_kind kind, size_t array,
+                                  uint64_t place, const char *format, ...)
 {
     struct damage *damage;
-    char text[SOURCE_ERROR_MAX];
+    struct error error;
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    make(&error, kind, ERROR_NO_OFFSET, format, arguments);
     va_end(arguments);
     if (!s->damages) {
-        fail(s, text);
+        fail(s, &error);
         return;
     }
     mutex_lock(&s->damages->mutex);
     damage = add_damage(s->damages, array);
     if (damage && place < damage->place) {
         damage->place = place;
-        memcpy(damage->text, text, sizeof text);
+        damage->error = error;
     }
     mutex_unlock(&s->damages->mutex);
     if (!damage)
-        fail(s, "out of memory");
+        (void)source_no_memory(s);
 }
 
 UNCHECKED bool source_is_damaged(const struct source *s, size_t array, uint64_t place)
@@ -181,24 +229,25 @@ UNCHECKED bool source_is_damaged(const struct source *s, size_t array, uint64_t 
     return before;
 }
 
-const char *source_damage(const struct source *s, size_t array)
+const struct error *source_damage(const struct source *s, size_t array)
 {
     const struct damage *damage = s->damages ? find_damage(s->damages, array) : NULL;
 
-    return damage ? damage->text : NULL;
+    return damage ? &damage->error : NULL;
 }
 
 void source_became_shorter(struct source *s, uint64_t missing)
 {
-    char text[SOURCE_ERROR_MAX];
+    struct error error = {.kind = ERROR_CHANGED};
     struct stat status;
 
     /* The place where the file ends now: bytes before `missing` may be gone, too. */
     if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
-    snprintf(text, sizeof text, "ends at byte %" PRIu64 ": it became shorter while it was read",
-             missing > s->start ? missing - s->start : 0);
-    fail(s, text);
+    error.offset = missing > s->start ? missing - s->start : 0;
+    snprintf(error.text, sizeof error.text,
+             "ends at byte %" PRIu64 ": it became shorter while it was read", error.offset);
+    fail(s, &error);
 }
 
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
@@ -255,7 +304,8 @@ bool source_pread_array(struct source *s, size_t array, uint64_t place, void *bu
     const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
 
     if (error)
-        source_note_damage(s, array, place, READ_ERROR, offset + done - s->start, strerror(error));
+        source_note_damage(s, ERROR_READ, array, place, READ_ERROR, offset + done - s->start,
+                           strerror(error));
     else if (done < size)
         source_became_shorter(s, offset + done);
     return done == size;
@@ -276,7 +326,7 @@ static bool same_bytes(struct source *a, uint64_t at, struct source *b, uint64_t
     bool good = bytes != NULL;
 
     if (!bytes)
-        source_error(a, "out of memory");
+        (void)source_no_memory(a);
     while (good && *same && size > 0) {
         const size_t some = size < PIECE_BYTES ? (size_t)size : PIECE_BYTES;
 
@@ -408,24 +458,26 @@ bool source_check_end(struct source *s, uint64_t size)
     const char *where = s->info.compressed ? " of the decompressed data" : "";
 
     if (size < s->data_offset) {
-        source_error(s, "%s only %" PRIu64 " byte%s long, shorter than --skip=%" PRIu64,
-                     s->info.compressed ? "the decompressed data are" : "is", size, message_s(size),
-                     s->data_offset);
+        source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
+                      "%s only %" PRIu64 " byte%s long, but %" PRIu64 " %s to be skipped",
+                      s->info.compressed ? "the decompressed data are" : "is", size,
+                      message_s(size), s->data_offset, s->data_offset == 1 ? "is" : "are");
         return false;
     }
     if (s->promised != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
-        source_error(s,
-                     "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
-                     " element%s, up to byte %" PRIu64,
-                     size, where, s->promised, message_s(s->promised),
-                     s->data_offset + s->promised * s->info.element_size);
+        source_error_at(s, ERROR_DATA, size,
+                        "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
+                        " element%s, up to byte %" PRIu64,
+                        size, where, s->promised, message_s(s->promised),
+                        s->data_offset + s->promised * s->info.element_size);
         return false;
     }
     if (s->promised == SOURCE_UNKNOWN && data % s->info.element_size != 0 &&
         s->info.elements > data / s->info.element_size) {
-        source_error(s, "byte %" PRIu64 "%s: the last %s element is cut off after %zu of %zu bytes",
-                     size - data % s->info.element_size, where, element_name(s->info.type),
-                     (size_t)(data % s->info.element_size), s->info.element_size);
+        source_error_at(s, ERROR_DATA, size - data % s->info.element_size,
+                        "byte %" PRIu64 "%s: the last %s element is cut off after %zu of %zu bytes",
+                        size - data % s->info.element_size, where, element_name(s->info.type),
+                        (size_t)(data % s->info.element_size), s->info.element_size);
         return false;
     }
     return true;
@@ -486,7 +538,7 @@ void source_lost(struct source *s, const struct chunk *chunk)
 {
     if (s->ops->lost)
         s->ops->lost(s, chunk);
-    source_error(s, "the file was changed while it was read");
+    source_error(s, ERROR_CHANGED, "the file was changed while it was read");
 }
 
 /* Checks that the file still holds all that was read. Reading alone does not tell: behind the end

@@ -116,10 +116,8 @@ static bool record(struct replay *r, const void *bytes, size_t size, struct sour
         size_t capacity = 2 * (r->size + size);
         unsigned char *larger = realloc(r->bytes, capacity);
 
-        if (!larger) {
-            source_error(s, "out of memory");
-            return false;
-        }
+        if (!larger)
+            return source_no_memory(s);
         r->bytes = larger;
         r->capacity = capacity;
     }
@@ -184,7 +182,7 @@ static struct replay *replay_open(struct source *s, struct reader *input)
     struct replay_reader *whole = calloc(1, sizeof *whole);
 
     if (!whole) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         input->close(input);
         return NULL;
     }
@@ -283,7 +281,7 @@ static void cut_locked(struct source *s, struct compressed_ring *r)
                                      .content = stretch.content,
                                      .most = stretch.most};
     if (!zstd_index_begin(&p->index, stretch.content, &part->number)) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         r->end = r->known;
         return;
     }
@@ -388,7 +386,7 @@ UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
         return p->ring_count;
     rings_free(p);
     if (!rings_make(s, 1, 1)) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         return 0;
     }
     take_all(s);
@@ -693,10 +691,9 @@ UNCHECKED bool compressed_resume(struct source *s, const struct compressed_place
     struct reader *reader;
 
     if (!p->pipe || !compressed_holds(s, place->frame)) {
-        source_error(s,
-                     "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes; "
-                     "-D cpu, or a file in place of the pipe, tells which",
-                     place->frame);
+        source_refuse(s, (struct advice){.kind = ADVICE_CPU_TELLS},
+                      "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes",
+                      place->frame);
         return false;
     }
     p->pipe->ring = &p->rings[0];
@@ -739,7 +736,7 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
     r->size = (size - COMPRESSED_BEFORE) / r->piece * r->piece;
     r->read = p->pipe ? NULL : calloc((size_t)(r->size / r->piece), sizeof *r->read);
     if (!p->pipe && !r->read)
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
 }
 
 /* Reads the layout through a decoder, which is closed. */
@@ -762,7 +759,7 @@ UNCHECKED bool compressed_source_open(struct source *s, const struct source_opti
     struct compressed_state *p = calloc(1, sizeof *p);
 
     if (!p) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         if (pipe)
             pipe->close(pipe);
         return false;
@@ -771,7 +768,7 @@ UNCHECKED bool compressed_source_open(struct source *s, const struct source_opti
     s->state = p;
     s->ops = &ops;
     if (!rings_make(s, 1, 1)) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         if (pipe)
             pipe->close(pipe);
         return false;

@@ -658,8 +658,8 @@ bool file_layout(struct source *s, const struct source_options *options)
     if (s->promised != SOURCE_UNKNOWN && s->promised <= available)
         behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
     if (behind > 0)
-        message_warning("%s: ignoring %" PRIu64 " byte%s after the array", s->name, behind,
-                        message_s(behind));
+        log_warn(s->log, s->name, NULL, "ignoring %" PRIu64 " byte%s after the array", behind,
+                 message_s(behind));
     if (s->info.elements > available)
         s->info.elements = available;
     /* Bytes read to detect the format count no more than once. */
@@ -706,10 +706,8 @@ bool file_source_open(struct source *s, unsigned workers)
                                           .close = file_close};
     struct file_state *f = file_state(s, workers);
 
-    if (!f) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!f)
+        return source_no_memory(s);
     atomic_init(&f->next, s->info.first);
     s->state = f;
     s->ops = &ops;

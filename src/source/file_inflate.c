@@ -27,7 +27,7 @@ static bool read_compressed(void *context, void *buffer, size_t size, uint64_t o
 static bool compressed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
                              const char *what)
 {
-    source_note_damage(s, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
+    source_note_damage(s, ERROR_DATA, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
     return false;
 }
 

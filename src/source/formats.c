@@ -3,7 +3,6 @@
 #include "source/formats.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static bool layout_raw(struct source *s, const struct source_options *options,
                        struct reader *reader, const unsigned char *prefix, size_t had)
 {
     bool big = options->order == ELEMENT_ORDER_BIG;
-    const char *better = NULL;
+    struct advice better = {.kind = ADVICE_NONE};
     bool nans = false;
 
     reader_push(reader, prefix, had);
@@ -39,18 +38,19 @@ static bool layout_raw(struct source *s, const struct source_options *options,
 
         if (options->length < size / element_size(options->type))
             size = (size_t)options->length * element_size(options->type);
-        better = plausibility_better(first, size, options->type, big);
+        (void)plausibility_better(first, size, options->type, big, &better);
         nans = plausibility_nans(first, size, options->type, big);
     }
-    if (better)
-        message_warning("%s: the elements do not look like %s%s; try %s", s->name,
-                        element_size(options->type) == 1 ? ""
-                        : big                            ? "big-endian "
-                                                         : "little-endian ",
-                        element_name(options->type), better);
+    if (better.kind != ADVICE_NONE)
+        log_warn(s->log, s->name, &better, "the elements do not look like %s%s",
+                 element_size(options->type) == 1 ? ""
+                 : big                            ? "big-endian "
+                                                  : "little-endian ",
+                 element_name(options->type));
     else if (nans)
-        message_warning("%s: many different NaNs: the elements do not look like %s; try another -t",
-                        s->name, element_name(options->type));
+        log_warn(s->log, s->name, &(struct advice){.kind = ADVICE_OTHER_TYPE},
+                 "many different NaNs: the elements do not look like %s",
+                 element_name(options->type));
     return true;
 }
 
@@ -61,13 +61,13 @@ static bool layout_untyped(struct source *s, const struct source_options *option
     enum element_order order = npy->order != ELEMENT_ORDER_UNSAID ? npy->order : options->order;
 
     if (element_size(options->type) != npy->untyped) {
-        if (npy->untyped == 2)
-            source_error(s,
-                         "the .npy header says only that elements have 2 bytes (V2): if they are "
-                         "bfloat16, type -t bf16");
-        else
-            source_error(s, "the .npy header says only that elements have 1 byte (V1): if they are "
-                            "float8_e4m3fn, type -t f8e4m3");
+        const bool two = npy->untyped == 2;
+
+        source_refuse(
+            s,
+            (struct advice){.kind = ADVICE_OPEN_TYPE, .type = two ? ELEMENT_BF16 : ELEMENT_F8E4M3},
+            "the .npy header says only that elements have %s",
+            two ? "2 bytes (V2)" : "1 byte (V1)");
         return false;
     }
     s->info.type = options->type;
@@ -75,37 +75,40 @@ static bool layout_untyped(struct source *s, const struct source_options *option
     return true;
 }
 
-/* Adds to a list that is separated by commas. */
-static void list_add(char *list, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void list_add(char *list, size_t size, const char *format, ...)
-{
-    size_t used = strlen(list);
-    va_list arguments;
-
-    if (used > 0)
-        used += (size_t)snprintf(list + used, size - used, ", ");
-    va_start(arguments, format);
-    vsnprintf(list + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 /* Warns of options that ask for something else than the header states. */
 static void warn_overridden(const struct source *s, const struct source_options *options,
                             bool big_endian)
 {
-    char list[200] = "";
+    struct advice advice = {.kind = ADVICE_OVERRIDDEN,
+                            .says = true,
+                            .type = s->info.type,
+                            .order = big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE,
+                            .skip = s->data_offset};
 
     if (options->type_given && options->type != s->info.type)
-        list_add(list, sizeof list, "--dtype (it says %s)", element_name(s->info.type));
-    if (options->order != ELEMENT_ORDER_UNSAID &&
-        (options->order == ELEMENT_ORDER_BIG) != big_endian)
-        list_add(list, sizeof list, "--endian (it says %s)", big_endian ? "big" : "little");
+        advice.overridden |= OVERRIDDEN_TYPE;
+    if (options->order != ELEMENT_ORDER_UNSAID && options->order != advice.order)
+        advice.overridden |= OVERRIDDEN_ORDER;
     if (options->skip > 0 && options->skip != s->data_offset)
-        list_add(list, sizeof list, "--skip (it says %" PRIu64 ")", s->data_offset);
-    if (*list && !options->reopened)
-        message_warning("%s: the .npy header overrides %s", s->name, list);
+        advice.overridden |= OVERRIDDEN_SKIP;
+    if (advice.overridden && !options->reopened)
+        log_warn(s->log, s->name, &advice, "the .npy header overrides what was asked for");
+}
+
+/* Says what is wrong with a .npy header. */
+static void refuse_header(struct source *s, const struct npy *npy, const char *error,
+                          uint64_t offset)
+{
+    const struct element_foreign *foreign =
+        npy->unsupported ? element_find_foreign(npy->descr) : NULL;
+    struct advice advice = {.kind = ADVICE_RAW_TYPE,
+                            .order = *npy->descr == '>' ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID,
+                            .skip = npy->data_offset};
+    enum element_order order;
+
+    source_error_at(s, ERROR_DATA, offset, "byte %" PRIu64 ": %s", offset, error);
+    if (foreign && foreign->read_as && element_parse(foreign->read_as, &advice.type, &order))
+        s->error.advice = advice;
 }
 
 /* Reads the rest of a .npy header whose first `had` bytes are in `prefix`. */
@@ -121,12 +124,13 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     bool ok;
 
     if (length == 0) {
-        source_error(s, "the .npy header is cut off at byte %zu", had);
+        source_error_at(s, ERROR_DATA, had, "the .npy header is cut off at byte %zu", had);
         return false;
     }
     if (length > NPY_HEADER_MAX) {
-        source_error(s, "byte 8: a .npy header of %" PRIu64 " bytes is more than the %zu allowed",
-                     length, NPY_HEADER_MAX);
+        source_error_at(s, ERROR_DATA, 8,
+                        "byte 8: a .npy header of %" PRIu64 " bytes is more than the %zu allowed",
+                        length, NPY_HEADER_MAX);
         return false;
     }
     if (length < had) { /* an empty header; what was read beyond it goes back */
@@ -134,20 +138,19 @@ static bool layout_npy(struct source *s, const struct source_options *options,
         had = (size_t)length;
     }
     header = malloc((size_t)length + 1);
-    if (!header) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!header)
+        return source_no_memory(s);
     memcpy(header, prefix, had);
     rest = reader_fill(reader, header + had, (size_t)length - had);
     ok = rest >= 0;
     if (ok && had + (size_t)rest < length) {
-        source_error(s, "the .npy header is cut off at byte %zu of %" PRIu64, had + (size_t)rest,
-                     length);
+        source_error_at(s, ERROR_DATA, had + (size_t)rest,
+                        "the .npy header is cut off at byte %zu of %" PRIu64, had + (size_t)rest,
+                        length);
         ok = false;
     }
     if (ok && !npy_parse(header, (size_t)length, &npy, error, &error_offset)) {
-        source_error(s, "byte %" PRIu64 ": %s", error_offset, error);
+        refuse_header(s, &npy, error, error_offset);
         ok = false;
     }
     free(header);
@@ -160,8 +163,9 @@ static bool layout_npy(struct source *s, const struct source_options *options,
         return false;
     }
     if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type)) {
-        source_error(s, "byte %" PRIu64 ": the shape has more elements than any file holds",
-                     (uint64_t)NPY_PREFIX_MAX);
+        source_error_at(s, ERROR_DATA, NPY_PREFIX_MAX,
+                        "byte %" PRIu64 ": the shape has more elements than any file holds",
+                        (uint64_t)NPY_PREFIX_MAX);
         return false;
     }
     s->data_offset = npy.data_offset;
@@ -251,7 +255,7 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     reader_push(reader, magic, (size_t)got);
     found = recognise(magic, (size_t)got, true);
     if (asked && found != asked) {
-        source_error(s, "%s", asked->wrong);
+        source_error(s, ERROR_DATA, "%s", asked->wrong);
         return false;
     }
     s->info.compressed = found != NULL;
@@ -280,8 +284,8 @@ static bool read_at(void *user, uint64_t offset, void *bytes, size_t size)
     return pread(s->fd, bytes, size, (off_t)(s->start + offset)) == (ssize_t)size;
 }
 
-/* Whether what is none of the formats, nor asked for as one, may be raw numbers. `head` are its
-   first bytes, up to FORMATS_HEAD. Prints why not. */
+/* Whether what is none of the formats, nor asked for as one, may be raw numbers; if not, the source
+   fails. `head` are its first bytes, up to FORMATS_HEAD. */
 static bool may_be_raw(struct source *s, const struct source_options *options,
                        const struct reader *reader, const unsigned char *head, size_t size)
 {
@@ -305,23 +309,23 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     const struct unsupported *found = unsupported_find(&input, &raw);
 
     if (found) {
-        char advice[UNSUPPORTED_ADVICE_MAX];
+        char text[UNSUPPORTED_TEXT_MAX];
+        const struct advice advice =
+            unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
+                               s->info.compressed, text);
 
-        unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
-                           s->info.compressed, advice);
-        source_error(s, "%s%s%s", found->name, s->info.compressed ? ", compressed by zstd" : "",
-                     advice);
+        source_refuse(s, advice, "%s%s%s", found->name,
+                      s->info.compressed ? ", compressed by zstd" : "", text);
         return false;
     }
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
-        source_error(
-            s, "is empty, but its name is that of a format (--format=raw reads it as no elements)");
+        source_refuse(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
+                      "is empty, but its name is that of a format");
         return false;
     }
     if (npy_cut_off(head, size)) {
-        source_error(
-            s, "a .npy file that is cut off at byte %zu (--format=%s reads it as raw numbers)",
-            size, s->info.compressed ? "raw+zstd" : "raw");
+        source_refuse(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compressed},
+                      "a .npy file that is cut off at byte %zu", size);
         return false;
     }
     return true;
@@ -356,7 +360,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         if (got < 0)
             return false;
         if (s->info.compressed && recognise(head, (size_t)got, true)) {
-            source_error(s,
+            source_error(s, ERROR_DATA,
                          "byte 0: the decompressed data are zstd-compressed again; decompress once "
                          "with 'zstd -dc' first");
             return false;
@@ -364,7 +368,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         found = recognise(head, (size_t)got, false);
     }
     if (!found && asked) {
-        source_error(s, "%s", asked->wrong);
+        source_error(s, ERROR_DATA, "%s", asked->wrong);
         return false;
     }
     if (!found && s->info.compressed)

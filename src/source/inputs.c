@@ -16,16 +16,19 @@ static bool set_array(struct inputs *in)
 bool inputs_next_input(struct inputs *in)
 {
     inputs_close(in);
-    while (!in->source && in->next < in->count) {
-        in->path = in->paths[in->next++];
-        in->source = source_open(in->path, in->options, in->workers);
-        in->failed = in->failed || !in->source;
-    }
-    if (!in->source)
+    if (in->next == in->count)
         return false;
-    in->info = source_info(in->source);
+    in->path = in->paths[in->next++];
+    in->pick = NULL;
+    in->array = NULL;
     in->arrays = 0;
-    (void)set_array(in);
+    in->first = true;
+    in->error.kind = ERROR_NONE;
+    in->source = source_open(in->path, in->options, in->workers, &in->error);
+    in->failed = in->failed || !in->source;
+    in->info = in->source ? source_info(in->source) : NULL;
+    if (in->source)
+        (void)set_array(in);
     return true;
 }
 
@@ -37,7 +40,7 @@ bool inputs_next(struct inputs *in)
             return true;
     }
     while (inputs_next_input(in))
-        if (set_array(in))
+        if (!in->source || set_array(in))
             return true;
     return false;
 }

@@ -6,7 +6,8 @@
  *     while (inputs_next(&inputs))
  *         take(inputs.path, inputs.info, inputs.array);
  *
- * Each input is opened once. After an error, one that cannot be opened is skipped.
+ * Each input is opened once. One that cannot be opened comes up once, too, with `error` set and
+ * without a source.
  */
 #ifndef GPUREDUCE_INPUTS_H
 #define GPUREDUCE_INPUTS_H
@@ -22,7 +23,9 @@ struct inputs {
 
     /* The current array. */
     const char *path;
-    struct source *source; /* the input that it is, or that holds it; NULL at the end */
+    struct source *source; /* the input that it is, or that holds it; NULL at the end, and with
+                              `error` */
+    struct error error;    /* why the input cannot be opened; ERROR_NONE where it is open */
     const struct source_info *info;
     const struct source_pick *pick;      /* NULL if the input is one array, as is the next */
     const struct container_array *array; /* pick->array */

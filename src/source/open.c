@@ -25,13 +25,13 @@
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
-/* Prints why a directory is not read, and what reads a Zarr array or group. */
+/* Says why a directory is not read, and what reads a Zarr array or group. */
 static void refuse_directory(struct source *s)
 {
     static const char *const zarr[] = {"zarr.json", ".zgroup", ".zarray"};
 
     for (size_t i = 0; i < sizeof zarr / sizeof *zarr; i++) {
-        char text[4096] = "", word[UNSUPPORTED_WORD_MAX], command[UNSUPPORTED_ADVICE_MAX];
+        char text[4096] = "", word[UNSUPPORTED_WORD_MAX], command[UNSUPPORTED_TEXT_MAX];
         int fd = openat(s->fd, zarr[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         bool group;
 
@@ -42,11 +42,12 @@ static void refuse_directory(struct source *s)
         unsupported_operand(word, s->path);
         unsupported_python(command, sizeof command, word, "zarr",
                            group ? "zarr.open('FILE')['NAME'][...]" : "zarr.open('FILE')[...]");
-        source_error(s, "is a Zarr %s, which is a directory; try: %s", group ? "group" : "array",
-                     command);
+        source_refuse(s, (struct advice){.kind = ADVICE_LOAD},
+                      "is a Zarr %s, which is a directory; try: %s", group ? "group" : "array",
+                      command);
         return;
     }
-    source_error(s, "is a directory");
+    source_error(s, ERROR_READ, "is a directory");
 }
 
 /* Takes the descriptor and the metadata of what `path` names. */
@@ -62,7 +63,7 @@ static bool open_file(struct source *s, struct stat *status)
         s->close_fd = s->fd >= 0;
     }
     if (s->fd < 0 || fstat(s->fd, status) != 0) {
-        source_error(s, "%s", strerror(errno));
+        source_error(s, ERROR_READ, "%s", strerror(errno));
         return false;
     }
     if (S_ISDIR(status->st_mode)) {
@@ -72,15 +73,14 @@ static bool open_file(struct source *s, struct stat *status)
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
     flags = fcntl(s->fd, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
-        source_error(s, "cannot be read: it is closed, or open for writing only");
+        source_error(s, ERROR_READ, "cannot be read: it is closed, or open for writing only");
         return false;
     }
     return true;
 }
 
-/* Finds out where a file that can be read at any offset begins, and how much it holds. False, with
-   nothing printed, for all that must be read in order: pipes, terminals, and special files without
-   a size (as in /proc). */
+/* Finds out where a file that can be read at any offset begins, and how much it holds. False for all
+   that must be read in order: pipes, terminals, and special files without a size (as in /proc). */
 static bool has_extent(struct source *s, const struct stat *status)
 {
     off_t begin = 0, end;
@@ -114,7 +114,7 @@ static bool is_same_file(struct source *s, const struct stat *status, bool has_s
     if (!earlier || !earlier->known)
         return true;
     if (s->info.file.device != earlier->device || s->info.file.number != earlier->number) {
-        source_error(s, "it changed while it was read: it is another file now");
+        source_error(s, ERROR_CHANGED, "it changed while it was read: it is another file now");
         return false;
     }
     if (input_bytes < earlier->input_bytes) {
@@ -154,10 +154,8 @@ static bool read_head(struct source *s)
     ptrdiff_t got;
 
     s->head = malloc(size + 1); /* an empty file has one, too */
-    if (!s->head) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!s->head)
+        return source_no_memory(s);
     got = read_first(s, s->head, size);
     s->head_size = got > 0 ? (size_t)got : 0;
     return got >= 0;
@@ -247,22 +245,23 @@ static bool begin_format(struct source *s, const struct source_options *options)
     return s->reader && formats_detect_compression(s, options, s->reader);
 }
 
-/* Whether the input can be read as is asked for. Prints why not. */
+/* Whether the input can be read as is asked for; if not, the source fails. */
 static bool can_be_read(struct source *s, const struct source_options *options)
 {
     const struct container_format *asked = arrays_asked(options);
 
     if ((s->info.compressed || !s->has_size) && options->part.begin > 0 && !options->part.cut) {
-        source_error(s, "cannot be split: its decompressed size is unknown");
+        source_error(s, ERROR_REQUEST, "cannot be split: its decompressed size is unknown");
         return false;
     }
     if (!asked || (s->has_size && !s->info.compressed) ||
         (options->arrays_in_order && asked->inside && (s->has_size || !s->info.repeatable)))
         return true;
     if (!s->has_size && s->info.repeatable)
-        source_error(s, "is empty, and not a %s file", asked->name);
+        source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
     else
-        source_error(s, "%s is read from a file that is not compressed: save it as such",
+        source_error(s, ERROR_REQUEST,
+                     "%s is read from a file that is not compressed: save it as such",
                      asked->article);
     return false;
 }
@@ -305,12 +304,11 @@ bool source_fits_consecutive(const struct container_array *array, unsigned input
 
 /* Opens a file to look at it. False where there is no regular file, or an empty one, or it cannot
    be opened; s->fd is to be closed if s->close_fd says so. */
-static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MAX])
+static bool look_at(struct source *s, const char *path)
 {
     struct stat status;
 
-    why[0] = '\0';
-    *s = (struct source){.path = path, .fd = -1, .muted = true, .why = why};
+    *s = (struct source){.path = path, .fd = -1, .muted = true};
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -321,7 +319,7 @@ static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MA
 }
 
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
-                 char why[SOURCE_ERROR_MAX])
+                 struct error *error)
 {
     unsigned char head[CONTAINER_HEAD];
     struct zstd_frame frame;
@@ -329,7 +327,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
     ptrdiff_t got = 0;
 
     *facts = (struct source_facts){.content = SOURCE_UNKNOWN};
-    if (look_at(&s, path, why)) {
+    if (look_at(&s, path)) {
         facts->size = s.info.input_bytes;
         got = read_first(&s, head, sizeof head);
     }
@@ -344,6 +342,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
     }
     if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
         facts->content = frame.content;
+    *error = s.error;
     return got >= 0;
 }
 
@@ -365,12 +364,12 @@ static bool holds_container(struct source *s, const struct source_options *optio
 }
 
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
-                bool *cut, char why[SOURCE_ERROR_MAX])
+                bool *cut, struct error *error)
 {
     struct zstd_cut frames;
     struct source s;
 
-    *cut = look_at(&s, path, why);
+    *cut = look_at(&s, path);
     zstd_file_init(&s.zstd);
     s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
@@ -384,6 +383,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     zstd_file_destroy(&s.zstd);
     if (s.close_fd)
         close(s.fd);
+    *error = s.error;
     return !source_failed(&s);
 }
 
@@ -395,7 +395,7 @@ static bool has_wanted(struct source *s, const struct source_options *options)
     if (!wanted || wanted->included == 0 || s->info.container || options->array ||
         options->as_bytes)
         return true;
-    source_error(s, "is one array without a name, which --array does not apply to");
+    source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY}, "is one array without a name");
     return false;
 }
 
@@ -408,16 +408,17 @@ const struct source_tuning source_tuning_shipped = {
     .part_least = (uint64_t)32 << 20,
 };
 
-/* A source of nothing, of this name, which is freed with it. NULL without a name, or memory, which
-   is printed. */
-static struct source *make(const char *path, char *name, const struct source_options *options)
+/* A source of nothing, of this name, which is freed with it. NULL without a name, or memory. */
+static struct source *make(const char *path, char *name, const struct source_options *options,
+                           struct error *error)
 {
     static const struct source_ops none = {0};
     struct source *s = name ? calloc(1, sizeof *s) : NULL;
 
     if (!s) {
         free(name);
-        message_error(EXIT_FAILED, "out of memory");
+        *error = (struct error){.kind = ERROR_NONE};
+        (void)error_memory(error);
         return NULL;
     }
     s->name = name;
@@ -425,6 +426,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->fd = -1;
     s->ops = &none;
     s->path = path;
+    s->log = options->log;
     s->info.input_bytes = SOURCE_UNKNOWN;
     s->zstd.no_check = options->no_check;
     s->cancellable = options->cancellable;
@@ -437,28 +439,31 @@ static struct source *make(const char *path, char *name, const struct source_opt
     return s;
 }
 
-/* Closes a source that could not be opened. Returns NULL. */
-static struct source *give_up(struct source *s, const struct source_options *options)
+/* Closes a source that could not be opened. Returns NULL, and why in *error. */
+static struct source *give_up(struct source *s, const struct source_options *options,
+                              struct error *error)
 {
+    *error = s->error;
     if (options->wanted && !options->array)
         options->wanted->unknown = true;
     source_close(s);
     return NULL;
 }
 
-struct source *source_probe(const char *path, const struct source_options *options)
+struct source *source_probe(const char *path, const struct source_options *options,
+                            struct error *error)
 {
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     struct source *s;
     struct stat status;
 
     source_name_array(name, path, options->array);
-    s = make(path, strdup(name), options);
+    s = make(path, strdup(name), options, error);
     if (!s || !open_file(s, &status))
-        return s ? give_up(s, options) : NULL;
+        return s ? give_up(s, options, error) : NULL;
     s->has_size = has_extent(s, &status);
     if (!is_same_file(s, &status, s->has_size, options->earlier) || !begin_format(s, options))
-        return give_up(s, options);
+        return give_up(s, options, error);
     return s;
 }
 
@@ -481,9 +486,10 @@ bool source_open_probed(struct source *s, const struct source_options *options, 
     return false;
 }
 
-struct source *source_renew(struct source *s, const struct source_options *options)
+struct source *source_renew(struct source *s, const struct source_options *options,
+                            struct error *error)
 {
-    struct source *again = make(s->path, s->name, options);
+    struct source *again = make(s->path, s->name, options, error);
 
     s->name = NULL;
     if (again) {
@@ -500,14 +506,16 @@ struct source *source_renew(struct source *s, const struct source_options *optio
         s->head = NULL;
     }
     source_close(s);
-    return !again || begin_format(again, options) ? again : give_up(again, options);
+    return !again || begin_format(again, options) ? again : give_up(again, options, error);
 }
 
-struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
+struct source *source_open(const char *path, const struct source_options *options, unsigned workers,
+                           struct error *error)
 {
-    struct source *s = source_probe(path, options);
+    struct source *s = source_probe(path, options, error);
 
     if (s && !source_open_probed(s, options, workers)) {
+        *error = s->error;
         source_close(s);
         return NULL;
     }
@@ -516,11 +524,12 @@ struct source *source_open(const char *path, const struct source_options *option
 
 struct source *source_open_array(const struct source *container,
                                  const struct container_array *array,
-                                 const struct source_options *options, unsigned workers)
+                                 const struct source_options *options, unsigned workers,
+                                 struct error *error)
 {
     struct source_options one = *options;
 
     one.array = array;
     one.earlier = &container->info.file;
-    return source_open(container->path, &one, workers);
+    return source_open(container->path, &one, workers, error);
 }

@@ -113,7 +113,7 @@ struct reader *input_reader_open(struct source *s)
     struct input_reader *input = calloc(1, sizeof *input);
 
     if (!input) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         return NULL;
     }
     input->base.read = input_read;

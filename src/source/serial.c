@@ -75,7 +75,7 @@ static void serial_check_rest(struct source *s)
     while (got > 0 && s->info.compressed)
         got = reader_fill(state->reader, rest, sizeof rest);
     if (more && got >= 0)
-        message_warning("%s: ignoring the bytes after the array", s->name);
+        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
 }
 
 /* Ends a part, all elements of which have been read: decodes the rest of its frames. */
@@ -132,8 +132,9 @@ static void ends_early(struct source *s)
 {
     const struct serial_state *state = s->state;
 
-    source_error(s, "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
-                 s->info.compressed ? " of the decompressed data" : "", s->container->end);
+    source_error_at(s, ERROR_DATA, state->at,
+                    "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
+                    s->info.compressed ? " of the decompressed data" : "", s->container->end);
 }
 
 /* Reads and drops what lies before `place`. False on failure. */
@@ -169,8 +170,9 @@ static void check_behind(struct source *s, void *buffer, size_t size)
     while ((got = reader_fill(state->reader, buffer, size)) > 0)
         behind += (uint64_t)got;
     if (got == 0 && behind > 0 && s->container->nothing_behind)
-        source_error(
-            s, "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " byte%s before the file does",
+        source_error_at(
+            s, ERROR_DATA, s->container->end,
+            "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " byte%s before the file does",
             s->container->format->article, s->container->end, behind, message_s(behind));
 }
 
@@ -316,7 +318,7 @@ static struct serial_state *begin(struct source *s, struct reader *reader)
     struct serial_state *state = calloc(1, sizeof *state);
 
     if (!state) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         reader->close(reader);
         return NULL;
     }

@@ -10,10 +10,10 @@
  * takes it. So reading and decoding stay on one core and never wait for a reduction.
  *
  * source_next and source_release may be called by any worker at any time; all else belongs to the
- * thread that owns the source. A function that fails has printed why, once, with the file's name
- * and the byte offset; from then on every source_next returns SOURCE_FAILED. Damage in zstd that
- * several workers decode is different: source_next goes on with what lies in front, and then says
- * SOURCE_END; source_finish prints the first of it. Nor does a damaged array of a container make
+ * thread that owns the source. When a function fails, the source keeps why (source_why); from then
+ * on every source_next returns SOURCE_FAILED. Damage in zstd that several workers decode is
+ * different: source_next goes on with what lies in front, and then says SOURCE_END; source_finish
+ * fails with the first of it. Nor does a damaged array of a container make
  * the source fail: the others are handed out, and source_damage says what is wrong with that one.
  */
 #ifndef GPUREDUCE_SOURCE_H
@@ -25,6 +25,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
+#include "core/error.h"
 #include "source/format/container.h"
 #include "sys/message.h"
 #include "zstd/file.h"
@@ -114,6 +115,7 @@ extern const struct source_tuning source_tuning_shipped;
 
 /* How an input is to be read. */
 struct source_options {
+    const struct log *log; /* of warnings; NULL for nobody */
     enum source_format format;
     enum element_type type;       /* of raw input, and of a .npy whose header names none */
     bool type_given;              /* the user has asked for it */
@@ -259,9 +261,10 @@ const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
 void source_name_array(char *name, const char *path, const struct container_array *array);
 
 /* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`,
-   and options->array, must outlive it. NULL on failure. */
-struct source *source_open(const char *path, const struct source_options *options,
-                           unsigned workers);
+   and options->array, must outlive it. NULL on failure, with the reason in *error, as with all
+   functions that make a source. */
+struct source *source_open(const char *path, const struct source_options *options, unsigned workers,
+                           struct error *error);
 
 /* Facts about an input before it is read. */
 struct source_facts {
@@ -277,14 +280,10 @@ struct source_facts {
     bool uncached; /* most of it has to be read from storage */
 };
 
-/* The text of an error, at most. Bytes. */
-#define SOURCE_ERROR_MAX 512
-
 /* Looks at an input by its first bytes. All facts are false for a pipe, whose bytes are not taken,
-   and for a file that cannot be opened. False where it cannot be read, with the reason in `why`;
-   prints nothing. */
+   and for a file that cannot be opened. False where it cannot be read, with why in *error. */
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
-                 char why[SOURCE_ERROR_MAX]);
+                 struct error *error);
 
 /*
  * Probing an input, and opening it as was planned: what source_open does at once.
@@ -292,7 +291,8 @@ bool source_look(const char *path, const struct source_options *options, struct 
 
 /* Opens `path`, and reads its first bytes. NULL on failure. source_close is the only other function
    that takes the source before source_open_probed. */
-struct source *source_probe(const char *path, const struct source_options *options);
+struct source *source_probe(const char *path, const struct source_options *options,
+                            struct error *error);
 
 /* The facts about it; `closely`: the beginning of a large zstd file is decoded. False on
    failure. */
@@ -304,20 +304,22 @@ bool source_open_probed(struct source *s, const struct source_options *options, 
 
 /* Makes a source of a file one that has only been probed: it is to be read from its beginning, in
    another way. NULL on failure; then it has been closed. */
-struct source *source_renew(struct source *s, const struct source_options *options);
+struct source *source_renew(struct source *s, const struct source_options *options,
+                            struct error *error);
 
 /* Opens an array of an open container as an input of its own. The container must outlive it. */
 struct source *source_open_array(const struct source *container,
                                  const struct container_array *array,
-                                 const struct source_options *options, unsigned workers);
+                                 const struct source_options *options, unsigned workers,
+                                 struct error *error);
 
 /* Cuts compressed input between frames: moves part->begin and part->end to the next ends of frames,
    and fills in the rest; all parts of an input fit together. The same for everybody who looks at
    the file. *cut is false, and nothing is changed, where it has no parts but the whole: it is a
    single frame, or some frame does not state how much it holds, or something is wrong with it.
-   Returns false where it cannot be read, with the reason in `why`; prints nothing. */
+   Returns false where it cannot be read, with the reason in *error. */
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
-                bool *cut, char why[SOURCE_ERROR_MAX]);
+                bool *cut, struct error *error);
 
 /* The properties of the input, which are valid as long as the source. */
 const struct source_info *source_info(const struct source *s);
@@ -353,8 +355,8 @@ void source_return(struct source *s, unsigned worker, const void *data, size_t c
    taken out of memory. source_next does so by itself where it finds the end. */
 void source_leave(struct source *s, unsigned worker);
 
-/* For a mapped chunk whose bytes vanished while they were read: prints what happened to the file,
-   and makes the source fail. */
+/* For a mapped chunk whose bytes vanished while they were read: makes the source fail for what
+   happened to the file. */
 void source_lost(struct source *s, const struct chunk *chunk);
 
 /* Whether source_read_at can be used: the input is a file that is not compressed. */
@@ -396,7 +398,7 @@ enum source_verdict source_finish(struct source *s);
 
 /* Why the elements of array number `array` of a container could not be read, once all workers saw
    the end: it was damaged, and part of it was not handed out. NULL where they could. */
-const char *source_damage(const struct source *s, size_t array);
+const struct error *source_damage(const struct source *s, size_t array);
 
 /* The true index of the element that a chunk's numbering calls `position`. They differ only for
    zstd frames that do not say how long they are. Valid after source_finish. */
@@ -411,8 +413,20 @@ bool source_limited(const struct source *s);
 /* The work so far. Any thread may ask. */
 struct source_stats source_stats(const struct source *s);
 
-/* Prints "NAME: text" unless the source has failed before, and makes it fail. */
-void source_error(struct source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes the source fail, unless it has failed before. Any worker may call it. */
+void source_error(struct source *s, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Makes it fail since what is asked for cannot be had of it: with ERROR_REQUEST. */
+void source_refuse(struct source *s, struct advice advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Makes it fail for want of memory. Returns false. */
+bool source_no_memory(struct source *s);
+
+/* Why the source failed; ERROR_NONE if it did not. Any thread may ask; it is known when
+   no worker asks for chunks any more. */
+const struct error *source_why(const struct source *s);
 
 void source_close(struct source *s);
 

@@ -19,8 +19,8 @@
 
 /* The functions of a kind of source. All but next may be NULL if there is nothing to do, or nothing
    that it could do. They mean what the functions of the same names in source.h do. As there, a
-   function that fails has printed why; so has every other function in src/source, unless its
-   comment or header says otherwise. */
+   function that fails has made the source fail (source_error); so has every other function in
+   src/source, unless its comment or header says otherwise. */
 struct source_ops {
     enum source_status (*next)(struct source *, const struct chunk_request *, struct chunk *);
     enum source_status (*at)(struct source *, const struct chunk_request *, struct chunk *);
@@ -78,13 +78,14 @@ struct source {
 
     bool muted; /* source_error does nothing: what it would say of the data is found again, and
                    better told; that they cannot be read is told all the same */
-    char *why;  /* of SOURCE_ERROR_MAX bytes: the source is only looked at, and errors go here in
-                   place of being printed; otherwise NULL */
+    const struct log *log;          /* as in struct source_options */
+    struct error error;             /* why it failed; set once, by whoever sets `failed` */
     struct source_damages *damages; /* of a container's arrays; NULL where there are none */
 
     /* Changed by any worker. */
     _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
     _Atomic bool failed;
+    _Atomic bool told;           /* `error` is set */
     _Atomic uint64_t input_read; /* see struct source_stats */
     _Atomic uint64_t read_time;
     _Atomic uint64_t decode_time;
@@ -104,14 +105,21 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 /* Reports that the input cannot be read at this offset, for this error of the system. */
 void source_unreadable(struct source *s, uint64_t offset, int error);
 
+/* Makes the source fail at an offset of the input, or of what it decodes to. */
+void source_error_at(struct source *s, enum error_kind kind, uint64_t offset, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
+
+/* Makes the source fail with an error. */
+void source_fail(struct source *s, const struct error *error);
+
 /* Has a container's damaged arrays noted. False without memory. */
 bool source_open_damages(struct source *s);
 
 /* Notes that an array of a container is damaged: `place` says where in it, in any measure that
    rises in the order in which it is claimed, and the first one is kept. If the source is one array,
    that makes it fail. Any worker may call it. */
-void source_note_damage(struct source *s, size_t array, uint64_t place, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void source_note_damage(struct source *s, enum error_kind kind, size_t array, uint64_t place,
+                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Whether an array has been noted as damaged at a place before this one: then nobody needs to read
    it there. */
@@ -128,7 +136,7 @@ static inline uint64_t source_wanted(const struct source *s)
     return atomic_load_explicit(&s->limit, memory_order_relaxed);
 }
 
-/* Prints that the file has become shorter since it was opened, and makes the source fail. It ends
+/* Makes the source fail since the file has become shorter since it was opened. It ends
    before or at offset `missing` of the file: nothing could be read there. */
 void source_became_shorter(struct source *s, uint64_t missing);
 
@@ -164,7 +172,7 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
 /* Reads exactly `size` bytes at `offset`. False on failure, or where the file ends first: it has
-   become shorter. The reason has been printed. Any thread. */
+   become shorter. Any thread. */
 bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset);
 
 /* Reads exactly `size` bytes of an array of a container, as source_pread_all does. An error of the
@@ -178,7 +186,7 @@ int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offse
 
 /* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.
    For the latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the
-   file cannot be read directly: nothing is printed, since source_pread may still succeed. */
+   file cannot be read directly: the source does not fail, since source_pread may still succeed. */
 #define SOURCE_REFUSED (-2)
 ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 

@@ -126,7 +126,7 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
 static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
                   const char *what)
 {
-    source_note_damage(s, t->of, t->number, "byte %" PRIu64 ": %s", tile->offset, what);
+    source_note_damage(s, ERROR_DATA, t->of, t->number, "byte %" PRIu64 ": %s", tile->offset, what);
     return false;
 }
 
@@ -414,10 +414,8 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     unsigned char *bytes;
 
     *tile = t;
-    if (!t) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!t)
+        return source_no_memory(s);
     t->array = a;
     t->of = of;
     t->number = number;

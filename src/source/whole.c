@@ -58,10 +58,8 @@ bool whole_source_open(struct source *s)
     static const struct source_ops ops = {.next = whole_next, .at = whole_at, .close = whole_close};
 
     s->state = calloc(1, sizeof(struct whole_state));
-    if (!s->state) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!s->state)
+        return source_no_memory(s);
     atomic_init(&((struct whole_state *)s->state)->next, s->info.first);
     s->ops = &ops;
     s->info.whole = true;

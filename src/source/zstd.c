@@ -27,7 +27,7 @@ struct zstd_file *zstd_source_file(struct source *s)
 void zstd_source_error(struct source *s)
 {
     if (zstd_failed(&s->zstd) || zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN)
-        source_error(s, "%s", s->zstd.error);
+        source_fail(s, &s->zstd.error);
 }
 
 /*
@@ -166,7 +166,7 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
     if (d)
         d->reader = zstd_reader_open(zstd_source_file(s), read_input, input, origin, position);
     if (!d || !d->reader) {
-        source_error(s, "out of memory");
+        (void)source_no_memory(s);
         input->close(input);
         free(d);
         return NULL;
@@ -206,7 +206,7 @@ enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, b
     if (!true_positions && more)
         return SOURCE_REREAD; /* what lies behind the array was handed out, too */
     if (more)
-        message_warning("%s: ignoring the bytes after the array", s->name);
+        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
     return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
@@ -261,7 +261,7 @@ static bool set_part(struct source *s, const struct source_options *options)
     if (!source_check_end(s, frames->content))
         return false;
     if (part->begin == 0 && more_than_promised(s, frames->content))
-        message_warning("%s: ignoring the bytes after the array", s->name);
+        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
     available = (frames->content - s->data_offset) / size;
     if (available > s->promised)
         available = s->promised;
@@ -337,10 +337,8 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
         return false;
     describe(s);
     s->state = zstd_schedule_open(&s->zstd, workers);
-    if (!s->state) {
-        source_error(s, "out of memory");
-        return false;
-    }
+    if (!s->state)
+        return source_no_memory(s);
     s->ops = &ops;
     atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
     atomic_store(&s->zstd.stopped_at, SOURCE_UNKNOWN);

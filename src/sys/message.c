@@ -24,13 +24,6 @@ static atomic_int chosen = MESSAGE_ALL;
 static struct mutex lock = MUTEX_INITIALIZER;
 static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 
-/* The first error, for who reports it elsewhere too. */
-static char first_error[MESSAGE_ERROR_MAX] GUARDED_BY(lock);
-
-/* Whether "out of memory" is printed only once, and whether it has been. */
-static bool memory_once GUARDED_BY(lock), memory_said GUARDED_BY(lock);
-#define NO_MEMORY "out of memory"
-
 #define ERASE "\r\033[K"
 
 /* The next line to be written; a usual message fits. */
@@ -175,72 +168,16 @@ static void say(const char *prefix, const char *format, va_list arguments)
     free(escaped);
 }
 
-/* Notes an error. Whether it is to be printed. */
-static bool note(const char *text)
-{
-    const size_t length = strlen(text), words = sizeof NO_MEMORY - 1;
-    bool again = false;
-
-    mutex_lock(&lock);
-    if (!first_error[0])
-        memcpy(first_error, text, length + 1);
-    if (memory_once && length >= words && strcmp(text + length - words, NO_MEMORY) == 0) {
-        again = memory_said;
-        memory_said = true;
-    }
-    mutex_unlock(&lock);
-    return !again;
-}
-
 void message_error(enum exit_status status, const char *format, ...)
 {
-    char text[MESSAGE_ERROR_MAX];
     va_list arguments;
     int before = atomic_load(&latched);
 
     while (before < (int)status && !atomic_compare_exchange_weak(&latched, &before, (int)status))
         ;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (!note(text))
-        return;
-    va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
-}
-
-void message_memory_once(bool once)
-{
-    mutex_lock(&lock);
-    memory_once = once;
-    memory_said = false;
-    mutex_unlock(&lock);
-}
-
-void message_forget_error(void)
-{
-    mutex_lock(&lock);
-    first_error[0] = '\0';
-    mutex_unlock(&lock);
-}
-
-const char *message_first_error(char text[MESSAGE_ERROR_MAX])
-{
-    mutex_lock(&lock);
-    memcpy(text, first_error, MESSAGE_ERROR_MAX);
-    mutex_unlock(&lock);
-    return text;
-}
-
-const char *message_first_error_of(char text[MESSAGE_ERROR_MAX], const char *name)
-{
-    const char *error = message_first_error(text);
-    const size_t length = strlen(name);
-
-    return strncmp(error, name, length) == 0 && strncmp(error + length, ": ", 2) == 0
-               ? error + length + 2
-               : error;
 }
 
 void message_warning(const char *format, ...)
@@ -317,5 +254,5 @@ const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
 
 const char *message_errno(void)
 {
-    return errno == ENOMEM ? NO_MEMORY : strerror(errno);
+    return errno == ENOMEM ? "out of memory" : strerror(errno);
 }

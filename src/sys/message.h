@@ -35,25 +35,6 @@ void message_choose(enum message_choice choice);
 /* Prints "name: text" as a line and raises the exit status to `status`. */
 void message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
 
-/* Room for the text of an error that is remembered; what is longer is cut. */
-#define MESSAGE_ERROR_MAX 1536
-
-/* Forgets the errors so far: the next one is the first. */
-void message_forget_error(void);
-
-/* The first error since then, without the program's name; empty when there was none. Returns
-   `text`. */
-const char *message_first_error(char text[MESSAGE_ERROR_MAX]);
-
-/* Copies the first error since message_forget_error, as message_first_error does, without "NAME: "
-   in front, if it begins with that. */
-const char *message_first_error_of(char text[MESSAGE_ERROR_MAX], const char *name);
-
-/* From now on an error whose text ends with "out of memory" is printed once, and then latches the
-   status only; or, without `once`, is printed as others are. This is for the parts of one input,
-   most of which may lack memory. */
-void message_memory_once(bool once);
-
 /* Prints "name: warning: text" as a line. */
 void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 

@@ -42,26 +42,28 @@ void zstd_note_refusal(struct zstd_file *file, uint64_t frame, size_t code)
         zstd_note_fault(file, &(struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame});
         break;
     case ZSTD_error_dictionary_wrong:
-        zstd_note_error(file, frame,
+        zstd_note_error(file, ERROR_DATA, frame,
                         "byte %" PRIu64 ": zstd frame needs a dictionary; "
                         "'zstd -dc -D DICTIONARY' decompresses it",
                         frame);
         break;
     case ZSTD_error_prefix_unknown:
-        zstd_note_error(file, frame, "byte %" PRIu64 ": no zstd frame begins here", frame);
+        zstd_note_error(file, ERROR_DATA, frame, "byte %" PRIu64 ": no zstd frame begins here",
+                        frame);
         break;
     case ZSTD_error_memory_allocation:
-        zstd_note_error(file, frame, "byte %" PRIu64 ": out of memory for a zstd frame", frame);
+        zstd_note_error(file, ERROR_MEMORY, frame,
+                        "byte %" PRIu64 ": out of memory for a zstd frame", frame);
         break;
     default:
-        zstd_note_error(file, frame, "byte %" PRIu64 ": zstd frame is damaged: %s", frame,
-                        ZSTD_getErrorName(code));
+        zstd_note_error(file, ERROR_DATA, frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
+                        frame, ZSTD_getErrorName(code));
     }
 }
 
 void zstd_note_wrong_content(struct zstd_file *file, uint64_t frame, uint64_t stated, uint64_t held)
 {
-    zstd_note_error(file, frame,
+    zstd_note_error(file, ERROR_DATA, frame,
                     "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
                     " bytes, but it holds %" PRIu64,
                     frame, stated, held);

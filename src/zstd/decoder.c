@@ -33,7 +33,7 @@ static bool open_context(struct zstd_decoder *d, bool stable)
         return true;
     d->context = zstd_context_open(d->shared->file);
     if (!d->context) {
-        zstd_fail(d->shared->file, "out of memory");
+        zstd_fail(d->shared->file, ERROR_MEMORY, "out of memory");
         return false;
     }
 #ifdef ZSTD_d_stableOutBuffer
@@ -182,8 +182,8 @@ bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *f
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
 {
     if (!zstd_retry(d))
-        zstd_note_error(d->shared->file, d->frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
-                        d->frame, text);
+        zstd_note_error(d->shared->file, ERROR_DATA, d->frame,
+                        "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame, text);
     return false;
 }
 

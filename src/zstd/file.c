@@ -31,30 +31,57 @@ void zstd_forget_errors(struct zstd_file *file)
     atomic_store(&file->error_offset, ZSTD_UNKNOWN);
 }
 
-UNCHECKED void zstd_fail(struct zstd_file *file, const char *format, ...)
+/* Sets the error. */
+static void set_locked(struct zstd_file *file, enum error_kind kind, uint64_t offset,
+                       const char *format, va_list arguments)
+{
+    file->error = (struct error){.kind = kind, .offset = offset};
+    vsnprintf(file->error.text, sizeof file->error.text, format, arguments);
+}
+
+UNCHECKED void zstd_fail(struct zstd_file *file, enum error_kind kind, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
     mutex_lock(&file->mutex);
     if (!atomic_load(&file->failed))
-        vsnprintf(file->error, sizeof file->error, format, arguments);
+        set_locked(file, kind, ERROR_NO_OFFSET, format, arguments);
     atomic_store(&file->failed, true);
     mutex_unlock(&file->mutex);
     va_end(arguments);
 }
 
-UNCHECKED void zstd_note_error(struct zstd_file *file, uint64_t offset, const char *format, ...)
+/* Notes an error of the input. */
+UNCHECKED static void note(struct zstd_file *file, enum error_kind kind, enum advice_kind advice,
+                           uint64_t offset, const char *format, va_list arguments)
+{
+    mutex_lock(&file->mutex);
+    if (!atomic_load(&file->failed) && offset < atomic_load(&file->error_offset)) {
+        set_locked(file, kind, offset, format, arguments);
+        file->error.advice.kind = advice;
+        atomic_store(&file->error_offset, offset);
+    }
+    mutex_unlock(&file->mutex);
+}
+
+void zstd_note_error(struct zstd_file *file, enum error_kind kind, uint64_t offset,
+                     const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    mutex_lock(&file->mutex);
-    if (!atomic_load(&file->failed) && offset < atomic_load(&file->error_offset)) {
-        vsnprintf(file->error, sizeof file->error, format, arguments);
-        atomic_store(&file->error_offset, offset);
-    }
-    mutex_unlock(&file->mutex);
+    note(file, kind, ADVICE_NONE, offset, format, arguments);
+    va_end(arguments);
+}
+
+void zstd_note_request(struct zstd_file *file, enum advice_kind advice, uint64_t offset,
+                       const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    note(file, ERROR_REQUEST, advice, offset, format, arguments);
     va_end(arguments);
 }
 
@@ -65,7 +92,7 @@ void zstd_became_shorter(struct zstd_file *file, uint64_t missing)
     /* The place where the file ends now: bytes before `missing` may be gone, too. */
     if (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
-    zstd_fail(file, "ends at byte %" PRIu64 ": it became shorter while it was read",
+    zstd_fail(file, ERROR_CHANGED, "ends at byte %" PRIu64 ": it became shorter while it was read",
               missing > file->start ? missing - file->start : 0);
 }
 
@@ -79,7 +106,8 @@ bool zstd_file_read(struct zstd_file *file, void *buffer, size_t size, uint64_t 
         n = pread(file->fd, (char *)buffer + done, size - done,
                   (off_t)(file->start + offset + done));
         if (n < 0 && errno != EINTR) {
-            zstd_fail(file, "read error at byte %" PRIu64 ": %s", offset + done, strerror(errno));
+            zstd_fail(file, ERROR_READ, "read error at byte %" PRIu64 ": %s", offset + done,
+                      strerror(errno));
             return false;
         }
         done += n > 0 ? (size_t)n : 0;

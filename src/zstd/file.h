@@ -12,7 +12,7 @@
  *     index, schedule               all frames: positions, memory, and which worker does what
  *     reader                        from front to back: pipes, and what the others refuse
  *
- * Nothing prints: what is wrong is noted in the file, by offset.
+ * What is wrong is noted in the file, by offset.
  */
 #ifndef GPUREDUCE_ZSTD_FILE_H
 #define GPUREDUCE_ZSTD_FILE_H
@@ -22,15 +22,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/error.h"
 #include "sys/mutex.h"
 
 #define ZSTD_UNKNOWN UINT64_MAX
 
 /* The largest window that libzstd accepts, as the logarithm of its bytes to base 2. */
 #define ZSTD_WINDOW_LOG_MOST 31
-
-/* The text of an error, at most. Bytes. */
-#define ZSTD_ERROR_MAX 512
 
 /* A part of a file: the frames from one offset up to another, where the next part begins. */
 struct zstd_cut {
@@ -76,7 +74,7 @@ struct zstd_file {
     struct mutex mutex;
     _Atomic bool failed;           /* it cannot be decoded any further, whatever is in it */
     _Atomic uint64_t error_offset; /* of an error in the input; ZSTD_UNKNOWN: there is none */
-    char error[ZSTD_ERROR_MAX];    /* valid with either; with `failed` it does not change */
+    struct error error;            /* valid with either; with `failed` it does not change */
 };
 
 void zstd_file_init(struct zstd_file *file);
@@ -86,12 +84,16 @@ void zstd_file_destroy(struct zstd_file *file);
 void zstd_forget_errors(struct zstd_file *file);
 
 /* Notes why the file cannot be decoded any further. */
-void zstd_fail(struct zstd_file *file, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void zstd_fail(struct zstd_file *file, enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Notes an error of the input at this offset, or of what begins there. */
-void zstd_note_error(struct zstd_file *file, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void zstd_note_error(struct zstd_file *file, enum error_kind kind, uint64_t offset,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Notes likewise that what begins there is not decoded, with advice. */
+void zstd_note_request(struct zstd_file *file, enum advice_kind advice, uint64_t offset,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Fails since the file ends before or at offset `missing` of what fd reads. */
 void zstd_became_shorter(struct zstd_file *file, uint64_t missing);

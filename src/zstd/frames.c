@@ -60,37 +60,35 @@ void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
     case ZSTD_READ_FAILURE:
         break;
     case ZSTD_CUT_OFF:
-        zstd_note_error(file, fault->frame,
+        zstd_note_error(file, ERROR_DATA, fault->frame,
                         "ends at byte %" PRIu64
                         ", inside the zstd frame that begins at byte %" PRIu64,
                         file->size, fault->frame);
         break;
     case ZSTD_NO_FRAME:
-        zstd_note_error(file, fault->frame, "byte %" PRIu64 ": no zstd frame begins here",
-                        fault->frame);
+        zstd_note_error(file, ERROR_DATA, fault->frame,
+                        "byte %" PRIu64 ": no zstd frame begins here", fault->frame);
         break;
     case ZSTD_WINDOW:
-        zstd_note_error(file, fault->frame,
-                        "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
-                        fault->frame, 1 << file->window_log % 10, units[file->window_log / 10 - 1],
-                        file->window_log < ZSTD_WINDOW_LOG_MOST
-                            ? "; use --long=N for windows of up to 2^N bytes (N up to 31)"
-                            : "");
+        zstd_note_request(
+            file, file->window_log < ZSTD_WINDOW_LOG_MOST ? ADVICE_WINDOW : ADVICE_NONE,
+            fault->frame, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s",
+            fault->frame, 1 << file->window_log % 10, units[file->window_log / 10 - 1]);
         break;
     case ZSTD_BLOCK_TYPE:
-        zstd_note_error(file, fault->frame,
+        zstd_note_error(file, ERROR_DATA, fault->frame,
                         "byte %" PRIu64
                         ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
                         fault->frame, fault->where);
         break;
     case ZSTD_BLOCK_SIZE:
-        zstd_note_error(file, fault->frame,
+        zstd_note_error(file, ERROR_DATA, fault->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
                         " that is larger than the frame allows",
                         fault->frame, fault->where);
         break;
     case ZSTD_TOO_LITTLE:
-        zstd_note_error(file, fault->frame,
+        zstd_note_error(file, ERROR_DATA, fault->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
                         " bytes, more than its %" PRIu64 " blocks can hold",
                         fault->frame, fault->where, fault->count);

@@ -109,7 +109,7 @@ static bool open_buffer(struct zstd_span *span)
     span->view.buffer = malloc(ZSTD_INPUT_BYTES);
     span->view.capacity = ZSTD_INPUT_BYTES;
     if (!span->view.buffer)
-        zstd_fail(span->input->file, "out of memory");
+        zstd_fail(span->input->file, ERROR_MEMORY, "out of memory");
     return span->view.buffer != NULL;
 }
 

@@ -135,13 +135,15 @@ static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
     if (z->mark == 0 || z->passed || (offset < z->mark && !ends))
         return true;
     z->passed = offset == z->mark && z->position == z->mark_position;
-    if (!z->passed)
+    if (!z->passed) {
         zstd_fail(
-            z->file,
+            z->file, ERROR_REQUEST,
             "byte %" PRIu64
             ": the seek table or the frame headers place the end of a frame here, at byte %" PRIu64
-            " of the decompressed data, but there is none; leave out --shard",
+            " of the decompressed data, but there is none",
             z->mark, z->mark_position);
+        z->file->error.advice.kind = ADVICE_NO_SHARD;
+    }
     return z->passed;
 }
 
@@ -279,7 +281,7 @@ ptrdiff_t zstd_reader_read(struct zstd_reader *z, void *buffer, size_t size, boo
             return -1;
         if (z->ended && out.pos == 0 && z->consumed + z->in.pos == before &&
             z->state == READER_IN_FRAME && !(z->by_block && filled)) {
-            zstd_fail(z->file,
+            zstd_fail(z->file, ERROR_DATA,
                       "ends at byte %" PRIu64
                       ", inside the zstd frame that begins at byte %" PRIu64,
                       z->consumed + z->in.size, z->frame.begin);

@@ -307,7 +307,7 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
         return false;
     }
     if (!zstd_index_begin(&z->index, batch->content, &task.number)) {
-        zstd_fail(z->shared.file, "out of memory");
+        zstd_fail(z->shared.file, ERROR_MEMORY, "out of memory");
         return false;
     }
     task.true_position = z->index.count == 0;

@@ -26,7 +26,7 @@ bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64
         z->memory = aligned_alloc(mapping_page(), capacity);
         z->capacity = z->memory ? capacity : 0;
         if (!z->memory) {
-            zstd_fail(z->decoder.shared->file, "out of memory");
+            zstd_fail(z->decoder.shared->file, ERROR_MEMORY, "out of memory");
             return false;
         }
     }

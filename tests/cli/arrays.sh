@@ -161,7 +161,7 @@ NA
 NA
 NA"
 run -q --histogram=exponent small.safetensors
-fails 'a histogram of several' 'small.safetensors: a histogram needs one array; choose it with --array'
+fails 'a histogram of several' 'small.safetensors: a histogram needs one array; choose one with --array'
 run -q --histogram=2 --array w.weight small.safetensors
 ok 'a histogram of one' test "$status" -eq 0
 run --histogram=2 -o count --array w.weight small.safetensors
@@ -178,7 +178,7 @@ run -q -o sum -t f64 small.safetensors
 is 'a type beside the header' 0 '6
 nan
 6
-0' 'gpureduce: warning: small.safetensors: the safetensors header overrides --dtype'
+0' 'gpureduce: warning: small.safetensors: the safetensors header overrides what was asked for: --dtype'
 run -q -o count -t '<f4' --array w.weight small.safetensors
 is 'the type that the header says' 0 3
 
@@ -720,7 +720,7 @@ END
     ok 'and one beside it: no warning' test "$status" -eq 0 -a ! -s err
     run -q -o count -t bf16 --endian=big --skip=9 void.npz
     is 'what it does not leave open' 0 2 \
-        'gpureduce: warning: void.npz: the npz header overrides --endian, --skip'
+        'gpureduce: warning: void.npz: the npz header overrides what was asked for: --endian, --skip'
     run -q -o count bzip2.npz
     is 'another compression' 1 '' '*'
     ok 'and that is said' grep -q 'array .*: compressed by another method than deflate$' err

@@ -270,11 +270,11 @@ is 'nor backwards' 1 '' 'gpureduce: c.npy: has 2 dimensions, but no axis -3'
 run -q --axis=0 twelve.i32
 is 'no shape' 1 '' 'gpureduce: twelve.i32: has no header with a shape; give --shape'
 run -q --axis=0 --shape=3,5 -t i32 twelve.i32
-is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, but --shape has another number'
+is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, but the shape has another number (--shape)'
 run -q --axis=0 --shape=-1,5 -t i32 twelve.i32
-is 'nothing is left' 1 '' 'gpureduce: twelve.i32: 12 elements cannot be divided by the other sizes in --shape'
+is 'nothing is left' 1 '' 'gpureduce: twelve.i32: 12 elements cannot be divided by the other sizes of the shape (--shape)'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,7 -t i32 -o sum'
-is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, but --shape has 14'
+is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, but its shape has 14 (--shape)'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,5 -t i32 -o sum'
 ok 'a pipe that does not' grep -q '^gpureduce: standard input: holds more elements than its shape has$' err
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=-1,5 -t i32 -o sum'

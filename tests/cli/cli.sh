@@ -317,7 +317,7 @@ is '--skip to the end' 0 0
 # The message tells what a suffix is taken for.
 while read -r size bytes; do
     run --skip "$size" three.f32
-    fails "--skip $size" "three.f32: is only 12 bytes long, shorter than --skip=$bytes"
+    fails "--skip $size" "three.f32: is only 12 bytes long, but $bytes are to be skipped (--skip)"
 done <<'END'
 13 13
 2kB 2000

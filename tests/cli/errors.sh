@@ -108,7 +108,7 @@ for skip in 13 1KiB 1TiB 9223372036854775807; do
     1TiB) bytes=1099511627776 ;;
     *) bytes=$skip ;;
     esac
-    text="is only 12 bytes long, shorter than --skip=$bytes"
+    text="is only 12 bytes long, but $bytes are to be skipped (--skip)"
     for length in '' '--length 0'; do
         # shellcheck disable=SC2086 # two words, or none
         run --skip $skip $length three.f32
@@ -118,7 +118,7 @@ for skip in 13 1KiB 1TiB 9223372036854775807; do
     done
 done
 run --skip 1 /dev/null
-fails '--skip 1 of nothing' '/dev/null: is only 0 bytes long, shorter than --skip=1'
+fails '--skip 1 of nothing' '/dev/null: is only 0 bytes long, but 1 is to be skipped (--skip)'
 
 #
 # --format that does not agree with the content.
@@ -309,10 +309,10 @@ is 'bytes after the array, compressed' 0 600 \
 overridden() { # NAME OPTIONS WHAT
     # shellcheck disable=SC2086 # the options are words
     run -q -o sum $2 good.npy
-    is "$1" 0 6 "${3:+gpureduce: warning: good.npy: the .npy header overrides $3}"
+    is "$1" 0 6 "${3:+gpureduce: warning: good.npy: the .npy header overrides what was asked for: $3}"
     # shellcheck disable=SC2086 # as above
     shell "cat good.npy | gpureduce -q -o sum $2"
-    is "$1, in a pipe" 0 6 "${3:+gpureduce: warning: standard input: the .npy header overrides $3}"
+    is "$1, in a pipe" 0 6 "${3:+gpureduce: warning: standard input: the .npy header overrides what was asked for: $3}"
 }
 { npy 1 "$good" && three; } >good.npy
 begin=$(($(size good.npy) - 12))
@@ -325,19 +325,19 @@ overridden 'all of them' '--skip 1 --endian big -t f16' \
     "--dtype (it says f32), --endian (it says little), --skip (it says $begin)"
 run -q -o sum -t '>f4' good.npy
 is 'another byte order in --dtype' 0 6 \
-    'gpureduce: warning: good.npy: the .npy header overrides --endian (it says little)'
+    'gpureduce: warning: good.npy: the .npy header overrides what was asked for: --endian (it says little)'
 run -q -o sum -t f64 good.npy good.npy
 is 'a warning for each file' 0 "6
-6" 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
-gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+6" 'gpureduce: warning: good.npy: the .npy header overrides what was asked for: --dtype (it says f32)
+gpureduce: warning: good.npy: the .npy header overrides what was asked for: --dtype (it says f32)'
 run -q --total -o sum,median -t f64 good.npy good.npy
 is 'quantiles of a total: a warning for each file' 0 '6
 2
 6
 2
 12
-2' 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
-gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+2' 'gpureduce: warning: good.npy: the .npy header overrides what was asked for: --dtype (it says f32)
+gpureduce: warning: good.npy: the .npy header overrides what was asked for: --dtype (it says f32)'
 run -q --diff -t f64 good.npy good.npy
 ok 'a comparison: a warning for each side' test "$(grep -c 'good.npy: the .npy header overrides' err)" -eq 2
 # One that is read again: it goes on behind the array, in frames that do not state their lengths.
@@ -346,7 +346,7 @@ if [ -n "$ZSTD" ]; then
     zstd_pieces again.npy 800000 >again.npy.zst
     run -q -o count -t f64 again.npy.zst
     is 'one warning for a file that is read again' 0 600000 \
-        "gpureduce: warning: again.npy.zst: the .npy header overrides --dtype (it says f32)
+        "gpureduce: warning: again.npy.zst: the .npy header overrides what was asked for: --dtype (it says f32)
 gpureduce: warning: again.npy.zst: ignoring the bytes after the array"
 else
     skip 'one warning for a file that is read again' 'no zstd'

@@ -230,7 +230,7 @@ named() {
     is "a missing file $2" 1 '' "gpureduce: $2: No such file or directory"
     three >"$1"
     run -q -o count --skip 13 "$1"
-    fails "a file $2" "$2: is only 12 bytes long, shorter than --skip=13"
+    fails "a file $2" "$2: is only 12 bytes long, but 13 are to be skipped (--skip)"
     run --json "$1"
     ok "$2 in JSON" test "$status:$(wc -l <out | tr -d ' '):$(tr -d '\012\040-\176\200-\377' <out | wc -c | tr -d ' ')" = 0:1:0
     run -o count "$1" "$1"

@@ -119,7 +119,7 @@ fails 'voids of one byte without a type' 'data/npy/void1.npy: the .npy header sa
 run -t i16 data/npy/void1.npy
 fails 'voids of one byte are none of two' 'data/npy/void1.npy: the .npy header says only that elements have 1 byte (V1): if they are float8_e4m3fn, type -t f8e4m3'
 run -q -o sum -t i8 above.npy
-is 'the header says otherwise' 0 9007199254740993 'gpureduce: warning: above.npy: the .npy header overrides --dtype (it says i64)'
+is 'the header says otherwise' 0 9007199254740993 'gpureduce: warning: above.npy: the .npy header overrides what was asked for: --dtype (it says i64)'
 { header '<c8' 1; cat high.bin; } >complex.npy
 run complex.npy
 size=$(($(wc -c <complex.npy) - 8))

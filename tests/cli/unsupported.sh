@@ -49,10 +49,10 @@ fails 'a name with a space' \
     "standard input: a .npz archive; try: unzip -p FILE 'my x.npy' | gpureduce $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 8 /dev/zero && printf '\003\0\0\0\003\0\0\0\005\0\0\0x.txtabc' && cat x.npz; } >z.npz
 refuses z.npz \
-    "a zip archive (--format=npz reads NumPy arrays in it); try: unzip -p z.npz x.npy | gpureduce $raw"
+    "a zip archive; try: unzip -p z.npz x.npy | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 refuses x.zip \
-    "a zip archive (--format=npz reads NumPy arrays in it); try: unzip -p x.zip x.f32 | gpureduce $raw"
+    "a zip archive; try: unzip -p x.zip x.f32 | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \

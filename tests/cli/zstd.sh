@@ -370,7 +370,7 @@ run -q -o count x
 is 'an element in two frames' 0 4
 run --skip 17 x
 fails '--skip beyond the end of the content' \
-    'x: the decompressed data are only 16 bytes long, shorter than --skip=17'
+    'x: the decompressed data are only 16 bytes long, but 17 are to be skipped (--skip)'
 { npy 1 "$(npy_header '<f4' '(4,)')" && three; } >short.npy
 length=$(size short.npy)
 zstd_frame "$length" "$length" <short.npy >x

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/failure.h"
 #include "core/moments.h"
 
 /*
@@ -303,12 +304,16 @@ static bool reduce_path(const struct options *options, const char *path,
 {
     char *const paths[] = {(char *)(uintptr_t)path};
     struct session *session;
+    struct error error;
     bool good;
 
     fuzz_messages_clear();
-    session = session_open(&options->session, paths, 1);
-    fuzz_check(session, "no session: %s", fuzz_messages.text);
+    session = session_open(&options->session, paths, 1, &error);
+    fuzz_check(session, "no session: %s", error.text);
     good = session_reduce(session, path, reduction);
+    fuzz_check(fuzz_messages.errors == 0, "something is printed: %s", fuzz_messages.text);
+    if (!good)
+        failure_print(path, NULL, &reduction->error);
     fuzz_check(session_close(session), "the session does not end");
     fuzz_check(fuzz_messages.errors == !good, "%s, and %u errors: %s", good ? "success" : "failure",
                fuzz_messages.errors, fuzz_messages.text);

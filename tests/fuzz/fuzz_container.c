@@ -88,7 +88,7 @@ static void open_in_order(const struct container_format *format, const unsigned 
                    c->end, good ? "a file" : "no file", count);
     }
     /* A container that was read to its end is opened as a file. */
-    fuzz_check(c || !good || !in.error[0], "refused in order: %s", in.error);
+    fuzz_check(c || !good || in.error.kind == ERROR_NONE, "refused in order: %s", in.error.text);
     container_close(c);
 }
 
@@ -105,12 +105,12 @@ static bool open_bytes(const struct container_format *format, const unsigned cha
         check_arrays(c, size);
         *count = c->count;
     } else {
-        fuzz_check(in.error[0], "refused without a reason");
-        fuzz_check(in.error_offset <= size, "refused for byte %" PRIu64 " of %zu", in.error_offset,
+        fuzz_check(in.error.kind != ERROR_NONE, "refused without a reason");
+        fuzz_check(in.error.offset <= size, "refused for byte %" PRIu64 " of %zu", in.error.offset,
                    size);
-        for (const char *p = in.error; *p; p++)
+        for (const char *p = in.error.text; *p; p++)
             fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f,
-                       "the reason has a control character: %s", in.error);
+                       "the reason has a control character: %s", in.error.text);
     }
     container_close(c);
     if (format->inside)

@@ -488,7 +488,7 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
     reduction->shape.known = fuzz_flag(in);
     reduction->shape.dimensions = (unsigned)fuzz_below(in, SOURCE_DIMENSIONS_MAX + 1);
     if (fuzz_below(in, 8) == 0)
-        snprintf(reduction->error, sizeof reduction->error, "\"\\ \303\251 \377 \n");
+        (void)error_set(&reduction->error, ERROR_DATA, "\"\\ \303\251 \377 \n");
     result->sum = any_number(in, ELEMENT_F64);
     result->mean = any_number(in, ELEMENT_F64);
     result->min = any_number(in, printed_type(reduction->type));
@@ -616,8 +616,8 @@ static bool is_printed(const struct printed *p, size_t i, const struct operation
 /* Whether line i stands for a failure: it says so, or is one of TSV without any value. */
 static bool is_failure(const struct printed *p, size_t i)
 {
-    if (p->reductions[i].error[0] || p->options.output == OUTPUT_JSON)
-        return p->reductions[i].error[0];
+    if (p->reductions[i].error.kind != ERROR_NONE || p->options.output == OUTPUT_JSON)
+        return p->reductions[i].error.kind != ERROR_NONE;
     for (size_t j = 0; j < operation_count(&named); j++)
         if (is_printed(p, i, operation_at(&named, j)))
             return false;
@@ -661,7 +661,7 @@ static void check_input(const struct printed *p, size_t i, const struct session_
     const struct reduction *reduction = &p->reductions[i];
     struct record_line expected = {.input = session->input, .nan = session->nan};
 
-    if (p->options.output == OUTPUT_JSON && !reduction->error[0]) {
+    if (p->options.output == OUTPUT_JSON && reduction->error.kind == ERROR_NONE) {
         expected.nan = p->options.session.nan;
         if (p->names[i] || !p->mixed)
             expected.input.type = reduction->type;

@@ -199,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_content content = {.promised = SOURCE_UNKNOWN};
     struct options options;
     enum fuzz_way way = (enum fuzz_way)fuzz_below(&in, FUZZ_WAYS);
-    bool header = fuzz_flag(&in), compressed = fuzz_flag(&in), good;
+    bool header = fuzz_flag(&in), in_zstd = fuzz_flag(&in), good;
     size_t piece = 1 + (size_t)fuzz_below(&in, 0x2000);
     uint64_t window = 0;
 
@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fuzz_flag(&in) ? fuzz_below(&in, 0x8000) : fuzz_odd_number(&in);
     if (fuzz_flag(&in))
         options.session.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
-    if (compressed)
+    if (in_zstd)
         fuzz_choose_long(&in, &options);
     content.type = options.session.input.type;
     content.big_endian = options.session.input.order == ELEMENT_ORDER_BIG;
@@ -227,16 +227,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fill(&in, &bytes);
         content.before = options.session.input.skip;
         if (looks_special(bytes.data, bytes.size)) {
-            options.session.input.format = compressed ? SOURCE_RAW_ZSTD : SOURCE_RAW;
+            options.session.input.format = in_zstd ? SOURCE_RAW_ZSTD : SOURCE_RAW;
         }
     }
     content.bytes = bytes.data;
     content.size = bytes.size;
-    if (compressed)
+    if (in_zstd)
         window = compress(&in, &compressed, &bytes, element_size(content.type));
 
-    good = reduce(&options, way, compressed ? &compressed : &bytes, piece, window, &content);
-    for (int i = 0; compressed && i < FUZZ_WAYS; i++) {
+    good = reduce(&options, way, in_zstd ? &compressed : &bytes, piece, window, &content);
+    for (int i = 0; in_zstd && i < FUZZ_WAYS; i++) {
         enum fuzz_way other = (enum fuzz_way)i;
 
         if (other != way)

@@ -65,16 +65,16 @@ static struct container *open_file(struct file *file, struct container_input *in
     return open_as("safetensors", file, in);
 }
 
-/* Whether a file is refused with an error that has these words. in->error tells what was said. */
+/* Whether a file is refused with an error that has these words. in->error is that. */
 static bool is_refused(const char *format, struct file *file, const char *words,
                        struct container_input *in)
 {
     struct container *c = open_as(format, file, in);
 
     if (c)
-        snprintf(in->error, sizeof in->error, "taken");
+        snprintf(in->error.text, sizeof in->error.text, "taken");
     container_close(c);
-    return !c && in->error[0] && strstr(in->error, words);
+    return !c && in->error.kind != ERROR_NONE && strstr(in->error.text, words);
 }
 
 /* Room for a name, in the tests of names. */
@@ -97,7 +97,7 @@ static void check_read(void)
     const struct container_array *a = c ? c->arrays : NULL;
     const uint64_t data = file.size - 37;
 
-    tap_ok(c != NULL && c->count == 5, "five arrays: %s", in.error);
+    tap_ok(c != NULL && c->count == 5, "five arrays: %s", in.error.text);
     if (c && c->count == 5) {
         tap_ok(strcmp(a[0].name, "first") == 0 && a[0].type == ELEMENT_I16 && a[0].elements == 2 &&
                    a[0].offset == data && a[0].length == 4 && a[0].dimensions == 3 &&
@@ -160,7 +160,7 @@ static void check_types(void)
                  c && c->count == 1 && !c->arrays[0].unreadable == types[i].read &&
                      c->arrays[0].length == types[i].bytes &&
                      strcmp(c->arrays[0].type_name, types[i].name) == 0,
-                 "%s: %s", types[i].name, in.error);
+                 "%s: %s", types[i].name, in.error.text);
         container_close(c);
         free(file.bytes);
     }
@@ -207,11 +207,11 @@ static bool is_refused_behind(const char *header, size_t data, const struct cont
 {
     size_t before;
     struct file file = make_behind(header, data, pad, &before);
-    const bool refused = is_refused("safetensors", &file, alone->error, in);
+    const bool refused = is_refused("safetensors", &file, alone->error.text, in);
 
     free(file.bytes);
-    return refused && strcmp(in->error, alone->error) == 0 &&
-           in->error_offset == alone->error_offset + before;
+    return refused && strcmp(in->error.text, alone->error.text) == 0 &&
+           in->error.offset == alone->error.offset + before;
 }
 
 /* Cases that are refused: the header, the bytes after it, and the byte of the file at which it is
@@ -294,9 +294,9 @@ static void check_refused(void)
         struct container_input in;
         const bool refused = is_refused("safetensors", &file, cases[i].error, &in);
 
-        tap_case(&family, refused && (cases[i].offset == 0 || cases[i].offset == in.error_offset),
-                 "%s: %s at byte %" PRIu64 ", expected %s at %" PRIu64, cases[i].header, in.error,
-                 in.error_offset, cases[i].error, cases[i].offset);
+        tap_case(&family, refused && (cases[i].offset == 0 || cases[i].offset == in.error.offset),
+                 "%s: %s at byte %" PRIu64 ", expected %s at %" PRIu64, cases[i].header,
+                 in.error.text, in.error.offset, cases[i].error, cases[i].offset);
         free(file.bytes);
         for (unsigned pad = 0; refused && has_member(cases[i].header) && pad < 4; pad++) {
             struct container_input behind;
@@ -304,7 +304,8 @@ static void check_refused(void)
             tap_case(&family, is_refused_behind(cases[i].header, cases[i].data, &in, pad, &behind),
                      "%s behind others: %s at byte %" PRIu64 ", expected %s at %" PRIu64
                      " and more",
-                     cases[i].header, behind.error, behind.error_offset, in.error, in.error_offset);
+                     cases[i].header, behind.error.text, behind.error.offset, in.error.text,
+                     in.error.offset);
         }
     }
     tap_family_end(&family, "what is refused, why, and where");
@@ -335,7 +336,8 @@ static void check_lengths(void)
         for (size_t k = 0; k < 8 && k < file.size; k++)
             file.bytes[k] = (unsigned char)(cases[i].length >> 8 * k);
         tap_case(&family, is_refused("safetensors", &file, cases[i].error, &in),
-                 "length %" PRIu64 ", %zu bytes: %s", cases[i].length, cases[i].size, in.error);
+                 "length %" PRIu64 ", %zu bytes: %s", cases[i].length, cases[i].size,
+                 in.error.text);
         free(file.bytes);
     }
     tap_family_end(&family, "lengths that no header has");
@@ -350,15 +352,15 @@ static void check_limits(void)
     struct container *c;
     char header[1000] = "{\"x\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[1";
 
-    tap_ok(is_refused("safetensors", &file, "zero byte", &in) && in.error_offset == 10,
-           "a zero byte: %s", in.error);
+    tap_ok(is_refused("safetensors", &file, "zero byte", &in) && in.error.offset == 10,
+           "a zero byte: %s", in.error.text);
     free(file.bytes);
     for (unsigned dimensions = 1; dimensions < 65; dimensions++)
         snprintf(strchr(header, 0), 3, ",1");
     snprintf(strchr(header, 0), 4, "]}}");
     file = make(header, 1);
     tap_ok(is_refused("safetensors", &file, "more than 64 dimensions", &in), "65 dimensions: %s",
-           in.error);
+           in.error.text);
     free(file.bytes);
     memmove(strstr(header, ",1]}}"), "]}}", 4);
     file = make(header, 1);
@@ -402,7 +404,7 @@ static void check_many(void)
         snprintf(name, sizeof name, "w%u", i);
         good = strcmp(c->arrays[i].name, name) == 0 && c->arrays[i].sizes[1] == 2 + i % 3;
     }
-    tap_ok(good, "5000 arrays in order: %s", in.error);
+    tap_ok(good, "5000 arrays in order: %s", in.error.text);
     container_close(c);
     free(file.bytes);
     free(header);
@@ -557,7 +559,7 @@ static void check_names(void)
         snprintf(names[i], sizeof names[i], "%.*s%u", (int)(i % 37),
                  "model.layers.attention.projection.bias", i / 37);
     c = open_named(names, COUNT, &in, &file);
-    tap_ok(c && c->count == COUNT, "names that differ in any byte: %s", in.error);
+    tap_ok(c && c->count == COUNT, "names that differ in any byte: %s", in.error.text);
     container_close(c);
     free(file.bytes);
 
@@ -570,23 +572,24 @@ static void check_names(void)
         memcpy(names[again], names[first], sizeof kept);
         snprintf(words, sizeof words, "two arrays are called %s", names[first]);
         c = open_named(names, COUNT, &in, &file);
-        good = !c && strcmp(in.error, words) == 0 &&
-               in.error_offset == place_of_last(&file, names[first]);
+        good = !c && strcmp(in.error.text, words) == 0 &&
+               in.error.offset == place_of_last(&file, names[first]);
         container_close(c);
         free(file.bytes);
         memcpy(names[again], kept, sizeof kept);
     }
-    tap_ok(good, "one of many names twice: %s", in.error);
+    tap_ok(good, "one of many names twice: %s", in.error.text);
 
     for (unsigned i = 0; i < COUNT; i++)
         draw_name(names[i], &state);
     c = open_named(names, COUNT, &in, &file);
-    tap_ok(c && c->count == COUNT, "names of one hash: %s", in.error);
+    tap_ok(c && c->count == COUNT, "names of one hash: %s", in.error.text);
     container_close(c);
     free(file.bytes);
     memcpy(names[7], names[COUNT - 1], sizeof names[7]);
     c = open_named(names, COUNT, &in, &file);
-    tap_ok(!c && strstr(in.error, "two arrays are called"), "and one of them twice: %s", in.error);
+    tap_ok(!c && strstr(in.error.text, "two arrays are called"), "and one of them twice: %s",
+           in.error.text);
     container_close(c);
     free(file.bytes);
     free(names);
@@ -782,7 +785,7 @@ static void check_npz(void)
         add_member(&z, "l.npy", member, npy(member, F4_23, 24), 14, false);
         file = end_archive(&z, form & 2, form == 3 ? "PK\5\6 is no end" : "");
         c = open_npz(&file, &in);
-        if (!tap_case(&family, c && c->count == 6, "form %u: %s", form, in.error)) {
+        if (!tap_case(&family, c && c->count == 6, "form %u: %s", form, in.error.text)) {
             container_close(c);
             free(file.bytes);
             continue;
@@ -844,7 +847,7 @@ static void check_deflated(void)
     c = open_npz(&file, &in);
     tap_ok(c && c->count == 1 && c->arrays[0].deflated && c->arrays[0].offset == 35 &&
                c->arrays[0].compressed == size + 5,
-           "where a deflated member lies: %s", in.error);
+           "where a deflated member lies: %s", in.error.text);
     if (inflate_possible())
         tap_ok(c && c->arrays[0].before == size - 24 && c->arrays[0].elements == 6 &&
                    c->arrays[0].length == 24 && !c->arrays[0].unreadable,
@@ -862,7 +865,7 @@ static void check_deflated(void)
         c = open_npz(&other, &in);
         tap_ok(c && c->count == 1 && c->arrays[0].unreadable && c->arrays[0].offset == 35 &&
                    c->arrays[0].before == complex - 8 && c->arrays[0].length == 8,
-               "the same of one that cannot be reduced: %s", in.error);
+               "the same of one that cannot be reduced: %s", in.error.text);
         container_close(c);
         free(other.bytes);
     }
@@ -943,7 +946,8 @@ static void check_damaged(void)
         if (!cut.bytes)
             abort();
         memcpy(cut.bytes, file.bytes, size);
-        tap_case(&family, is_refused("npz", &cut, "", &in), "cut off at %zu: %s", size, in.error);
+        tap_case(&family, is_refused("npz", &cut, "", &in), "cut off at %zu: %s", size,
+                 in.error.text);
         free(cut.bytes);
         free(file.bytes);
     }
@@ -988,7 +992,7 @@ static void check_misnamed(void)
                          c->arrays[0].unreadable && c->arrays[0].not_numeric == !cases[i].error &&
                          (!cases[i].error || strstr(c->arrays[0].unreadable, cases[i].error)) &&
                          !c->arrays[1].unreadable && c->arrays[1].elements == 6,
-                     "case %zu, method %u: %s", i, method, in.error);
+                     "case %zu, method %u: %s", i, method, in.error.text);
             container_close(c);
             free(file.bytes);
         }
@@ -1033,7 +1037,7 @@ static void check_member_names(void)
         good = c && c->count == count;
         for (size_t k = 0; good && k < count; k++)
             good = strcmp(c->arrays[k].name, cases[i].names[k]) == 0 && !c->arrays[k].unreadable;
-        tap_case(&family, good, "case %zu: %s", i, in.error);
+        tap_case(&family, good, "case %zu: %s", i, in.error.text);
         container_close(c);
         free(file.bytes);
     }
@@ -1058,7 +1062,7 @@ static void check_overlap(void)
     file = end_archive(&z, false, "");
     memcpy(file.bytes + first - size, file.bytes + first, size);
     put(file.bytes + z.size + 51 + 42, first - size, 4);
-    tap_ok(is_refused("npz", &file, "overlap", &in), "members overlap: %s", in.error);
+    tap_ok(is_refused("npz", &file, "overlap", &in), "members overlap: %s", in.error.text);
     free(file.bytes);
 }
 
@@ -1167,7 +1171,7 @@ static void check_gguf(void)
         add_tensor(&g, "new", 0, 7, 99, 192);
         file = end_gguf(&g, 202);
         c = open_gguf(&file, &in);
-        if (tap_case(&family, c && c->count == 4, "big %d: %s", big, in.error)) {
+        if (tap_case(&family, c && c->count == 4, "big %d: %s", big, in.error.text)) {
             a = c->arrays;
             tap_case(&family,
                      strcmp(a[0].name, "blk.0.weight") == 0 && a[0].type == ELEMENT_F32 &&
@@ -1196,8 +1200,8 @@ static void check_gguf(void)
             if (!cut.bytes)
                 abort();
             memcpy(cut.bytes, file.bytes, size);
-            tap_case(&family, is_refused("gguf", &cut, "", &in) && in.error_offset <= size,
-                     "big %d, cut off at %zu: %s", big, size, in.error);
+            tap_case(&family, is_refused("gguf", &cut, "", &in) && in.error.offset <= size,
+                     "big %d, cut off at %zu: %s", big, size, in.error.text);
             free(cut.bytes);
         }
         free(file.bytes);
@@ -1229,7 +1233,7 @@ static void check_gguf_wrong(void)
         add_tensor(&g, "w", cases[i].rows, cases[i].columns, cases[i].type, cases[i].offset);
         file = end_gguf(&g, 64);
         tap_case(&family, is_refused("gguf", &file, cases[i].error, &in),
-                 "case %zu: %s, expected %s", i, in.error, cases[i].error);
+                 "case %zu: %s, expected %s", i, in.error.text, cases[i].error);
         free(file.bytes);
     }
     for (int same = 0; same < 2; same++) {
@@ -1240,7 +1244,7 @@ static void check_gguf_wrong(void)
         tap_case(
             &family,
             is_refused("gguf", &file, same ? "two arrays are called w" : "v overlaps another", &in),
-            "two: %s", in.error);
+            "two: %s", in.error.text);
         free(file.bytes);
     }
     begin_gguf(&g, false, 1);
@@ -1248,12 +1252,12 @@ static void check_gguf_wrong(void)
     add_number(&g, 5, 4);
     file = end_gguf(&g, 192);
     tap_case(&family, is_refused("gguf", &file, "5 dimensions; at most 4", &in), "dimensions: %s",
-             in.error);
+             in.error.text);
     free(file.bytes);
     begin_gguf(&g, false, 1000000);
     file = end_gguf(&g, 192);
     tap_case(&family, is_refused("gguf", &file, "no room for 1000000 tensors", &in), "tensors: %s",
-             in.error);
+             in.error.text);
     free(file.bytes);
     tap_family_end(&family, "what is wrong with tensors");
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/failure.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 
@@ -95,6 +96,20 @@ static double small_steps(size_t i, struct rng *rng)
     return i % 2 ? 2 + 0.25 * (double)rng_below(rng, 24) : 0;
 }
 
+/* The advice as options, without "; try "; NULL for none. Two texts are good at a time. */
+static const char *better(const void *bytes, size_t size, enum element_type type, bool big_endian)
+{
+    static char texts[2][FAILURE_TEXT_MAX];
+    static unsigned next;
+    struct error error = {.text = ""};
+    const size_t words = strlen("; try ");
+
+    if (!plausibility_better(bytes, size, type, big_endian, &error.advice))
+        return NULL;
+    next = !next;
+    return failure_text(texts[next], &error, NULL) + words;
+}
+
 static const char *say(const char *found)
 {
     return found ? found : "nothing";
@@ -137,14 +152,14 @@ static void check_implausible(void)
         const char *found;
 
         fill(cases[i].is, cases[i].is_big, cases[i].x);
-        found = plausibility_better(&data, SIZE, cases[i].taken, cases[i].taken_big);
+        found = better(&data, SIZE, cases[i].taken, cases[i].taken_big);
         tap_case(&family, found && strcmp(found, cases[i].expected) == 0, "case %zu: %s and not %s",
                  i, say(found), cases[i].expected);
         /* A kilobyte tells as much. */
-        found = plausibility_better(&data, SIZE / 4, cases[i].taken, cases[i].taken_big);
+        found = better(&data, SIZE / 4, cases[i].taken, cases[i].taken_big);
         tap_case(&family, found && strcmp(found, cases[i].expected) == 0,
                  "case %zu, 1 KiB: %s and not %s", i, say(found), cases[i].expected);
-        found = plausibility_better(&data, 64, cases[i].taken, cases[i].taken_big);
+        found = better(&data, 64, cases[i].taken, cases[i].taken_big);
         tap_case(&family, !found, "case %zu, 64 bytes: %s", i, say(found));
     }
     tap_family_end(&family, "what is of another type, or in the other byte order");
@@ -164,14 +179,14 @@ static void check_good(void)
         for (int big = 0; big < 2; big++) {
             for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
                 fill(type, big, shapes[k]);
-                found = plausibility_better(&data, SIZE, type, big);
+                found = better(&data, SIZE, type, big);
                 tap_case(&family, !found, "%s, shape %zu: %s", element_name(type), k, say(found));
             }
             for (int kind = 0; kind < DATA_KINDS; kind++) {
                 for (uint64_t seed = 0; seed < 50; seed++) {
                     data_fill((enum data_kind)kind, type, &data, SIZE / element_size(type), seed);
                     set_order(type, big);
-                    found = plausibility_better(&data, SIZE, type, big);
+                    found = better(&data, SIZE, type, big);
                     tap_case(&family, !found, "%s, %s, seed %d: %s", element_name(type),
                              data_kind_name((enum data_kind)kind), (int)seed, say(found));
                 }
@@ -184,7 +199,7 @@ static void check_good(void)
                 for (size_t k = 0; k < SIZE / element_size(type); k++)
                     data_put(type, &data, k, ldexp(normal(k, &rng), power));
                 set_order(type, big);
-                found = plausibility_better(&data, SIZE, type, big);
+                found = better(&data, SIZE, type, big);
                 tap_case(&family, !found, "%s of 2^%d: %s", element_name(type), power, say(found));
             }
         }
@@ -260,8 +275,7 @@ static void check_integers(void)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
             for (int type = 0; type < ELEMENT_FLOATS; type++) {
-                const char *found =
-                    plausibility_better(&data, SIZE, (enum element_type)type, false);
+                const char *found = better(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family, !found || (type != ELEMENT_F32 && bits > 8),
                          "integers of %u bits in %u bytes as %s: %s", bits, size,
@@ -294,8 +308,8 @@ static void check_bytes(void)
                     for (unsigned k = 0; k < 8; k++)
                         data.bytes[i + (big ? 7 - k : k)] = (unsigned char)(x >> 8 * k);
                 }
-                as_signed = plausibility_better(&data, SIZE, ELEMENT_I8, false);
-                as_unsigned = plausibility_better(&data, SIZE, ELEMENT_U8, false);
+                as_signed = better(&data, SIZE, ELEMENT_I8, false);
+                as_unsigned = better(&data, SIZE, ELEMENT_U8, false);
                 tap_case(&family,
                          strcmp(say(as_signed), !wide ? "nothing"
                                                 : big ? "-t '>i8'"
@@ -318,8 +332,7 @@ static void check_bytes(void)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
             for (int type = ELEMENT_FLOATS; type < ELEMENT_TYPES; type++) {
-                const char *found =
-                    plausibility_better(&data, SIZE, (enum element_type)type, false);
+                const char *found = better(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family,
                          !found && !plausibility_nans(&data, SIZE, (enum element_type)type, false),

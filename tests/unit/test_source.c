@@ -123,36 +123,54 @@ static void put(struct bytes b)
 }
 
 /*
- * Messages: standard error goes to a file, so that what was printed can be looked at.
+ * Errors and warnings. Standard error goes to a file: nothing may be printed there.
  */
 
 static int error_file;
 
-/* The output since the last call. */
-static const char *printed(void)
+static bool is_silent(void)
 {
-    static char text[1024];
-    ssize_t n = pread(error_file, text, sizeof text - 1, 0);
+    struct stat status;
 
-    text[n > 0 ? n : 0] = '\0';
-    if (ftruncate(error_file, 0) != 0 || lseek(error_file, 0, SEEK_SET) != 0)
-        bail(errors);
-    return text;
+    return fstat(error_file, &status) == 0 && status.st_size == 0;
 }
 
-/* Whether just that was printed about ./path since the last call: nothing, if it is empty. */
-static bool says(const char *text)
-{
-    const char *got = printed(), *rest = got;
-    char expected[256];
+/* The warnings so far. */
+static char warnings[1024];
 
-    snprintf(expected, sizeof expected, "%s: %s\n", path, text);
-    if (text[0]) /* "test: ", and perhaps "warning: " */
-        rest = strstr(got, path);
-    if (rest && strcmp(rest, text[0] ? expected : "") == 0)
-        return true;
-    tap_note("printed: %s", got);
-    return false;
+static void warn(void *context, const char *name, const struct error *warning)
+{
+    const size_t used = strlen(warnings);
+
+    (void)context;
+    snprintf(warnings + used, sizeof warnings - used, "%s: %s\n", name, warning->text);
+}
+
+/* Whether there was just this warning since the last call; none, if the text is empty. */
+static bool warns(const char *text)
+{
+    char expected[256] = "";
+    bool good;
+
+    if (text[0])
+        snprintf(expected, sizeof expected, "%s: %s\n", path, text);
+    good = strcmp(warnings, expected) == 0 && is_silent();
+    if (!good)
+        tap_note("warnings: %s", warnings);
+    warnings[0] = '\0';
+    return good;
+}
+
+/* Whether it is this error. */
+static bool is_error(const struct error *error, enum error_kind kind, uint64_t offset,
+                     const char *text)
+{
+    const bool good = error->kind == kind && error->offset == offset &&
+                      strcmp(error->text, text) == 0 && is_silent();
+
+    if (!good)
+        tap_note("error %d at %" PRIu64 ": %s", error->kind, error->offset, error->text);
+    return good;
 }
 
 /*
@@ -168,6 +186,7 @@ struct taken {
 /* The elements that some workers got. */
 struct haul {
     struct source *source;
+    struct error error; /* why it could not be opened */
     void *buffers[WORKERS];
     struct taken *taken;
     size_t count, capacity;
@@ -177,14 +196,17 @@ struct haul {
 
 static struct source_options defaults(void)
 {
+    static const struct log log = {.warn = warn};
+
     return (struct source_options){
-        .type = ELEMENT_F32, .order = ELEMENT_ORDER_LITTLE, .length = SOURCE_UNKNOWN};
+        .log = &log, .type = ELEMENT_F32, .order = ELEMENT_ORDER_LITTLE, .length = SOURCE_UNKNOWN};
 }
 
 /* Opens ./path; the haul is empty then. False when that fails. */
 static bool open_haul(struct haul *h, const struct source_options *options)
 {
-    *h = (struct haul){.source = source_open(path, options, WORKERS)};
+    *h = (struct haul){.count = 0};
+    h->source = source_open(path, options, WORKERS, &h->error);
     for (unsigned i = 0; h->source && i < WORKERS; i++)
         h->buffers[i] = allocate(BUFFER);
     return h->source != NULL;
@@ -326,7 +348,7 @@ static void check_file(const struct expected *e, uint64_t input_bytes)
         tap_ok(h.mapped == (in_place && e->mapped) && h.borrowed == (in_place && e->borrowed),
                "%s, %s: where the chunks lie", e->name, how);
         close_haul(&h);
-        tap_ok(says(""), "%s, %s: nothing is printed", e->name, how);
+        tap_ok(warns(""), "%s, %s: no warning", e->name, how);
     }
 }
 
@@ -537,7 +559,7 @@ static void check_options(void)
         }
         close_haul(&h);
     }
-    tap_ok(says(""), "nothing is printed");
+    tap_ok(warns(""), "no warning");
 }
 
 static void check_limit(void)
@@ -639,7 +661,7 @@ static void check_torn(void)
     take_all(&h, &rng, true);
     tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, 1000000), "in order");
     close_haul(&h);
-    tap_ok(says(""), "nothing is printed");
+    tap_ok(warns(""), "no warning");
 }
 
 /*
@@ -654,23 +676,28 @@ static void check_refused(void)
 
     rng_seed(&rng, 10);
     unlink(path);
-    tap_ok(!open_haul(&h, &options) && says("No such file or directory"), "no file");
+    tap_ok(!open_haul(&h, &options) &&
+               is_error(&h.error, ERROR_READ, ERROR_NO_OFFSET, "No such file or directory"),
+           "no file");
     put(make(2, 5));
     tap_ok(!open_haul(&h, &options) &&
-               says("byte 20: the last f32 element is cut off after 2 of 4 bytes"),
+               is_error(&h.error, ERROR_DATA, 20,
+                        "byte 20: the last f32 element is cut off after 2 of 4 bytes"),
            "a part of an element");
     put(make_npy(99, 100));
     tap_ok(!open_haul(&h, &options) &&
-               says("ends at byte 476, but its header promises 100 elements, up to byte 480"),
+               is_error(&h.error, ERROR_DATA, 476,
+                        "ends at byte 476, but its header promises 100 elements, up to byte 480"),
            "an array that is cut off");
     put(make_npy(102, 100));
-    tap_ok(open_haul(&h, &options) && says("ignoring 8 bytes after the array"),
+    tap_ok(open_haul(&h, &options) && warns("ignoring 8 bytes after the array"),
            "an array that goes on is taken");
     take_all(&h, &rng, false);
     tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, 100), "without the rest");
     close_haul(&h);
     options.format = SOURCE_ZSTD;
-    tap_ok(!open_haul(&h, &options) && says("not zstd data: no frame begins at byte 0"),
+    tap_ok(!open_haul(&h, &options) && is_error(&h.error, ERROR_DATA, ERROR_NO_OFFSET,
+                                                "not zstd data: no frame begins at byte 0"),
            "an array is not zstd");
     options = defaults();
     {
@@ -680,9 +707,11 @@ static void check_refused(void)
         put(b);
         open_haul(&h, &options);
         take_all(&h, &rng, true);
-        tap_ok(h.last == SOURCE_END && says(""), "frames that are cut off may be the second fault");
+        tap_ok(h.last == SOURCE_END && source_why(h.source)->kind == ERROR_NONE,
+               "frames that are cut off may be the second fault");
         tap_ok(source_finish(h.source) == SOURCE_BROKEN &&
-                   strstr(printed(), "inside the zstd frame that begins at byte"),
+                   source_why(h.source)->kind == ERROR_DATA && source_why(h.source)->offset > 0 &&
+                   strstr(source_why(h.source)->text, "inside the zstd frame that begins at byte"),
                "frames that are cut off");
         close_haul(&h);
     }
@@ -707,10 +736,14 @@ static void check_lost(void)
         bail(path);
     source_lost(h.source, &chunk);
     source_release(h.source, 0, &chunk);
-    tap_ok(says("ends at byte 4096: it became shorter while it was read"), "that is lost");
+    tap_ok(is_error(source_why(h.source), ERROR_CHANGED, 4096,
+                    "ends at byte 4096: it became shorter while it was read"),
+           "that is lost");
     tap_ok(source_next(h.source, &request, &chunk) == SOURCE_FAILED, "nothing comes any more");
-    source_error(h.source, "another error");
-    tap_ok(source_finish(h.source) == SOURCE_BROKEN && says(""), "and nothing more is printed");
+    source_error(h.source, ERROR_DATA, "another error");
+    tap_ok(source_finish(h.source) == SOURCE_BROKEN &&
+               source_why(h.source)->kind == ERROR_CHANGED && warns(""),
+           "the first error stays");
     close_haul(&h);
 }
 

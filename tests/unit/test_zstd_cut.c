@@ -237,7 +237,8 @@ static enum source_verdict read_once(const struct source_options *options, struc
                                      unsigned workers)
 {
     static _Alignas(64) unsigned char buffers[WORKERS][BUFFER];
-    struct source *s = source_open(path, options, workers);
+    struct error error;
+    struct source *s = source_open(path, options, workers, &error);
     const struct source_info *info;
     unsigned char *times;
     uint64_t count = 0;
@@ -309,7 +310,7 @@ static const char *read_parts(const struct sample *s, const struct kind *k, unsi
     const uint64_t offset = k->npy ? NPY_HEADER : k->skip;
     struct seen seen = {.data = s->content + offset, .of = SOURCE_UNKNOWN};
     struct source_options options = {.type = ELEMENT_F32, .skip = k->skip, .length = k->length};
-    static char why[SOURCE_ERROR_MAX];
+    static struct error why;
     const char *gap = NULL;
     uint64_t at = 0;
 
@@ -326,8 +327,8 @@ static const char *read_parts(const struct sample *s, const struct kind *k, unsi
 
         *part = (struct source_part){.begin = s->used * i / of,
                                      .end = i + 1 < of ? s->used * (i + 1) / of : UINT64_MAX};
-        if (!source_cut(path, &options, part, cut, why))
-            gap = why;
+        if (!source_cut(path, &options, part, cut, &why))
+            gap = why.text;
         if (!*cut) {
             if (i > 0)
                 gap = "cut for some and not for others";

@@ -17,6 +17,7 @@
 
 #include "bench/common/distribution.h"
 #include "bench/common/team.h"
+#include "cli/failure.h"
 #include "cli/process.h"
 #include "run/session.h"
 #include "sys/align.h"
@@ -234,6 +235,8 @@ static double frame_sample(void *argument)
     struct reduction *reduction = malloc(sizeof *reduction);
     bool good = reduction && session_reduce(job->session, job->path, reduction);
 
+    if (reduction && !good)
+        failure_print(job->path, NULL, &reduction->error);
     free(reduction);
     return good ? (double)(clock_now() - begun) / (double)CLOCK_SECOND : -1;
 }
@@ -243,7 +246,8 @@ static bool measure_frame_by(struct limits *l, const struct kind *kind, const ch
                              size_t bytes, bool gpu)
 {
     struct session_options options = {
-        .input = {.length = SOURCE_UNKNOWN,
+        .input = {.log = &failure_log,
+                  .length = SOURCE_UNKNOWN,
                   .order = ELEMENT_ORDER_UNSAID,
                   .window_log = SOURCE_WINDOW_LOG_MAX},
         .device = gpu ? DEVICE_GPU : DEVICE_CPU,
@@ -254,14 +258,17 @@ static bool measure_frame_by(struct limits *l, const struct kind *kind, const ch
     char *const paths[] = {(char *)(uintptr_t)path};
     struct frame_job job = {.path = path};
     char what[LIMITS_WHAT_MAX];
+    struct error error;
     bool good;
 
     snprintf(what, sizeof what, "one frame of %s, %s", kind->what,
              gpu ? "decoded and reduced by the GPU" : "decoded by all threads");
     process_settings(&options);
-    job.session = session_open(&options, paths, 1);
-    if (!job.session)
+    job.session = session_open(&options, paths, 1, &error);
+    if (!job.session) {
+        failure_print(NULL, NULL, &error);
         return false;
+    }
     good = limits_measure(l,
                           &(struct limit){.group = "zstd",
                                           .name = gpu ? kind->gpu : kind->cpu,

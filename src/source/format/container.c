@@ -15,16 +15,18 @@ bool container_wrong(struct container_input *in, uint64_t offset, const char *fo
 {
     va_list arguments;
 
+    in->error = (struct error){.kind = ERROR_DATA, .offset = offset};
     va_start(arguments, format);
-    vsnprintf(in->error, sizeof in->error, format, arguments);
+    vsnprintf(in->error.text, sizeof in->error.text, format, arguments);
     va_end(arguments);
-    in->error_offset = offset;
     return false;
 }
 
 bool container_no_memory(struct container_input *in)
 {
-    return container_wrong(in, 0, "out of memory");
+    (void)container_wrong(in, 0, "out of memory");
+    in->error.kind = ERROR_MEMORY;
+    return false;
 }
 
 /* A table of so many bytes has whole huge pages: to get as much page by page takes four times as
@@ -107,7 +109,7 @@ struct container_note {
 
 const char *container_note(struct container *c, const char *format, ...)
 {
-    char text[CONTAINER_ERROR_MAX];
+    char text[ERROR_TEXT_MAX];
     struct container_note *note;
     va_list arguments;
 
@@ -140,14 +142,17 @@ const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *na
     return shown;
 }
 
-const char *container_why(char text[CONTAINER_WHY_MAX], const struct container_array *a)
+struct error container_why(const struct container_array *a)
 {
+    struct error why = {.kind = ERROR_NONE};
+
     if (a->typed || !a->type_name[0])
-        snprintf(text, CONTAINER_WHY_MAX, "%s", a->unreadable);
+        (void)error_set(&why, ERROR_DATA, "%s", a->unreadable);
     else
-        snprintf(text, CONTAINER_WHY_MAX, "type %s is not supported: %s", a->type_name,
-                 a->unreadable);
-    return text;
+        (void)error_set(&why, ERROR_DATA, "type %s is not supported: %s", a->type_name,
+                        a->unreadable);
+    why.advice.kind = a->advice;
+    return why;
 }
 
 bool container_product(const struct container_array *a, uint64_t *product)
@@ -254,8 +259,7 @@ struct container *container_open(const struct container_format *format, struct c
 {
     struct container *c = calloc(1, sizeof *c);
 
-    in->error[0] = '\0';
-    in->error_offset = 0;
+    in->error = (struct error){.kind = ERROR_NONE};
     if (!c) {
         (void)container_no_memory(in);
         return NULL;

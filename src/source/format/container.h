@@ -1,10 +1,10 @@
 /*
  * Containers: files that hold several arrays, each a range of the file with a type. A container's
  * format says what arrays there are; it reads headers and no elements, and checks that every array
- * lies within the file. So an array can be read as --skip, --length and --dtype read a raw file.
+ * lies within the file. So an array can be read as a part of a raw file.
  *
- * A format is a file here and a row of the table in containers.c. It reads the file through a struct
- * container_input, and prints nothing, so that it can be tested and fuzzed on bytes in memory.
+ * A format is a file here and a row of the table in containers.c. It reads the file through a
+ * struct container_input, so that it can be tested and fuzzed on bytes in memory.
  *
  * A container belongs to one thread while it is being read; afterwards it does not change.
  */
@@ -16,10 +16,8 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/error.h"
 #include "source/format/pattern.h"
-
-/* Room for what is wrong with a header. */
-#define CONTAINER_ERROR_MAX 400
 
 /* Room for the name of an array in an error; a longer one is cut. */
 #define CONTAINER_NAME_SHOWN 120
@@ -76,10 +74,11 @@ struct container_array {
         *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
     char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
                                            where it is no array of a type */
-    const char *unreadable; /* why its elements cannot be reduced, a phrase that is printed after
-                               "array NAME: ", or, unless `typed`, after "type NAME is not
-                               supported: "; NULL where they can. Then `type`, `type_open` and
-                               `big_endian` mean nothing */
+    const char *unreadable;  /* why its elements cannot be reduced, a phrase that follows "array
+                               NAME: ", or, unless `typed`, "type NAME is not supported: "; NULL
+                               where they can. Then `type`, `type_open` and `big_endian` mean
+                               nothing */
+    enum advice_kind advice; /* what can be done about that */
     bool typed; /* `unreadable` is about the array, and not about its type, which could be reduced
                    or is not known */
     bool not_numeric; /* `unreadable`, and holds no numbers: strings, references, objects, bytes of
@@ -149,8 +148,8 @@ struct container {
 
 /* The file that a container is read from. */
 struct container_input {
-    /* Reads exactly `size` bytes, which are there, at `offset`. False on failure: it has printed
-       why, or put it into `error`. */
+    /* Reads exactly `size` bytes, which are there, at `offset`. False on failure: whoever reads
+       knows why, or has put it into `error`. */
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
     void *context;
     uint64_t size;          /* bytes of the file */
@@ -167,9 +166,8 @@ struct container_input {
     bool lenient; /* an array is looked at: `read` puts an error of the disk into `error` */
     bool unread;  /* it has done so */
 
-    /* The error that a format found, and its byte in the file; empty if `read` has failed. */
-    char error[CONTAINER_ERROR_MAX];
-    uint64_t error_offset;
+    /* The error that a format found, with its byte in the file; ERROR_NONE if `read` has failed. */
+    struct error error;
 };
 
 struct container_format {
@@ -183,8 +181,8 @@ struct container_format {
     bool (*read)(struct container *c, struct container_input *in);
 };
 
-/* Reads what arrays the file holds. NULL on failure: then in->error says what is wrong, or is empty
-   where in->read has printed it. */
+/* Reads what arrays the file holds. NULL on failure: then in->error says what is wrong, or is
+   ERROR_NONE where in->read has failed. */
 struct container *container_open(const struct container_format *format, struct container_input *in);
 
 void container_close(struct container *c);
@@ -217,11 +215,8 @@ void container_settle_sizes(struct container *c);
 /* Sets what the container calls the type. */
 void container_name_type(struct container_array *a, const char *name);
 
-/* Room for the text of container_why. */
-#define CONTAINER_WHY_MAX (CONTAINER_ERROR_MAX + CONTAINER_TYPE_MAX + 32)
-
-/* Writes why the elements of an array cannot be read, which is so. Returns `text`. */
-const char *container_why(char text[CONTAINER_WHY_MAX], const struct container_array *a);
+/* Why the elements of an array cannot be read, which is so. */
+struct error container_why(const struct container_array *a);
 
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */

@@ -430,11 +430,11 @@ static bool take_array(struct reader *r)
 {
     const char *name = take_string(r), *type_name = take_string(r), *unreadable = take_string(r);
     const uint64_t type = take(r), typed = take(r), not_numeric = take(r);
-    const uint64_t big = take(r), dimensions = take(r);
+    const uint64_t by_attributes = take(r), big = take(r), dimensions = take(r);
     struct container_array *a;
 
     if (!name || !type_name || !unreadable || type >= ELEMENT_TYPES || typed > 1 ||
-        not_numeric > 1 || big > 1 || dimensions > CONTAINER_DIMENSIONS_MAX)
+        not_numeric > 1 || by_attributes > 1 || big > 1 || dimensions > CONTAINER_DIMENSIONS_MAX)
         return broken(r);
     a = container_add(r->container, name);
     if (!a)
@@ -443,6 +443,7 @@ static bool take_array(struct reader *r)
     a->unreadable = *unreadable ? unreadable : NULL;
     a->typed = typed;
     a->not_numeric = not_numeric;
+    a->advice = by_attributes ? ADVICE_STORED : ADVICE_NONE;
     a->type = (enum element_type)type;
     a->big_endian = big;
     a->dimensions = (unsigned)dimensions;

@@ -23,7 +23,7 @@ enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
 
 /* The place of the elements of an array, in its record after its name, its type's name, why it is
    unreadable (empty where it is not), its element type, whether it is of that, whether it holds no
-   numbers, whether it is big-endian, and its sizes. */
+   numbers, whether its attributes make it unreadable, whether it is big-endian, and its sizes. */
 enum hdf5_place {
     HDF5_NOWHERE, /* it is unreadable: nothing follows */
     HDF5_STORED,  /* it is unreadable: the offset and the number of its bytes follow */

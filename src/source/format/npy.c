@@ -191,12 +191,6 @@ static void refuse_descr(struct parser *p, const char *descr)
     if (!foreign)
         snprintf(p->reason, NPY_ERROR_MAX, "dtype '%s' is not supported (floats and integers are)",
                  descr);
-    else if (foreign->read_as)
-        snprintf(
-            p->reason, NPY_ERROR_MAX,
-            "dtype '%s' is not supported: it is %s; --format=raw --dtype=%s%s --skip=%zu reads "
-            "these",
-            descr, foreign->what, foreign->read_as, *descr == '>' ? " --endian=big" : "", p->end);
     else
         snprintf(p->reason, NPY_ERROR_MAX, "dtype '%s' is not supported: it is %s", descr,
                  foreign->what);

@@ -252,9 +252,9 @@ static bool read_local(const struct archive *a, const struct member *m, struct c
                                m->local);
     size = a->begin - m->local < HEAD_MAX ? (size_t)(a->begin - m->local) : HEAD_MAX;
     if (!in->read(in, bytes, size, m->local)) {
-        if (!in->error[0])
+        if (in->error.kind == ERROR_NONE)
             return false;
-        in->error[0] = '\0'; /* perhaps of another member */
+        in->error.kind = ERROR_NONE; /* perhaps of another member */
         size = LOCAL_SIZE + m->name_length < size ? LOCAL_SIZE + m->name_length : size;
         if (!in->read(in, bytes, size, m->local))
             return false;
@@ -341,9 +341,10 @@ static bool take_type(const struct archive *a, struct container_array *array, co
         container_name_type(array, element_name(npy->type));
         return true;
     }
-    if (element_size(a->in->type) != npy->untyped)
-        return leave_out(array, void_names[npy->untyped - 1],
-                         "of unknown meaning (if it is bfloat16 or a float8, -t says so)");
+    if (element_size(a->in->type) != npy->untyped) {
+        array->advice = ADVICE_TYPE_OF_BYTES;
+        return leave_out(array, void_names[npy->untyped - 1], "of unknown meaning");
+    }
     array->type = a->in->type;
     array->type_open = true;
     container_name_type(array, element_name(array->type));
@@ -419,13 +420,12 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
 }
 
 /* A member is damaged, or cannot be read: makes an error of the array. Its offset and bytes are
-   known if they have been set. False if the file could not be read, which is printed, or without
-   memory. */
+   known if they have been set. False if the file could not be read, or without memory. */
 static bool note_damage(struct archive *a, struct container_array *array)
 {
     struct container_input *in = a->in;
 
-    if (!in->error[0])
+    if (in->error.kind == ERROR_NONE)
         return false;
     a->container->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
@@ -435,10 +435,10 @@ static bool note_damage(struct archive *a, struct container_array *array)
     array->dimensions = 0;
     array->elements = 0;
     array->unreadable =
-        container_note(a->container, "byte %" PRIu64 ": %s", in->error_offset, in->error);
+        container_note(a->container, "byte %" PRIu64 ": %s", in->error.offset, in->error.text);
     if (!array->unreadable)
         return container_no_memory(in);
-    in->error[0] = '\0';
+    in->error.kind = ERROR_NONE;
     return true;
 }
 

@@ -153,9 +153,19 @@ static bool makes_sense(const struct view *v, bool round)
            (first + powers >= e.bias - PLAUSIBLE_POWER && first <= e.bias + PLAUSIBLE_POWER);
 }
 
-static const char *better_float(const void *bytes, size_t size, enum element_type type,
-                                bool big_endian)
+/* Sets *better. A byte order that stays as it is, is left unsaid. */
+static bool advise(struct advice *better, bool typed, enum element_type type,
+                   enum element_order order)
 {
+    *better =
+        (struct advice){.kind = ADVICE_BETTER_TYPE, .typed = typed, .type = type, .order = order};
+    return true;
+}
+
+static bool better_float(const void *bytes, size_t size, enum element_type type, bool big_endian,
+                         struct advice *better)
+{
+    const enum element_order swapped = big_endian ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
     struct view now = {bytes, size / element_formats[type].size, type, big_endian};
     struct view other = now, f64 = {bytes, size / sizeof(double), ELEMENT_F64, big_endian},
                 other64 = f64;
@@ -170,19 +180,20 @@ static const char *better_float(const void *bytes, size_t size, enum element_typ
     round =
         all.all >= ENOUGH && (all.subnormal >= all.all / 10 * 9 || even.all == 0 || odd.all == 0);
     if (!doubtful && !round)
-        return NULL;
+        return false;
     if (makes_sense(&other, !doubtful))
-        return big_endian ? "--endian=little" : "--endian=big";
+        return advise(better, false, type, swapped);
     if (type == ELEMENT_F32 && makes_sense(&f64, !doubtful))
-        return "-t f64";
+        return advise(better, true, ELEMENT_F64, ELEMENT_ORDER_UNSAID);
     if (type == ELEMENT_F32 && makes_sense(&other64, !doubtful))
-        return big_endian ? "-t f64 --endian=little" : "-t f64 --endian=big";
-    return NULL;
+        return advise(better, true, ELEMENT_F64, swapped);
+    return false;
 }
 
 /* To NumPy, i8 and u8 have 8 bytes. Such integers are mostly below 2^32: their upper bytes are all
    alike, and the lowest differ. */
-static const char *better_integer(const unsigned char *bytes, size_t size, enum element_type type)
+static bool better_integer(const unsigned char *bytes, size_t size, enum element_type type,
+                           struct advice *better)
 {
     enum { WIDE = 8, UPPER = 4 };
     const bool is_signed = type == ELEMENT_I8;
@@ -190,7 +201,7 @@ static const char *better_integer(const unsigned char *bytes, size_t size, enum 
     bool seen[2][256] = {{false}};
 
     if (type != ELEMENT_I8 && type != ELEMENT_U8)
-        return NULL;
+        return false;
     for (size_t i = 0; i < groups; i++) {
         const unsigned char *p = bytes + i * WIDE;
 
@@ -205,20 +216,21 @@ static const char *better_integer(const unsigned char *bytes, size_t size, enum 
         }
     }
     if (groups < ENOUGH)
-        return NULL;
+        return false;
     for (size_t big = 0; big < 2; big++)
         if ((double)small[big] >= TOGETHER_LEAST * (double)groups && different[big] >= 16 &&
             different[1 - big] < different[big] / 2)
-            return big ? is_signed ? "-t '>i8'" : "-t '>u8'" : is_signed ? "-t i64" : "-t u64";
-    return NULL;
+            return advise(better, true, is_signed ? ELEMENT_I64 : ELEMENT_U64,
+                          big ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID);
+    return false;
 }
 
-const char *plausibility_better(const void *bytes, size_t size, enum element_type type,
-                                bool big_endian)
+bool plausibility_better(const void *bytes, size_t size, enum element_type type, bool big_endian,
+                         struct advice *better)
 {
     if (!element_is_float(type))
-        return better_integer(bytes, size, type);
-    return better_float(bytes, size, type, big_endian);
+        return better_integer(bytes, size, type, better);
+    return better_float(bytes, size, type, big_endian, better);
 }
 
 /* Among random bits, one f32 in 256 is a NaN, 4 of the elements looked at. */

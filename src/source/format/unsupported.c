@@ -617,25 +617,16 @@ static bool find_fortran(const struct unsupported_input *in, struct unsupported_
     return true;
 }
 
-/* A type as -t takes it. */
-static const char *say_type(enum element_type type, bool big, char said[32])
-{
-    if (big && element_size(type) > 1)
-        snprintf(said, 32, "'>%s'", element_names[type].numpy[0]);
-    else
-        snprintf(said, 32, "%s", element_name(type));
-    return said;
-}
-
 /* The type of records, where nobody has said it: doubles, if they are no f32. */
 static enum element_type record_type(const struct unsupported_input *in, const struct fortran *f)
 {
     const unsigned char *bytes = in->bytes + f->marker;
     const size_t there = in->size - f->marker, size = f->first < there ? (size_t)f->first : there;
+    struct advice better;
 
     return in->type == ELEMENT_F32 && f->first % sizeof(double) == 0 &&
-                   plausibility_better(bytes, size, ELEMENT_F32, f->big) &&
-                   !plausibility_better(bytes, size, ELEMENT_F64, f->big)
+                   plausibility_better(bytes, size, ELEMENT_F32, f->big, &better) &&
+                   !plausibility_better(bytes, size, ELEMENT_F64, f->big, &better)
                ? ELEMENT_F64
                : in->type;
 }
@@ -644,15 +635,23 @@ static enum element_type record_type(const struct unsupported_input *in, const s
 static void say_fortran(const struct unsupported_input *in, char *said)
 {
     struct fortran f;
-    char type[32];
 
     find_records(in, &f);
     snprintf(said, UNSUPPORTED_DETAIL_MAX,
              "python3 -c \"import sys; f = sys.stdin.buffer; [sys.stdout.buffer.write(d) "
              "for m in iter(lambda: f.read(%u), b'') for d in [f.read(int.from_bytes(m, '%s'))] "
-             "if f.read(%u) == m or sys.exit('a record is cut off')]\" <FILE | gpureduce -t %s",
-             f.marker, f.big ? "big" : "little", f.marker,
-             say_type(record_type(in, &f), f.big, type));
+             "if f.read(%u) == m or sys.exit('a record is cut off')]\" <FILE",
+             f.marker, f.big ? "big" : "little", f.marker);
+}
+
+static void type_fortran(const struct unsupported_input *in, struct advice *advice)
+{
+    struct fortran f;
+
+    find_records(in, &f);
+    advice->typed = true;
+    advice->type = record_type(in, &f);
+    advice->order = f.big ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID;
 }
 
 /*
@@ -720,9 +719,9 @@ static bool is_stl(const struct unsupported_input *in)
         WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it"))
 #define ZSTD_0_7(magic_) \
     ROW("a file of zstd 0.5 to 0.7", magic_, TEST(24, is_old_zstd), FILTER("zstd -dc"))
-#define ZIPPED(name_, also_)                                                       \
-    ROW(name_, "PK\3\4", TEST(30, also_), COMMAND("unzip -p FILE {} | gpureduce"), \
-        .detail = say_zip_member)
+#define ZIPPED(name_, also_, ...)                                                                \
+    ROW(name_, "PK\3\4", TEST(30, also_), COMMAND("unzip -p FILE {}"), .detail = say_zip_member, \
+        __VA_ARGS__)
 #define TORCH PYTHON("torch", "torch.load('FILE', map_location='cpu')['NAME'].double().numpy()")
 #define PICKLE(magic_, ...) \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))"), __VA_ARGS__)
@@ -788,17 +787,17 @@ static const struct unsupported table[] = {
     ZSTD_0_4("\xfd\x2f\xb5\x1e"), ZSTD_0_4("\x1e\xb5\x2f\xfd"), ZSTD_0_4("\x22\xb5\x2f\xfd"),
     ZSTD_0_4("\x23\xb5\x2f\xfd"), ZSTD_0_4("\x24\xb5\x2f\xfd"), ZSTD_0_7("\x25\xb5\x2f\xfd"),
     ZSTD_0_7("\x26\xb5\x2f\xfd"), ZSTD_0_7("\x27\xb5\x2f\xfd"),
-    ZIPPED("a .npz archive", is_npz),
+    ZIPPED("a .npz archive", is_npz, .arrays = false),
     ROW("a PyTorch file", "PK\3\4", TEST(30, is_torch), TORCH),
-    ZIPPED("a zip archive (--format=npz reads NumPy arrays in it)", is_zip),
+    ZIPPED("a zip archive", is_zip, .arrays = true),
     ROW("an empty zip archive", "PK\5\6\0\0\0\0", .least = 22, NOTHING),
-    NAMED("a tar archive", AT(257, "ustar\0"), COMMAND("tar -xOf FILE {} | gpureduce"),
+    NAMED("a tar archive", AT(257, "ustar\0"), COMMAND("tar -xOf FILE {}"),
           .least = 512, .detail = say_tar_member),
-    NAMED("a tar archive", AT(257, "ustar "), COMMAND("tar -xOf FILE {} | gpureduce"),
+    NAMED("a tar archive", AT(257, "ustar "), COMMAND("tar -xOf FILE {}"),
           .least = 512, .detail = say_tar_member),
-    ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER | gpureduce")),
-    ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER | gpureduce")),
-    ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER | gpureduce")),
+    ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER")),
+    ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER")),
+    ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER")),
 
     ROW("a PyTorch file of before version 1.6",
         "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", TORCH),
@@ -860,7 +859,7 @@ static const struct unsupported table[] = {
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
     ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
     NAMED("a Fortran file of records", FIND(12, find_fortran), COMMAND("{}"),
-          .detail = say_fortran),
+          .detail = say_fortran, .typed = type_fortran),
     GRIB("\1"), GRIB("\2"),
     ROW("a ROOT file", "root\0",
         PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
@@ -956,19 +955,17 @@ void unsupported_python(char *command, size_t size, const char *word, const char
                         const char *expression)
 {
     const bool quoted = *word == '\'';
-    char text[UNSUPPORTED_ADVICE_MAX / 2];
+    char text[UNSUPPORTED_TEXT_MAX / 2];
 
     replace(text, sizeof text, expression, quoted ? "'FILE'" : "FILE",
             quoted ? "sys.argv[1]" : word);
-    snprintf(command, size,
-             "python3 -c \"import numpy%s%s%s; numpy.save('out', %s)\"%s%s && gpureduce out.npy",
+    snprintf(command, size, "python3 -c \"import numpy%s%s%s; numpy.save('out', %s)\"%s%s",
              quoted ? ", sys" : "", *modules ? ", " : "", modules, text, quoted ? " " : "",
              quoted ? word : "");
 }
 
-/* The command that decompresses a file, and a name for what comes of it. */
-static void say_decompression(char command[2 * UNSUPPORTED_WORD_MAX + 32],
-                              char word[UNSUPPORTED_WORD_MAX], const char *path)
+void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
+                               char word[UNSUPPORTED_WORD_MAX], const char *path)
 {
     const size_t length = strlen(path);
     const bool named = length > 4 && length < UNSUPPORTED_WORD_MAX && ends_with(path, ".zst");
@@ -980,53 +977,79 @@ static void say_decompression(char command[2 * UNSUPPORTED_WORD_MAX + 32],
     unsupported_operand(word, name);
     if (*path == '\0' || strcmp(compressed, "FILE") == 0 || strcmp(word, "FILE") == 0) {
         snprintf(word, UNSUPPORTED_WORD_MAX, "FILE");
-        snprintf(command, 32, "zstd -d FILE.zst && ");
+        snprintf(command, 32, "zstd -d FILE.zst");
     } else {
-        snprintf(command, 2 * UNSUPPORTED_WORD_MAX + 32, "zstd -d %s%s%s && ", compressed,
+        snprintf(command, UNSUPPORTED_DECOMPRESSION_MAX, "zstd -d %s%s%s", compressed,
                  named ? "" : " -o ", named ? "" : word);
     }
 }
 
-void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
-                        const struct unsupported_raw *raw, const char *path, bool compressed,
-                        char advice[UNSUPPORTED_ADVICE_MAX])
+struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                                 const struct unsupported_raw *raw, const char *path,
+                                 bool compressed, char text[UNSUPPORTED_TEXT_MAX])
 {
-    char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_ADVICE_MAX / 2], type[32];
-    char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 256] = "";
+    char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_TEXT_MAX / 2];
+    char command[UNSUPPORTED_TEXT_MAX / 2];
     char name[UNSUPPORTED_WORD_MAX] = "", word[UNSUPPORTED_WORD_MAX] = "FILE";
-    char decompress[2 * UNSUPPORTED_WORD_MAX + 32] = "";
-    const char *form = compressed ? "raw+zstd" : "raw", *space = *path ? " " : "";
+    char decompress[UNSUPPORTED_DECOMPRESSION_MAX] = "";
+    const char *space = *path ? " " : "";
+    struct advice advice = {.kind = ADVICE_PIPE,
+                            .raw = true,
+                            .arrays = row->arrays,
+                            .first = raw->first,
+                            .compressed = compressed};
 
+    *text = '\0';
+    if (raw->length > 0) {
+        advice.kind = ADVICE_RAW_PART;
+        advice.type = raw->type;
+        advice.order = raw->big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID;
+        advice.skip = raw->skip;
+        advice.length = raw->length;
+        return advice;
+    }
     if (*path)
         unsupported_operand(name, path);
     if (compressed)
-        say_decompression(decompress, word, path);
+        unsupported_decompression(decompress, word, path);
     else if (*path)
         memcpy(word, name, sizeof word);
     if (row->detail)
         row->detail(in, said);
     replace(told, sizeof told, row->text ? row->text : "", "{}", said);
-    replace(text, sizeof text, told, "FILE", word);
-    if (raw->length > 0)
-        snprintf(command, sizeof command,
-                 "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64 "%s%s",
-                 form, say_type(raw->type, raw->big_endian, type), raw->skip, raw->length, space,
-                 name);
-    else if (row->kind == UNSUPPORTED_FILTER && compressed)
-        snprintf(command, sizeof command, "; try: zstd -dc%s%s | %s | gpureduce", space, name,
-                 text);
-    else if (row->kind == UNSUPPORTED_FILTER)
-        snprintf(command, sizeof command, "; try: %s%s%s | gpureduce", text, space, name);
-    else if (row->kind == UNSUPPORTED_COMMAND)
-        snprintf(command, sizeof command, "; try: %s%s", decompress, text);
-    else if (row->kind == UNSUPPORTED_SEEKABLE && compressed)
-        snprintf(command, sizeof command, "; try: %sgpureduce %s", decompress, word);
-    else if (row->kind == UNSUPPORTED_PYTHON) {
-        unsupported_python(text, sizeof text, word, row->modules ? row->modules : "", told);
-        snprintf(command, sizeof command, "; try: %s%s", decompress, text);
-    } else
-        snprintf(command, sizeof command, "%s%s",
-                 row->kind == UNSUPPORTED_NOTHING ? ", which holds no numbers" : "; ", text);
-    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (%s--format=%s reads it as raw numbers)", command,
-             raw->first ? "for the first of several HDUs; " : "", form);
+    replace(command, sizeof command, told, "FILE", word);
+    switch (row->kind) {
+    case UNSUPPORTED_FILTER:
+        if (compressed)
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: zstd -dc%s%s | %s", space, name, command);
+        else
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", command, space, name);
+        break;
+    case UNSUPPORTED_COMMAND:
+        snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", decompress, compressed ? " && " : "",
+                 command);
+        if (row->typed)
+            row->typed(in, &advice);
+        break;
+    case UNSUPPORTED_PYTHON:
+        unsupported_python(command, sizeof command, word, row->modules ? row->modules : "", told);
+        snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", decompress, compressed ? " && " : "",
+                 command);
+        advice.kind = ADVICE_LOAD;
+        break;
+    case UNSUPPORTED_SEEKABLE:
+        if (compressed)
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s", decompress);
+        else
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; %s", command);
+        advice.kind = compressed ? ADVICE_DECOMPRESSED : ADVICE_RAW;
+        break;
+    case UNSUPPORTED_WORDS:
+    case UNSUPPORTED_NOTHING:
+        snprintf(text, UNSUPPORTED_TEXT_MAX, "%s%s",
+                 row->kind == UNSUPPORTED_WORDS ? "; " : ", which holds no numbers", command);
+        advice.kind = ADVICE_RAW;
+        break;
+    }
+    return advice;
 }

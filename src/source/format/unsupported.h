@@ -9,9 +9,10 @@
 #ifndef GPUREDUCE_SOURCE_UNSUPPORTED_H
 #define GPUREDUCE_SOURCE_UNSUPPORTED_H
 
+#include "core/error.h"
 #include "source/format/unsupported_input.h"
 
-/* Numbers that --format=raw and other options read. */
+/* Numbers that can be read as raw ones. */
 struct unsupported_raw {
     enum element_type type;
     bool big_endian;
@@ -25,7 +26,7 @@ enum unsupported_advice {
     UNSUPPORTED_SEEKABLE, /* it is read if it can be read anywhere, as `text` says */
     UNSUPPORTED_FILTER,  /* `text` is a command that writes what is in a file, or in standard input,
                             to standard output */
-    UNSUPPORTED_COMMAND, /* `text` is a command */
+    UNSUPPORTED_COMMAND, /* `text` is a command that writes what is in a file */
     UNSUPPORTED_PYTHON   /* `text` is an expression for an array, which needs `modules` */
 };
 
@@ -44,6 +45,9 @@ struct unsupported {
     const char *text;    /* FILE in it is the input's name, and {} what `detail` says */
     const char *modules; /* Python's, separated by commas, but for numpy */
     void (*detail)(const struct unsupported_input *in, char *said);
+    /* Which type the numbers of a command are of; NULL: whatever the user thinks. */
+    void (*typed)(const struct unsupported_input *in, struct advice *advice);
+    bool arrays; /* it can be asked for as a .npz, too */
 };
 
 /* The format that the input has; NULL where it has none of them. *raw: numbers in it that can be
@@ -51,22 +55,29 @@ struct unsupported {
 const struct unsupported *unsupported_find(const struct unsupported_input *in,
                                            struct unsupported_raw *raw);
 
-/* Room for advice, and for a word of a command. */
-#define UNSUPPORTED_ADVICE_MAX ((size_t)1536)
+/* Room for the text of unsupported_advise, and for a word of a command. */
+#define UNSUPPORTED_TEXT_MAX ((size_t)1280)
 #define UNSUPPORTED_WORD_MAX ((size_t)160)
 
-/* Writes what to do about an input of this format, to be put after its name. `path` is the
-   input's, or "" for standard input; `compressed`: these bytes come out of zstd. */
-void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
-                        const struct unsupported_raw *raw, const char *path, bool compressed,
-                        char advice[UNSUPPORTED_ADVICE_MAX]);
+/* Writes what to do about an input of this format, to be put after its name. Returns what the user
+   can do with that. `path` is the input's, or "" for standard input; `compressed`: these bytes come
+   out of zstd. */
+struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                                 const struct unsupported_raw *raw, const char *path,
+                                 bool compressed, char text[UNSUPPORTED_TEXT_MAX]);
 
 /* Writes a path as a shell takes it: in quotes if it needs them, with ./ in front where it would be
    an option or a host; or FILE where it is too long, or has characters that are not seen. */
 void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path);
 
-/* Writes the command that reads a file by Python. `word` is the file's name, by unsupported_operand;
-   'FILE' in the expression stands for it. `modules` are those of the expression, but for numpy,
+/* Writes the command that decompresses a file of zstd, and the name of the result, as
+   unsupported_operand does. */
+#define UNSUPPORTED_DECOMPRESSION_MAX (2 * UNSUPPORTED_WORD_MAX + 32)
+void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
+                               char word[UNSUPPORTED_WORD_MAX], const char *path);
+
+/* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's name,
+   by unsupported_operand; 'FILE' in the expression stands for it. `modules` are those of the expression, but for numpy,
    separated by commas. */
 void unsupported_python(char *command, size_t size, const char *word, const char *modules,
                         const char *expression);

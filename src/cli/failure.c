@@ -1,0 +1,267 @@
+#include "config.h"
+
+#include "cli/failure.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/format/unsupported.h"
+#include "source/source.h"
+
+/* Errors of arrays that are printed of one input; the rest share one. */
+#define ERRORS_MAX 8
+
+/* Room for a list of options, or for a type. */
+#define WORDS_MAX 160
+
+/* A type as -t takes it. */
+static const char *say_type(char said[WORDS_MAX], const struct advice *a)
+{
+    if (a->order == ELEMENT_ORDER_BIG && element_size(a->type) > 1)
+        snprintf(said, WORDS_MAX, "'>%s'", element_names[a->type].numpy[0]);
+    else
+        snprintf(said, WORDS_MAX, "%s", element_name(a->type));
+    return said;
+}
+
+static const char *say_order(const struct advice *a)
+{
+    switch (a->order) {
+    case ELEMENT_ORDER_LITTLE:
+        return " --endian=little";
+    case ELEMENT_ORDER_BIG:
+        return " --endian=big";
+    case ELEMENT_ORDER_UNSAID:
+        break;
+    }
+    return "";
+}
+
+/* The options that a header overrides. */
+static const char *say_overridden(char said[WORDS_MAX], const struct advice *a)
+{
+    static const char *const options[] = {"--dtype", "--endian", "--skip"};
+    char skip[32];
+    const char *values[] = {element_name(a->type), a->order == ELEMENT_ORDER_BIG ? "big" : "little",
+                            skip};
+    int used = 0;
+
+    snprintf(skip, sizeof skip, "%" PRIu64, a->skip);
+    for (unsigned i = 0; i < 3; i++)
+        if (a->overridden >> i & 1)
+            used += snprintf(said + used, WORDS_MAX - (size_t)used, "%s%s%s%s%s",
+                             used > 0 ? ", " : "", options[i], a->says ? " (it says " : "",
+                             a->says ? values[i] : "", a->says ? ")" : "");
+    return said;
+}
+
+/* Other ways to read the input of a command. */
+static const char *say_raw(char said[WORDS_MAX], const struct advice *a)
+{
+    const char *raw = a->compressed ? "raw+zstd" : "raw";
+
+    *said = '\0';
+    if (a->raw)
+        snprintf(said, WORDS_MAX, " (--format=%s reads it as raw numbers%s)", raw,
+                 a->arrays ? ", --format=npz the NumPy arrays in it" : "");
+    return said;
+}
+
+/* Writes the advice: what follows the text of an error. */
+static void advise(char *out, size_t size, const struct advice *a, const char *path)
+{
+    const char *raw = a->compressed ? "raw+zstd" : "raw", *text = "";
+    const bool named = path && strcmp(path, "-") != 0;
+    char said[WORDS_MAX], rest[WORDS_MAX], word[UNSUPPORTED_WORD_MAX] = "";
+    char command[UNSUPPORTED_DECOMPRESSION_MAX];
+
+    switch (a->kind) {
+    case ADVICE_NONE:
+        break;
+    case ADVICE_CPU:
+        text = "; use --device=cpu";
+        break;
+    case ADVICE_CPU_TELLS:
+        text = "; -D cpu, or a file in place of the pipe, tells which";
+        break;
+    case ADVICE_ARRAY:
+        text = "; choose one with --array";
+        break;
+    case ADVICE_NO_ARRAY:
+        text = ", which --array does not apply to";
+        break;
+    case ADVICE_NO_SHARD:
+        text = "; leave out --shard";
+        break;
+    case ADVICE_SHAPE:
+        text = "; give --shape";
+        break;
+    case ADVICE_SIZES:
+        text = "; give all sizes in --shape";
+        break;
+    case ADVICE_WRONG_SHAPE:
+        text = " (--shape)";
+        break;
+    case ADVICE_SHAPE_UNUSED:
+        text = "; ignoring --shape";
+        break;
+    case ADVICE_SKIP:
+        text = " (--skip)";
+        break;
+    case ADVICE_WINDOW:
+        text = "; use --long=N for windows of up to 2^N bytes (N up to 31)";
+        break;
+    case ADVICE_BINS:
+        text = "; give the number of bins, as in --histogram=100";
+        break;
+    case ADVICE_RANGE:
+        text = "; give the range of the histogram, as in --histogram=100,-1,1";
+        break;
+    case ADVICE_OTHER_TYPE:
+        text = "; try another -t";
+        break;
+    case ADVICE_TYPE_OF_BYTES:
+        text = " (if it is bfloat16 or a float8, -t says so)";
+        break;
+    case ADVICE_STORED:
+        text = "; --stored ignores attributes";
+        break;
+    case ADVICE_RAW_EMPTY:
+        text = " (--format=raw reads it as no elements)";
+        break;
+    case ADVICE_OVERRIDDEN:
+        snprintf(out, size, ": %s", say_overridden(said, a));
+        return;
+    case ADVICE_BETTER_TYPE:
+        if (!a->typed)
+            snprintf(out, size, "; try%s", say_order(a));
+        else if (element_is_float(a->type))
+            snprintf(out, size, "; try -t %s%s", element_name(a->type), say_order(a));
+        else
+            snprintf(out, size, "; try -t %s", say_type(said, a));
+        return;
+    case ADVICE_OPEN_TYPE:
+        snprintf(out, size, ": if they are %s, type -t %s", element_names[a->type].numpy[0],
+                 element_name(a->type));
+        return;
+    case ADVICE_RAW_TYPE:
+        snprintf(out, size, "; --format=raw --dtype=%s%s --skip=%" PRIu64 " reads these",
+                 element_name(a->type), say_order(a), a->skip);
+        return;
+    case ADVICE_RAW:
+        snprintf(out, size, " (--format=%s reads it as raw numbers)", raw);
+        return;
+    case ADVICE_RAW_PART:
+        if (named)
+            unsupported_operand(word, path);
+        snprintf(out, size,
+                 "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64
+                 "%s%s (%s--format=%s reads it as raw numbers)",
+                 raw, say_type(said, a), a->skip, a->length, named ? " " : "", word,
+                 a->first ? "for the first of several HDUs; " : "", raw);
+        return;
+    case ADVICE_PIPE:
+        snprintf(out, size, " | gpureduce%s%s%s", a->typed ? " -t " : "",
+                 a->typed ? say_type(said, a) : "", say_raw(rest, a));
+        return;
+    case ADVICE_DECOMPRESSED:
+        unsupported_decompression(command, word, named ? path : "");
+        snprintf(out, size, " && gpureduce %s%s", word, say_raw(rest, a));
+        return;
+    case ADVICE_LOAD:
+        snprintf(out, size, " && gpureduce out.npy%s", say_raw(rest, a));
+        return;
+    }
+    snprintf(out, size, "%s", text);
+}
+
+const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error, const char *path)
+{
+    const int used = snprintf(text, ERROR_TEXT_MAX, "%s", error->text);
+
+    advise(text + used, FAILURE_TEXT_MAX - (size_t)used, &error->advice, path);
+    return text;
+}
+
+/* The exit status that an error leads to. */
+static enum exit_status status_of(enum error_kind kind)
+{
+    return kind == ERROR_NO_GPU ? EXIT_NO_GPU : EXIT_FAILED;
+}
+
+void failure_print_named(const char *name, const struct error *error)
+{
+    char text[FAILURE_TEXT_MAX];
+
+    message_error(status_of(error->kind), "%s%s%s", name, *name ? ": " : "",
+                  failure_text(text, error, NULL));
+}
+
+void failure_print(const char *path, const char *array, const struct error *error)
+{
+    const struct container_array named = {.name = array};
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN] = "", text[FAILURE_TEXT_MAX];
+
+    if (path)
+        source_name_array(name, path, array ? &named : NULL);
+    message_error(status_of(error->kind), "%s%s%s", name, path ? ": " : "",
+                  failure_text(text, error, path));
+}
+
+/* Whether two errors read the same. */
+static bool same_words(const struct array_error *a, const struct array_error *b)
+{
+    return a->kind == b->kind && a->advice == b->advice && strcmp(a->text, b->text) == 0;
+}
+
+void failure_print_arrays(const char *path, const struct arrays *arrays)
+{
+    const size_t count = arrays_count(arrays);
+    bool *printed = calloc(count + 1, sizeof *printed); /* without memory each is printed alone */
+    size_t said = 0, others = 0;
+    char name[SOURCE_NAME_MAX];
+
+    (void)source_name(name, path);
+    for (size_t k = 0; k < count; k++) {
+        const struct array_error *error = arrays_error(arrays, k);
+        char shown[CONTAINER_NAME_SHOWN], text[FAILURE_TEXT_MAX], more[48] = "";
+        struct reduction one;
+        size_t alike = 0;
+
+        if (!error || (printed && printed[k]))
+            continue;
+        if (said++ >= ERRORS_MAX) {
+            others++;
+            continue;
+        }
+        for (size_t i = k + 1; printed && i < count; i++)
+            if (arrays_error(arrays, i) && !printed[i] &&
+                same_words(error, arrays_error(arrays, i))) {
+                printed[i] = true;
+                alike++;
+            }
+        if (alike > 0)
+            snprintf(more, sizeof more, " and %zu more", alike);
+        memset(&one, 0, sizeof one);
+        arrays_get(arrays, k, &one);
+        message_error(status_of(error->kind), "%s: array %s%s: %s", name,
+                      container_show_name(shown, one.array), more,
+                      failure_text(text, &one.error, path));
+    }
+    if (others > 0)
+        message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", name, others,
+                      message_s(others));
+    free(printed);
+}
+
+static void warn(void *context, const char *name, const struct error *warning)
+{
+    char text[FAILURE_TEXT_MAX];
+
+    (void)context;
+    message_warning("%s: %s", name, failure_text(text, warning, NULL));
+}
+
+const struct log failure_log = {.warn = warn};

@@ -1,0 +1,33 @@
+/*
+ * Errors of what stands below, as users see them: with the file's name, and with advice in the
+ * words of the command line.
+ */
+#ifndef GPUREDUCE_FAILURE_H
+#define GPUREDUCE_FAILURE_H
+
+#include "core/error.h"
+#include "run/arrays.h"
+#include "sys/message.h"
+
+/* Room for an error with its advice. */
+#define FAILURE_TEXT_MAX (ERROR_TEXT_MAX + 256)
+
+/* Writes what is wrong, and what to do about it. `path` is the input's; NULL where that does not
+   matter. Returns `text`. */
+const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error, const char *path);
+
+/* Prints an error of the input `path`, or of an array in it, if `array` is not NULL; of none, if
+   `path` is NULL. Raises the exit status as the error's kind demands. */
+void failure_print(const char *path, const char *array, const struct error *error);
+
+/* Prints an error of what is called `name`, which may be empty. */
+void failure_print_named(const char *name, const struct error *error);
+
+/* Prints the errors of the arrays of the input `path`: those with the same words together, and the
+   first of these only. */
+void failure_print_arrays(const char *path, const struct arrays *arrays);
+
+/* Prints warnings. */
+extern const struct log failure_log;
+
+#endif
