@@ -12,8 +12,8 @@
  *
  * The functions are those of struct engine_decode (engine.h).
  */
-#ifndef GPUREDUCE_CUDA_ZSTD_DECODER_H
-#define GPUREDUCE_CUDA_ZSTD_DECODER_H
+#ifndef GPUREDUCE_CUDA_DECODER_H
+#define GPUREDUCE_CUDA_DECODER_H
 
 #include "cuda/feeder.h"
 #include "engine/engine.h"

@@ -3,10 +3,6 @@ EXTRA_DIST += src/cuda/configure.m4
 cuda_sources = \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
-	src/cuda/decoder_checks.c \
-	src/cuda/decoder_content.c \
-	src/cuda/decoder_open.c \
-	src/cuda/decoder_state.c src/cuda/decoder_state.h \
 	src/cuda/engine.c \
 	src/cuda/feeder.c src/cuda/feeder.h \
 	src/cuda/instances.h \
@@ -64,10 +60,7 @@ cuda_sources = \
 	src/cuda/runtime/check.c src/cuda/runtime/check.h \
 	src/cuda/runtime/pinned.c src/cuda/runtime/pinned.h \
 	src/cuda/zstd/copy.cuh \
-	src/cuda/zstd/device.h \
-	src/cuda/zstd/device_open.c \
-	src/cuda/zstd/device_run.c \
-	src/cuda/zstd/device_state.h \
+	src/cuda/zstd/device.c src/cuda/zstd/device.h \
 	src/cuda/zstd/execute.cuh \
 	src/cuda/zstd/hash.cuh \
 	src/cuda/zstd/jobs.h \

@@ -21,7 +21,7 @@
 #include "lib/zstd_samples.h"
 #include "sys/align.h"
 
-/* A decoder as cuda/zstd/device_run.c is one, with memory of the host in place of the
+/* A decoder as cuda/zstd/device.c is one, with memory of the host in place of the
  * device's.
  */
 struct decoder {
