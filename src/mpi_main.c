@@ -18,15 +18,15 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/report.h"
+#include "cli/stdio.h"
 #include "run/arrays.h"
 #include "sys/cores.h"
-#include "sys/message.h"
 #include "sys/signals.h"
-#include "sys/stdio.h"
 
 /* Pieces that are merged at a time. */
 #define PIECES 64

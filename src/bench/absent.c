@@ -9,7 +9,7 @@
 #include "bench/ladder/options.h"
 #include "bench/limits/limits_device.h"
 #include "cli/arguments.h"
-#include "sys/message.h"
+#include "cli/message.h"
 
 void bench_ladder(int argc, char **argv)
 {

@@ -10,9 +10,9 @@
 #include "bench/ladder/options.h"
 #include "bench/limits/limits.h"
 #include "cli/arguments.h"
-#include "sys/message.h"
+#include "cli/message.h"
+#include "cli/stdio.h"
 #include "sys/signals.h"
-#include "sys/stdio.h"
 
 /* The commands. Each parses its own options, prints its errors by message_error and its output on
    standard output; its threads have ended when it returns. Errors of standard output are printed at

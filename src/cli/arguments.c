@@ -10,9 +10,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cli/message.h"
 #include "cli/nearest.h"
 #include "core/number.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 /* The shells that complete command lines. Their scripts stand in completions/, as files under the
    names that the shells look for; make update-completions writes them anew, and
@@ -61,9 +62,9 @@ static const struct argument *arguments_option(const struct arguments *a, size_t
 
 bool arguments_wrong(const struct arguments *a, const char *format, const char *value)
 {
-    char text[2 * MESSAGE_QUOTE_MAX], quoted[MESSAGE_QUOTE_MAX], word[MESSAGE_QUOTE_MAX + 2];
+    char text[2 * ESCAPE_QUOTE_MAX], quoted[ESCAPE_QUOTE_MAX], word[ESCAPE_QUOTE_MAX + 2];
 
-    message_quote(quoted, value);
+    escape_quote(quoted, value);
     /* One that had to be quoted already is. */
     snprintf(word, sizeof word, strcmp(quoted, value) == 0 ? "'%s'" : "%s", quoted);
     snprintf(text, sizeof text, format, word);

@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/report.h"
+#include "cli/stdio.h"
 #include "run/axis.h"
 #include "source/inputs.h"
-#include "sys/message.h"
-#include "sys/output.h"
-#include "sys/stdio.h"
+#include "sys/plural.h"
 
 /*
  * Results as a .npy file, version 1 of the format (NumPy's documentation of numpy.lib.format). One
@@ -528,8 +529,8 @@ static void report_outcome(const struct output *out, const struct axis_outcome *
     message_line("%s%s%" PRIu64 " slice%s of %" PRIu64 " element%s, %" PRIu64
                  " byte%s, %.6f s, %.3f GB/s",
                  named ? out->name : "", named ? ": " : "", outcome->layout.results,
-                 message_s(outcome->layout.results), outcome->layout.length,
-                 message_s(outcome->layout.length), outcome->bytes, message_s(outcome->bytes),
+                 plural(outcome->layout.results), outcome->layout.length,
+                 plural(outcome->layout.length), outcome->bytes, plural(outcome->bytes),
                  outcome->seconds, report_rate(outcome->bytes, outcome->seconds));
 }
 

@@ -9,11 +9,12 @@
 
 #include "cli/command_line.h"
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/stdio.h"
 #include "run/session.h"
-#include "sys/message.h"
-#include "sys/stdio.h"
+#include "sys/escape.h"
 
 struct check {
     struct options *options;
@@ -243,9 +244,9 @@ static void take_result(struct check *check, struct session *session, int i,
     const struct record *record = &check->record;
     size_t number = check->line_of[i];
     const struct record_line *line = &record->lines[number];
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
-    (void)message_quote(quoted, line->file);
+    (void)escape_quote(quoted, line->file);
     if (reduction->error.kind != ERROR_NONE)
         failure_print(line->file, NULL, &reduction->error);
     if (reduction->arrays && reduction->error.kind == ERROR_NONE) { /* it was one when recorded */

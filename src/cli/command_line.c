@@ -7,10 +7,10 @@
 
 #include "cli/arguments.h"
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/option_values.h"
 #include "cli/process.h"
 #include "core/number.h"
-#include "sys/message.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -3,11 +3,11 @@
 #include "cli/commands.h"
 
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/process.h"
 #include "cli/report.h"
 #include "run/diff.h"
-#include "sys/message.h"
 
 /* Sets of files are open all at a time: descriptors for each file, and for all else. */
 #define FILES_EACH 3

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "source/format/unsupported.h"
 #include "source/source.h"
+#include "sys/plural.h"
 
 /* Errors of arrays that are printed of one input; the rest share one. */
 #define ERRORS_MAX 8
@@ -252,7 +254,7 @@ void failure_print_arrays(const char *path, const struct arrays *arrays)
     }
     if (others > 0)
         message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", name, others,
-                      message_s(others));
+                      plural(others));
     free(printed);
 }
 

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "run/arrays.h"
-#include "sys/message.h"
 
 /* Room for an error with its advice. */
 #define FAILURE_TEXT_MAX (ERROR_TEXT_MAX + 256)

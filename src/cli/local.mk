@@ -7,12 +7,15 @@ library_sources += \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/diff.c \
 	src/cli/failure.c src/cli/failure.h \
+	src/cli/gnuplot.c src/cli/gnuplot.h \
 	src/cli/list.c \
 	src/cli/merge.c \
+	src/cli/message.c src/cli/message.h \
 	src/cli/nearest.c src/cli/nearest.h \
 	src/cli/operands.c src/cli/operands.h \
 	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \
+	src/cli/output.c src/cli/output.h \
 	src/cli/partial_options.c \
 	src/cli/process.c src/cli/process.h \
 	src/cli/program.c src/cli/program.h \
@@ -27,5 +30,6 @@ library_sources += \
 	src/cli/rows.c src/cli/rows.h \
 	src/cli/rows_options.c \
 	src/cli/rows_request.h \
+	src/cli/stdio.c src/cli/stdio.h \
 	src/cli/version.c \
 	src/cli/writer.c src/cli/writer.h

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "core/merger.h"
 #include "core/moments.h"
-#include "sys/message.h"
 
 /* Room for the name of a file and a line of it. */
 #define PLACE_MAX (SOURCE_NAME_MAX + 24)

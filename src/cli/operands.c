@@ -13,9 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/message.h"
+#include "cli/output.h"
+#include "sys/escape.h"
 #include "sys/json.h"
-#include "sys/message.h"
-#include "sys/output.h"
+#include "sys/plural.h"
 
 static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json";
 
@@ -102,9 +104,9 @@ static void sort(struct list *list)
 static void fail(const char *path)
 {
     const char *why = message_errno();
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
-    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), why);
+    message_error(EXIT_FAILED, "%s: %s", escape_quote(quoted, path), why);
 }
 
 /* The names in a directory that end so. False on failure. */
@@ -143,7 +145,7 @@ static ssize_t read_bytes(int fd, char *text, size_t size)
 /* The text of a file, to be freed. NULL on failure. */
 static char *read_text(const char *path)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     char *text = NULL;
@@ -153,7 +155,7 @@ static char *read_text(const char *path)
         fail(path);
     } else if ((uint64_t)status.st_size > INDEX_MAX) {
         message_error(EXIT_FAILED, "%s: the index has more than 100 MiB, which is not supported",
-                      message_quote(quoted, path));
+                      escape_quote(quoted, path));
     } else {
         text = malloc((size_t)status.st_size + 1);
         size = text ? read_bytes(fd, text, (size_t)status.st_size) : -1;
@@ -298,10 +300,10 @@ static void settle_places(struct index *index, const char *path, struct list *fi
 static bool add_index(struct options *options, struct list *files, const char *path)
 {
     struct index *index = calloc(1, sizeof *index);
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
     if (index)
-        index->name = strdup(message_quote(quoted, path));
+        index->name = strdup(escape_quote(quoted, path));
     if (!index || !index->name) {
         free(index);
         files->failed = true;
@@ -327,7 +329,7 @@ static void warn_unnamed(const struct list *names, const struct list *files, siz
                          const char *path, const char *index)
 {
     size_t unnamed = 0, first = 0;
-    char where[MESSAGE_QUOTE_MAX], what[MESSAGE_QUOTE_MAX], which[MESSAGE_QUOTE_MAX];
+    char where[ESCAPE_QUOTE_MAX], what[ESCAPE_QUOTE_MAX], which[ESCAPE_QUOTE_MAX];
 
     for (size_t i = 0; i < names->count; i++) {
         const char *slash = from < files->count ? strrchr(files->names[from], '/') : NULL;
@@ -339,8 +341,8 @@ static void warn_unnamed(const struct list *names, const struct list *files, siz
     }
     if (unnamed > 0)
         message_warning("%s: skipped %zu file%s that %s does not name: %s%s",
-                        message_quote(where, path), unnamed, message_s(unnamed),
-                        message_quote(what, index), message_quote(which, names->names[first]),
+                        escape_quote(where, path), unnamed, plural(unnamed),
+                        escape_quote(what, index), escape_quote(which, names->names[first]),
                         unnamed > 1 ? " and others" : "");
 }
 
@@ -348,13 +350,13 @@ static void warn_unnamed(const struct list *names, const struct list *files, siz
 static void add_directory(struct options *options, struct list *files, const char *path)
 {
     struct list indices = {0}, names = {0};
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
     if (!read_directory(path, index_end, &indices) || !read_directory(path, data_end, &names)) {
         options->left_out++;
     } else if (indices.count > 1) {
         message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors; name one of them",
-                      message_quote(quoted, path), indices.count);
+                      escape_quote(quoted, path), indices.count);
         options->left_out++;
     } else if (indices.count == 1 && !indices.failed) {
         char *index = join(path, strlen(path), indices.names[0]);
@@ -379,13 +381,13 @@ static void add_directory(struct options *options, struct list *files, const cha
 /* Whether the file that an option is to write, if it is, is none of the operands. */
 static bool is_no_operand(const struct options *options, const char *option, const char *path)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
     for (int i = 0; i < options->file_count && path; i++) {
         if (!output_is_input(path, options->files[i]))
             continue;
         message_error(EXIT_FAILED, "%s: is the input, which %s would overwrite",
-                      message_quote(quoted, path), option);
+                      escape_quote(quoted, path), option);
         return false;
     }
     return true;

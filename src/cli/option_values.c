@@ -11,7 +11,7 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "core/number.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -94,7 +94,7 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
         if (operation_beyond(&options->named, list, length))
             return option_quantiles_full(a, list);
         if (!op && !group) {
-            char name[MESSAGE_QUOTE_MAX];
+            char name[ESCAPE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
             return unknown_operation(a, x, name, before, before_length);
         }
@@ -138,7 +138,7 @@ const char *const option_fail_on_words[] = {"nan", "inf", "empty", NULL}; /* in 
 /* LO,HI */
 static bool parse_range(const char *text, struct histogram_request *h)
 {
-    char low[MESSAGE_QUOTE_MAX];
+    char low[ESCAPE_QUOTE_MAX];
     const char *comma = strchr(text, ',');
 
     if (!comma || (size_t)(comma - text) >= sizeof low)
@@ -330,7 +330,7 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     struct options *options = target;
 
     for (;;) {
-        char name[MESSAGE_QUOTE_MAX];
+        char name[ESCAPE_QUOTE_MAX];
         size_t length = strcspn(list, ","), place;
 
         snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
@@ -377,7 +377,7 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
 
     (void)x;
     for (;;) {
-        char one[MESSAGE_QUOTE_MAX];
+        char one[ESCAPE_QUOTE_MAX];
         const size_t length = strcspn(list, ",");
         char *end;
 

@@ -8,8 +8,8 @@
 
 #include "cli/arguments.h"
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "cli/options.h"
-#include "sys/message.h"
 
 const char *const option_shard_words[] = {"auto", NULL};
 

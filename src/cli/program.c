@@ -6,13 +6,13 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/option_values.h"
 #include "cli/progress.h"
+#include "cli/stdio.h"
 #include "run/gpu.h"
-#include "sys/message.h"
 #include "sys/signals.h"
-#include "sys/stdio.h"
 
 static void (*const commands[])(struct options *options) = {
     [COMMAND_REDUCE] = reduce_files, [COMMAND_AXIS] = axis_files, [COMMAND_DIFF] = diff_files,

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "sys/clock.h"
 #include "sys/escape.h"
-#include "sys/message.h"
 
 #define QUIET_TIME CLOCK_SECOND
 #define INTERVAL (CLOCK_SECOND / 5)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/message.h"
 #include "cli/report.h"
 #include "run/arrays.h"
-#include "sys/message.h"
 
 /* Sets the reason if an input, or an array, has no result. arrays_finish looks for NaNs in arrays.
  */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "sys/escape.h"
 #include "sys/json.h"
-#include "sys/message.h"
 
 /* A record while it is read. */
 struct parse {
@@ -123,10 +123,10 @@ static bool is_value(const struct operation *op, const char *text)
 
 static bool bad_value(const struct parse *r, const struct operation *op, const char *text)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     size_t shown = 0, step;
 
-    message_quote(quoted, text);
+    escape_quote(quoted, text);
     /* The part that is cut off begins with a character, since the rest of one is not UTF-8. */
     while (quoted[shown] &&
            (step = escape_utf8_length((const unsigned char *)quoted + shown)) > 0 &&

@@ -9,15 +9,17 @@
 #include <string.h>
 
 #include "cli/failure.h"
+#include "cli/gnuplot.h"
+#include "cli/message.h"
 #include "cli/option_values.h"
+#include "cli/output.h"
 #include "cli/rows.h"
+#include "cli/stdio.h"
 #include "profile/bottleneck.h"
 #include "profile/machine_limits.h"
 #include "run/arrays.h"
-#include "sys/gnuplot.h"
-#include "sys/message.h"
-#include "sys/output.h"
-#include "sys/stdio.h"
+#include "sys/escape.h"
+#include "sys/plural.h"
 
 double report_rate(uint64_t bytes, double seconds)
 {
@@ -295,7 +297,7 @@ static void add_name(struct writer *w, const struct options *options, const char
     if (path && reduction->array) /* merged, or with a histogram: others stand in a table */
         source_name_array(name, path, &array);
     else if (path)
-        (void)message_quote(name, path);
+        (void)escape_quote(name, path);
     buffer_print(w->out, "%s:\n", name);
 }
 
@@ -341,18 +343,18 @@ void report_partial_text(const struct options *options, const char *path, const 
                          struct partial_text *text)
 {
     const char *name = options->label ? options->label : path ? path : "total";
-    char line[PARTIAL_TEXT_MAX], quoted[MESSAGE_QUOTE_MAX];
+    char line[PARTIAL_TEXT_MAX], quoted[ESCAPE_QUOTE_MAX];
 
     text->has_array = false;
     if (!partial_text_set_input(text, name)) {
         message_error(EXIT_FAILED,
                       "%s: the name is too long for a partial result: give another by --label",
-                      message_quote(quoted, name));
+                      escape_quote(quoted, name));
         return;
     }
     if (array && !partial_text_set_array(text, array)) {
         message_error(EXIT_FAILED, "%s: the name of an array is too long for a partial result: %s",
-                      source_name((char[SOURCE_NAME_MAX]){""}, name), message_quote(quoted, array));
+                      source_name((char[SOURCE_NAME_MAX]){""}, name), escape_quote(quoted, array));
         return;
     }
     (void)partial_text_write(line, text);
@@ -434,10 +436,9 @@ static void verbose_engines(const struct options *options, const struct reductio
             snprintf(joined, sizeof joined, ", joined in after %.3f s",
                      report_seconds(share->joined));
         message_line("  %-9s %s, %u thread%s", share->engine, share->description, share->workers,
-                     message_s(share->workers));
+                     plural(share->workers));
         message_line("            %" PRIu64 " byte%s, %.1f %% of all%s", share->bytes,
-                     message_s(share->bytes), report_percent(share->bytes, reduction->bytes),
-                     joined);
+                     plural(share->bytes), report_percent(share->bytes, reduction->bytes), joined);
     }
     if (reduction->gpu_skipped[0])
         message_line("  gpu       not used: %.77s", reduction->gpu_skipped);
@@ -521,7 +522,7 @@ static void report_verbose(const struct options *options, const struct reduction
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction)
 {
-    char quoted[MESSAGE_QUOTE_MAX], compressed[80] = "", arrays[40] = "";
+    char quoted[ESCAPE_QUOTE_MAX], compressed[80] = "", arrays[40] = "";
     bool named = options->file_count > 1 || options->total;
 
     if (reduction->compressed)
@@ -529,13 +530,13 @@ void report_stats(const struct options *options, const char *path,
                  reduction->input_bytes, report_rate(reduction->input_bytes, reduction->seconds));
     if (reduction->arrays)
         snprintf(arrays, sizeof arrays, "%zu array%s, ", arrays_count(reduction->arrays),
-                 message_s(arrays_count(reduction->arrays)));
+                 plural(arrays_count(reduction->arrays)));
     message_line("%s%s%s%" PRIu64 " element%s, %" PRIu64 " byte%s, %.6f s, %.3f GB/s%s",
                  !named ? ""
-                 : path ? message_quote(quoted, path)
+                 : path ? escape_quote(quoted, path)
                         : "total",
-                 named ? ": " : "", arrays, reduction->elements, message_s(reduction->elements),
-                 reduction->bytes, message_s(reduction->bytes), reduction->seconds,
+                 named ? ": " : "", arrays, reduction->elements, plural(reduction->elements),
+                 reduction->bytes, plural(reduction->bytes), reduction->seconds,
                  report_rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose && path)
         report_verbose(options, reduction);
@@ -673,13 +674,13 @@ static const char *list_names(char text[NAMES_TEXT_MAX], const struct source_wan
 void report_end(const struct options *options)
 {
     const struct source_wanted *wanted = &options->wanted;
-    char quoted[MESSAGE_QUOTE_MAX], names[NAMES_TEXT_MAX];
+    char quoted[ESCAPE_QUOTE_MAX], names[NAMES_TEXT_MAX];
 
     /* A shard need not have seen all files, nor one that could not be opened. */
     for (unsigned i = 0; i < wanted->count && !options->parts && !wanted->unknown; i++) {
         const struct container_pattern *p = &wanted->patterns[i];
 
-        (void)message_quote(quoted, p->pattern);
+        (void)escape_quote(quoted, p->pattern);
         if (!p->matched && p->exclude)
             message_error(EXIT_FAILED, "--exclude=%s matches no array", quoted);
         else if (!p->matched)
@@ -713,10 +714,10 @@ static void fail_on(const struct options *options, const char *path,
     source_name_array(name, path, reduction->array ? &array : NULL);
     if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
         message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " element%s", name,
-                      result->nan, reduction->elements, message_s(reduction->elements));
+                      result->nan, reduction->elements, plural(reduction->elements));
     if ((options->fail_on & FAIL_ON_INF) && result->infinity > 0)
         message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " element%s", name,
-                      result->infinity, reduction->elements, message_s(reduction->elements));
+                      result->infinity, reduction->elements, plural(reduction->elements));
     /* A part of an input is not empty since it has no elements. */
     if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0 &&
         reduction->elements == reduction->of)
@@ -837,7 +838,7 @@ static void report_each(struct report *r, const char *path, const struct reducti
     const struct options *options = r->options;
     const struct arrays *arrays = reduction->arrays;
     const bool sorted = options->rows.sort.field != ROW_UNASKED;
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     struct reduction one;
     bool any = false;
 
@@ -879,7 +880,7 @@ static void report_each(struct report *r, const char *path, const struct reducti
     if (!any || r->arrays.form != WRITER_TABLE)
         return;
     if (options->file_count > 1 || options->total)
-        buffer_print(&r->out, "%s:\n", message_quote(quoted, path));
+        buffer_print(&r->out, "%s:\n", escape_quote(quoted, path));
     writer_flush(&r->files);
     writer_flush(&r->arrays);
 }

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "cli/option_values.h"
 #include "run/arrays.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* The word for how two arrays differ. */
 static const char *kind_word(enum diff_kind kind)
@@ -244,9 +245,9 @@ static void report_stats_line(const struct diff *diff, bool single)
         snprintf(verdict, sizeof verdict, "%s", s.differs ? "different" : "the same");
     else
         snprintf(verdict, sizeof verdict, "%zu of %zu array%s different", s.different,
-                 diff_count(diff), message_s(diff_count(diff)));
+                 diff_count(diff), plural(diff_count(diff)));
     message_line("%s: %" PRIu64 " element%s, %" PRIu64 " byte%s of both, %.6f s, %.3f GB/s",
-                 verdict, s.elements, message_s(s.elements), s.bytes, message_s(s.bytes), s.seconds,
+                 verdict, s.elements, plural(s.elements), s.bytes, plural(s.bytes), s.seconds,
                  report_rate(s.bytes, s.seconds));
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/report.h"
-#include "sys/stdio.h"
+#include "cli/stdio.h"
 
 /* The class of the elements of a row, if it is not a bin. */
 enum row_class { ROW_NORMAL, ROW_SUBNORMAL, ROW_ZERO, ROW_INFINITY, ROW_NAN };

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/gnuplot.h"
+#include "cli/message.h"
 #include "cli/report.h"
-#include "sys/gnuplot.h"
-#include "sys/message.h"
+#include "sys/escape.h"
+#include "sys/plural.h"
 
 /* Pixels. */
 #define WIDTH 1000
@@ -62,7 +64,7 @@ static void write_title(FILE *script, const struct histogram *h, const char *pat
                  h->zeros[0] + h->zeros[1], h->subnormals[0] + h->subnormals[1],
                  h->infinities[0] + h->infinities[1], h->nan);
     snprintf(title, sizeof title, "%s: %" PRIu64 " element%s\n%s", source_name(name, path),
-             reduction->elements, message_s(reduction->elements), rest);
+             reduction->elements, plural(reduction->elements), rest);
     fputs("set title ", script);
     gnuplot_write_string(script, title);
     putc('\n', script);
@@ -115,7 +117,7 @@ static bool write_script(FILE *script, const char *format, const char *path,
 
 void report_plot(const struct options *options, const char *path, const struct reduction *reduction)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     FILE *script = tmpfile();
 
     if (!script) {
@@ -124,7 +126,7 @@ void report_plot(const struct options *options, const char *path, const struct r
     }
     if (!write_script(script, gnuplot_format(options->plot), path, reduction))
         message_error(EXIT_FAILED, "%s: there is nothing to plot",
-                      message_quote(quoted, options->plot));
+                      escape_quote(quoted, options->plot));
     else if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
         message_error(EXIT_FAILED, "cannot write a temporary file: %s", strerror(errno));
     else

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "cli/writer.h"
 #include "core/number.h"
-#include "sys/message.h"
 
 enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
 {

@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/rows.h"
 #include "core/number.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 static const char *const fields[] = {
     [ROW_NAME - 1] = "name",
@@ -39,7 +39,7 @@ const char *option_condition_word(size_t i)
 static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
                       size_t length, struct operation_set *named, struct row_key *key)
 {
-    char shown[MESSAGE_QUOTE_MAX];
+    char shown[ESCAPE_QUOTE_MAX];
 
     *key = (struct row_key){0};
     for (size_t i = 0; i < FIELDS; i++)

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/message.h"
+#include "cli/stdio.h"
+#include "sys/escape.h"
 #include "sys/json.h"
-#include "sys/message.h"
-#include "sys/stdio.h"
 
 /* Bytes of rows that are printed together. */
 #define PRINTED_BYTES ((size_t)64 << 10)
@@ -88,7 +89,7 @@ static void put_items(struct buffer *out, const struct field *field, const char 
 static void put_value(struct writer *w, const struct field *field)
 {
     const char *text = field->text ? field->text : "";
-    char number[NUMBER_MAX], quoted[MESSAGE_QUOTE_MAX];
+    char number[NUMBER_MAX], quoted[ESCAPE_QUOTE_MAX];
 
     if (field->kind == FIELD_FILE && !field->text) {
         text = "total";
@@ -105,7 +106,7 @@ static void put_value(struct writer *w, const struct field *field)
         return;
     }
     if (w->form == WRITER_TABLE && *text)
-        buffer_text(w->out, message_quote(quoted, text));
+        buffer_text(w->out, escape_quote(quoted, text));
     else
         buffer_escape(w->out, text, ESCAPE_FIELD);
 }

@@ -15,12 +15,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "hdf5/library.h"
 #include "hdf5/netcdf.h"
 #include "hdf5/walk.h"
 #include "source/format/hdf5_records.h"
 #include "sys/buffer.h"
-#include "sys/output.h"
 
 /*
  * The types of datasets, as libhdf5 tells them, and which of them are ours.

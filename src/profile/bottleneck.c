@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sys/clock.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* If one worker at a time was in the source, reading and decoding take this part of the time at
    most: the clocks of those that take turns overlap by a little. */
@@ -224,7 +224,7 @@ const char *bottleneck_compare(char text[BOTTLENECK_TEXT_MAX], const struct bott
 
     if (cause->by == LIMIT_OF_THREADS)
         snprintf(text, BOTTLENECK_TEXT_MAX, "%.0f %% of the measured %.1f GB/s of %u thread%s",
-                 percent, limit, b->units, message_s(b->units));
+                 percent, limit, b->units, plural(b->units));
     else if (cause->by == LIMIT_OF_GPUS && b->units > 1)
         snprintf(text, BOTTLENECK_TEXT_MAX, "%.0f %% of the %u %ss' measured %.1f GB/s", percent,
                  b->units, cause->owner, limit);

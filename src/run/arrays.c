@@ -14,7 +14,6 @@
 #include "sys/align.h"
 #include "sys/buffer.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
 #include "sys/mutex.h"
 
 MUTEX_ROLE(arrays_role);

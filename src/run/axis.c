@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/mapping.h"
+#include "sys/plural.h"
 #include "sys/team.h"
 
 /* How often progress is shown. */
@@ -248,14 +249,14 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
                 source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
                               "%" PRIu64
                               " element%s cannot be divided by the other sizes of the shape",
-                              elements, message_s(elements));
+                              elements, plural(elements));
             return false;
         }
     if (elements == SOURCE_UNKNOWN)
         return true;
     source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
                   "holds %" PRIu64 " element%s, but the shape has another number", elements,
-                  message_s(elements));
+                  plural(elements));
     return false;
 }
 

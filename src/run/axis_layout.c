@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* The product of the sizes from the first one up to before the last. False where it is beyond 64
    bits. */
@@ -53,7 +53,7 @@ bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_lay
     }
     if (axis < -dimensions || axis >= dimensions) {
         snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, but no axis %" PRIi64,
-                 dimensions, message_s(dimensions), axis);
+                 dimensions, plural(dimensions), axis);
         return false;
     }
     *layout = (struct axis_layout){.shape = *shape};

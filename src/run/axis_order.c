@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "sys/message.h"
-
 static void write_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static void insert_locked(struct axis_order *o, const struct axis_piece *piece)

@@ -11,7 +11,6 @@
 #include "run/axis_state.h"
 #include "sys/align.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
 
 /* Rows that are reduced before their results go on: elements of so many bytes, or so many rows. */
 #define BATCH_BYTES ((size_t)1 << 20)

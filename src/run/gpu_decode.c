@@ -11,7 +11,6 @@
 #include "run/work.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 #include "sys/team.h"
 
 /* If there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or

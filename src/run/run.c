@@ -9,7 +9,6 @@
 #include "run/work.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 
 /* How often the session's thread looks up, when there is something to look at. */
 #define TICK (CLOCK_SECOND / 50)

@@ -16,7 +16,6 @@
 #include "run/worker.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
-#include "sys/message.h"
 #include "sys/operand.h"
 
 /* CPU workers at least, where the user has not asked for a number: an input that is not cached

@@ -8,7 +8,6 @@
 #include "run/fallback.h"
 #include "run/run_state.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 
 /* The state of the worker's engine. */
 static struct engine_state *engine_state(const struct worker *w)

@@ -9,7 +9,7 @@
 
 #include "source/format/containers.h"
 #include "source/reader.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* Reasons for which arrays are skipped that have a warning of their own; the rest share one. */
 #define REASONS_MAX 8
@@ -113,7 +113,7 @@ static void warn_skipped(const struct source *s, const struct skipped_list *list
     }
     if (others > 0)
         log_warn(s->log, s->name, NULL, "skipped %zu more array%s for other reasons", others,
-                 message_s(others));
+                 plural(others));
 }
 
 /* Finds the elements of an array that are to be reduced. False if it has none in the part that is

@@ -17,8 +17,9 @@
 #include "source/reader.h"
 #include "source/source_impl.h"
 #include "sys/clock.h"
+#include "sys/escape.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* Larger files are read: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)
@@ -26,7 +27,7 @@
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
 {
     if (strcmp(path, "-") != 0)
-        return message_quote(name, path);
+        return escape_quote(name, path);
     snprintf(name, SOURCE_NAME_MAX, "standard input");
     return name;
 }
@@ -460,15 +461,15 @@ bool source_check_end(struct source *s, uint64_t size)
     if (size < s->data_offset) {
         source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
                       "%s only %" PRIu64 " byte%s long, but %" PRIu64 " %s to be skipped",
-                      s->info.compressed ? "the decompressed data are" : "is", size,
-                      message_s(size), s->data_offset, s->data_offset == 1 ? "is" : "are");
+                      s->info.compressed ? "the decompressed data are" : "is", size, plural(size),
+                      s->data_offset, s->data_offset == 1 ? "is" : "are");
         return false;
     }
     if (s->promised != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
         source_error_at(s, ERROR_DATA, size,
                         "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
                         " element%s, up to byte %" PRIu64,
-                        size, where, s->promised, message_s(s->promised),
+                        size, where, s->promised, plural(s->promised),
                         s->data_offset + s->promised * s->info.element_size);
         return false;
     }

@@ -13,7 +13,6 @@
 #include "source/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 #include "sys/waiters.h"
 #include "zstd/context.h"
 #include "zstd/cutter.h"

@@ -32,7 +32,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
@@ -659,7 +659,7 @@ bool file_layout(struct source *s, const struct source_options *options)
         behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
     if (behind > 0)
         log_warn(s->log, s->name, NULL, "ignoring %" PRIu64 " byte%s after the array", behind,
-                 message_s(behind));
+                 plural(behind));
     if (s->info.elements > available)
         s->info.elements = available;
     /* Bytes read to detect the format count no more than once. */

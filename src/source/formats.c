@@ -12,7 +12,6 @@
 #include "source/format/npy.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported.h"
-#include "sys/message.h"
 #include "zstd/frames.h"
 
 /* As many first bytes tell what an input is. */

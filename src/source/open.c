@@ -21,7 +21,6 @@
 #include "source/serial.h"
 #include "source/whole.h"
 #include "source/zstd.h"
-#include "sys/message.h"
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 

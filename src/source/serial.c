@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "source/formats.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 #include "sys/waiters.h"
 
 /* Buffers that are filled from a pipe should be as large as it: for each a worker is woken, which
@@ -170,10 +170,10 @@ static void check_behind(struct source *s, void *buffer, size_t size)
     while ((got = reader_fill(state->reader, buffer, size)) > 0)
         behind += (uint64_t)got;
     if (got == 0 && behind > 0 && s->container->nothing_behind)
-        source_error_at(
-            s, ERROR_DATA, s->container->end,
-            "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " byte%s before the file does",
-            s->container->format->article, s->container->end, behind, message_s(behind));
+        source_error_at(s, ERROR_DATA, s->container->end,
+                        "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64
+                        " byte%s before the file does",
+                        s->container->format->article, s->container->end, behind, plural(behind));
 }
 
 /* Fills the buffer with elements of one array, and sets which. Returns their number, 0 at the end

@@ -27,7 +27,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "source/format/container.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 #include "zstd/file.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
@@ -250,10 +250,10 @@ enum source_verdict {
 struct source;
 
 /* Room for the name of an input. */
-#define SOURCE_NAME_MAX MESSAGE_QUOTE_MAX
+#define SOURCE_NAME_MAX ESCAPE_QUOTE_MAX
 
 /* Writes the name of the input `path` in messages: "standard input" for "-", otherwise
-   message_quote's. Returns `name`. */
+   escape_quote's. Returns `name`. */
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
 
 /* Writes the name of an array of the input, or of the input if it is NULL. `name` has room for 2 *

@@ -9,7 +9,6 @@
 #include "source/format/inflate.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 
 /* Elements of the fill value that are handed out at a time. Bytes. */
 #define FILL_BYTES ((size_t)256 << 10)

@@ -196,3 +196,36 @@ void escape_undo(char *text)
     }
     *text = '\0';
 }
+
+bool escape_is_seen(const char *text)
+{
+    size_t length;
+
+    while (*text && (length = escape_seen_length(text)) > 0)
+        text += length;
+    return !*text;
+}
+
+const char *escape_quote(char out[ESCAPE_QUOTE_MAX], const char *name)
+{
+    const char *p = name;
+    size_t length = 0;
+
+    if (*name && escape_is_seen(name)) {
+        length = strnlen(name, ESCAPE_QUOTE_MAX - 1);
+        memcpy(out, name, length);
+        out[length] = '\0';
+        return out;
+    }
+    out[length++] = '\'';
+    while (*p && length < ESCAPE_QUOTE_MAX - ESCAPE_MAX - 2) {
+        if (*p == '\'') { /* it would end the quotes */
+            length += (size_t)sprintf(out + length, "\\%03o", *p++);
+            continue;
+        }
+        length += escape_next(out + length, &p, ESCAPE_FIELD);
+    }
+    out[length++] = '\'';
+    out[length] = '\0';
+    return out;
+}

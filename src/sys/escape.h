@@ -7,6 +7,7 @@
 #ifndef GPUREDUCE_ESCAPE_H
 #define GPUREDUCE_ESCAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,9 @@ size_t escape_plain_length(const char *text);
 /* The bytes of the character at `text`; 0 where it has to be escaped since it is not seen. */
 size_t escape_seen_length(const char *text);
 
+/* Whether all characters of a text are seen. */
+bool escape_is_seen(const char *text);
+
 /* Writes the character at *text, escaped if it has to be, and moves *text behind it. Returns how
    many bytes it wrote, without a NUL. */
 size_t escape_next(char to[ESCAPE_MAX], const char **text, enum escape_form form);
@@ -41,5 +45,12 @@ void escape_write(FILE *out, const char *text, enum escape_form form);
 
 /* Replaces the escapes of ESCAPE_FIELD by what they stand for. */
 void escape_undo(char *text);
+
+/* Room for any quoted name worth showing. */
+#define ESCAPE_QUOTE_MAX 1024
+
+/* Makes a file name fit to print: as it is when all of it is seen, else between single quotes and
+   escaped, a single quote as \047. Cuts what does not fit. Returns `out`. */
+const char *escape_quote(char out[ESCAPE_QUOTE_MAX], const char *name);
 
 #endif

@@ -6,17 +6,14 @@ library_sources += \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \
-	src/sys/gnuplot.c src/sys/gnuplot.h \
 	src/sys/inline.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
-	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
 	src/sys/operand.h \
-	src/sys/output.c src/sys/output.h \
+	src/sys/plural.h \
 	src/sys/processor.h \
 	src/sys/signals.c src/sys/signals.h \
-	src/sys/stdio.c src/sys/stdio.h \
 	src/sys/team.c src/sys/team.h \
 	src/sys/timeline.c src/sys/timeline.h \
 	src/sys/waiters.c src/sys/waiters.h

@@ -23,6 +23,7 @@ look() {
         cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort
     ) >files
     (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
+    (cd "$1" && xargs grep -n '"[^"]*--[a-z]\|stderr\|perror' /dev/null) <files >spoken
     LC_ALL=C awk '
         BEGIN {
             tower["source"] = tower["engine"] = tower["cpu"] = tower["cuda"] = 1
@@ -78,6 +79,13 @@ look() {
             modules[module_of($0)] = 1
             next
         }
+        # Errors go up as values; cli prints them, and knows what options are called.
+        FILENAME == "spoken" {
+            split($0, part, ":")
+            if (height[room_of(part[1])] < height["cli"])
+                print part[1] ": names an option in a text, or standard error"
+            next
+        }
         {
             split($0, part, ":")
             file = part[1]
@@ -109,7 +117,7 @@ look() {
                             circle = j
                     print i ": in a circle of includes with " circle
                 }
-        }' files directives | LC_ALL=C sort
+        }' files directives spoken | LC_ALL=C sort
 }
 
 # lines TEXT: its lines that are not empty, sorted.
@@ -201,6 +209,11 @@ slip 'a path from its own folder' cli/new.h '#include "made.h"' \
 slip 'a folder that has no floor' new/new.h '' 'new/new.h: it stands on no floor'
 slip 'a header of the system first' run/new.c '#include <stdio.h>
 #include "config.h"' 'run/new.c: does not include config.h first'
+slip 'an option in a text' run/new.h 'static const char *advice = "use --device=cpu";' \
+    'run/new.h: names an option in a text, or standard error'
+slip 'standard error' core/new.h '    fprintf(stderr, "no\\n");' \
+    'core/new.h: names an option in a text, or standard error'
+slip 'which cli may' cli/new.h '    fputs("use --device=cpu", stderr);' ''
 slip 'no config.h' zstd/new.c 'extern int x;' \
     'zstd/new.c: does not include config.h first'
 for macro in _GNU_SOURCE _POSIX_C_SOURCE _FILE_OFFSET_BITS; do

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/failure.h"
+#include "cli/message.h"
 #include "core/moments.h"
 
 /*

@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/message.h"
 #include "cli/options.h"
 #include "lib/reference.h"
 #include "run/session.h"
-#include "sys/message.h"
 
 /* The functions that libFuzzer calls: a target has the first, and may have the second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

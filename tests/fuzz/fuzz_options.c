@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cli/command_line.h"
+#include "cli/message.h"
 #include "core/number.h"
 #include "profile/machine_limits.h"
 #include "sys/escape.h"
@@ -215,7 +216,7 @@ static void record(const unsigned char *data, size_t size)
 static void string(const unsigned char *data, size_t size)
 {
     char *text = copy_text(data, size), *written = NULL, *read = malloc(6 * size + 1);
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     size_t length, valid = 0, step;
     struct json_reader r;
     FILE *out = open_memstream(&written, &length);
@@ -233,14 +234,14 @@ static void string(const unsigned char *data, size_t size)
                "a string reads back as another: %s", written);
 
     memset(quoted, 'x', sizeof quoted);
-    message_quote(quoted, text);
+    escape_quote(quoted, text);
     fuzz_check(memchr(quoted, '\0', sizeof quoted), "a quoted name does not end");
     for (const unsigned char *p = (const unsigned char *)quoted; *p; p += step) {
         step = escape_utf8_length(p);
         fuzz_check(*p >= 0x20 && *p != 0x7f && (*p != 0xc2 || p[1] >= 0xa0),
                    "a quoted name has a control character");
         /* Only an unquoted name that has no room is cut within a character. */
-        if (step == 0 && quoted[0] != '\'' && strlen(text) >= MESSAGE_QUOTE_MAX)
+        if (step == 0 && quoted[0] != '\'' && strlen(text) >= ESCAPE_QUOTE_MAX)
             break;
         fuzz_check(step > 0, "a quoted name is no UTF-8");
     }

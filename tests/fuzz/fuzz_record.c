@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/message.h"
 #include "cli/option_values.h"
 #include "cli/record.h"
 #include "cli/report.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "lib/tap.h"
-#include "sys/message.h"
 
 #define WORDS_MAX 16
 

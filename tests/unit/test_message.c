@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/message.h"
 #include "lib/tap.h"
-#include "sys/message.h"
 
 /* The length of the longest text. */
 #define LONGEST 60000

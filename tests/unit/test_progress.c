@@ -9,7 +9,6 @@
 #include "lib/tap.h"
 #include "sys/clock.h"
 #include "sys/escape.h"
-#include "sys/message.h"
 
 #define GB UINT64_C(1000000000)
 

@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "cli/message.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
-#include "sys/message.h"
 #include "sys/signals.h"
 
 #define WORKERS 4

@@ -16,12 +16,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "cli/message.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/share.h"
 #include "lib/tap.h"
 #include "source/source.h"
-#include "sys/message.h"
 
 #define WORKERS 3
 #define BUFFER ((size_t)256 << 10)

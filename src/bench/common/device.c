@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "sys/message.h"
+#include "cli/message.h"
 
 bool device_check(cudaError_t error, const char *what)
 {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sys/message.h"
+#include "cli/message.h"
 
 struct cpu_reducer *reducers_new(const struct cpu_kernels *kernels, enum element_type type,
                                  unsigned wants, unsigned count)

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "bench/common/table_impl.h"
+#include "cli/gnuplot.h"
+#include "cli/message.h"
 #include "core/number.h"
-#include "sys/gnuplot.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 /* The axis is logarithmic if the longest bar is so many times as long as the shortest. */
 #define FAR_APART 30
@@ -242,7 +243,7 @@ static bool write_script(struct plot *p, FILE *out, const char *format)
 bool table_plot(const struct table *t, const char *path, const struct table_plot *what)
 {
     struct plot plot = {.t = t, .what = what};
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     const char *format = gnuplot_format(path);
     FILE *script;
     bool good = false;
@@ -255,7 +256,7 @@ bool table_plot(const struct table *t, const char *path, const struct table_plot
         return false;
     }
     if (!write_script(&plot, script, format))
-        message_error(EXIT_FAILED, "%s: there is nothing to plot", message_quote(quoted, path));
+        message_error(EXIT_FAILED, "%s: there is nothing to plot", escape_quote(quoted, path));
     else if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
         message_error(EXIT_FAILED, "cannot write a temporary file: %s", strerror(errno));
     else

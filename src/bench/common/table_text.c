@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "bench/common/table_impl.h"
-#include "sys/message.h"
-#include "sys/output.h"
-#include "sys/stdio.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/stdio.h"
 
 /* The least widths of columns when rows are printed one by one: later cells may be wider than those
    that are known. */

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cli/message.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 #include "sys/team.h"
 
 struct times {

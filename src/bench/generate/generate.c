@@ -22,12 +22,13 @@
 #include "bench/common/distribution.h"
 #include "bench/common/team.h"
 #include "cli/arguments.h"
+#include "cli/message.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
-#include "sys/message.h"
-#include "sys/output.h"
+#include "sys/plural.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type, and a huge page: file systems that cache
    a file in large folios make them no larger than what is written at a time. */
@@ -202,7 +203,7 @@ static void report_statistics(const struct job *job, unsigned threads, double se
         message_line("%s", object);
     else if (!quiet)
         message_line("%" PRIu64 " element%s, %" PRIu64 " byte%s, %.6f s, %.3f GB/s", job->length,
-                     message_s(job->length), job->bytes, message_s(job->bytes), seconds, rate);
+                     plural(job->length), job->bytes, plural(job->bytes), seconds, rate);
     if (json->path && output_open(&out, json->path)) {
         fprintf(out.stream, "%s\n", object);
         (void)output_close(&out, true);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "cuda/kernels.h"
 #include "sys/align.h"
-#include "sys/message.h"
 
 /* The results of each reduction are aligned as cudaMalloc aligns memory. */
 #define ALIGNMENT ((size_t)256)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "bench/common/team.h"
+#include "cli/message.h"
 #include "sys/align.h"
 #include "sys/cores.h"
-#include "sys/message.h"
 
 /* Places are aligned as cudaMalloc aligns memory. */
 #define ALIGNMENT ((size_t)256)

@@ -26,9 +26,9 @@
 #include "bench/ladder/verify.h"
 #include "bench/ladder/workbench.h"
 #include "cli/arguments.h"
-#include "sys/gnuplot.h"
-#include "sys/message.h"
-#include "sys/output.h"
+#include "cli/gnuplot.h"
+#include "cli/message.h"
+#include "cli/output.h"
 
 /*
  * The table.

@@ -12,8 +12,8 @@
 #include "bench/ladder/inputs.h"
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
+#include "cli/message.h"
 #include "sys/cores.h"
-#include "sys/message.h"
 
 /* One more distribution: DISTRIBUTION_FULL with its exponents cleared. */
 #define SUBNORMAL DISTRIBUTIONS

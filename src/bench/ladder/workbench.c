@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "bench/ladder/rungs.h"
+#include "cli/message.h"
 #include "cuda/kernels.h"
-#include "sys/message.h"
 
 bool workbench_open(struct workbench *b, uint64_t number)
 {

@@ -21,12 +21,13 @@
 #include "bench/limits/limits_record.h"
 #include "bench/limits/limits_zstd.h"
 #include "cli/arguments.h"
+#include "cli/gnuplot.h"
+#include "cli/message.h"
+#include "cli/output.h"
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/cores.h"
-#include "sys/gnuplot.h"
-#include "sys/message.h"
-#include "sys/output.h"
+#include "sys/escape.h"
 
 /* How much is read by default: this, or more if caches are large; but no more than a quarter of the
    memory that is available, because the data are there twice: in memory and in a file's pages. */
@@ -82,7 +83,7 @@ struct command_line {
 /* Adds the facts about the machine and the data to the table. */
 static void describe(const struct limits *l, const struct limits_file *f)
 {
-    char name[MACHINE_NAME_MAX], quoted[MESSAGE_QUOTE_MAX];
+    char name[MACHINE_NAME_MAX], quoted[ESCAPE_QUOTE_MAX];
 
     machine_processor(name);
     table_fact_text(l->table, "cpu", "CPU", name);
@@ -90,11 +91,11 @@ static void describe(const struct limits *l, const struct limits_file *f)
     table_fact_text(l->table, "instruction_set", "instruction set", l->kernels->name);
     table_fact_count(l->table, "bytes", "data", l->bytes, "bytes");
     if (f->path) {
-        table_fact_text(l->table, "file", "file", message_quote(quoted, f->path));
+        table_fact_text(l->table, "file", "file", escape_quote(quoted, f->path));
         table_fact_count(l->table, "file_bytes", "size of the file", f->size, "bytes");
     } else {
         table_fact_text(l->table, "temporary_file_in", "temporary file in",
-                        message_quote(quoted, limits_temporary_directory()));
+                        escape_quote(quoted, limits_temporary_directory()));
     }
 }
 
@@ -157,7 +158,7 @@ static uint64_t choose_bytes(uint64_t asked)
 static bool worth_saving(const struct limits *l, const struct limits_file *f)
 {
     const uint64_t caches = limits_cache_bytes(), enough = enough_bytes();
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
     if (l->bytes < enough / ALIGNMENT * ALIGNMENT) {
         message_error(EXIT_FAILED,
@@ -170,7 +171,7 @@ static bool worth_saving(const struct limits *l, const struct limits_file *f)
         message_error(EXIT_FAILED,
                       "cannot save: %s: %" PRIu64 " bytes are too little beside last-level caches "
                       "of %" PRIu64 " bytes (a file of %" PRIu64 " bytes would be enough)",
-                      message_quote(quoted, f->path), f->size, caches, enough);
+                      escape_quote(quoted, f->path), f->size, caches, enough);
         return false;
     }
     return true;

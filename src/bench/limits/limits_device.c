@@ -8,9 +8,9 @@
 
 #include "bench/common/device.h"
 #include "bench/limits/limits_kernels.h"
+#include "cli/message.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/message.h"
 
 /* How much device memory is read: some 70 times the level-2 cache of an H200, but no more than half
    of the free memory. */

@@ -15,9 +15,10 @@
 #include "bench/common/team.h"
 #include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_read.h"
+#include "cli/message.h"
 #include "sys/align.h"
+#include "sys/escape.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
 
 /* Bytes that a thread takes at a time, as in gpureduce: of a mapped file, with pread, and of a file
    that is not cached, where disks need large requests. A thread takes less if a file has fewer
@@ -53,10 +54,10 @@ struct file_job {
 /* Prints what is wrong with the file. */
 static void file_error(const struct limits_file *f, const char *what)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
-    message_error(EXIT_FAILED, "%s: %s",
-                  f->path ? message_quote(quoted, f->path) : "temporary file", what);
+    message_error(EXIT_FAILED, "%s: %s", f->path ? escape_quote(quoted, f->path) : "temporary file",
+                  what);
 }
 
 static bool pread_all(const struct limits_file *f, int fd, unsigned char *buffer, size_t size,
@@ -353,7 +354,7 @@ void limits_measure_cold(struct limits *l, const struct limits_file *f)
 
 bool limits_file_open(const struct limits *l, struct limits_file *f)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     struct stat status;
 
     /* O_NONBLOCK: opening a FIFO would wait for a writer. */
@@ -375,7 +376,7 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
     if (f->size < l->bytes && f->size < LIMITS_CACHE_TIMES * limits_cache_bytes())
         message_warning("%s: only %" PRIu64 " bytes: they may fit into the processor's caches of "
                         "%" PRIu64 " bytes",
-                        message_quote(quoted, f->path), (uint64_t)status.st_size,
+                        escape_quote(quoted, f->path), (uint64_t)status.st_size,
                         limits_cache_bytes());
     return true;
 }
@@ -413,10 +414,10 @@ const char *limits_temporary_directory(void)
 /* Prints what went wrong with the temporary file, and returns false. */
 static bool temporary_error(const char *doing)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
     message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
-                  message_quote(quoted, limits_temporary_directory()), doing, strerror(errno));
+                  escape_quote(quoted, limits_temporary_directory()), doing, strerror(errno));
     return false;
 }
 

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 #include "bench/common/series.h"
+#include "cli/message.h"
 #include "profile/machine_limits.h"
 #include "sys/align.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 enum {
     COLUMN_NAME,
@@ -142,7 +143,7 @@ bool limits_plot(const struct limits *l, const char *path)
         title, sizeof title,
         "How fast this machine delivers bytes (gpureduce-bench limits)\n%s, up to %u thread%s\n"
         "bars: median rates; whiskers: from the slowest sample to the fastest",
-        cpu, l->threads, message_s(l->threads));
+        cpu, l->threads, plural(l->threads));
     return table_plot(l->table, path,
                       &(struct table_plot){.title = title,
                                            .label = COLUMN_LABEL,

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "cli/message.h"
+#include "cli/output.h"
 #include "profile/machine_limits.h"
-#include "sys/message.h"
-#include "sys/output.h"
+#include "sys/escape.h"
 
 /* Makes the path of the record, and the folders that it is in. False on failure, after an error
    message. */
@@ -37,12 +38,12 @@ bool limits_record_possible(void)
 
 void limits_record_save(const struct table *t)
 {
-    char path[MACHINE_PATH_MAX], quoted[MESSAGE_QUOTE_MAX];
+    char path[MACHINE_PATH_MAX], quoted[ESCAPE_QUOTE_MAX];
     struct output_file out;
 
     if (!find_path(path) || !output_open(&out, path))
         return;
     table_write_json(t, out.stream);
     if (output_close(&out, true))
-        message_line("saved as %s", message_quote(quoted, path));
+        message_line("saved as %s", escape_quote(quoted, path));
 }

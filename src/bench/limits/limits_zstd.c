@@ -18,12 +18,12 @@
 #include "bench/common/distribution.h"
 #include "bench/common/team.h"
 #include "cli/failure.h"
+#include "cli/message.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "run/session.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/message.h"
-#include "sys/output.h"
 
 /* Data of each kind: so much, or a share of what is read otherwise. */
 #define CONTENT_BYTES (1024 * MIB)

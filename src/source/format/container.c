@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sys/align.h"
+#include "sys/escape.h"
 #include "sys/mapping.h"
-#include "sys/message.h"
 
 bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
 {
@@ -127,8 +127,8 @@ const char *container_note(struct container *c, const char *format, ...)
 
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
-    const char *text = message_quote(quoted, name);
+    char quoted[ESCAPE_QUOTE_MAX];
+    const char *text = escape_quote(quoted, name);
     size_t length = strlen(text), most = CONTAINER_NAME_SHOWN - 4;
 
     if (length < CONTAINER_NAME_SHOWN) {

@@ -11,7 +11,7 @@
 
 #include "source/format/containers.h"
 #include "sys/bytes.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* Bytes that are read at a time of what is only stepped over. */
 #define PIECE ((size_t)64 << 10)
@@ -310,7 +310,7 @@ static bool read_tensors(struct file *f)
     if (f->tensors > most / ENTRY_MIN)
         return container_wrong(f->in, f->at,
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
-                               message_s(f->tensors), most, message_s(most));
+                               plural(f->tensors), most, plural(most));
     c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
     if (!c->sizes)
         return container_no_memory(f->in);

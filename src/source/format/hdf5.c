@@ -20,7 +20,7 @@
 #include "source/format/containers.h"
 #include "source/format/hdf5_records.h"
 #include "source/format/inflate.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 #define HELPER "gpureduce-hdf5"
 
@@ -494,7 +494,7 @@ static bool read_file(struct container *c, struct container_input *in)
 {
     struct records records = {0};
     struct reader r = {.container = c, .in = in};
-    char shown[MESSAGE_QUOTE_MAX];
+    char shown[ESCAPE_QUOTE_MAX];
     const char *text;
     uint64_t offset;
     bool good = get_records(in, &records);
@@ -509,7 +509,7 @@ static bool read_file(struct container *c, struct container_input *in)
         return take_arrays(&r);
     case HDF5_WRONG:
         text = take_string(&r);
-        return text ? container_wrong(in, 0, "%s", message_quote(shown, text)) : broken(&r);
+        return text ? container_wrong(in, 0, "%s", escape_quote(shown, text)) : broken(&r);
     case HDF5_UNREAD:
         offset = take(&r);
         return read_again(in, offset, take(&r));

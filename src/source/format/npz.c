@@ -14,7 +14,7 @@
 #include "source/format/inflate.h"
 #include "source/format/npy.h"
 #include "sys/bytes.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* Parts of an archive, by the signatures that they begin with, and their sizes in bytes without
    what is of variable length. */
@@ -267,7 +267,7 @@ static bool read_local(const struct archive *a, const struct member *m, struct c
     if (content->offset > a->begin || m->compressed > a->begin - content->offset)
         return container_wrong(in, m->local,
                                "%" PRIu64 " byte%s of this member must lie before the directory",
-                               m->compressed, message_s(m->compressed));
+                               m->compressed, plural(m->compressed));
     if (name != m->name_length || LOCAL_SIZE + name > size ||
         memcmp(bytes + LOCAL_SIZE, m->name, name) != 0)
         return container_wrong(in, m->local, "this member has another name in the directory");
@@ -414,7 +414,7 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
         return container_wrong(a->in, content->offset,
                                "the shape has more elements than the %" PRIu64
                                " byte%s of this member",
-                               m->size, message_s(m->size));
+                               m->size, plural(m->size));
     array->length = length;
     return true;
 }
@@ -463,7 +463,7 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
             array, "", "compressed by deflate, for which this program lacks zlib");
     if (m->method == STORED && m->compressed != m->size) {
         (void)container_wrong(a->in, m->at, "%" PRIu64 " byte%s stored as %" PRIu64, m->size,
-                              message_s(m->size), m->compressed);
+                              plural(m->size), m->compressed);
         return note_damage(a, array);
     }
     array->deflated = m->method == DEFLATED;

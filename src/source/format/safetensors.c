@@ -7,7 +7,7 @@
 #include "source/format/containers.h"
 #include "sys/bytes.h"
 #include "sys/json.h"
-#include "sys/message.h"
+#include "sys/plural.h"
 
 /* The header's length stands in so many bytes. */
 #define HEADER_PREFIX 8
@@ -248,15 +248,14 @@ static bool add(struct header *h, const char *name, const struct entry *e)
     if (length % 8 != 0)
         return container_wrong(
             h->in, e->at, "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
-            container_show_name(shown, name), a->elements, message_s(a->elements), bits);
+            container_show_name(shown, name), a->elements, plural(a->elements), bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
                                "array %s: %" PRIu64 " element%s of %s: %" PRIu64
                                " byte%s, but the offsets are %" PRIu64 " and %" PRIu64,
-                               container_show_name(shown, name), a->elements,
-                               message_s(a->elements), a->type_name, length, message_s(length),
-                               e->begin, e->end);
+                               container_show_name(shown, name), a->elements, plural(a->elements),
+                               a->type_name, length, plural(length), e->begin, e->end);
     a->offset = e->begin; /* from the end of the header on: see settle */
     a->length = length;
     return true;
@@ -321,14 +320,14 @@ static bool settle(struct header *h)
 
         return container_wrong(h->in, h->in->size,
                                "the file ends here, %" PRIu64 " byte%s before the arrays do",
-                               missing, message_s(missing));
+                               missing, plural(missing));
     }
     c->end = h->data + end;
     c->nothing_behind = true;
     if (end < h->in->size - h->data && !h->in->endless)
         return container_wrong(h->in, h->data + end,
                                "the arrays end here, %" PRIu64 " byte%s before the file does",
-                               h->in->size - h->data - end, message_s(h->in->size - h->data - end));
+                               h->in->size - h->data - end, plural(h->in->size - h->data - end));
     return true;
 }
 

@@ -1,10 +1,10 @@
 /*
  * Messages on standard error, and the exit status that follows from them.
  *
- * An error is printed once, where it is first known, and latches the status. By convention, a
- * function of this program that reports failure has printed why, unless its comment says that it
- * prints nothing; its callers hand the failure on and print nothing more. Every function may be
- * called from any thread. A line is written whole, by one system call: other processes may write to
+ * Everything below cli hands up errors as values (core/error.h), which cli/failure.h prints. An
+ * error latches the status. In cli and in the programs, a function that reports failure has printed
+ * why, unless its comment says that it prints nothing. Every function may be called from any
+ * thread. A line is written whole, by one system call: other processes may write to
  * the same file, as the ranks of a job and their launcher do. So nothing else in this program
  * writes to standard error.
  */
@@ -49,21 +49,8 @@ void message_transient(const char *text);
 /* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
 unsigned message_columns(void);
 
-/* The ending of a regular noun that stands for so many things. */
-static inline const char *message_s(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* The worst status so far. */
 enum exit_status message_status(void);
-
-/* Room for any quoted name worth showing. */
-#define MESSAGE_QUOTE_MAX 1024
-
-/* Makes a file name fit to print: as it is when all of it is seen (escape.h), else between single
-   quotes and escaped, a single quote as \047. Cuts what does not fit. Returns `out`. */
-const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
 /* The text for errno; "out of memory" for ENOMEM. As with strerror, it is valid until the next
    call. */

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sys/message.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 #define ERASE "\r\033[K"
 
 /* The next line to be written; a usual message fits. */
-static char usual[4 * MESSAGE_QUOTE_MAX] GUARDED_BY(lock);
+static char usual[4 * ESCAPE_QUOTE_MAX] GUARDED_BY(lock);
 
 /* The width of a terminal that does not state it. */
 #define COLUMNS_USUAL 80
@@ -100,15 +100,6 @@ static size_t add_locked(size_t length, const char *text)
     return length + more;
 }
 
-static bool is_seen(const char *text)
-{
-    size_t length;
-
-    while (*text && (length = escape_seen_length(text)) > 0)
-        text += length;
-    return !*text;
-}
-
 /* Escapes what is not seen of a text from byte `begin` on; backslashes stay as they are. Returns a
    text of malloc, and its length; NULL without memory. */
 static char *escape(const char *text, size_t begin, size_t *length)
@@ -158,7 +149,7 @@ static void say(const char *prefix, const char *format, va_list arguments)
     }
     va_end(again);
     /* Names are quoted, and other words of files need not be. */
-    if (!is_seen(text + begin) && (escaped = escape(text, begin, &length)))
+    if (!escape_is_seen(text + begin) && (escaped = escape(text, begin, &length)))
         text = escaped;
     text[length] = '\n'; /* in place of NUL */
     write_whole(text, length + 1);
@@ -226,30 +217,6 @@ unsigned message_columns(void)
 enum exit_status message_status(void)
 {
     return (enum exit_status)atomic_load(&latched);
-}
-
-const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
-{
-    const char *p = name;
-    size_t length = 0;
-
-    if (*name && is_seen(name)) {
-        length = strnlen(name, MESSAGE_QUOTE_MAX - 1);
-        memcpy(out, name, length);
-        out[length] = '\0';
-        return out;
-    }
-    out[length++] = '\'';
-    while (*p && length < MESSAGE_QUOTE_MAX - ESCAPE_MAX - 2) {
-        if (*p == '\'') { /* it would end the quotes */
-            length += (size_t)sprintf(out + length, "\\%03o", *p++);
-            continue;
-        }
-        length += escape_next(out + length, &p, ESCAPE_FIELD);
-    }
-    out[length++] = '\'';
-    out[length] = '\0';
-    return out;
 }
 
 const char *message_errno(void)

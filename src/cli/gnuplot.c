@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sys/gnuplot.h"
+#include "cli/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/message.h"
-#include "sys/output.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "sys/escape.h"
 
 extern char **environ;
 
@@ -58,12 +59,12 @@ const char *gnuplot_format(const char *path)
 
 bool gnuplot_possible(const char *path)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     int null, status;
 
     if (!gnuplot_format(path)) {
         message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
-                      message_quote(quoted, path));
+                      escape_quote(quoted, path));
         return false;
     }
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -108,7 +109,7 @@ void gnuplot_write_terminal(FILE *out, const char *format, size_t width, size_t 
 
 bool gnuplot_draw(FILE *script, const char *path)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
     struct output_file out;
     int status;
 
@@ -118,7 +119,7 @@ bool gnuplot_draw(FILE *script, const char *path)
     if (status < 0)
         message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
     else if (status != 0)
-        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", message_quote(quoted, path),
+        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", escape_quote(quoted, path),
                       status);
     return output_close(&out, status == 0);
 }

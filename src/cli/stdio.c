@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sys/stdio.h"
+#include "cli/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "sys/message.h"
-#include "sys/output.h"
+#include "cli/message.h"
+#include "cli/output.h"
 
 /* Why standard output failed first; 0 while it has not. */
 static int failure;

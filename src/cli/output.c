@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sys/output.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/message.h"
+#include "cli/message.h"
+#include "sys/escape.h"
 #include "sys/operand.h"
 #include "sys/signals.h"
 
@@ -23,9 +24,9 @@ static FILE *buffered;
 
 void output_error(const char *path)
 {
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX];
 
-    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
+    message_error(EXIT_FAILED, "%s: %s", escape_quote(quoted, path), strerror(errno));
 }
 
 /* Writes at a place, or where the file stands, which -1 is for. */
