@@ -30,7 +30,8 @@ static const struct argument common[] = {
      .common = true,
      .group = "Other",
      .kind = ARGUMENT_HELP,
-     .help = "print this help and exit"},
+     .help = "print this help and exit",
+     .joined = "this help (-h: less); version and features"},
     {.name = "version",
      .letter = 'V',
      .kind = ARGUMENT_VERSION,
@@ -80,6 +81,9 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
 #define HELP_COLUMN 26
 #define HELP_WIDTH 79
 
+/* The columns of headings, where options have groups. */
+#define HEADING_COLUMNS 9
+
 /* Prints text from HELP_COLUMN on, where the line is now, in lines broken at spaces. */
 static void print_wrapped(const char *text)
 {
@@ -109,18 +113,47 @@ void arguments_print_entry(const char *left, const char *help)
     print_wrapped(help);
 }
 
-static void print_option(const struct argument *x)
-{
-    char left[80], letters[8] = "    ";
+#define SYNTAX_MAX 40
 
-    if (x->letter)
-        snprintf(letters, sizeof letters, "-%c, ", x->letter);
-    snprintf(left, sizeof left, "  %s--%s%s%s%s", letters, x->name,
+/* Writes an option and its argument; `letters` stands for the letter of one that has none. */
+static void show_syntax(char text[SYNTAX_MAX], const struct argument *x, const char *letters)
+{
+    const char letter[] = {'-', x->letter, ',', ' ', '\0'};
+
+    snprintf(text, SYNTAX_MAX, "%s--%s%s%s%s", x->letter ? letter : letters, x->name,
              !x->value     ? ""
              : x->optional ? "[="
                            : "=",
              x->value ? x->value : "", x->optional ? "]" : "");
+}
+
+static void print_option(const struct argument *x)
+{
+    char left[SYNTAX_MAX + 2] = "  ";
+
+    show_syntax(left + 2, x, "    ");
     arguments_print_entry(left, x->help);
+}
+
+/* Prints options beside the headings of their groups, some two on a line. */
+static void print_groups(const struct arguments *a)
+{
+    const struct argument *x;
+    char left[SYNTAX_MAX], second[SYNTAX_MAX], both[2 * SYNTAX_MAX + 4];
+
+    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
+        if (x->hidden)
+            continue;
+        printf("%-*s", HEADING_COLUMNS, x->group ? x->group : "");
+        show_syntax(left, x, "    ");
+        if (x->joined) {
+            show_syntax(second, arguments_option(a, ++i), "");
+            snprintf(both, sizeof both, "%s, %s  ", left, second);
+            printf("%-*s%s\n", HELP_COLUMN - 2, both, x->joined);
+        } else {
+            printf("%-*s%s\n", HELP_COLUMN - 2, left, x->help);
+        }
+    }
 }
 
 /* Whether the program's own options have groups. */
@@ -135,13 +168,11 @@ static void arguments_print_help(const struct arguments *a)
     const struct argument *x;
 
     printf("Usage: %s %s\n%s\n\n", a->program, a->usage, a->summary);
-    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
-        if (x->hidden)
-            continue;
-        if (x->group && has_groups(a))
-            printf("%s:\n", x->group);
-        print_option(x);
-    }
+    if (has_groups(a))
+        print_groups(a);
+    for (size_t i = 0; !has_groups(a) && (x = arguments_option(a, i)); i++)
+        if (!x->hidden)
+            print_option(x);
     if (a->commands) {
         puts("\nCommands:");
         for (size_t i = 0; i < a->command_count; i++)

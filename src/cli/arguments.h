@@ -66,6 +66,10 @@ struct argument {
        where they are too long, and at every newline. */
     const char *help;
 
+    /* The text that --help prints of this option and the next one, which then stand on one line. NULL:
+       they do not. Only where options have groups. */
+    const char *joined;
+
     uint64_t least, most;          /* of sizes and counts; most 0 for no bound. Others use
                              `least` as they like */
     const char *what;              /* the name of the argument in messages; NULL: by its kind */
