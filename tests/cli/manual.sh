@@ -82,4 +82,30 @@ for example in readme/*.command; do
 done
 ok 'it has some' test -f readme/10.command
 
+# Its other commands, which are indented, work: with files of the names that they use, and less data.
+for name in normal.f32 rows.f32 big.f32; do
+    "$program-bench" generate -q -d normal -b 64KiB >$name
+done
+{ npy 1 "$(npy_header '<f4' '(16, 1024)')" && cat rows.f32; } >table.npy
+for name in model before after; do
+    safetensors $name.safetensors w.weight:F32:16384:rows.f32 b:F32:16384:big.f32
+done
+for name in -bench -mpi; do
+    [ ! -x "$program$name" ] || ln -s "$program$name" src/gpureduce$name
+done
+sed -n 's/^    \(src\|seq\|mpirun\)/\1/p' "$sources/README.md" | sed 's/  *#.*//; s/16GiB/16KiB/' >indented
+while read -r command; do
+    case $command in
+    mpirun*) skip "README: $command" 'tests/cli/mpi.sh runs it' ;;
+    *' limits' | *' ladder') skip "README: $command" 'tests/cli/bench.sh runs it' ;;
+    *hdf5* | *containers*)
+        # It may be built without the libraries for some of them.
+        sh -c "$command" >printed 2>&1
+        ok "README: $command" test "$(grep -c '^data/' printed)" -gt 10
+        ;;
+    *) ok "README: $command" sh -c "$command" ;;
+    esac
+done <indented
+ok 'these are some, too' test "$(wc -l <indented)" -ge 10
+
 finish
