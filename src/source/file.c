@@ -14,9 +14,15 @@
  */
 #include "config.h"
 
+#include "source/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +30,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/file.h"
-#include "source/file_state.h"
+#include "source/access.h"
+#include "source/array_order.h"
 #include "source/format/inflate.h"
 #include "source/formats.h"
+#include "source/source_impl.h"
 #include "source/tiles.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -86,6 +93,355 @@
 /* Workers try all access methods where a file has so much for each of them. In
    smaller ones trials end too late to be of use. */
 #define TRIED_MIN ((uint64_t)24 << 20)
+
+/* Bytes of the file, from `begin` to before `end`. */
+struct file_range {
+    uint64_t begin, end;
+};
+
+/* The claim of a worker, which it alone uses. */
+struct claim {
+    _Alignas(CACHE_APART) size_t array; /* as in struct chunk */
+    uint64_t index;                     /* of the first element claimed and not handed out yet */
+    uint64_t count;                     /* elements */
+    uint64_t offset;                    /* in the file, of that element */
+    size_t size;                        /* bytes of an element */
+    bool uncached;                      /* the page cache does not hold all of them */
+    bool chosen;                        /* the caller has chosen them */
+    const struct container_array *compressed; /* the array, where it is compressed: then it has been
+                                             claimed as a whole; else NULL */
+    struct inflate *inflate;                  /* the decompressor; NULL before the first */
+    const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
+    uint64_t number;                     /* then: of the tile that has been claimed */
+    struct tile *tile;                   /* the tile that the worker has; NULL before the first */
+
+    /* Arrays that have been claimed as wholes behind this one, by their places in the order: from
+       the next one to behind the last. */
+    size_t place, place_end;
+
+    uint64_t lent; /* bytes that were handed out in place, and are not counted yet */
+
+    /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
+       still in memory. */
+    const unsigned char *done, *done_end;
+    struct mapping_pieces kept; /* those before them, likewise */
+    size_t kept_most;           /* bytes of these */
+    bool released;              /* some have been taken out of memory together */
+
+    struct file_range copied;  /* the bytes in the request's buffer */
+    struct file_range present; /* the bytes that were made present last */
+
+    unsigned char *buffer; /* for what is not cached; NULL until it is needed */
+    size_t buffer_size;    /* whole pages */
+
+    struct access access; /* how it takes what is cached */
+    uint64_t handed_at;   /* when the last chunk of that was handed out; 0: there was none */
+    uint64_t handed_size; /* its bytes */
+};
+
+struct file_state {
+    _Atomic uint64_t next;     /* first element that nobody has claimed; of a container, byte of its
+                                  arrays */
+    struct array_order arrays; /* of a container */
+    struct claim *claims;
+    unsigned workers;
+    struct access_shared access; /* the shared choice of an access method for cached data */
+
+    size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
+    size_t kept_most;                  /* bytes that are kept for a worker; see KEPT_BYTES */
+    unsigned char *map;                /* the file from its beginning on; NULL where it is read */
+    size_t map_size;
+
+    int direct;                  /* the file, past the page cache; -1 where that cannot be had */
+    _Atomic bool direct_refused; /* or was not to be had after all */
+};
+
+/*
+ * Claims.
+ */
+
+/* The bytes that one page table maps. Large ranges end at such boundaries: two workers should not
+   make pages of the same table present. Smaller ranges end at boundaries of pages: two workers
+   cannot both pin a page. */
+#define LARGE_PAGE ((uint64_t)2 << 20)
+
+/* Chunks shrink towards the end, so that all workers end together; not below this. */
+#define CHUNK_MIN ((size_t)64 << 10)
+
+/* Offset in the file of an element of an array, and bytes of such an element. */
+static uint64_t place_of(const struct source *s, size_t array, uint64_t index, size_t *size)
+{
+    const struct file_state *f = s->state;
+
+    if (!f->arrays.begins) {
+        *size = s->info.element_size;
+        return s->start + s->data_offset + index * *size;
+    }
+    *size = element_size(s->picks[array].array->type);
+    return s->start + s->picks[array].array->offset + index * *size;
+}
+
+/* How many elements to claim from claim->offset on, where `left` are left, `here` of them in the
+   array: up to `bytes`, fewer towards the end, and up to a boundary where an element begins at one.
+ */
+static uint64_t claim_size(const struct file_state *f, const struct claim *claim, uint64_t left,
+                           uint64_t here, size_t bytes)
+{
+    uint64_t most = bytes / claim->size, least = CHUNK_MIN / claim->size;
+    uint64_t count = left / 2 / f->workers, over;
+
+    most = most ? most : 1;
+    least = least < most ? least : most;
+    count = count > most ? most : count < least ? least : count;
+    if (count >= here)
+        return here;
+    over = (claim->offset + count * claim->size) %
+           (count * claim->size < 2 * LARGE_PAGE ? mapping_page() : LARGE_PAGE);
+    if (over % claim->size == 0 && over / claim->size < count)
+        count -= over / claim->size;
+    return count;
+}
+
+/* Claims a tile of an array, of whose elements the first `limit` are wanted. */
+static void claim_tile(struct claim *claim, const struct container_array *a, uint64_t number,
+                       uint64_t limit)
+{
+    claim->tiled = a;
+    claim->number = number;
+    claim->index = 0;
+    claim->count = tiles_elements(a, number, limit);
+}
+
+/* Takes up the array at a place in the order, from byte `at` of all arrays on, which lies in it. */
+static const struct source_pick *take_up(struct source *s, struct claim *claim, size_t place,
+                                         uint64_t at)
+{
+    const struct file_state *f = s->state;
+    const struct source_pick *pick = &s->picks[f->arrays.order[place]];
+
+    claim->array = f->arrays.order[place];
+    claim->offset = place_of(s, claim->array, 0, &claim->size);
+    claim->index = pick->first + (at - f->arrays.begins[place]) / claim->size;
+    claim->offset += claim->index * claim->size;
+    claim->compressed = claim->tiled = NULL;
+    return pick;
+}
+
+/* Goes on with the next of the arrays that have been claimed as wholes. It may have no elements.
+   False when there is none. */
+static bool claim_goes_on(struct source *s, struct claim *claim)
+{
+    const struct file_state *f = s->state;
+
+    if (claim->place == claim->place_end)
+        return false;
+    claim->count = take_up(s, claim, claim->place, f->arrays.begins[claim->place])->elements;
+    claim->place++;
+    return true;
+}
+
+/* Finds the place after which a range ends that begins with byte `next` of all arrays, in the one
+   at `place`, and goes to the end of that: as many arrays as claim_size's rule gives to a
+   worker. */
+static size_t run_end(const struct file_state *f, size_t place, uint64_t next, size_t bytes)
+{
+    const uint64_t all = f->arrays.begins[f->arrays.count];
+    uint64_t most = (all - next) / 2 / f->workers;
+
+    most = most < CHUNK_MIN ? CHUNK_MIN : most;
+    most = most < bytes ? most : bytes;
+    if (place < f->arrays.plain_from)
+        return place + 1;
+    if (all - next <= most)
+        return f->arrays.count;
+    most = array_order_find(&f->arrays, next + most);
+    return most > place ? (size_t)most : place + 1;
+}
+
+/* Claims a range of a container: a part of an array; or the rest of one, and whole ones after it,
+   which claim_goes_on is for. */
+static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
+{
+    struct file_state *f = s->state;
+    const size_t count = s->info.pick_count;
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
+
+    do {
+        if (next >= f->arrays.begins[count])
+            return false;
+        const size_t place = array_order_find(&f->arrays, next);
+        const struct source_pick *pick = take_up(s, claim, place, next);
+
+        claim->place = claim->place_end = place + 1;
+        if (pick->array->tiles) {
+            size = tiles_bytes(pick->array);
+            claim_tile(claim, pick->array, (next - f->arrays.begins[place]) / size, pick->elements);
+            continue;
+        }
+        if (pick->array->deflated) {
+            claim->compressed = pick->array;
+            claim->count = pick->elements;
+        } else {
+            claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
+                                      (f->arrays.begins[place + 1] - next) / claim->size, bytes);
+        }
+        size = claim->count * claim->size;
+        if (next + size == f->arrays.begins[place + 1]) {
+            claim->place_end = run_end(f, place, next, bytes);
+            size = f->arrays.begins[claim->place_end] - next;
+        }
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
+    return true;
+}
+
+/* Claims the next tile, where there is one array. False when there is none. A limit does not end
+   this: behind it in the order of tiles there may be elements before it. */
+static bool claim_next_tile(struct source *s, struct claim *claim)
+{
+    struct file_state *f = s->state;
+    const uint64_t next = atomic_fetch_add(&f->next, 1);
+
+    if (next >= tiles_count(s->array))
+        return false;
+    claim->size = s->info.element_size;
+    claim_tile(claim, s->array, next, s->info.elements);
+    return true;
+}
+
+/* Claims the worker's next range, of up to `bytes` bytes; fewer towards the end of the file. It may
+   have no elements. False when there is none. Any worker may call it, for its own claim; as may the
+   next two. */
+static bool claim_one(struct source *s, struct claim *claim, size_t bytes)
+{
+    struct file_state *f = s->state;
+    uint64_t limit = source_wanted(s);
+    uint64_t end = s->info.elements < limit ? s->info.elements : limit;
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
+
+    if (s->array && s->array->tiles)
+        return claim_next_tile(s, claim);
+    do {
+        if (next >= end)
+            return false;
+        claim->offset = place_of(s, 0, next, &claim->size);
+        claim->compressed = s->array && s->array->deflated ? s->array : NULL;
+        claim->count =
+            claim->compressed ? end : claim_size(f, claim, end - next, end - next, bytes);
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
+    claim->index = next;
+    return true;
+}
+
+/*
+ * Compressed arrays: a worker claims one as a whole, and decompresses it piece by piece.
+ */
+
+/* A claim of an array whose compressed bytes a decoder reads. */
+struct compressed {
+    struct source *source;
+    const struct claim *claim;
+};
+
+static bool read_compressed(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    const struct compressed *c = context;
+
+    return source_pread_array(c->source, c->claim->array, 0, buffer, size, offset);
+}
+
+/* Notes what is wrong with compressed data. Returns false. */
+static bool compressed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
+                             const char *what)
+{
+    source_note_damage(s, ERROR_DATA, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
+    return false;
+}
+
+/* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
+static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *bytes,
+                          uint64_t size)
+{
+    unsigned char dropped[4096] = {0};
+    uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
+    enum inflate_status status = INFLATE_GOOD;
+    struct compressed compressed = {s, claim};
+
+    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
+        const uint64_t left = size - done;
+        const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
+        size_t got;
+
+        status = inflate_read(claim->inflate, read_compressed, &compressed,
+                              bytes ? bytes + done : dropped, most, &got);
+        if (status == INFLATE_WRONG)
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    inflate_error(claim->inflate));
+        if (status == INFLATE_GOOD && got < most)
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    "the compressed data end within the array");
+        done += got;
+    }
+    /* Reading has been counted; other workers read, too, so that this is about right. */
+    begun = clock_between(begun, clock_now());
+    atomic_fetch_add_explicit(&s->decode_time,
+                              clock_between(atomic_load(&s->read_time) - read_before, begun),
+                              memory_order_relaxed);
+    return status == INFLATE_GOOD;
+}
+
+/* Decodes what follows the array, to the end of the compressed data, which are then checked. */
+static bool finish_compressed(struct source *s, struct claim *claim)
+{
+    const struct container_array *a = claim->compressed;
+    struct compressed compressed = {s, claim};
+    unsigned char dropped[4096] = {0};
+    size_t got;
+
+    do {
+        switch (inflate_read(claim->inflate, read_compressed, &compressed, dropped, sizeof dropped,
+                             &got)) {
+        case INFLATE_GOOD:
+            break;
+        case INFLATE_UNREAD:
+            return false;
+        case INFLATE_WRONG:
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    inflate_error(claim->inflate));
+        }
+    } while (got == sizeof dropped);
+    if (!inflate_ended(claim->inflate))
+        return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                "something follows the compressed data");
+    if (inflate_checksum(claim->inflate) != a->checksum)
+        return compressed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
+    return true;
+}
+
+/* Decompresses the next elements that the worker has claimed of a compressed array into the
+   request's buffer. False on failure; if only the array is damaged, that is noted, and the source
+   goes on. */
+static bool inflate_next(struct source *s, struct claim *claim, const struct chunk_request *request,
+                         struct chunk *chunk)
+{
+    const struct container_array *a = claim->compressed;
+    const uint64_t most = request->size / claim->size;
+
+    if (claim->index == 0) {
+        if (!claim->inflate)
+            claim->inflate = inflate_open();
+        if (!claim->inflate)
+            return compressed_wrong(s, claim, a->offset, "out of memory");
+        inflate_begin(claim->inflate, s->start + a->offset, a->compressed);
+        if (!inflate_bytes(s, claim, NULL, a->before))
+            return false;
+    }
+    chunk->data = request->buffer;
+    chunk->count = (size_t)(claim->count < most ? claim->count : most);
+    if (!inflate_bytes(s, claim, request->buffer, chunk->count * claim->size))
+        return false;
+    /* With --length, what is behind that is left alone. */
+    return claim->index + chunk->count < a->elements || finish_compressed(s, claim);
+}
 
 /*
  * Copied, and direct.
@@ -191,7 +547,7 @@ static size_t run_size(const struct source *s, const struct claim *claim, size_t
     for (size_t place = claim->place; least == here && place < claim->place_end; place++) {
         const struct source_pick *pick = &s->picks[f->arrays.order[place]];
         size_t size;
-        const uint64_t begin = file_place(s, f->arrays.order[place], pick->first, &size);
+        const uint64_t begin = place_of(s, f->arrays.order[place], pick->first, &size);
 
         if (begin < end || begin - end > GAP_MAX ||
             begin + pick->elements * size - claim->offset > most)
@@ -412,11 +768,11 @@ static bool claim_more(struct source *s, struct claim *claim, const struct chunk
     const size_t bytes = in_place ? most : request->size;
 
     while (claim->count == 0) {
-        if (!file_claim_goes_on(s, claim)) {
+        if (!claim_goes_on(s, claim)) {
             count_lent(s, claim);
             forget_bytes(claim);
-            if (request->drain || !(f->arrays.begins ? file_claim_of_many(s, claim, bytes)
-                                                     : file_claim(s, claim, bytes)))
+            if (request->drain ||
+                !(f->arrays.begins ? claim_of_many(s, claim, bytes) : claim_one(s, claim, bytes)))
                 return false;
         }
         claim->uncached = is_uncached(s, claim);
@@ -430,7 +786,7 @@ static bool hand_out_decoded(struct source *s, struct claim *claim,
                              const struct chunk_request *request, struct chunk *chunk)
 {
     if (claim->compressed) {
-        if (!file_inflate(s, claim, request, chunk))
+        if (!inflate_next(s, claim, request, chunk))
             return false;
     } else {
         if (source_is_damaged(s, claim->array, claim->number) ||
@@ -479,7 +835,7 @@ static enum source_status file_at(struct source *s, const struct chunk_request *
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;
-    claim->offset = file_place(s, chunk->array, chunk->index, &claim->size);
+    claim->offset = place_of(s, chunk->array, chunk->index, &claim->size);
     claim->compressed = claim->tiled = NULL;
     forget_bytes(claim);
     claim->uncached = is_uncached(s, claim);
@@ -507,7 +863,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
             return false;
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
-    chunk->data = f->map + file_place(s, 0, index, &size);
+    chunk->data = f->map + place_of(s, 0, index, &size);
     claim->kept_most = f->kept_most;
     return true;
 }
@@ -532,7 +888,7 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
 
     if (!chunk->mapped)
         return;
-    (void)file_place(s, chunk->array, 0, &size);
+    (void)place_of(s, chunk->array, 0, &size);
     follows =
         f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
     if (claim->done && !follows &&
@@ -558,7 +914,7 @@ static void file_lost(struct source *s, const struct chunk *chunk)
 {
     const size_t capacity = (size_t)64 << 10;
     size_t element;
-    const uint64_t offset = file_place(s, chunk->array, chunk->index, &element);
+    const uint64_t offset = place_of(s, chunk->array, chunk->index, &element);
     const size_t size = chunk->count * element;
     unsigned char *buffer = malloc(capacity);
     bool good = buffer != NULL;

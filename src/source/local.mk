@@ -7,9 +7,6 @@ library_sources += \
 	src/source/common.c \
 	src/source/compressed.c src/source/compressed.h \
 	src/source/file.c src/source/file.h \
-	src/source/file_claim.c \
-	src/source/file_inflate.c \
-	src/source/file_state.h \
 	src/source/formats.c src/source/formats.h \
 	src/source/inputs.c src/source/inputs.h \
 	src/source/open.c \
