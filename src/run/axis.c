@@ -3,16 +3,975 @@
 #include "run/axis.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/slices.h"
 #include "engine/engine.h"
-#include "run/axis_state.h"
+#include "run/axis_sink.h"
+#include "source/source.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/mapping.h"
+#include "sys/mutex.h"
 #include "sys/plural.h"
 #include "sys/team.h"
+
+MUTEX_ROLE(axis_run_role);
+MUTEX_ROLE(axis_group_role);
+
+/* Bytes of a strip that are read together, on the CPU, where they are not mapped: the level-2 cache
+   holds them. */
+#define AXIS_READ_BYTES ((size_t)1 << 20)
+
+/* How the input is shared out. */
+enum axis_way {
+    AXIS_ROWS,   /* in chunks; slices are runs of elements */
+    AXIS_BLOCKS, /* in chunks; a worker has accumulators of its own for all columns of a block */
+    AXIS_SHARED, /* in chunks; there are so many columns that workers share their accumulators */
+    AXIS_STRIPS  /* in ranges of columns */
+};
+
+/* A group: slices that are complete at the same time. A row is a group; and so are all `inner`
+   columns of a block, which are the elements with one `outer`. Groups here have elements in several
+   chunks. */
+struct axis_group {
+    uint64_t number;
+    uint64_t taken GUARDED_BY(axis_run_role); /* elements that are in */
+    struct mutex mutex;
+    struct cpu_slices slices GUARDED_BY(axis_group_role);
+    struct axis_group *next GUARDED_BY(axis_run_role);
+};
+
+MUTEX_ROLE_OF(axis_group, struct axis_group, mutex);
+
+struct axis_run {
+    const struct session_options *options;
+    const struct axis_sink *sink;
+    const struct axis_plan *plan;
+    const struct axis_layout *layout;
+    struct source *source;
+    const struct source_info *info;
+    const struct cpu_kernels *kernels;
+    struct engine_state *gpu; /* NULL where the CPU does it all */
+    enum axis_way way;
+    unsigned workers;
+    uint64_t group_elements; /* of each group */
+    size_t group_slices;     /* slices of a group; of strips, slices that are reduced together */
+    struct axis_order order;
+    bool has_places; /* results need not wait for their turn to be written */
+
+    _Atomic uint64_t strip; /* the first column of all blocks that nobody has claimed */
+    /* Columns that are claimed together, at most and, but for the last of a block, at least. */
+    uint64_t strip_columns, strip_columns_least;
+    size_t mapped_slices;      /* group_slices, but of what is mapped */
+    _Atomic uint64_t elements; /* that have been reduced */
+
+    struct mutex mutex;
+    struct axis_group *groups GUARDED_BY(axis_run_role);
+};
+
+MUTEX_ROLE_OF(axis_run, struct axis_run, mutex);
+
+struct axis_worker {
+    struct axis_run *run;
+    unsigned number;
+    bool failed;
+    struct cpu_slicer slicer;
+    struct engine_slicer *gpu; /* NULL for none; then the buffer is its */
+    struct cpu_slices slices;  /* slices that are reduced to their end */
+    struct axis_batch batch;
+    struct axis_piece piece; /* of output: neighbours of the batches before */
+
+    /* Slices of the group that the worker's last chunk was a part of; and how many elements they
+       have: 0 for none. */
+    struct cpu_slices part;
+    uint64_t part_group, part_taken;
+
+    unsigned char *buffer; /* for chunks; of strips, for rows of one */
+    size_t buffer_size;
+};
+
+/*
+ * Workers: from chunks to slices, and to results.
+ */
+
+/* Rows that are reduced before their results go on: elements of so many bytes, or so many rows. */
+#define BATCH_BYTES ((size_t)1 << 20)
+#define BATCH_ROWS 4096
+/* Rows of a batch if each has a whole partial result. */
+#define BATCH_ROWS_SLOW 64
+/* Bytes of a batch for a GPU, which takes a chunk at a time. */
+#define BATCH_BYTES_GPU ((size_t)8 << 20)
+
+/* The most results of what is taken in place at a time, where they have to wait for their turn; and
+   the least bytes of it: what a page table maps. */
+#define IN_PLACE_RESULTS ((size_t)128 << 10)
+#define IN_PLACE_LEAST ((size_t)2 << 20)
+
+/* The rows of a chunk of columns without kernels, or its bytes. */
+#define TALL_ROWS 512
+#define TALL_BYTES ((size_t)2 << 20)
+
+#define ALIGNMENT 64
+
+static enum cpu_slices_kind kind_of(const struct axis_run *run)
+{
+    return run->way == AXIS_ROWS ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+}
+
+static bool is_fast(const struct axis_run *run)
+{
+    return cpu_slices_are_fast(run->plan->type, run->plan->wants);
+}
+
+/* How many slices a worker reduces together. */
+static size_t batch_room(const struct axis_run *run)
+{
+    const bool fast = is_fast(run);
+    const size_t most = run->gpu ? (fast ? ENGINE_SLICES_MAX : BATCH_ROWS)
+                        : fast   ? BATCH_ROWS
+                                 : BATCH_ROWS_SLOW;
+    const uint64_t fit =
+        (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
+    size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
+
+    if (run->way == AXIS_ROWS || run->way == AXIS_STRIPS)
+        return run->way == AXIS_ROWS ? room : run->group_slices;
+    room = most / run->group_slices;
+    return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
+}
+
+/* Bytes of chunks of columns without kernels: these are turned into rows, which should be long. */
+static size_t tall_bytes(const struct axis_run *run)
+{
+    const uint64_t bytes = run->layout->inner * run->info->element_size * TALL_ROWS;
+
+    return align_up(bytes < TALL_BYTES ? (size_t)bytes : TALL_BYTES, ALIGNMENT);
+}
+
+/* Opens the GPU's part of a worker, and has its buffer. */
+static bool open_gpu(struct axis_worker *w)
+{
+    const struct axis_run *run = w->run;
+    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    char reason[ENGINE_REASON_MAX] = "";
+
+    w->gpu = ops->open(run->gpu, run->plan->type, run->plan->wants, run->info->swap, w->buffer_size,
+                       w->number, reason);
+    if (w->gpu)
+        w->buffer = ops->buffer(w->gpu);
+    else
+        source_error(run->source, ERROR_GPU, "GPU: %s", reason);
+    return w->gpu;
+}
+
+/* Bytes of the chunks of an input, a multiple of 64. */
+static size_t chunk_bytes(const struct axis_run *run)
+{
+    const size_t bytes = run->options->chunk_size  ? run->options->chunk_size
+                         : run->info->buffer_bytes ? run->info->buffer_bytes
+                         : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
+                                                   : engine_cpu.chunk_bytes;
+
+    return align_up(bytes, ALIGNMENT);
+}
+
+/* Makes the worker one of a run, with a part of the GPU where there is one. False, having said why,
+   where that refuses; the worker has to be closed then, too. */
+static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned number)
+{
+    memset(w, 0, sizeof *w);
+    w->run = run;
+    w->number = number;
+    w->buffer_size = chunk_bytes(run);
+    if (run->way == AXIS_STRIPS && !run->gpu)
+        w->buffer_size = AXIS_READ_BYTES;
+    if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !is_fast(run) &&
+        w->buffer_size < tall_bytes(run))
+        w->buffer_size = tall_bytes(run);
+    return !run->gpu || open_gpu(w);
+}
+
+static void close_worker(struct axis_worker *w)
+{
+    if (w->gpu)
+        engine_get(ENGINE_CUDA)->slices->close(w->gpu);
+}
+
+static bool alloc_memory(struct axis_worker *w)
+{
+    const struct axis_run *run = w->run;
+    const struct axis_plan *plan = run->plan;
+    const size_t room = batch_room(run);
+    const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
+    const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
+    bool good;
+
+    if (!w->gpu)
+        w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
+    good = w->buffer &&
+           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap);
+    good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
+    good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
+    if (parts)
+        good =
+            cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->group_slices) &&
+            good;
+    return good;
+}
+
+static void end_worker(struct axis_worker *w)
+{
+    cpu_slicer_close(&w->slicer);
+    cpu_slices_close(&w->slices);
+    if (w->part.used)
+        cpu_slices_close(&w->part);
+    axis_batch_close(&w->batch);
+    free(w->piece.bytes.data);
+    if (!w->gpu)
+        free(w->buffer);
+}
+
+/* There was no memory. */
+static bool fail(struct axis_worker *w)
+{
+    (void)source_no_memory(w->run->source);
+    w->failed = true;
+    return false;
+}
+
+/* Has the memory that the worker needs, on its own thread: to make pages of it present for all
+   workers one after the other takes long. False, having said why and stopped the others, without
+   memory. It has to be ended in any case, on that thread. */
+static bool begin_worker(struct axis_worker *w)
+{
+    if (alloc_memory(w))
+        return true;
+    axis_order_fail(&w->run->order); /* nobody goes on */
+    return fail(w);
+}
+
+/* Writes what there is to hand in where it belongs, if that can be done before its turn comes. The
+   last result waits for its turn: as long as any is missing, a file is shorter than its header
+   says. */
+static void place_early(struct axis_worker *w, struct buffer *own)
+{
+    const struct axis_sink *sink = w->run->sink;
+    struct axis_piece *piece = &w->piece;
+
+    if (!w->run->has_places || piece->first + piece->count == w->run->layout->results)
+        return;
+    if (!sink->place(sink->context, piece->first, piece->bytes.data, piece->bytes.size,
+                     &piece->error) &&
+        piece->error == 0)
+        return;
+    *own = piece->bytes;
+    own->size = 0;
+    piece->bytes = (struct buffer){0};
+}
+
+/* Hands in what there is, of which others may be waiting for the rest of. False likewise. */
+static bool hand_in(struct axis_worker *w)
+{
+    struct buffer own = {0};
+
+    if (w->piece.count == 0 && !w->piece.refused)
+        return !w->failed;
+    place_early(w, &own);
+    if (!axis_order_put(&w->run->order, &w->piece))
+        w->failed = true;
+    if (own.data) {
+        free(w->piece.bytes.data);
+        w->piece.bytes = own;
+    }
+    return !w->failed;
+}
+
+/* Finishes a batch, and makes output of it: at once, where it is numbers as they are. False where
+   it cannot be. */
+static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size_t from,
+                         size_t count, uint64_t first)
+{
+    const struct axis_sink *sink = w->run->sink;
+    struct axis_batch *b = &w->batch;
+    struct buffer *bytes = &w->piece.bytes;
+    double *const own = b->values[0].number;
+    double *const to = sink->numbers(sink->context, w->run->plan, bytes, count);
+
+    if (to)
+        b->values[0].number = to;
+    axis_batch_finish(b, s, from, count, first);
+    if (!to)
+        return sink->render(sink->context, b, bytes);
+    b->values[0].number = own;
+    bytes->size += b->count * sizeof *to;
+    return true;
+}
+
+/* Makes output of the results of `count` slices that are complete, from the one number `from` of s
+   on: what the worker has to hand in. The first is number `first` of all. False on failure, or
+   where nobody needs more. */
+static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
+                    uint64_t first)
+{
+    struct axis_run *run = w->run;
+    struct axis_batch *b = &w->batch;
+    struct axis_piece *piece = &w->piece;
+
+    for (size_t i = 0; i < count; i += b->room) {
+        const size_t some = count - i < b->room ? count - i : b->room;
+        size_t before;
+
+        if (piece->first + piece->count != first + i && !hand_in(w))
+            return false;
+        if (piece->count == 0)
+            piece->first = first + i;
+        /* All at once: to grow is to copy. Without memory the sink says so. */
+        if (!piece->bytes.data)
+            (void)buffer_extend(&piece->bytes, AXIS_PIECE_BYTES);
+        before = piece->bytes.size;
+        if (!finish_batch(w, s, from + i, some, first + i)) {
+            piece->bytes.size = before;
+            (void)hand_in(w);
+            axis_order_fail(&run->order);
+            w->failed = true;
+            return false;
+        }
+        piece->count += b->count;
+        piece->refused = b->refused;
+        piece->refused_index = b->refused_index;
+        if ((piece->refused ||
+             piece->bytes.size + (piece->bytes.size - before) > AXIS_PIECE_BYTES) &&
+            !hand_in(w))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Taking elements in: under a guard where they are in a mapped file.
+ */
+
+struct take {
+    struct axis_worker *worker;
+    struct cpu_slices *slices;
+    size_t first;
+    const unsigned char *data;
+    /* The number of slices that are rows, and the elements of each. Rows lie one after the
+       other. */
+    size_t rows, columns;
+    uint64_t index;
+};
+
+static void take(void *argument)
+{
+    const struct take *t = argument;
+    const struct axis_run *run = t->worker->run;
+
+    if (run->way == AXIS_ROWS)
+        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first, t->data, t->rows, t->columns,
+                        t->index);
+    else
+        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first, t->data,
+                           t->columns * run->info->element_size, t->rows, t->columns, t->index);
+}
+
+/* Has the CPU take `count` slices of those that t is about, from the one number i on. */
+static void take_some(const struct take *t, size_t i, size_t count)
+{
+    const struct axis_run *run = t->worker->run;
+    const size_t size = run->info->element_size;
+
+    if (run->way == AXIS_ROWS)
+        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first + i,
+                        t->data + i * t->columns * size, count, t->columns, t->index);
+    else
+        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
+                           t->columns * size, t->rows, count, t->index);
+}
+
+/* Has it take those of which not all has been found: neighbours together. */
+static void take_missing(const struct take *t, const struct engine_found *found, size_t slices,
+                         bool columns)
+{
+    const size_t step = columns ? 1 : found->parts;
+    size_t missing = 0;
+
+    for (size_t i = 0; i < slices; i++) {
+        if (isnan(found->high[i * step])) {
+            missing++;
+            continue;
+        }
+        if (missing > 0)
+            take_some(t, i - missing, missing);
+        missing = 0;
+    }
+    if (missing > 0)
+        take_some(t, slices - missing, missing);
+}
+
+/* Whether the slices that t is about have no other elements, and their sums need not be exact. */
+static bool rounded_will_do(const struct axis_run *run, const struct take *t)
+{
+    const size_t length = run->way == AXIS_ROWS ? t->columns : t->rows;
+
+    return length == run->layout->length && !axis_needs_exact_sums(run->plan);
+}
+
+/* Makes nothing of slices of which a part has not been found. */
+static void drop_missing(const struct engine_found *found, size_t slices, bool columns)
+{
+    const size_t step = columns ? slices : 1;
+
+    for (size_t i = 0; i < slices && found->parts > 1; i++) {
+        double *high = found->high + (columns ? i : i * found->parts);
+        bool all = true;
+
+        for (size_t part = 0; part < found->parts; part++)
+            all = all && !isnan(high[part * step]);
+        for (size_t part = 0; part < found->parts && !all; part++)
+            high[part * step] = NAN;
+    }
+}
+
+/* Has the GPU take elements; what it does not find, the CPU does. */
+static bool take_on_gpu(struct axis_worker *w, struct take *t)
+{
+    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    const bool columns = w->run->way != AXIS_ROWS;
+    const size_t slices = columns ? t->columns : t->rows;
+    struct engine_found found;
+
+    if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
+                     &found)) {
+        source_error(w->run->source, ERROR_GPU, "GPU: %s", ops->error(w->gpu));
+        w->failed = true;
+        return false;
+    }
+    if (found.parts == 0)
+        take(t);
+    else
+        drop_missing(&found, slices, columns);
+    for (size_t part = 0; part < found.parts; part++)
+        cpu_slicer_put(&w->slicer, t->slices, t->first, slices, &found,
+                       part * (columns ? slices : 1), columns ? 1 : found.parts, t->index);
+    if (found.parts > 0)
+        take_missing(t, &found, slices, columns);
+    return !w->slicer.failed || fail(w);
+}
+
+/* False on failure. */
+static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struct take *t)
+{
+    t->worker = w;
+    if (w->gpu && !chunk->mapped)
+        return take_on_gpu(w, t);
+    if (!chunk->mapped) {
+        take(t);
+    } else if (!mapping_guard(take, t)) {
+        source_lost(w->run->source, chunk);
+        w->failed = true;
+        return false;
+    }
+    return !w->slicer.failed || fail(w);
+}
+
+/* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:
+   parts of its first slices, which are columns, in which they have the indices from `index` on.
+   False on failure. */
+static bool take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index)
+{
+    const struct chunk chunk = {.mapped = false};
+    struct take t = {
+        .slices = &w->slices, .data = w->buffer, .rows = rows, .columns = columns, .index = index};
+
+    return guarded_take(w, &chunk, &t);
+}
+
+/* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of
+   the group, the first of which is number `first`. */
+static bool take_group(struct axis_worker *w, const struct chunk *chunk, struct cpu_slices *s,
+                       size_t first, const unsigned char *data, uint64_t at, uint64_t count)
+{
+    const size_t size = w->run->info->element_size, inner = w->run->group_slices;
+    bool good = true;
+
+    if (w->run->way == AXIS_ROWS)
+        return guarded_take(w, chunk,
+                            &(struct take){.slices = s,
+                                           .first = first,
+                                           .data = data,
+                                           .rows = 1,
+                                           .columns = (size_t)count,
+                                           .index = at});
+    while (good && count > 0) {
+        const size_t column = (size_t)(at % inner), left = inner - column;
+        /* Whole rows together; else to the end of this one. */
+        const size_t rows = column == 0 && count >= inner ? (size_t)(count / inner) : 1;
+        const size_t columns = column == 0 && count >= inner ? inner
+                               : count < left                ? (size_t)count
+                                                             : left;
+
+        good = guarded_take(w, chunk,
+                            &(struct take){.slices = s,
+                                           .first = first + column,
+                                           .data = data,
+                                           .rows = rows,
+                                           .columns = columns,
+                                           .index = at / inner});
+        data += rows * columns * size;
+        at += rows * columns;
+        count -= rows * columns;
+    }
+    return good;
+}
+
+/*
+ * Groups that several chunks are of.
+ */
+
+/* The group of this number, which is made if there is none. NULL without memory. */
+REQUIRES(axis_run_role)
+static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
+{
+    const struct axis_plan *plan = run->plan;
+    struct axis_group *g = run->groups;
+    bool good;
+
+    while (g && g->number != number)
+        g = g->next;
+    if (g)
+        return g;
+    g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->number = number;
+    mutex_init(&g->mutex);
+    axis_group_lock(g);
+    good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->group_slices);
+    if (!good)
+        cpu_slices_close(&g->slices);
+    axis_group_unlock(g);
+    if (!good) {
+        mutex_destroy(&g->mutex);
+        free(g);
+        return NULL;
+    }
+    g->next = run->groups;
+    run->groups = g;
+    return g;
+}
+
+UNCHECKED static void close_group(struct axis_group *g)
+{
+    cpu_slices_close(&g->slices);
+    mutex_destroy(&g->mutex);
+    free(g);
+}
+
+/* Frees the groups that are left, after a failure. */
+UNCHECKED static void close_groups(struct axis_run *run)
+{
+    while (run->groups) {
+        struct axis_group *g = run->groups;
+
+        run->groups = g->next;
+        close_group(g);
+    }
+}
+
+static struct axis_group *get_group(struct axis_worker *w, uint64_t number)
+{
+    struct axis_group *g;
+
+    axis_run_lock(w->run);
+    g = group_locked(w->run, number);
+    axis_run_unlock(w->run);
+    if (!g)
+        (void)fail(w);
+    return g;
+}
+
+/* Elements have been taken into the group: if these were the last, its results go on. The caller is
+   done with it. */
+UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, uint64_t count)
+{
+    struct axis_run *run = w->run;
+    struct axis_group **place = &run->groups;
+    bool good, complete;
+
+    axis_run_lock(run);
+    g->taken += count;
+    complete = g->taken == run->group_elements;
+    if (complete) {
+        while (*place != g)
+            place = &(*place)->next;
+        *place = g->next;
+    }
+    axis_run_unlock(run);
+    if (!complete)
+        return true;
+    good = deliver(w, &g->slices, 0, run->group_slices, g->number * run->group_slices);
+    close_group(g);
+    return good;
+}
+
+/* Merges what the worker has of a group into it. */
+static bool flush_part(struct axis_worker *w)
+{
+    const uint64_t taken = w->part_taken;
+    struct axis_group *g;
+
+    if (taken == 0 || w->failed)
+        return !w->failed;
+    w->part_taken = 0;
+    g = get_group(w, w->part_group);
+    if (!g)
+        return false;
+    axis_group_lock(g);
+    cpu_slicer_merge(&w->slicer, &g->slices, 0, &w->part, 0, w->run->group_slices);
+    axis_group_unlock(g);
+    return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
+}
+
+/* Takes elements that are not all of their group. */
+static bool take_part(struct axis_worker *w, const struct chunk *chunk, uint64_t number,
+                      const unsigned char *data, uint64_t at, uint64_t count)
+{
+    struct axis_group *g;
+    bool good;
+
+    if (w->run->way == AXIS_SHARED) {
+        g = get_group(w, number);
+        if (!g)
+            return false;
+        axis_group_lock(g);
+        good = take_group(w, chunk, &g->slices, 0, data, at, count);
+        axis_group_unlock(g);
+        return good && group_taken(w, g, count);
+    }
+    if (w->part_taken > 0 && w->part_group != number && !flush_part(w))
+        return false;
+    if (w->part_taken == 0)
+        cpu_slices_clear(&w->part, w->run->group_slices);
+    w->part_group = number;
+    w->part_taken += count;
+    return take_group(w, chunk, &w->part, 0, data, at, count);
+}
+
+/* Takes whole groups, as many as there is room for. Sets how many. */
+static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_t number,
+                       const unsigned char *data, uint64_t count, uint64_t *groups)
+{
+    const struct axis_run *run = w->run;
+    const size_t size = run->info->element_size, slices = run->group_slices;
+    const uint64_t most = w->slices.room / slices, elements = run->group_elements;
+    const size_t some = (size_t)(count / elements < most ? count / elements : most);
+    bool good = true;
+
+    *groups = some;
+    cpu_slices_clear(&w->slices, some * slices);
+    if (run->way == AXIS_ROWS)
+        good = guarded_take(
+            w, chunk,
+            &(struct take){
+                .slices = &w->slices, .data = data, .rows = some, .columns = (size_t)elements});
+    else
+        for (size_t i = 0; i < some && good; i++)
+            good = take_group(w, chunk, &w->slices, i * slices, data + i * elements * size, 0,
+                              elements);
+    return good && deliver(w, &w->slices, 0, some * slices, number * slices);
+}
+
+static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
+{
+    struct axis_run *run = w->run;
+    const size_t size = run->info->element_size;
+    const uint64_t elements = run->group_elements;
+    const unsigned char *data = chunk->data;
+    uint64_t index = chunk->index, left = chunk->count;
+    bool good = true;
+
+    if (index + left > run->layout->elements) {
+        source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
+        return false;
+    }
+    while (left > 0 && good) {
+        const uint64_t number = index / elements, at = index % elements;
+        uint64_t some = elements - at < left ? elements - at : left, groups;
+
+        if (at == 0 && left >= elements && run->way != AXIS_SHARED) {
+            good = take_whole(w, chunk, number, data, left, &groups);
+            some = groups * elements;
+        } else {
+            good = take_part(w, chunk, number, data, at, some);
+        }
+        index += some;
+        data += some * size;
+        left -= some;
+    }
+    /* Others wait for the end of a slice that has begun; long ones go on in the next chunk. */
+    if (good && elements < chunk->count)
+        good = flush_part(w);
+    atomic_fetch_add(&run->elements, chunk->count);
+    return good;
+}
+
+/* Bytes that a worker takes in place at a time: so few that not many results wait for their turn.
+ */
+static size_t in_place_bytes(const struct axis_run *run)
+{
+    const size_t most = engine_cpu.in_place_bytes;
+    const uint64_t slice = run->layout->length * run->info->element_size;
+
+    if (run->has_places || slice >= most / IN_PLACE_RESULTS)
+        return most;
+    return slice < IN_PLACE_LEAST / IN_PLACE_RESULTS ? IN_PLACE_LEAST
+                                                     : (size_t)slice * IN_PLACE_RESULTS;
+}
+
+/* Takes chunks until there are none, after begin_worker. */
+static void take_chunks(struct axis_worker *w)
+{
+    struct axis_run *run = w->run;
+    struct chunk_request request = {.worker = w->number, .borrow = !w->gpu};
+    struct chunk chunk;
+
+    request.buffer = w->buffer;
+    request.size = w->buffer_size;
+    /* A GPU's copies begin in its buffer. */
+    if (!w->gpu)
+        request.in_place =
+            run->options->chunk_size ? run->options->chunk_size : in_place_bytes(run);
+    while (!w->failed) {
+        switch (source_next(run->source, &request, &chunk)) {
+        case SOURCE_CHUNK:
+            w->failed = !take_chunk(w, &chunk);
+            w->failed = !hand_in(w) || w->failed;
+            source_release(run->source, w->number, &chunk);
+            axis_order_wait(&run->order);
+            continue;
+        case SOURCE_END:
+            w->failed = !flush_part(w);
+            w->failed = !hand_in(w) || w->failed;
+            return;
+        case SOURCE_FAILED:
+            w->failed = true;
+            break;
+        }
+    }
+}
+
+/*
+ * Strips: ranges of columns that a worker reduces over all rows, of an input that can be read at
+ * any offset. The sums of a strip's columns stay in the caches, however many columns there are.
+ */
+
+struct mapped_columns {
+    struct axis_worker *worker;
+    const unsigned char *data;
+    size_t stride, rows, columns;
+};
+
+static void take_columns(void *argument)
+{
+    const struct mapped_columns *t = argument;
+
+    cpu_slicer_columns(&t->worker->slicer, &t->worker->slices, 0, t->data, t->stride, t->rows,
+                       t->columns, 0);
+}
+
+/* Takes columns of a block that is mapped: all rows. */
+static bool take_mapped(struct axis_worker *w, const struct chunk *block, uint64_t column,
+                        size_t columns)
+{
+    const struct axis_run *run = w->run;
+    const size_t size = run->info->element_size;
+    struct mapped_columns t = {.worker = w,
+                               .data = (const unsigned char *)block->data + column * size,
+                               .stride = (size_t)run->layout->inner * size,
+                               .rows = (size_t)run->layout->length,
+                               .columns = columns};
+
+    if (mapping_guard(take_columns, &t))
+        return true;
+    source_lost(run->source, block);
+    return false;
+}
+
+/* Takes columns of a block that has to be read. */
+static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, size_t columns)
+{
+    const struct axis_run *run = w->run;
+    const struct axis_layout *layout = run->layout;
+    const size_t width = columns * run->info->element_size;
+    const uint64_t most = w->buffer_size / width;
+
+    for (uint64_t row = 0; row < layout->length; row += most) {
+        const uint64_t left = layout->length - row;
+        const size_t rows = (size_t)(left < most ? left : most);
+
+        for (size_t i = 0; i < rows; i++)
+            if (!source_read_range(run->source,
+                                   (block * layout->length + row + i) * layout->inner + column,
+                                   columns, w->buffer + i * width))
+                return false;
+        if (!take_tile(w, rows, columns, row))
+            return false;
+    }
+    return true;
+}
+
+/* Strips that are narrower keep their pages: the kernel has made those of their neighbours present,
+   too, and to give a few back for each row would take longer than all else. Bytes. */
+#define RELEASED ((uint64_t)256 << 10)
+
+/* Hands some columns back. False where they are too few for that. */
+static bool release_columns(struct axis_worker *w, const struct chunk *block, uint64_t column,
+                            uint64_t columns)
+{
+    const struct axis_layout *layout = w->run->layout;
+    const size_t size = w->run->info->element_size;
+
+    if (columns * size < RELEASED)
+        return false;
+    for (uint64_t row = 0; row < layout->length; row++)
+        source_return(w->run->source, w->number,
+                      (const unsigned char *)block->data + (row * layout->inner + column) * size,
+                      (size_t)columns);
+    return true;
+}
+
+/* Reduces some columns of a strip, piece by piece, over all rows: as the block is mapped, or read.
+ */
+static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, uint64_t columns,
+                        const struct chunk *mapped)
+{
+    struct axis_run *run = w->run;
+    const uint64_t most = mapped ? run->mapped_slices : run->group_slices;
+    bool good = true;
+
+    for (uint64_t i = 0; i < columns && good; i += most) {
+        const size_t some = (size_t)(columns - i < most ? columns - i : most);
+
+        cpu_slices_clear(&w->slices, some);
+        good =
+            mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
+        if (good && w->slicer.failed) {
+            (void)source_no_memory(run->source);
+            good = false;
+        }
+        good = good && deliver(w, &w->slices, 0, some, block * run->layout->inner + first + i);
+    }
+    return good;
+}
+
+/* Bytes of a strip, about, that are read until a worker asks anew whether it is lent them. */
+#define PART_BYTES ((uint64_t)2 << 20)
+
+/* Bytes of a row that are mapped in one way, at least: a page fault makes the pages of so many
+   present. */
+#define MAPPED_BYTES ((size_t)64 << 10)
+
+/* How many of so many columns to take in one way, which are to have `most` elements, about: whole
+   pieces, and one at least. */
+static uint64_t part_columns(const struct axis_run *run, uint64_t columns, uint64_t most,
+                             bool mapped)
+{
+    const size_t few = MAPPED_BYTES / run->info->element_size;
+    const size_t piece = mapped && run->group_slices > few ? few : run->group_slices;
+    const uint64_t pieces = most / run->layout->length / piece;
+
+    if (pieces >= columns / piece + 1)
+        return columns;
+    most = (pieces < 1 ? 1 : pieces) * piece;
+    return most < columns ? most : columns;
+}
+
+/* Reduces columns of a strip, from the one number `first` of the block on, as many as should be
+   taken in one way; of up to *columns, which it sets. Lent memory is given back in one go, or, if
+   it is too little for that, *kept becomes true. */
+static bool reduce_some(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t *columns,
+                        struct chunk *block, bool *kept)
+{
+    struct axis_run *run = w->run;
+    const uint64_t length = run->layout->length, part = PART_BYTES / run->info->element_size;
+    uint64_t most = UINT64_MAX;
+    /* A GPU's copies begin in its buffer. */
+    const bool mapped = !w->gpu && source_lend(run->source, w->number, block->index,
+                                               (size_t)run->group_elements, block, &most);
+    bool good;
+
+    *columns = part_columns(run, *columns, mapped || most < part ? most : part, mapped);
+    good = reduce_part(w, number, first, *columns, mapped ? block : NULL);
+    if (mapped && !release_columns(w, block, first, *columns))
+        *kept = true;
+    if (!w->gpu)
+        source_took(run->source, w->number, *columns * length, mapped);
+    return good;
+}
+
+/* Reduces a strip. */
+static bool reduce_strip(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t columns)
+{
+    struct axis_run *run = w->run;
+    struct chunk block = {.index = number * run->group_elements};
+    bool good = true, kept = false;
+
+    for (uint64_t i = 0, some; i < columns && good; i += some) {
+        some = columns - i;
+        good = reduce_some(w, number, first + i, &some, &block, &kept);
+        atomic_fetch_add(&run->elements, some * run->layout->length);
+    }
+    good = hand_in(w) && good;
+    if (kept)
+        (void)release_columns(w, &block, first, columns);
+    return good;
+}
+
+/* Claims the next strip: fewer columns towards the end, so that all workers end together. False
+   where there is none. */
+static bool claim_strip(struct axis_run *run, uint64_t *block, uint64_t *first, uint64_t *columns)
+{
+    const uint64_t inner = run->layout->inner, all = run->layout->results;
+    const uint64_t least = run->strip_columns_least;
+    uint64_t next = atomic_load_explicit(&run->strip, memory_order_relaxed), left, some;
+
+    do {
+        if (next >= all)
+            return false;
+        left = inner - next % inner;
+        some = (all - next) / 2 / run->workers;
+        some = some > run->strip_columns ? run->strip_columns : some;
+        some -= some % (some < run->group_slices ? least : run->group_slices);
+        some = some < least ? least : some;
+        some = some < left ? some : left;
+    } while (!atomic_compare_exchange_weak(&run->strip, &next, next + some));
+    *block = next / inner;
+    *first = next % inner;
+    *columns = some;
+    return true;
+}
+
+/* Takes strips of columns until there are none, after begin_worker. */
+static void take_strips(struct axis_worker *w)
+{
+    uint64_t block, first, columns;
+
+    while (!w->failed && claim_strip(w->run, &block, &first, &columns)) {
+        w->failed = !reduce_strip(w, block, first, columns);
+        axis_order_wait(&w->run->order);
+    }
+    source_leave(w->run->source, w->number);
+}
+
+/*
+ * The run.
+ */
 
 /* How often progress is shown. */
 #define TICK (CLOCK_SECOND / 50)
@@ -54,7 +1013,7 @@ static size_t gpu_piece(const struct axis_run *run, unsigned workers)
 {
     const uint64_t most = gpu_columns_most(run);
     const struct axis_layout *layout = run->layout;
-    const uint64_t chunk = axis_chunk_bytes(run) / run->info->element_size;
+    const uint64_t chunk = chunk_bytes(run) / run->info->element_size;
     uint64_t columns = chunk / layout->length;
 
     columns = columns < STRIP_COLUMNS_GPU ? STRIP_COLUMNS_GPU : columns;
@@ -125,9 +1084,9 @@ static void worker_work(void *workers, unsigned number)
 {
     struct axis_worker *w = (struct axis_worker *)workers + number;
 
-    if (axis_worker_begin(w))
-        (w->run->way == AXIS_STRIPS ? axis_strips_run : axis_worker_run)(w);
-    axis_worker_end(w);
+    if (begin_worker(w))
+        (w->run->way == AXIS_STRIPS ? take_strips : take_chunks)(w);
+    end_worker(w);
 }
 
 /* Has the workers do it, and shows progress. The only one, or the first where no thread can be had,
@@ -177,8 +1136,8 @@ static bool deliver_empty(struct axis_run *run)
     if (!good)
         (void)source_no_memory(run->source);
     for (uint64_t k = 0; k < results && good; k += 1024)
-        good = axis_deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
-    good = axis_hand_in(&w) && good;
+        good = deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
+    good = hand_in(&w) && good;
     cpu_slices_close(&w.slices);
     axis_batch_close(&w.batch);
     free(w.piece.bytes.data);
@@ -203,7 +1162,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     if (!good)
         (void)source_no_memory(run->source);
     for (unsigned i = 0; i < count && good; i++)
-        good = axis_worker_open(&workers[i], run, i);
+        good = open_worker(&workers[i], run, i);
     if (good && !run_workers(run, workers, count)) {
         (void)source_no_memory(run->source);
         good = false;
@@ -211,11 +1170,11 @@ static bool reduce(struct axis_run *run, unsigned count)
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
         if (workers[i].run)
-            axis_worker_close(&workers[i]);
+            close_worker(&workers[i]);
     }
     free(workers);
     mutex_destroy(&run->mutex);
-    axis_groups_close(run);
+    close_groups(run);
     return good;
 }
 

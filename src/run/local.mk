@@ -6,9 +6,6 @@ library_sources += \
 	src/run/axis_order.c src/run/axis_order.h \
 	src/run/axis_results.c src/run/axis_results.h \
 	src/run/axis_sink.h \
-	src/run/axis_state.h \
-	src/run/axis_strips.c \
-	src/run/axis_work.c \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
 	src/run/diff_match.c src/run/diff_match.h \
