@@ -3,16 +3,1072 @@
 #include "run/diff.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/compare.h"
 #include "run/arrays.h"
-#include "run/diff_match.h"
-#include "run/diff_work.h"
 #include "source/inputs.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/mapping.h"
+#include "sys/mutex.h"
+#include "sys/team.h"
+
+MUTEX_ROLE(diff_role);
+MUTEX_ROLE(diff_order_role);
+
+/* A pair that comes in order, on one side at least. The first such side leads: a worker that has
+   read a piece of it has a ticket, and the other side is read in the order of these. */
+struct diff_order {
+    struct mutex mutex;
+    pthread_cond_t changed;
+    bool reading GUARDED_BY(diff_order_role); /* a worker reads the leading side */
+    bool ended GUARDED_BY(diff_order_role);   /* there is nothing more, or an input failed */
+    uint64_t tickets GUARDED_BY(diff_order_role), served GUARDED_BY(diff_order_role);
+    uint64_t got[DIFF_SIDES] GUARDED_BY(diff_order_role); /* elements */
+};
+
+MUTEX_ROLE_OF(diff_order, struct diff_order, mutex);
+
+struct diff_pair {
+    struct diff_item *item;
+    struct {
+        struct source *source; /* the file's, or `own` */
+        struct source *own;    /* of an array that is not at hand; NULL for none */
+        size_t array;          /* number of the array in the source */
+        bool at_hand;
+    } sides[DIFF_SIDES];
+    struct cpu_compare_setup setup;
+    size_t size;              /* bytes of an element */
+    struct diff_order *order; /* NULL where both sides are at hand */
+
+    _Atomic bool differs;          /* bytes do: from now on sums are taken */
+    _Atomic bool failed;           /* one of its arrays could not be read: its source knows why */
+    struct difference *difference; /* the findings; NULL for none. Under diff_role */
+};
+
+/* Equal elements of which no sums have been taken. */
+struct diff_range {
+    size_t pair; /* by its number */
+    uint64_t index;
+    uint64_t count;
+};
+
+struct diff_ranges {
+    struct diff_range *list;
+    size_t count, room;
+};
+
+struct diff_worker {
+    struct diff *diff;
+    unsigned number;
+    struct cpu_compare *compare;
+    unsigned char *buffers[DIFF_SIDES];
+
+    size_t pair; /* whose elements `compare` has; SIZE_MAX for none */
+    bool found;  /* it has anything to hand in */
+    struct diff_ranges unseen;
+};
+
+/* A job of all workers. */
+struct diff_task {
+    struct diff *diff;
+    void (*work)(struct diff_worker *w);
+};
+
+/* An error of a file, or of a pair of arrays. */
+struct diff_error {
+    char *name; /* as messages show it, of malloc */
+    struct error error;
+};
+
+struct diff {
+    const struct diff_request *request;
+    unsigned worker_count;
+    size_t buffer_bytes, claim_bytes;
+    bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
+    struct difference_tolerance tolerance;
+
+    struct source **files[DIFF_SIDES]; /* the files of each side */
+    int file_counts[DIFF_SIDES];
+
+    struct diff_item *items;
+    size_t item_count;
+
+    /* Pairs that are compared: first those in order, and then those at hand, which are as if one
+       lay behind the other: begins[i] is the bytes before that number `ordered + i` of them. */
+    struct diff_pair *pairs;
+    size_t pair_count, ordered;
+    uint64_t *begins;
+    _Atomic uint64_t next;       /* byte of these that nobody has claimed */
+    _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
+    struct diff_ranges unseen;   /* the second time */
+    _Atomic size_t next_unseen;  /* the next of the unseen ranges to look at */
+    _Atomic bool stop;           /* a worker failed, or all is known */
+    _Atomic bool failed;
+
+    struct diff_error *errors; /* the session's thread's */
+    size_t error_count, error_room;
+    _Atomic bool no_memory; /* there was none for something */
+
+    struct diff_worker *workers;
+    struct mutex mutex;
+    struct team team;      /* of the workers */
+    struct diff_task task; /* the worker's current task */
+    _Atomic bool decided;  /* with verdict_only: something differs */
+
+    uint64_t begun_at, ended_at;
+};
+
+MUTEX_ROLE_OF(diff, struct diff, mutex);
+
+/* Notes that there is no memory. Returns false. Any worker may call it. */
+static inline bool note_no_memory(struct diff *d)
+{
+    atomic_store(&d->no_memory, true);
+    return false;
+}
+
+/* The description of a file. */
+static inline const struct source_info *file_info(const struct diff *d, int side, int file)
+{
+    return source_info(d->files[side][file]);
+}
+
+/*
+ * Errors and warnings.
+ */
+
+/* Room for what name_item writes. */
+#define DIFF_ITEM_NAME_MAX (2 * SOURCE_NAME_MAX + CONTAINER_NAME_SHOWN + 64)
+
+/* Writes which item it is, and how many more, for messages. */
+static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
+                      const struct diff_item *item, size_t more)
+{
+    char a[SOURCE_NAME_MAX], b[SOURCE_NAME_MAX], shown[CONTAINER_NAME_SHOWN];
+    int used;
+
+    (void)source_name(a, d->request->sides[DIFF_A].name);
+    (void)source_name(b, d->request->sides[DIFF_B].name);
+    used = sprintf(name, "%s and %s", a, b);
+    if (item->name)
+        used += sprintf(name + used, ": array %s", container_show_name(shown, item->name));
+    if (more > 0)
+        sprintf(name + used, " and %zu more", more);
+}
+
+/* Notes an error of what is called so. */
+static void add_error(struct diff *d, const char *name, const struct error *error)
+{
+    struct diff_error *added;
+
+    if (d->error_count == d->error_room) {
+        const size_t room = 2 * d->error_room + 4;
+        struct diff_error *list = realloc(d->errors, room * sizeof *list);
+
+        if (!list) {
+            (void)note_no_memory(d);
+            return;
+        }
+        d->errors = list;
+        d->error_room = room;
+    }
+    added = &d->errors[d->error_count];
+    added->name = strdup(name);
+    added->error = *error;
+    if (added->name)
+        d->error_count++;
+    else
+        (void)note_no_memory(d);
+}
+
+/* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. */
+static void item_error(struct diff *d, struct diff_item *item, const struct error *error)
+{
+    char name[DIFF_ITEM_NAME_MAX];
+
+    item->kind = DIFF_FAILED;
+    name_item(name, d, item, 0);
+    add_error(d, name, error);
+}
+
+/* Warns about `count` items, of which this is the first. */
+static void item_warning(const struct diff *d, const struct diff_item *item, size_t count,
+                         const char *text)
+{
+    const struct error why = container_why(item->sides[DIFF_A].array);
+    char name[DIFF_ITEM_NAME_MAX];
+
+    name_item(name, d, item, count - 1);
+    log_warn(d->request->options->input.log, name, &why.advice, "%s: %s", text, why.text);
+}
+
+/*
+ * Which arrays of the two sides are compared with each other, and what their headers tell of them.
+ */
+
+/* An array of a side, by name. */
+struct named {
+    const char *name; /* NULL: the file is one array */
+    int file;
+    size_t array;
+    bool matched;
+};
+
+struct names {
+    struct named *list;
+    size_t count;
+};
+
+/* Lists the arrays of a side, in their order. Each that is missing is an error. False
+   without memory. */
+static bool list_names(struct diff *d, int side, struct names *names)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+    size_t count = 0;
+
+    for (int i = 0; i < d->file_counts[side]; i++)
+        count += inputs_arrays(file_info(d, side, i));
+    names->list = malloc((count + 1) * sizeof *names->list);
+    names->count = 0;
+    if (!names->list)
+        return note_no_memory(d);
+    for (int i = 0; i < d->file_counts[side]; i++) {
+        const struct source_info *info = file_info(d, side, i);
+
+        if (!info->container)
+            names->list[names->count++] = (struct named){NULL, i, 0, false};
+        for (size_t k = 0; info->container && k < info->pick_count; k++) {
+            const struct container_array *a = info->picks[k].array;
+
+            if (a->missing) {
+                struct error error = {.kind = ERROR_NONE};
+
+                (void)error_set(&error, ERROR_DATA, "array %s: %s",
+                                container_show_name(shown, a->name), a->unreadable);
+                add_error(d, info->name, &error);
+            } else {
+                names->list[names->count++] = (struct named){a->name, i, k, false};
+            }
+        }
+    }
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct named *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* The names of a set in order, to be freed. NULL without memory, or where a name occurs twice. */
+static struct named **sort_names(struct diff *d, int side, const struct names *names)
+{
+    struct named **sorted = malloc((names->count + 1) * sizeof *sorted);
+    char shown[CONTAINER_NAME_SHOWN];
+
+    if (!sorted) {
+        (void)note_no_memory(d);
+        return NULL;
+    }
+    for (size_t i = 0; i < names->count; i++)
+        sorted[i] = &names->list[i];
+    if (names->count > 0)
+        qsort(sorted, names->count, sizeof *sorted, compare_names);
+    for (size_t i = 1; i < names->count; i++) {
+        if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
+            continue;
+        source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
+                     "array %s is in another file, too: %s",
+                     container_show_name(shown, sorted[i]->name),
+                     file_info(d, side, sorted[i - 1]->file)->name);
+        free(sorted);
+        return NULL;
+    }
+    return sorted;
+}
+
+/* Sets what a side has of an item. */
+static void set_side(const struct diff *d, struct diff_item *item, int side,
+                     const struct named *named)
+{
+    const struct source_info *info = file_info(d, side, named->file);
+
+    item->sides[side].info = info;
+    item->sides[side].elements = info->elements;
+    if (info->container) {
+        item->sides[side].array = info->picks[named->array].array;
+        item->sides[side].elements = info->picks[named->array].elements;
+    } else if (!source_is_at_hand(d->files[side][named->file], 0) && !info->shape.known) {
+        item->sides[side].elements = SOURCE_UNKNOWN; /* it says at most how many are asked for */
+    }
+    if (!item->name)
+        item->name = named->name;
+}
+
+/* Whether a shape has more than one dimension that counts, so that an order of these does. */
+static bool has_order(const struct source_shape *shape)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        count += shape->sizes[i] > 1;
+    return count > 1;
+}
+
+/* The source of the file that a side of an item is in. */
+static struct source *file_of(const struct diff *d, const struct diff_item *item, int side)
+{
+    int i = 0;
+
+    while (file_info(d, side, i) != item->sides[side].info)
+        i++;
+    return d->files[side][i];
+}
+
+/* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
+   same. */
+static bool compare_pieces(const struct diff *d, struct diff_item *item)
+{
+    const struct container_array *a = item->sides[DIFF_A].array, *b = item->sides[DIFF_B].array;
+    bool same = false;
+
+    if (!a->pieces || !b->pieces ||
+        !source_same_pieces(file_of(d, item, DIFF_A), a, file_of(d, item, DIFF_B), b, &same))
+        return false;
+    item->compared = same;
+    return same;
+}
+
+/* Compares what headers say of a pair. Returns whether its values are to be compared. */
+static bool compare_headers(struct diff *d, struct diff_item *item)
+{
+    const uint64_t a_elements = item->sides[DIFF_A].elements;
+    const uint64_t b_elements = item->sides[DIFF_B].elements;
+    struct source_shape a, b;
+    struct error error = {.kind = ERROR_NONE};
+
+    item->kind = DIFF_SAME;
+    if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
+        diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
+        item->kind = DIFF_TYPE;
+        return false;
+    }
+    if (diff_is_bytes(item, DIFF_A) &&
+        (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
+        if (compare_pieces(d, item))
+            return false;
+        if (!item->sides[DIFF_A].array->not_numeric) {
+            error = container_why(item->sides[DIFF_A].array);
+            item_error(d, item, &error);
+        }
+        return false;
+    }
+    diff_shape(item, DIFF_A, &a);
+    diff_shape(item, DIFF_B, &b);
+    if (a.known && b.known && !diff_same_shape(&a, &b)) {
+        item->kind = DIFF_SHAPE;
+    } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
+        (void)error_set(&error, ERROR_REQUEST,
+                        "one is in Fortran order, the other in C order; these cannot be compared");
+        item_error(d, item, &error);
+        return false;
+    }
+    if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
+        item->kind = DIFF_SHAPE;
+        return false;
+    }
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct container_array *array = item->sides[side].array;
+
+        if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
+            (void)error_set(&error, ERROR_REQUEST,
+                            "reading its chunks in order needs too much memory");
+            item_error(d, item, &error);
+            return false;
+        }
+    }
+    return !(d->request->verdict_only && item->kind == DIFF_SHAPE);
+}
+
+/* Sets up a pair that is to be compared. */
+static void set_pair(struct diff *d, const struct named *a, const struct named *b,
+                     struct diff_pair *pair, struct diff_item *item)
+{
+    const struct named *named[DIFF_SIDES] = {a, b};
+
+    pair->item = item;
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        struct source *source = d->files[side][named[side]->file];
+
+        pair->sides[side].source = source;
+        pair->sides[side].array = named[side]->array;
+        pair->sides[side].at_hand = source_is_at_hand(source, named[side]->array);
+    }
+    pair->setup.terms = (struct difference_terms){
+        .type = diff_element(item, DIFF_A, &pair->setup.swap_a),
+        .skip_nan = d->request->options->nan == NAN_SKIP,
+        .tolerance = d->request->tolerance,
+    };
+    (void)diff_element(item, DIFF_B, &pair->setup.swap_b);
+    if (diff_is_bytes(item, DIFF_A))
+        pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
+    pair->setup.verdict_only = d->request->verdict_only;
+    pair->size = element_size(pair->setup.terms.type);
+}
+
+/* Adds the item of an array of side A, or the pair of both. */
+static void add(struct diff *d, const struct named *a, struct named *b)
+{
+    struct diff_item *item = &d->items[d->item_count++];
+
+    if (a)
+        set_side(d, item, DIFF_A, a);
+    if (b)
+        set_side(d, item, DIFF_B, b);
+    if (!a || !b) {
+        item->kind = a ? DIFF_ONLY_A : DIFF_ONLY_B;
+        return;
+    }
+    b->matched = true;
+    if (compare_headers(d, item))
+        set_pair(d, a, b, &d->pairs[d->pair_count++], item);
+}
+
+/* Matches two sets. False on failure. */
+static bool match_names(struct diff *d, const struct names *a, const struct names *b)
+{
+    struct named **a_sorted = sort_names(d, DIFF_A, a);
+    struct named **b_sorted = a_sorted ? sort_names(d, DIFF_B, b) : NULL;
+
+    for (size_t i = 0; b_sorted && i < a->count; i++) {
+        const struct named *key = &a->list[i];
+        struct named **found =
+            b->count > 0 ? bsearch(&key, b_sorted, b->count, sizeof *b_sorted, compare_names)
+                         : NULL;
+
+        add(d, key, found ? *found : NULL);
+    }
+    for (size_t i = 0; b_sorted && i < b->count; i++)
+        if (!b->list[i].matched)
+            add(d, NULL, &b->list[i]);
+    free(a_sorted);
+    free(b_sorted);
+    return b_sorted;
+}
+
+/* Whether a side is a file that is one array. */
+static bool is_single(const struct diff *d, int side)
+{
+    return d->file_counts[side] == 1 && !file_info(d, side, 0)->container;
+}
+
+/* Sets the items, and the pairs whose values are to be compared, of two sides that are open. False
+   on failure. */
+static bool match(struct diff *d)
+{
+    struct names names[DIFF_SIDES] = {{NULL, 0}, {NULL, 0}};
+    bool good = list_names(d, DIFF_A, &names[DIFF_A]) && list_names(d, DIFF_B, &names[DIFF_B]);
+
+    if (good) {
+        const size_t most = names[DIFF_A].count + names[DIFF_B].count + 1;
+
+        d->items = calloc(most, sizeof *d->items);
+        d->pairs = calloc(most, sizeof *d->pairs);
+        good = (d->items && d->pairs) || note_no_memory(d);
+    }
+    if (good && (is_single(d, DIFF_A) || is_single(d, DIFF_B))) {
+        const int set = is_single(d, DIFF_A) ? DIFF_B : DIFF_A;
+
+        if (names[set].count == 1) {
+            add(d, &names[DIFF_A].list[0], &names[DIFF_B].list[0]);
+        } else {
+            good = false;
+            if (names[set].count == 0)
+                source_error(d->files[set][0], ERROR_REQUEST,
+                             "it holds no array, but the other file is one");
+            else
+                source_refuse(d->files[set][0], (struct advice){.kind = ADVICE_ARRAY},
+                              "it holds %zu arrays, but the other file is one", names[set].count);
+        }
+    } else if (good) {
+        good = match_names(d, &names[DIFF_A], &names[DIFF_B]);
+    }
+    free(names[DIFF_A].list);
+    free(names[DIFF_B].list);
+    return good;
+}
+
+/* Claims shrink towards the end, so that all workers end together; not below this. Bytes. */
+#define CLAIM_MIN ((uint64_t)64 << 10)
+
+/* Cached data that have to be copied are copied in pieces of so many bytes, both sides together in
+   the level-2 cache of a core. */
+#define COPIED_BYTES ((size_t)256 << 10)
+
+/* Ranges that follow one another are joined up to this. Bytes. */
+#define RANGE_BYTES ((uint64_t)4 << 20)
+
+static bool stopped(const struct diff *d)
+{
+    return atomic_load_explicit(&d->stop, memory_order_relaxed);
+}
+
+/* Ends the work of all: an input failed, unless all that is asked for was known by then. Returns
+   false. */
+static bool give_up(struct diff *d)
+{
+    if (!atomic_load(&d->decided))
+        atomic_store(&d->failed, true);
+    atomic_store(&d->stop, true);
+    return false;
+}
+
+static bool no_memory(struct diff *d)
+{
+    (void)note_no_memory(d);
+    return give_up(d);
+}
+
+/* Adds a range. False without memory. */
+static bool add_range(struct diff_ranges *ranges, const struct diff_range *range)
+{
+    if (ranges->count == ranges->room) {
+        const size_t room = 2 * ranges->room + 64;
+        struct diff_range *list = realloc(ranges->list, room * sizeof *list);
+
+        if (!list)
+            return false;
+        ranges->list = list;
+        ranges->room = room;
+    }
+    ranges->list[ranges->count++] = *range;
+    return true;
+}
+
+/* Notes equal elements of which no sums have been taken. */
+static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
+{
+    struct diff_ranges *unseen = &w->unseen;
+
+    if (unseen->count > 0) {
+        struct diff_range *last = &unseen->list[unseen->count - 1];
+
+        if (last->pair == w->pair && last->index + last->count == index &&
+            (last->count + count) * w->diff->pairs[w->pair].size <= RANGE_BYTES) {
+            last->count += count;
+            return true;
+        }
+    }
+    return add_range(unseen, &(struct diff_range){w->pair, index, count}) || no_memory(w->diff);
+}
+
+/*
+ * Findings of a worker.
+ */
+
+/* Hands in what the worker has found of the pair that it is at. */
+static bool hand_in(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    struct diff_pair *p;
+    struct difference found;
+    bool good = true;
+
+    if (w->pair == SIZE_MAX || !w->found)
+        return true;
+    p = &d->pairs[w->pair];
+    w->found = false;
+    cpu_compare_finish(w->compare, &found);
+    diff_lock(d);
+    if (!p->difference) {
+        p->difference = malloc(sizeof *p->difference);
+        if (p->difference)
+            *p->difference = found;
+        good = p->difference != NULL;
+    } else {
+        difference_merge(p->difference, p->setup.terms.type, &found);
+    }
+    diff_unlock(d);
+    return good || no_memory(d);
+}
+
+/* Leaves the sources of the worker's pair that pair number `next` is not in; SIZE_MAX for none. */
+static void leave(const struct diff_worker *w, size_t next)
+{
+    const struct diff_pair *pairs = w->diff->pairs;
+
+    for (int side = 0; side < DIFF_SIDES && w->pair != SIZE_MAX; side++) {
+        struct source *source = pairs[w->pair].sides[side].source;
+
+        if (pairs[w->pair].sides[side].at_hand &&
+            (next == SIZE_MAX || pairs[next].sides[side].source != source))
+            source_leave(source, w->number);
+    }
+}
+
+/* Goes on with a pair. */
+static bool turn_to(struct diff_worker *w, size_t pair)
+{
+    if (w->pair == pair)
+        return true;
+    if (!hand_in(w))
+        return false;
+    leave(w, pair);
+    w->pair = pair;
+    return cpu_compare_begin(w->compare, &w->diff->pairs[pair].setup) || no_memory(w->diff);
+}
+
+/*
+ * Elements of both sides.
+ */
+
+/* A call of cpu_compare_take, in the form that mapping_guard takes. */
+struct take_call {
+    struct cpu_compare *compare;
+    const void *data[DIFF_SIDES];
+    size_t count;
+    uint64_t index;
+    bool look;
+    size_t passed;
+};
+
+static void call_take(void *argument)
+{
+    struct take_call *c = argument;
+
+    c->passed =
+        cpu_compare_take(c->compare, c->data[DIFF_A], c->data[DIFF_B], c->count, c->index, c->look);
+}
+
+/* Bytes that may have vanished. */
+struct touch_call {
+    const volatile unsigned char *bytes;
+    size_t size;
+};
+
+static void call_touch(void *argument)
+{
+    const struct touch_call *c = argument;
+
+    for (size_t i = 0; i < c->size; i += mapping_page())
+        (void)c->bytes[i];
+    (void)c->bytes[c->size - 1];
+}
+
+/* Whether a mapped chunk can be read now. */
+static bool is_there(const struct chunk *chunk, size_t size)
+{
+    struct touch_call call = {chunk->data, chunk->count * size};
+
+    return !chunk->mapped || mapping_guard(call_touch, &call);
+}
+
+/* Makes the side fail whose bytes vanished while they were compared. */
+static bool lost(struct diff *d, const struct diff_pair *p, const struct chunk *a,
+                 const struct chunk *b)
+{
+    if (a->mapped && (!b->mapped || !is_there(a, p->size)))
+        source_lost(p->sides[DIFF_A].source, a);
+    else
+        source_lost(p->sides[DIFF_B].source, b);
+    return give_up(d);
+}
+
+/* Ends the work of all: something differs, and that suffices. */
+static void decide(struct diff *d)
+{
+    atomic_store(&d->stop, true);
+    atomic_store(&d->decided, true);
+    team_wake(&d->team);
+}
+
+/* Compares chunks of both sides: as many elements of `a`, from the one numbered `from` on, as `b`
+   has. */
+static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t from,
+                           const struct chunk *b)
+{
+    struct diff *d = w->diff;
+    struct diff_pair *p = &d->pairs[w->pair];
+    struct take_call call = {
+        .compare = w->compare,
+        .data = {(const unsigned char *)a->data + from * p->size, b->data},
+        .count = b->count,
+        .index = b->index,
+        .look =
+            d->always_look || (p->order && !d->request->verdict_only) ||
+            (!d->request->verdict_only && atomic_load_explicit(&p->differs, memory_order_relaxed)),
+    };
+
+    if (!a->mapped && !b->mapped)
+        call_take(&call);
+    else if (!mapping_guard(call_take, &call))
+        return lost(d, p, a, b);
+    if (call.look || call.passed < call.count) {
+        w->found = true;
+        if (!atomic_load_explicit(&p->differs, memory_order_relaxed))
+            atomic_store(&p->differs, true);
+    }
+    if (d->request->verdict_only) {
+        if (cpu_compare_differs(w->compare))
+            decide(d);
+        return true;
+    }
+    return call.passed == 0 || note_unseen(w, b->index, call.passed);
+}
+
+static struct chunk_request request_of(const struct diff_worker *w, int side)
+{
+    return (struct chunk_request){.worker = w->number,
+                                  .buffer = w->buffers[side],
+                                  .size = w->diff->buffer_bytes,
+                                  .in_place = w->diff->claim_bytes,
+                                  .borrow = true};
+}
+
+/* Gets elements of a side: those at `data`, or, where that is NULL, from the source. */
+static bool get(struct diff_worker *w, int side, const unsigned char *data, struct chunk *chunk)
+{
+    struct diff_pair *p = &w->diff->pairs[w->pair];
+    struct chunk_request request = request_of(w, side);
+
+    request.size = request.size < COPIED_BYTES ? request.size : COPIED_BYTES;
+    chunk->array = p->sides[side].array;
+    chunk->data = data;
+    chunk->mapped = false;
+    return data || source_at(p->sides[side].source, &request, chunk) == SOURCE_CHUNK ||
+           give_up(w->diff);
+}
+
+/* Hands them back. */
+static void put(struct diff_worker *w, int side, const unsigned char *data,
+                const struct chunk *chunk)
+{
+    if (!data)
+        source_release(w->diff->pairs[w->pair].sides[side].source, w->number, chunk);
+}
+
+/* Compares a range of the pair that the worker is at. A side whose data[side] is NULL is at hand;
+   otherwise the elements of the range are there. */
+static bool compare_range(struct diff_worker *w, const unsigned char *const data[DIFF_SIDES],
+                          uint64_t index, uint64_t count)
+{
+    const size_t size = w->diff->pairs[w->pair].size;
+    bool good = true;
+
+    for (uint64_t i = 0; good && i < count && !stopped(w->diff);) {
+        const unsigned char *const a_data = data[DIFF_A] ? data[DIFF_A] + i * size : NULL;
+        struct chunk a = {.index = index + i, .count = (size_t)(count - i)};
+
+        if (!get(w, DIFF_A, a_data, &a))
+            return false;
+        for (size_t j = 0; good && j < a.count;) {
+            const unsigned char *const b_data = data[DIFF_B] ? data[DIFF_B] + (i + j) * size : NULL;
+            struct chunk b = {.index = a.index + j, .count = a.count - j};
+
+            good = get(w, DIFF_B, b_data, &b);
+            if (!good)
+                break;
+            good = compare_chunks(w, &a, j, &b);
+            put(w, DIFF_B, b_data, &b);
+            j += b.count;
+        }
+        put(w, DIFF_A, a_data, &a);
+        i += a.count;
+    }
+    return good;
+}
+
+/*
+ * Pairs at hand.
+ */
+
+/* The pair at hand in which the byte number `at` of all of them lies, by its number among them. */
+static size_t find_pair(const struct diff *d, uint64_t at)
+{
+    size_t low = 0, high = d->pair_count - d->ordered;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (d->begins[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Claims the next range. False when there is none. */
+static bool claim(struct diff *d, struct diff_range *range)
+{
+    const size_t count = d->pair_count - d->ordered;
+    uint64_t next = atomic_load_explicit(&d->next, memory_order_relaxed);
+    uint64_t bytes;
+
+    do {
+        uint64_t left, here;
+        size_t place, size;
+
+        if (stopped(d) || next >= d->begins[count])
+            return false;
+        place = find_pair(d, next);
+        range->pair = d->ordered + place;
+        size = d->pairs[range->pair].size;
+        left = d->begins[count] - next;
+        here = d->begins[place + 1] - next;
+        bytes = left / 2 / d->worker_count;
+        bytes = bytes > d->claim_bytes ? d->claim_bytes : bytes;
+        bytes = bytes < CLAIM_MIN && bytes < d->claim_bytes ? CLAIM_MIN : bytes;
+        bytes = bytes < d->claim_bytes ? bytes : d->claim_bytes;
+        bytes = bytes / size * size;
+        bytes = bytes ? bytes : size;
+        bytes = bytes < here ? bytes : here;
+        range->index = (next - d->begins[place]) / size;
+        range->count = bytes / size;
+    } while (!atomic_compare_exchange_weak(&d->next, &next, next + bytes));
+    return true;
+}
+
+/*
+ * Pairs in order.
+ */
+
+/* Reads what comes next of a side into the worker's buffer, `most` elements at most. Returns how
+   many, 0 at the end; and on failure: then the pair has failed, or give_up has been called. */
+static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
+{
+    struct chunk_request request = request_of(w, side);
+    struct chunk chunk;
+
+    request.worker = 0;
+    request.in_place = 0;
+    request.size = most * p->size;
+    switch (source_next(p->sides[side].source, &request, &chunk)) {
+    case SOURCE_CHUNK:
+        if (chunk.data != request.buffer)
+            memcpy(request.buffer, chunk.data, chunk.count * p->size);
+        source_release(p->sides[side].source, 0, &chunk);
+        return chunk.count;
+    case SOURCE_END:
+        return 0;
+    case SOURCE_FAILED:
+        break;
+    }
+    if (p->sides[side].own) /* other pairs go on, and this one to the end: both may be damaged */
+        atomic_store(&p->failed, true);
+    else
+        (void)give_up(w->diff);
+    return 0;
+}
+
+/* Fills the buffer until there are `most` elements or the end is reached: frames and members end
+   anywhere. */
+static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
+{
+    unsigned char *const buffer = w->buffers[side];
+    size_t got = 0, more = 1;
+
+    while (got < most && more > 0) {
+        w->buffers[side] = buffer + got * p->size;
+        more = read_next(w, p, side, most - got);
+        got += more;
+    }
+    w->buffers[side] = buffer;
+    return got;
+}
+
+/* Takes a turn at the leading side. False when it has ended. */
+static bool take_ticket(struct diff *d, struct diff_order *o, uint64_t *ticket)
+{
+    bool taken;
+
+    diff_order_lock(o);
+    while (o->reading && !o->ended && !stopped(d))
+        diff_order_wait_for(o, &o->changed);
+    taken = !o->ended && !stopped(d);
+    if (taken) {
+        o->reading = true;
+        *ticket = o->tickets++;
+    }
+    diff_order_unlock(o);
+    return taken;
+}
+
+/* Notes what has been read of the leading side, whose turn ends. Returns the index of the first
+   element. With `wait`, waits for the turn at the other side. */
+static uint64_t note_lead(struct diff_order *o, int lead, size_t count, uint64_t ticket, bool wait)
+{
+    uint64_t index;
+
+    diff_order_lock(o);
+    index = o->got[lead];
+    o->got[lead] += count;
+    o->ended = count == 0;
+    o->reading = false;
+    pthread_cond_broadcast(&o->changed);
+    while (wait && o->served != ticket)
+        diff_order_wait_for(o, &o->changed);
+    diff_order_unlock(o);
+    return index;
+}
+
+static void note_follow(struct diff_order *o, int side, uint64_t count)
+{
+    diff_order_lock(o);
+    o->got[side] += count;
+    o->served++;
+    pthread_cond_broadcast(&o->changed);
+    diff_order_unlock(o);
+}
+
+/* Reads the other side to its end. Returns how many elements that were. */
+static uint64_t read_rest(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
+{
+    uint64_t all = 0;
+    size_t count;
+
+    while (!stopped(w->diff) && (count = read_next(w, p, side, most)) > 0)
+        all += count;
+    return all;
+}
+
+/* Takes part in a pair in order until it has ended. Several workers may, at once. */
+static bool compare_in_order(struct diff_worker *w, size_t number)
+{
+    struct diff *d = w->diff;
+    struct diff_pair *p = &d->pairs[number];
+    struct diff_order *o = p->order;
+    const int lead = p->sides[DIFF_A].at_hand ? DIFF_B : DIFF_A, other = DIFF_B - lead;
+    const size_t most = d->buffer_bytes / p->size;
+    const bool both = !p->sides[other].at_hand;
+    uint64_t ticket;
+
+    while (take_ticket(d, o, &ticket)) {
+        const unsigned char *data[DIFF_SIDES];
+        size_t count = fill_next(w, p, lead, most), follows = count;
+        const uint64_t index = note_lead(o, lead, count, ticket, both);
+
+        if (both) {
+            follows = count > 0 ? fill_next(w, p, other, count) : 0;
+            note_follow(o, other, count > 0 ? follows : read_rest(w, p, other, most));
+        } else if (index + count > p->item->sides[other].elements) {
+            follows = index < p->item->sides[other].elements
+                          ? (size_t)(p->item->sides[other].elements - index)
+                          : 0;
+        }
+        data[lead] = w->buffers[lead];
+        data[other] = both ? w->buffers[other] : NULL;
+        if (stopped(d) || follows == 0)
+            continue;
+        if (!turn_to(w, number) || !compare_range(w, data, index, follows))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Workers.
+ */
+
+/* Makes the worker ready. False without memory, or, with nothing printed, where the work goes on
+   without it. */
+static bool begin_worker(struct diff_worker *w)
+{
+    w->pair = SIZE_MAX;
+    w->found = false;
+    if (!w->compare)
+        w->compare = cpu_compare_open(w->diff->request->options->kernels);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (!w->buffers[side])
+            w->buffers[side] = mapping_alloc(w->diff->buffer_bytes);
+    if (w->compare && w->buffers[DIFF_A] && w->buffers[DIFF_B])
+        return true;
+    return w->number == 0 && no_memory(w->diff); /* one at least is needed */
+}
+
+/* Compares until there is nothing left; the second time, takes the sums of the elements in
+   d->unseen. */
+static void work_first(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    const unsigned char *const at_hand[DIFF_SIDES] = {NULL, NULL};
+    struct diff_range range;
+    bool good = begin_worker(w);
+    size_t k;
+
+    /* Each takes a pair of its own in order as long as there are any: what decodes them is one
+       thread. */
+    while (good && (k = atomic_fetch_add(&d->next_ordered, 1)) < d->ordered)
+        good = compare_in_order(w, k);
+    while (good && claim(d, &range))
+        good = turn_to(w, range.pair) && compare_range(w, at_hand, range.index, range.count);
+    /* And then helps with those that are under way. */
+    for (k = 0; good && k < d->ordered; k++)
+        good = compare_in_order(w, k);
+    if (good)
+        (void)hand_in(w);
+    leave(w, SIZE_MAX);
+}
+
+/* A call of cpu_compare_look. */
+struct look_call {
+    struct cpu_compare *compare;
+    const struct chunk *chunk;
+};
+
+static void call_look(void *argument)
+{
+    const struct look_call *c = argument;
+
+    cpu_compare_look(c->compare, c->chunk->data, c->chunk->count, c->chunk->index);
+}
+
+/* Takes the sums of equal elements: those of one side. */
+static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
+{
+    struct diff *d = w->diff;
+    struct source *source = d->pairs[range->pair].sides[DIFF_A].source;
+    struct chunk chunk;
+
+    if (!turn_to(w, range->pair))
+        return false;
+    w->found = true;
+    for (uint64_t i = 0; i < range->count && !stopped(d); i += chunk.count) {
+        struct look_call call = {w->compare, &chunk};
+
+        chunk = (struct chunk){.index = range->index + i, .count = (size_t)(range->count - i)};
+        if (!get(w, DIFF_A, NULL, &chunk))
+            return false;
+        if (!chunk.mapped)
+            call_look(&call);
+        else if (!mapping_guard(call_look, &call)) {
+            source_lost(source, &chunk);
+            return give_up(d);
+        }
+        put(w, DIFF_A, NULL, &chunk);
+    }
+    return true;
+}
+
+static void work_again(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    bool good = begin_worker(w);
+    size_t k;
+
+    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_unseen, 1)) < d->unseen.count)
+        good = look_at_range(w, &d->unseen.list[k]);
+    if (good)
+        (void)hand_in(w);
+    leave(w, SIZE_MAX);
+}
 
 /* Workers at least, where the user has not asked for a number: inputs that are not cached want
    several requests at a time, whatever the cores. */
@@ -50,13 +1106,13 @@ static bool open_side(struct diff *d, int side)
     input.index = request->sides[side].index;
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
     if (!d->files[side])
-        return diff_no_memory(d);
+        return note_no_memory(d);
     while (inputs_next_input(&inputs)) {
         struct source *source = inputs_take(&inputs);
         char name[SOURCE_NAME_MAX];
 
         if (!source) {
-            diff_add_error(d, source_name(name, inputs.path), &inputs.error);
+            add_error(d, source_name(name, inputs.path), &inputs.error);
             continue;
         }
         d->files[side][d->file_counts[side]++] = source;
@@ -85,7 +1141,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
     if (!p->sides[side].own) {
         sprintf(name, "%s: array %s", item->sides[side].info->name,
                 container_show_name(shown, item->sides[side].array->name));
-        diff_add_error(d, name, &error);
+        add_error(d, name, &error);
     }
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
@@ -107,7 +1163,7 @@ static bool arrange(struct diff *d)
     d->begins = malloc((d->pair_count + 1) * sizeof *d->begins);
     if (!arranged || !d->begins) {
         free(arranged);
-        return diff_no_memory(d);
+        return note_no_memory(d);
     }
     for (int in_order = 1; in_order >= 0; in_order--) {
         for (size_t i = 0; i < d->pair_count; i++)
@@ -128,7 +1184,7 @@ static bool arrange(struct diff *d)
             return false;
         p->order = calloc(1, sizeof *p->order);
         if (!p->order)
-            return diff_no_memory(d);
+            return note_no_memory(d);
         mutex_init(&p->order->mutex);
         pthread_cond_init(&p->order->changed, NULL);
     }
@@ -223,9 +1279,9 @@ static uint64_t bytes_in_all(const struct diff *d)
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++) {
-            if (diff_file_info(d, side, i)->input_bytes == SOURCE_UNKNOWN)
+            if (file_info(d, side, i)->input_bytes == SOURCE_UNKNOWN)
                 return SOURCE_UNKNOWN;
-            bytes += diff_file_info(d, side, i)->input_bytes;
+            bytes += file_info(d, side, i)->input_bytes;
         }
     }
     return bytes;
@@ -268,8 +1324,8 @@ static bool gather_unseen(struct diff *d)
             const struct diff_pair *p = &d->pairs[ranges->list[k].pair];
 
             if ((p->difference || p->item->kind == DIFF_SHAPE) &&
-                !diff_ranges_add(&d->unseen, &ranges->list[k]))
-                return diff_no_memory(d);
+                !add_range(&d->unseen, &ranges->list[k]))
+                return note_no_memory(d);
         }
     }
     return true;
@@ -292,7 +1348,7 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
     }
     (void)error_set(&error, ERROR_NAN, "element %s is a NaN in at least one of them",
                     arrays_show_place(place, &shape, found->first_nan));
-    diff_item_error(d, p->item, &error);
+    item_error(d, p->item, &error);
 }
 
 /* Sets what has come of a pair. */
@@ -367,14 +1423,14 @@ static bool compare_pairs(struct diff *d)
     const struct progress_observer *progress = d->request->options->progress;
 
     if (progress)
-        progress->begin(progress->context, diff_file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
+        progress->begin(progress->context, file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
                         clock_now());
-    run_workers(d, workers_for(d), diff_work);
+    run_workers(d, workers_for(d), work_first);
     if (!atomic_load(&d->stop) && !d->request->verdict_only) {
         if (!gather_unseen(d))
             atomic_store(&d->failed, true);
         else if (d->unseen.count > 0)
-            run_workers(d, workers_for(d), diff_work_again);
+            run_workers(d, workers_for(d), work_again);
     }
     if (progress)
         progress->end(progress->context);
@@ -401,9 +1457,9 @@ static void warn_unread(const struct diff *d)
         }
     }
     if (same)
-        diff_item_warning(d, same, same_count, "both hold the same bytes, but they cannot be read");
+        item_warning(d, same, same_count, "both hold the same bytes, but they cannot be read");
     if (skipped)
-        diff_item_warning(d, skipped, skipped_count, "not compared");
+        item_warning(d, skipped, skipped_count, "not compared");
 }
 
 /* Compares what is open and arranged. */
@@ -418,7 +1474,7 @@ static bool run(struct diff *d)
     d->workers = calloc(d->worker_count, sizeof *d->workers);
     if (!d->workers || !team_open(&d->team, d->worker_count)) {
         free(d->workers);
-        return diff_no_memory(d);
+        return note_no_memory(d);
     }
     for (unsigned i = 0; i < d->worker_count; i++) {
         d->workers[i].diff = d;
@@ -450,13 +1506,13 @@ static void collect(struct diff *d, const struct source *source)
     const struct error *why = source_why(source);
 
     if (why->kind != ERROR_NONE)
-        diff_add_error(d, source_info(source)->name, why);
+        add_error(d, source_info(source)->name, why);
 }
 
 bool diff_run(struct diff *d)
 {
     const bool good =
-        open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d) && run(d);
+        open_side(d, DIFF_A) && open_side(d, DIFF_B) && match(d) && arrange(d) && run(d);
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)

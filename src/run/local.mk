@@ -8,9 +8,6 @@ library_sources += \
 	src/run/axis_sink.h \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
-	src/run/diff_match.c src/run/diff_match.h \
-	src/run/diff_state.h \
-	src/run/diff_work.c src/run/diff_work.h \
 	src/run/fallback.c src/run/fallback.h \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
