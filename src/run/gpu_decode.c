@@ -2,24 +2,282 @@
 
 #include "run/gpu_decode.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "run/gpu_decode_feed.h"
+#include "engine/engine.h"
 #include "run/work.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
+#include "sys/mutex.h"
 #include "sys/team.h"
+#include "zstd/xxh64.h"
+
+MUTEX_ROLE(feed_role);
+
+/* A piece of content. */
+struct job {
+    struct engine_content content;
+    size_t next;  /* segment that nobody has claimed */
+    size_t left;  /* segments whose hashing has not ended */
+    bool goes_on; /* its first segment goes on with the last one of the piece before */
+    bool head_claimed, head_done;
+    bool open;         /* the frame of its last segment goes on behind it */
+    bool tail_done;    /* as far as that segment goes, it is hashed: */
+    struct xxh64 tail; /* to this */
+};
+
+/* A decoder, and what workers do for it. */
+struct feed {
+    struct run *run;
+    struct gpu_decode *decode; /* it is one of this one's */
+    const struct engine_decode *ops;
+    struct engine_decoder *decoder; /* of who feeds it */
+    unsigned number;                /* of the device, and of the source's ring */
+
+    struct mutex mutex;
+    pthread_cond_t changed;
+    unsigned workers GUARDED_BY(feed_role); /* that take part */
+    bool feeding GUARDED_BY(feed_role);     /* a worker does */
+    bool polling GUARDED_BY(feed_role);     /* a worker looks again soon */
+    bool ended GUARDED_BY(feed_role);       /* nothing more comes out of the decoder */
+    bool over GUARDED_BY(feed_role);        /* nor is there anything left to do */
+    bool refused GUARDED_BY(feed_role);     /* the decoder has refused a frame */
+
+    struct job jobs[ENGINE_CONTENT_MAX] GUARDED_BY(feed_role); /* from first_job on */
+    uint64_t first_job GUARDED_BY(feed_role);
+    uint64_t job_end GUARDED_BY(feed_role);
+    uint64_t hashed GUARDED_BY(feed_role);    /* bytes */
+    uint64_t hash_time GUARDED_BY(feed_role); /* nanoseconds, of all workers */
+    /* The part of hash_time in pieces that one frame goes through, which are hashed one after the
+       other. */
+    uint64_t hash_time_in_turn GUARDED_BY(feed_role);
+
+    /* Owned by the worker that feeds it. */
+    uint64_t reduced; /* elements */
+    size_t parts;     /* that have been passed to the source */
+    bool input_ended;
+    bool failed; /* the engine has */
+};
+
+MUTEX_ROLE_OF(feed, struct feed, mutex);
+
+struct gpu_decode {
+    unsigned count;
+    _Atomic unsigned next; /* feed that the next worker begins with */
+    _Atomic bool given_up; /* a feed has come to what makes the others' work useless */
+
+    /* Owned by the session's thread. */
+    bool going_on; /* a worker has libzstd go on with a pipe */
+
+    struct feed feeds[]; /* of a device each */
+};
+
+/* Nothing is left to do. */
+REQUIRES(feed_role)
+static void end_locked(struct feed *x)
+{
+    x->ended = x->over = true;
+    pthread_cond_broadcast(&x->changed);
+}
+
+/* A checksum is wrong: of the frame at this offset of the feed's input. */
+static void wrong_checksum(struct feed *x, uint64_t frame)
+{
+    struct source *s = x->run->source;
+
+    if (x->run->info->input_bytes == SOURCE_UNKNOWN)
+        compressed_wrong_checksum(s, frame);
+    compressed_refuse(s);
+    atomic_store(&x->decode->given_up, true);
+}
+
+/*
+ * Checksums of content that comes back.
+ */
+
+/* Bytes that a worker hashes at a time, unless a single frame is longer. */
+#define HASH_BYTES ((size_t)512 << 10)
+
+REQUIRES(feed_role)
+static struct job *job_locked(struct feed *x, uint64_t number)
+{
+    return &x->jobs[number % ENGINE_CONTENT_MAX];
+}
+
+/* Content has come back. Pieces come in order. */
+REQUIRES(feed_role)
+static void push_locked(struct feed *x, const struct engine_content *content)
+{
+    struct job *job = job_locked(x, x->job_end);
+    const struct engine_segment *segments = content->segments;
+
+    *job = (struct job){.content = *content,
+                        .left = content->segment_count,
+                        .goes_on = !segments[0].first,
+                        .open = !segments[content->segment_count - 1].last};
+    job->next = job->goes_on;
+    job->head_claimed = job->head_done = !job->goes_on;
+    x->job_end++;
+    pthread_cond_signal(&x->changed);
+}
+
+/* Forgets pieces that are done, once what goes on behind them does not need them. */
+REQUIRES(feed_role)
+static void pop_jobs_locked(struct feed *x)
+{
+    while (x->first_job < x->job_end) {
+        const struct job *job = job_locked(x, x->first_job);
+
+        if (job->left > 0 || (job->open && (x->first_job + 1 == x->job_end ||
+                                            !job_locked(x, x->first_job + 1)->head_done)))
+            return;
+        x->ops->content_free(x->decoder, job->content.piece);
+        x->first_job++;
+    }
+}
+
+/* Segments of a piece that a worker has claimed. */
+struct claim {
+    uint64_t number; /* of the job */
+    const struct engine_content *content;
+    size_t first, end;
+    struct xxh64 hash; /* to begin with, where the first segment goes on, or that of the last */
+    bool open;         /* the last segment's frame goes on behind the piece */
+    bool wrong;        /* a checksum is */
+    uint64_t frame;    /* of that frame */
+};
+
+/* Claims the first segment of a piece, which goes on with the one before it, if that is hashed. */
+REQUIRES(feed_role)
+static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
+{
+    struct job *job = job_locked(x, number), *before = job_locked(x, number - 1);
+
+    if (job->head_claimed || number == x->first_job || !before->tail_done)
+        return false;
+    job->head_claimed = true;
+    claim->hash = before->tail;
+    claim->first = 0;
+    claim->end = 1;
+    return true;
+}
+
+/* Claims some segments, oldest first. */
+REQUIRES(feed_role)
+static bool claim_locked(struct feed *x, struct claim *claim)
+{
+    for (uint64_t number = x->first_job; number < x->job_end; number++) {
+        struct job *job = job_locked(x, number);
+        const struct engine_content *content = &job->content;
+        bool claimed = claim_head_locked(x, number, claim);
+
+        if (!claimed && job->next < content->segment_count) {
+            size_t bytes = 0;
+
+            claim->first = claim->end = job->next;
+            while (claim->end < content->segment_count && bytes < HASH_BYTES)
+                bytes += content->segments[claim->end++].size;
+            job->next = claim->end;
+            claimed = true;
+        }
+        if (claimed) {
+            claim->number = number;
+            claim->content = content;
+            claim->open = job->open && claim->end == content->segment_count;
+            claim->wrong = false;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Hashes what was claimed. */
+static void hash(struct claim *claim)
+{
+    for (size_t i = claim->first; i < claim->end && !claim->wrong; i++) {
+        const struct engine_segment *s = &claim->content->segments[i];
+
+        if (s->first)
+            xxh64_begin(&claim->hash);
+        xxh64_add(&claim->hash, claim->content->bytes + s->begin, s->size);
+        if (s->last && (uint32_t)xxh64_end(&claim->hash) != s->checksum) {
+            claim->wrong = true;
+            claim->frame = s->frame;
+        }
+    }
+}
+
+REQUIRES(feed_role)
+static void end_claim_locked(struct feed *x, const struct claim *claim)
+{
+    struct job *job = job_locked(x, claim->number);
+
+    job->left -= claim->end - claim->first;
+    if (claim->first == 0)
+        job->head_done = true;
+    if (claim->open) {
+        job->tail = claim->hash;
+        job->tail_done = true;
+    }
+    pop_jobs_locked(x);
+    pthread_cond_signal(&x->changed);
+}
+
+/* Hashes content, where there is some that nobody hashes. Whether there was. */
+static bool hash_some(struct feed *x)
+{
+    struct claim claim;
+    uint64_t begun, time;
+    bool claimed;
+
+    feed_lock(x);
+    claimed = !x->over && claim_locked(x, &claim);
+    feed_unlock(x);
+    if (!claimed)
+        return false;
+    begun = clock_now();
+    hash(&claim);
+    time = clock_since(begun);
+    if (claim.wrong)
+        wrong_checksum(x, claim.frame);
+    feed_lock(x);
+    x->hash_time += time;
+    if (claim.open && !claim.content->segments[claim.first].first)
+        x->hash_time_in_turn += time;
+    for (size_t i = claim.first; i < claim.end; i++)
+        x->hashed += claim.content->segments[i].size;
+    end_claim_locked(x, &claim);
+    if (claim.wrong)
+        end_locked(x);
+    feed_unlock(x);
+    return true;
+}
+
+/* Whether some that has come back is not hashed yet, but for the end of a frame that goes on. */
+REQUIRES(feed_role)
+static bool hash_under_way_locked(struct feed *x)
+{
+    bool open = false;
+
+    for (uint64_t number = x->first_job; number < x->job_end; number++)
+        open |= job_locked(x, number)->left > 0;
+    return open;
+}
 
 /* If there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or
    look after this long, nanoseconds. */
 #define LONGER (CLOCK_SECOND / 1000)
 
-static void wait_locked(struct feed *x) REQUIRES(gpu_decode_role);
-
 /* Waits until something has changed, or for a while. Drops the mutex meanwhile. */
+REQUIRES(feed_role)
 UNCHECKED static void wait_locked(struct feed *x)
 {
     uint64_t until = clock_now() + LONGER;
@@ -32,7 +290,7 @@ UNCHECKED static void wait_locked(struct feed *x)
 static void end(struct feed *x)
 {
     feed_lock(x);
-    feed_end_locked(x);
+    end_locked(x);
     feed_unlock(x);
 }
 
@@ -139,7 +397,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         break;
     case DECODE_CONTENT:
         feed_lock(x);
-        gpu_decode_hash_push_locked(x, &content);
+        push_locked(x, &content);
         feed_unlock(x);
         break;
     case DECODE_ENDED:
@@ -159,7 +417,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
     case DECODE_WRONG:
     case DECODE_FAILED:
         if (status == DECODE_WRONG)
-            feed_wrong_checksum(x, x->ops->wrong(x->decoder));
+            wrong_checksum(x, x->ops->wrong(x->decoder));
         else
             engine_failed(x, w);
         end(x);
@@ -207,8 +465,8 @@ static bool is_over(struct feed *x)
 
     feed_lock(x);
     /* The rest of a frame that was refused, or is not wanted to its end, will not come. */
-    if (!x->over && x->ended && !x->feeding && !gpu_decode_hash_under_way_locked(x))
-        feed_end_locked(x);
+    if (!x->over && x->ended && !x->feeding && !hash_under_way_locked(x))
+        end_locked(x);
     over = x->over;
     feed_unlock(x);
     return over;
@@ -285,7 +543,7 @@ static void take_part(struct feed *x, struct worker *w)
         bool did = feed(x, w);
 
         /* Content stays with who has begun to hash: a frame that goes on is not handed over. */
-        while (gpu_decode_hash_some(x))
+        while (hash_some(x))
             did = true;
         if (!did && more_input) {
             switch (read_on(x)) {

@@ -24,7 +24,5 @@ library_sources += \
 	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
 	src/run/gpu_decode.c src/run/gpu_decode.h \
-	src/run/gpu_decode_feed.c src/run/gpu_decode_feed.h \
-	src/run/gpu_decode_hash.c \
 	src/run/work.c src/run/work.h \
 	src/run/worker.c src/run/worker.h
