@@ -405,6 +405,7 @@ const struct source_tuning source_tuning_shipped = {
     .closely_least = (uint64_t)256 << 20,
     .piece = (size_t)1 << 20,
     .part_least = (uint64_t)32 << 20,
+    .zstd = {.small_max = (uint64_t)8 << 20, .piece = (uint64_t)128 << 10},
 };
 
 /* A source of nothing, of this name, which is freed with it. NULL without a name, or memory. */
@@ -432,6 +433,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->no_direct = options->no_direct;
     s->access = options->access;
     s->tuning = source_tuning(options);
+    s->zstd.tuning = &s->tuning->zstd;
     s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
     zstd_file_init(&s->zstd);

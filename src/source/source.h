@@ -110,6 +110,7 @@ struct source_tuning {
                                worth a GPU */
     size_t piece;           /* of compressed input (compressed.h) */
     uint64_t part_least;    /* and of its parts */
+    struct zstd_tuning zstd;
 };
 extern const struct source_tuning source_tuning_shipped;
 

@@ -27,8 +27,6 @@ bool zstd_takes_most(const struct zstd_frame *frame, uint64_t input_bytes);
 
 /* With more headers than this a file is not cut. Each costs a read, 1 to 2 us where it is cached.
  */
-#ifndef ZSTD_CUT_HEADERS
-#    define ZSTD_CUT_HEADERS ((uint64_t)1 << 20)
-#endif
+#define ZSTD_CUT_HEADERS ((uint64_t)1 << 20)
 
 #endif

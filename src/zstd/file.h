@@ -38,6 +38,15 @@ struct zstd_cut {
     uint64_t content;                    /* of the whole input, which is more than one frame */
 };
 
+/* Sizes that were found by measuring: doc/tuning.md says how. Fuzzing passes small ones. Bytes. */
+struct zstd_tuning {
+    uint64_t small_max; /* frames that hold more are large; less where the workers are many. 8 MiB
+                           are what pzstd makes them at its usual levels */
+    uint64_t piece;     /* of one large frame, handed out at a time at least, unless nothing else is
+                           to be done */
+    size_t ahead;       /* in its ring besides the window; 0: as many as workers can use */
+};
+
 /* Offsets count bytes of the compressed input, positions bytes of what it decodes to. */
 struct zstd_file {
     /* Set before anything is read. */
@@ -46,6 +55,7 @@ struct zstd_file {
     uint64_t size;  /* bytes of the input; ZSTD_UNKNOWN of a pipe */
     int window_log; /* of frames at most */
     bool no_check;  /* checksums are not verified */
+    const struct zstd_tuning *tuning;
 
     /* The elements in it, set before they are decoded in parallel. */
     size_t element_size;

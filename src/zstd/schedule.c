@@ -665,12 +665,8 @@ bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *req
 #define MEMORY_BUDGET ((uint64_t)246 << 20)
 #define WORKER_BYTES ((uint64_t)512 << 10)
 
-/* Frames that hold more are large, or less where the workers are many. 8 MiB are what pzstd makes
-   them at its usual levels. */
-#ifndef ZSTD_SMALL_MAX
-#    define ZSTD_SMALL_MAX ((uint64_t)8 << 20)
-#endif
-#define SMALL_MIN ((uint64_t)256 << 10 < ZSTD_SMALL_MAX ? (uint64_t)256 << 10 : ZSTD_SMALL_MAX)
+/* Frames that hold no more than this are small, however many workers there are. */
+#define SMALL_MIN ((uint64_t)256 << 10)
 
 /* Compressed bytes made present, and released, at a time; fewer where the workers are many.
    MADV_DONTNEED costs a TLB shootdown on every core. Up to twice as many are present for a worker,
@@ -691,14 +687,14 @@ static uint64_t clamp(uint64_t x, uint64_t least, uint64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-static struct budget divide_memory(unsigned workers)
+static struct budget divide_memory(unsigned workers, uint64_t most)
 {
     uint64_t share = MEMORY_BUDGET / workers, step, fixed, small_max;
 
     step = clamp(PRESENT_BUDGET / 2 / workers, STEP_MIN, STEP_MAX);
     step -= step % mapping_page();
     fixed = WORKER_BYTES + ZSTD_SMALL_BEHIND + 2 * step;
-    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN, ZSTD_SMALL_MAX);
+    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN < most ? SMALL_MIN : most, most);
     small_max -= small_max % ZSTD_BLOCK_CONTENT_MAX;
     return (struct budget){
         .small_max = small_max,
@@ -751,7 +747,7 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
 
 UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers)
 {
-    const struct budget budget = divide_memory(workers);
+    const struct budget budget = divide_memory(workers, file->tuning->small_max);
     struct zstd_schedule *z = calloc(1, sizeof *z);
 
     if (!z)

@@ -14,17 +14,6 @@
 #include "zstd/ring.h"
 #include "zstd/xxh64.h"
 
-/* The least bytes handed out at a time, unless nothing else is to be done. */
-#ifndef ZSTD_TEAM_PIECE_MIN
-#    define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
-#endif
-
-/* Bytes of a ring besides the window: each block under way, and two for each chunk being read. */
-#ifndef ZSTD_TEAM_AHEAD
-#    define ZSTD_TEAM_AHEAD(t) \
-        ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
-#endif
-
 #define NOT_HELD UINT64_MAX
 
 struct zstd_team {
@@ -460,25 +449,36 @@ static void execute_locked(struct zstd_team *t)
  * Hashing.
  */
 
-/* Hashed at a time, at least. Bytes. */
-#define HASH_BYTES (2 * ZSTD_TEAM_PIECE_MIN)
+/* Bytes hashed at a time, at least. */
+static uint64_t hash_least(const struct zstd_team *t)
+{
+    return 2 * t->shared->file->tuning->piece;
+}
+
+/* Bytes of a ring besides the window: each block under way, and two for each chunk being read. */
+static size_t ahead(const struct zstd_team *t)
+{
+    const size_t blocks = t->room + 2 * (size_t)t->workers, told = t->shared->file->tuning->ahead;
+
+    return told > 0 ? told : ZSTD_BLOCK_CONTENT_MAX * blocks;
+}
 
 /* Whether there is something to hash. */
 REQUIRES(waiters_role)
 static bool may_hash_locked(const struct zstd_team *t)
 {
     return !t->hashing && !t->verified &&
-           (t->executed_to - t->hashed_to >= HASH_BYTES || executed_all_locked(t));
+           (t->executed_to - t->hashed_to >= hash_least(t) || executed_all_locked(t));
 }
 
 /* The most bytes hashed at a time. If hashing is slowest, the other workers sleep, and the hashing
-   one has to wake one of them after each piece, which takes a third of the time of hashing
-   HASH_BYTES. A quarter of the ring leaves the rest to them. */
+   one has to wake one of them after each piece, which takes a third of the time of hashing as
+   much as it hashes at least. A quarter of the ring leaves the rest to them. */
 static uint64_t hash_most(const struct zstd_team *t)
 {
-    const uint64_t quarter = ZSTD_TEAM_AHEAD(t) / 4;
+    const uint64_t quarter = ahead(t) / 4;
 
-    return quarter > HASH_BYTES ? quarter : HASH_BYTES;
+    return quarter > hash_least(t) ? quarter : hash_least(t);
 }
 
 static void call_stored(void *argument)
@@ -526,9 +526,6 @@ static void hash_locked(struct zstd_team *t)
  * Handing out.
  */
 
-/* The most bytes handed out at a time, which then are in somebody's level-2 cache. */
-#define PIECE_MAX (2 * ZSTD_TEAM_PIECE_MIN)
-
 /* Whether there are elements to hand out, so many bytes or the last. */
 REQUIRES(waiters_role)
 static bool may_hand_out_locked(const struct zstd_team *t, uint64_t least)
@@ -555,8 +552,9 @@ static bool hand_out_locked(struct zstd_team *t, const struct chunk_request *req
     }
     if (request->borrow && request->in_place > piece)
         piece = request->in_place;
-    if (piece > PIECE_MAX && request->borrow)
-        piece = PIECE_MAX;
+    /* A piece of that size is in somebody's level-2 cache. */
+    if (piece > 2 * file->tuning->piece && request->borrow)
+        piece = 2 * file->tuning->piece;
     if (end - from < element && end < t->executed_to) {
         /* An element is torn by the end of a run: in front of the next one there is room for it. */
         const uint64_t torn = end - from;
@@ -671,7 +669,7 @@ static enum work choose_locked(const struct zstd_team *t)
         return WORK_NOTHING;
     if (may_execute_locked(t))
         return WORK_EXECUTE;
-    if (may_hand_out_locked(t, ZSTD_TEAM_PIECE_MIN))
+    if (may_hand_out_locked(t, t->shared->file->tuning->piece))
         return WORK_HAND_OUT;
     if (may_hash_locked(t))
         return WORK_HASH;
@@ -781,7 +779,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     if (!guard(call_header, &g))
         return false;
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
-    capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ZSTD_TEAM_AHEAD(t));
+    capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ahead(t));
     if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||
         !make_ring_locked(t, (size_t)capacity))
         return false;

@@ -210,8 +210,14 @@ const char *fuzz_way_name(enum fuzz_way way)
     return names[way];
 }
 
-/* Small files are mapped, too. */
-static const struct source_tuning tuning = {.head_max = 512, .head_min = 512, .mapped_least = 4096};
+/* Small files are mapped, too, frames of more than a block are large, and the rings in which all
+   workers decode these go round soon. */
+static const struct source_tuning tuning = {
+    .head_max = 512,
+    .head_min = 512,
+    .mapped_least = 4096,
+    .zstd = {.small_max = 131072, .piece = 4096, .ahead = 16384},
+};
 
 void fuzz_options(struct fuzz_input *in, struct options *options)
 {

@@ -23,10 +23,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_zstd_block
 EXTRA_PROGRAMS = $(fuzz_programs)
 EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
-# Frames of more than a block are large, and the rings in which all workers decode these go round soon.
-tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) \
-	-DZSTD_SMALL_MAX=UINT64_C\(131072\) -DZSTD_TEAM_PIECE_MIN=UINT64_C\(4096\) \
-	'-DZSTD_TEAM_AHEAD(t)=16384'
+tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_fuzz_libfuzzed_a_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 tests_fuzz_libfuzzed_a_SOURCES = $(library_sources) $(cuda_absent) \
 	tests/fuzz/fuzz.c tests/fuzz/fuzz.h \
