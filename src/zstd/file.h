@@ -7,7 +7,7 @@
  *     cut, cutter                   a file cut between frames, for processes and for engines
  *     block, entropy, literals, sequences, execute, ring, xxh64    one block; entropy and xxh64's
  *                                   arithmetic are a GPU's, too
- *     flight, team                  one frame, its blocks decoded by all workers
+ *     team                          one frame, its blocks decoded by all workers
  *     context, input, decoder, small, large    a task, decoded by libzstd
  *     index, schedule               all frames: positions, memory, and which worker does what
  *     reader                        from front to back: pipes, and what the others refuse

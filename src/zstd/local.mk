@@ -9,7 +9,6 @@ library_sources += \
 	src/zstd/file.c src/zstd/file.h \
 	src/zstd/execute.c src/zstd/execute.h \
 	src/zstd/finder.c src/zstd/finder.h \
-	src/zstd/flight.c src/zstd/flight.h \
 	src/zstd/frames.c src/zstd/frames.h \
 	src/zstd/index.c src/zstd/index.h \
 	src/zstd/input.c src/zstd/input.h \

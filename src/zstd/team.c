@@ -2,6 +2,8 @@
 
 #include "zstd/team.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +11,187 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/waiters.h"
+#include "zstd/block.h"
 #include "zstd/decoder.h"
-#include "zstd/flight.h"
+#include "zstd/execute.h"
+#include "zstd/frames.h"
+#include "zstd/literals.h"
 #include "zstd/ring.h"
+#include "zstd/sequences.h"
 #include "zstd/xxh64.h"
+
+/*
+ * A block under way: walked over, decoded, carried out. Its processing does not depend on other
+ * blocks, except where it says so, and needs no lock: a block belongs to one worker at a time. Its
+ * bytes are the mapped input's: whoever walks over or decodes one does so under mapping_guard.
+ */
+
+/* The decoding tables of a worker. */
+struct zstd_scratch {
+    uint64_t frame; /* number of the frame that they are of */
+    struct zstd_literals_decoder literals;
+    struct zstd_sequences_decoder sequences;
+};
+
+enum flight_state {
+    FLIGHT_WALKED,   /* its parts are known */
+    FLIGHT_DECODING, /* a worker has it */
+    FLIGHT_DECODED,  /* its literals, or all of its content, are in its memory */
+    FLIGHT_PLACING,  /* a worker has it */
+    FLIGHT_READY     /* it can be carried out, or is where it belongs */
+};
+
+struct flight {
+    /* Owned by the worker that has the block. */
+    const unsigned char *bytes;
+    uint32_t size;
+    bool last;                     /* of its frame */
+    struct zstd_block_parts parts; /* of raw blocks and runs, too: literals alone */
+    struct zstd_tables tables;     /* that it uses */
+    unsigned char *literals;       /* ZSTD_BLOCK_CONTENT_MAX + ZSTD_EXECUTE_BEHIND bytes */
+    struct zstd_sequence *sequences;
+    uint32_t room;                /* for sequences */
+    struct zstd_sequences result; /* of decoding them */
+
+    /* Its team's, under the mutex. */
+    enum flight_state state;
+    bool sized;           /* its content is known */
+    uint32_t content;     /* bytes */
+    uint64_t behind;      /* offset in the input behind it */
+    unsigned char *place; /* in the ring; NULL before it has one */
+    uint64_t run;         /* of the ring */
+};
+
+enum flight_walked {
+    FLIGHT_SOUND,
+    FLIGHT_FAULT,  /* *fault says what */
+    FLIGHT_REFUSED /* the block is not sound: libzstd will say why */
+};
+
+/* A block with so many bytes of literals to a sequence or more has them placed by whoever decodes
+   it. Fewer are copied as fast by who carries it out; more would make that the bottleneck. */
+#define SPARSE_LITERALS 160
+
+#define BLOCK_HEADER 3
+enum block_type { BLOCK_RAW, BLOCK_RUN, BLOCK_COMPRESSED, BLOCK_RESERVED };
+
+/* Frees the memory that a block took; one that is all zeros has none. */
+static void flight_close(struct flight *f)
+{
+    free(f->literals);
+    free(f->sequences);
+}
+
+/* Walks over the next block of a frame. The blocks of a frame are walked over in order: *walk and
+ *tables go from one to the next. */
+static enum flight_walked flight_walk(struct flight *f, struct zstd_view *view,
+                                      struct zstd_frame *walk, struct zstd_tables *tables,
+                                      struct zstd_fault *fault)
+{
+    const uint64_t at = walk->position;
+    uint32_t header;
+
+    if (!zstd_block(view, walk, fault))
+        return FLIGHT_FAULT;
+    if (walk->position > view->file->size) {
+        *fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = walk->begin};
+        return FLIGHT_FAULT;
+    }
+    f->bytes = view->map + at + BLOCK_HEADER;
+    f->size = (uint32_t)(walk->position - at - BLOCK_HEADER);
+    f->last = walk->end != ZSTD_UNKNOWN;
+    f->behind = walk->position;
+    f->state = FLIGHT_WALKED;
+    f->place = NULL;
+    header = view->map[at] | (uint32_t)view->map[at + 1] << 8 | (uint32_t)view->map[at + 2] << 16;
+    f->parts = (struct zstd_block_parts){.literals.type = ZSTD_LITERALS_RAW};
+    f->sized = true;
+    switch ((enum block_type)(header >> 1 & 3)) {
+    case BLOCK_RUN:
+        f->parts.literals.type = ZSTD_LITERALS_RUN;
+        f->parts.literals.size = header >> 3;
+        break;
+    case BLOCK_COMPRESSED:
+        if (!zstd_block_parse(f->bytes, f->size, (size_t)walk->block_most, tables, &f->parts))
+            return FLIGHT_REFUSED;
+        f->tables = *tables;
+        f->sized = f->parts.sequences == 0;
+        break;
+    case BLOCK_RAW:
+    case BLOCK_RESERVED: /* refused by zstd_block */
+        f->parts.literals.size = f->size;
+        break;
+    }
+    /* A file that is written to meanwhile may say something else than when zstd_block looked. */
+    if (f->parts.literals.size > walk->block_most)
+        return FLIGHT_REFUSED;
+    f->content = f->parts.literals.size;
+    return FLIGHT_SOUND;
+}
+
+/* Whether a block with sequences is mostly literals: these are placed before it is carried out. */
+static bool flight_sparse(const struct flight *f)
+{
+    return f->parts.sequences > 0 &&
+           (uint64_t)f->parts.sequences * SPARSE_LITERALS < f->parts.literals.size;
+}
+
+/* Decodes the sequences: then f->result.content is the block's size. False where they are not
+   sound, or there is no memory. */
+static bool flight_decode_sequences(struct flight *f, struct zstd_scratch *scratch,
+                                    const struct zstd_frame *frame)
+{
+    const size_t most = (size_t)frame->block_most;
+    const uint32_t room = zstd_sequences_room(f->parts.sequences, most);
+
+    if ((uint64_t)f->parts.sequences * ZSTD_MATCH_MIN > most)
+        return false;
+    if (f->room < room) {
+        free(f->sequences);
+        f->sequences = malloc(room * sizeof *f->sequences);
+        f->room = f->sequences ? room : 0;
+        if (!f->sequences)
+            return false;
+    }
+    return zstd_sequences_decode(&scratch->sequences, f->bytes, f->size, &f->parts, &f->tables,
+                                 most, frame->window, f->sequences, &f->result);
+}
+
+/* Decodes the literals to `out`, or to the block's own memory where that is NULL. False where they
+   are not sound, or there is no memory. */
+static bool flight_decode_literals(struct flight *f, struct zstd_scratch *scratch,
+                                   unsigned char *out)
+{
+    if (!out && !f->literals)
+        f->literals = malloc((size_t)ZSTD_BLOCK_CONTENT_MAX + ZSTD_EXECUTE_BEHIND);
+    if (!out)
+        out = f->literals;
+    return out &&
+           zstd_literals_decode(&scratch->literals, f->bytes, &f->parts.literals, &f->tables, out);
+}
+
+/* Puts what is decoded of a block where it belongs, but for matches. */
+static void flight_place(struct flight *f, unsigned char *out)
+{
+    zstd_place_literals(out, f->content, f->literals, f->parts.literals.size, f->sequences,
+                        f->parts.sequences > 0 ? f->result.count : 0);
+}
+
+/* Carries the sequences out, after all blocks in front. *history: before it, and then behind. */
+static bool flight_execute(struct flight *f, const struct zstd_place *place,
+                           struct zstd_history *history, uint64_t window)
+{
+    if (!zstd_execute(place, f->content, f->literals, f->parts.literals.size, f->sequences,
+                      f->result.count, history, window, flight_sparse(f)))
+        return false;
+    zstd_history_resolve(&f->result.history, history);
+    *history = f->result.history;
+    return true;
+}
+
+/*
+ * The team.
+ */
 
 #define NOT_HELD UINT64_MAX
 
@@ -21,7 +200,7 @@ struct zstd_team {
     struct waiters *waiters;
     unsigned workers;
     struct zstd_scratch *scratch; /* one for each worker, its own */
-    struct zstd_flight *blocks;   /* block n is blocks[n % room] */
+    struct flight *blocks;        /* block n is blocks[n % room] */
     unsigned room;
     unsigned char *memory; /* of the ring */
     size_t memory_size;
@@ -80,7 +259,7 @@ struct zstd_team {
 /* Arguments and results of a function that is called under mapping_guard. */
 struct call {
     struct zstd_team *team;
-    struct zstd_flight *flight;
+    struct flight *flight;
     struct zstd_scratch *scratch;
     unsigned char *out;
     bool whole; /* the input is there */
@@ -124,7 +303,7 @@ static void failed_locked(struct zstd_team *t, const struct call *call)
 }
 
 REQUIRES(waiters_role)
-static struct zstd_flight *block_locked(const struct zstd_team *t, uint64_t number)
+static struct flight *block_locked(const struct zstd_team *t, uint64_t number)
 {
     return &t->blocks[number % t->room];
 }
@@ -156,7 +335,7 @@ static void assign_locked(struct zstd_team *t)
     uint64_t oldest = t->assigned < t->walked ? oldest_locked(t) : 0;
 
     while (t->assigned < t->walked) {
-        struct zstd_flight *f = block_locked(t, t->assigned);
+        struct flight *f = block_locked(t, t->assigned);
 
         if (!f->sized)
             break;
@@ -191,9 +370,9 @@ static bool may_walk_locked(const struct zstd_team *t)
 /* The findings of a walk. */
 struct walk_call {
     struct zstd_team *team;
-    struct zstd_flight *blocks[WALK_BLOCKS];
+    struct flight *blocks[WALK_BLOCKS];
     unsigned wanted, got;
-    enum zstd_flight_walked how;
+    enum flight_walked how;
     struct zstd_fault fault;
 };
 
@@ -202,11 +381,10 @@ static void call_walk(void *argument)
     struct walk_call *call = argument;
     struct zstd_team *t = call->team;
 
-    while (call->how == ZSTD_FLIGHT_SOUND && call->got < call->wanted &&
-           t->walk.end == ZSTD_UNKNOWN) {
-        call->how = zstd_flight_walk(call->blocks[call->got], &t->decoder.span.view, &t->walk,
-                                     &t->tables, &call->fault);
-        if (call->how == ZSTD_FLIGHT_SOUND)
+    while (call->how == FLIGHT_SOUND && call->got < call->wanted && t->walk.end == ZSTD_UNKNOWN) {
+        call->how = flight_walk(call->blocks[call->got], &t->decoder.span.view, &t->walk,
+                                &t->tables, &call->fault);
+        if (call->how == FLIGHT_SOUND)
             call->got++;
     }
 }
@@ -215,7 +393,7 @@ static void call_walk(void *argument)
 REQUIRES(waiters_role)
 static void walk_locked(struct zstd_team *t)
 {
-    struct walk_call call = {.team = t, .how = ZSTD_FLIGHT_SOUND};
+    struct walk_call call = {.team = t, .how = FLIGHT_SOUND};
     const uint64_t free = t->room - (t->walked - t->executed);
     const uint64_t end = t->decoder.task.batch.end;
     bool whole = false;
@@ -233,11 +411,11 @@ static void walk_locked(struct zstd_team *t)
         return;
     if (!whole)
         vanish_locked(t);
-    else if (call.how == ZSTD_FLIGHT_FAULT)
+    else if (call.how == FLIGHT_FAULT)
         (void)zstd_decoder_fault(&t->decoder, &call.fault);
-    else if (call.how == ZSTD_FLIGHT_REFUSED)
+    else if (call.how == FLIGHT_REFUSED)
         refuse_locked(t);
-    if (!whole || call.how != ZSTD_FLIGHT_SOUND) {
+    if (!whole || call.how != FLIGHT_SOUND) {
         t->stopped = true;
         return;
     }
@@ -283,8 +461,8 @@ static void pass_locked(struct zstd_team *t)
     uint64_t next = zstd_span_next(&t->decoder.span), behind = next;
 
     while (t->passed < t->claimed &&
-           (t->passed < t->executed || block_locked(t, t->passed)->state >= ZSTD_FLIGHT_DECODED)) {
-        const struct zstd_flight *f = block_locked(t, t->passed);
+           (t->passed < t->executed || block_locked(t, t->passed)->state >= FLIGHT_DECODED)) {
+        const struct flight *f = block_locked(t, t->passed);
 
         if (t->passed >= t->executed)
             behind = f->behind;
@@ -298,26 +476,26 @@ static void call_sequences(void *argument)
 {
     struct call *g = argument;
 
-    g->good = zstd_flight_decode_sequences(g->flight, g->scratch, &g->team->header);
+    g->good = flight_decode_sequences(g->flight, g->scratch, &g->team->header);
 }
 
 static void call_literals(void *argument)
 {
     struct call *g = argument;
 
-    g->good = zstd_flight_decode_literals(g->flight, g->scratch, g->out);
+    g->good = flight_decode_literals(g->flight, g->scratch, g->out);
 }
 
 /* Puts a block that is decoded to its place. */
 REQUIRES(waiters_role)
-static void place_locked(struct zstd_team *t, struct zstd_flight *f)
+static void place_locked(struct zstd_team *t, struct flight *f)
 {
     unsigned char *const place = f->place;
 
     t->unplaced--;
-    f->state = ZSTD_FLIGHT_PLACING;
-    OUTSIDE(t, zstd_flight_place(f, place));
-    f->state = ZSTD_FLIGHT_READY;
+    f->state = FLIGHT_PLACING;
+    OUTSIDE(t, flight_place(f, place));
+    f->state = FLIGHT_READY;
 }
 
 /* Decodes the next block that nobody has: its sequences first, since when its size is known the
@@ -325,12 +503,12 @@ static void place_locked(struct zstd_team *t, struct zstd_flight *f)
 REQUIRES(waiters_role)
 static void decode_locked(struct zstd_team *t, unsigned worker)
 {
-    struct zstd_flight *f = block_locked(t, t->claimed++);
+    struct flight *f = block_locked(t, t->claimed++);
     struct call g = {.team = t, .flight = f, .scratch = &t->scratch[worker]};
     uint64_t begun = clock_now();
     bool good = true;
 
-    f->state = ZSTD_FLIGHT_DECODING;
+    f->state = FLIGHT_DECODING;
     if (g.scratch->frame != t->frame) {
         zstd_literals_begin(&g.scratch->literals);
         zstd_sequences_begin(&g.scratch->sequences);
@@ -351,10 +529,10 @@ static void decode_locked(struct zstd_team *t, unsigned worker)
     atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
     if (!good) {
         failed_locked(t, &g);
-    } else if (g.out || (f->parts.sequences > 0 && !zstd_flight_sparse(f))) {
-        f->state = ZSTD_FLIGHT_READY;
+    } else if (g.out || (f->parts.sequences > 0 && !flight_sparse(f))) {
+        f->state = FLIGHT_READY;
     } else {
-        f->state = ZSTD_FLIGHT_DECODED;
+        f->state = FLIGHT_DECODED;
         t->unplaced++;
         if (f->place)
             place_locked(t, f);
@@ -364,12 +542,12 @@ static void decode_locked(struct zstd_team *t, unsigned worker)
 
 /* A block that is decoded and has a place, but is not there; NULL if there is none. */
 REQUIRES(waiters_role)
-static struct zstd_flight *unplaced_locked(const struct zstd_team *t)
+static struct flight *unplaced_locked(const struct zstd_team *t)
 {
     for (uint64_t i = t->executed; t->unplaced > 0 && i < t->assigned; i++) {
-        struct zstd_flight *f = block_locked(t, i);
+        struct flight *f = block_locked(t, i);
 
-        if (f->state == ZSTD_FLIGHT_DECODED)
+        if (f->state == FLIGHT_DECODED)
             return f;
     }
     return NULL;
@@ -384,7 +562,7 @@ REQUIRES(waiters_role)
 static bool may_execute_locked(const struct zstd_team *t)
 {
     return !t->executing && t->executed < t->assigned &&
-           block_locked(t, t->executed)->state == ZSTD_FLIGHT_READY;
+           block_locked(t, t->executed)->state == FLIGHT_READY;
 }
 
 /* Whether all blocks have been. */
@@ -418,17 +596,17 @@ static void execute_locked(struct zstd_team *t)
 
     t->executing = true;
     while (t->executed < t->assigned && !t->stopped) {
-        struct zstd_flight *f = block_locked(t, t->executed);
+        struct flight *f = block_locked(t, t->executed);
         bool good = true;
 
-        if (f->state != ZSTD_FLIGHT_READY || (one && f->parts.sequences > 0))
+        if (f->state != FLIGHT_READY || (one && f->parts.sequences > 0))
             break;
         if (f->parts.sequences > 0) {
             const struct zstd_place place = zstd_ring_reach(&t->ring, f->run, f->place);
             uint64_t begun = clock_now();
 
             one = true;
-            OUTSIDE(t, good = zstd_flight_execute(f, &place, &t->history, window));
+            OUTSIDE(t, good = flight_execute(f, &place, &t->history, window));
             atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
         }
         if (!good) {
@@ -827,7 +1005,7 @@ UNCHECKED void zstd_team_close(struct zstd_team *t)
     if (!t)
         return;
     for (unsigned i = 0; t->blocks && i < t->room; i++)
-        zstd_flight_close(&t->blocks[i]);
+        flight_close(&t->blocks[i]);
     zstd_decoder_free(&t->decoder);
     free(t->blocks);
     free(t->scratch);
