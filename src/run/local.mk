@@ -8,7 +8,6 @@ library_sources += \
 	src/run/axis_sink.h \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
-	src/run/fallback.c src/run/fallback.h \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \
@@ -24,5 +23,4 @@ library_sources += \
 	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
 	src/run/gpu_decode.c src/run/gpu_decode.h \
-	src/run/work.c src/run/work.h \
 	src/run/worker.c src/run/worker.h

@@ -6,7 +6,7 @@
 
 #include "run/gpu_decode.h"
 #include "run/run_profile.h"
-#include "run/work.h"
+#include "run/worker.h"
 #include "source/compressed.h"
 #include "sys/clock.h"
 

@@ -4,6 +4,11 @@
  * A worker lives as long as the session, and so do its thread, a member of the session's team, and,
  * where that can be, the engine worker it drives. While a run is under way the worker belongs to
  * its own thread; before and after, to the session's.
+ *
+ *     buffer -> source_next -> reduce -> (the chunk is released when the engine is done with it)
+ *
+ * until the input ends. If its engine refuses a chunk, or fails, the CPU reduces what it did not
+ * finish, and what the worker has claimed, on the worker's thread.
  */
 #ifndef GPUREDUCE_RUN_WORKER_H
 #define GPUREDUCE_RUN_WORKER_H
@@ -56,7 +61,7 @@ struct worker {
     bool failed;     /* the input or the memory did; its partial is worth nothing */
     struct partial partial;
     struct worker_stats stats;
-    struct engine_worker *fallback; /* see fallback.h; NULL while it is not needed */
+    struct engine_worker *fallback; /* of the CPU; NULL while it is not needed */
 };
 
 /* Makes the worker one of a session. */
@@ -69,9 +74,11 @@ void worker_join(struct worker *w, struct run *run, const struct engine_setup *s
 /* Closes the engine worker that is kept. Its thread must not be at work. */
 void worker_close_kept(struct worker *w);
 
-/* Has the engine worker reduce a chunk, also one in place. False when its bytes vanished: then the
-   source has failed. */
-bool worker_reduce(struct worker *w, const struct engine *engine, struct engine_worker *ew,
-                   const struct chunk *chunk, enum engine_status *status);
+/* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
+   says whether it failed, and why has been printed. */
+void work_run(struct worker *w);
+
+/* Reduces on the CPU in place of the engine that reduced the input so far. False when it failed. */
+bool work_on_cpu(struct worker *w);
 
 #endif
