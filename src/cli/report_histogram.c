@@ -15,10 +15,13 @@
 /* The class of the elements of a row, if it is not a bin. */
 enum row_class { ROW_NORMAL, ROW_SUBNORMAL, ROW_ZERO, ROW_INFINITY, ROW_NAN };
 
-static const char *const class_names[] = {
-    [ROW_NORMAL] = "normal", [ROW_SUBNORMAL] = "subnormal",
-    [ROW_ZERO] = "zero",     [ROW_INFINITY] = "infinity",
-    [ROW_NAN] = "nan",
+/* Their names, and what stands for them in front of bars, behind a sign. */
+static const struct {
+    const char *name, *label;
+} classes[] = {
+    [ROW_NORMAL] = {"normal", "2^"}, [ROW_SUBNORMAL] = {"subnormal", "subnormal"},
+    [ROW_ZERO] = {"zero", "0"},      [ROW_INFINITY] = {"infinity", "inf"},
+    [ROW_NAN] = {"nan", "nan"},
 };
 
 struct histogram_row {
@@ -116,7 +119,7 @@ static void write_row(struct writer *w, const char *path, enum histogram_kind ki
                                  row->class == ROW_NAN ? WRITER_MISSING
                                  : row->sign           ? "-"
                                                        : "+"),
-                      field_text(IN_CELLS, "class", class_names[row->class]),
+                      field_text(IN_CELLS, "class", classes[row->class].name),
                       field_text(IN_CELLS, "exponent", exponent));
     }
     writer_field(w, field_count(IN_CELLS | IN_LINES, "count", row->count));
@@ -165,32 +168,16 @@ void report_histogram_rows(struct writer *w, const struct options *options, cons
 static void label_row(char *text, size_t size, const struct histogram *h,
                       const struct histogram_row *row)
 {
-    const char *sign = row->sign ? "-" : "+";
+    const char *sign = row->class == ROW_NAN ? "" : row->sign ? "-" : "+";
 
-    if (h->kind == HISTOGRAM_BINS) {
-        if (isnan(row->from))
-            snprintf(text, size, "nan");
-        else
-            snprintf(text, size, "%.6g to %.6g", row->from, row->to);
-        return;
-    }
-    switch (row->class) {
-    case ROW_NORMAL:
-        snprintf(text, size, "%s2^%d", sign, row->exponent);
-        break;
-    case ROW_SUBNORMAL:
-        snprintf(text, size, "%ssubnormal", sign);
-        break;
-    case ROW_ZERO:
-        snprintf(text, size, "%s0", sign);
-        break;
-    case ROW_INFINITY:
-        snprintf(text, size, "%sinf", sign);
-        break;
-    case ROW_NAN:
+    if (h->kind == HISTOGRAM_BINS && isnan(row->from))
         snprintf(text, size, "nan");
-        break;
-    }
+    else if (h->kind == HISTOGRAM_BINS)
+        snprintf(text, size, "%.6g to %.6g", row->from, row->to);
+    else if (row->class == ROW_NORMAL)
+        snprintf(text, size, "%s%s%d", sign, classes[row->class].label, row->exponent);
+    else
+        snprintf(text, size, "%s%s", sign, classes[row->class].label);
 }
 
 /* Whether a bar is drawn: what lies outside of the bins only where there is any. */
