@@ -25,6 +25,41 @@ struct small {
     double least; /* the least magnitude that is not zero; NaN where there is none */
 };
 
+/* Looks for small and for negative numbers in a block, which may hold anything: by operations whose
+   names begin with v, and with the vector from element i on, whose lanes are values of `bits`. */
+#define COUNT_SMALL(bits, v, vector, declare, load, value)                                        \
+    declare struct small count_small##bits(const unsigned char *x, size_t n,                      \
+                                           enum element_type type)                                \
+    {                                                                                             \
+        const int bias = (bits) == 64 ? 1023 : 127, fraction = (bits) == 64 ? 52 : 23;            \
+        const uint##bits##_t normal = (uint##bits##_t)(element_formats[type].exponent_min + bias) \
+                                      << fraction;                                                \
+        const vector zero = v##_set1(0);                                                          \
+        vector zeros = zero, small = zero, signs = zero, negative_zeros = zero;                   \
+        vector least = v##_set1(UINT##bits##_MAX);                                                \
+        uint##bits##_t lowest;                                                                    \
+        struct small s;                                                                           \
+                                                                                                  \
+        for (size_t i = 0; i < n; i += sizeof(vector) / sizeof normal) {                          \
+            const vector element = load, a = v##_and(element, v##_set1(~SIGN##bits));             \
+            const vector number =                                                                 \
+                v##_select(v##_gt_s(a, v##_set1(INFINITY##bits)), zero, element);                 \
+                                                                                                  \
+            zeros = v##_tally(zeros, v##_eq(a, zero));                                            \
+            small = v##_tally(small, v##_gt_s(v##_set1(normal), a));                              \
+            signs = v##_tally(signs, v##_gt_s(zero, number));                                     \
+            negative_zeros = v##_tally(negative_zeros, v##_eq(element, v##_set1(SIGN##bits)));    \
+            /* Less one, zero becomes the greatest of all. */                                     \
+            least = v##_min_u(least, v##_add(a, v##_set1(UINT##bits##_MAX)));                     \
+        }                                                                                         \
+        lowest = v##_h_min_u(least) + 1;                                                          \
+        s.zeros = v##_h_add(zeros);                                                               \
+        s.subnormal = v##_h_add(small) - s.zeros;                                                 \
+        s.negative = v##_h_add(signs) - v##_h_add(negative_zeros);                                \
+        s.least = lowest > 0 && lowest <= INFINITY##bits ? value(lowest) : (double)NAN;           \
+        return s;                                                                                 \
+    }
+
 /* Takes that into the partial, as far as it is to be found. */
 INLINE_TARGET void take_small(struct cpu_reducer *r, const struct small *s, unsigned finds)
 {

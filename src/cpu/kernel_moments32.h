@@ -134,34 +134,7 @@ INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, s
     }
 }
 
-/* Looks for small and for negative numbers in a block, which may hold anything. */
-INLINE_TARGET struct small count_small32(const unsigned char *x, size_t n, enum element_type type)
-{
-    const size_t size = element_formats[type].size;
-    const uint32_t normal = (uint32_t)(element_formats[type].exponent_min + 127) << 23;
-    vec zeros = v_set1(0), small = v_set1(0), signs = v_set1(0), negative_zeros = v_set1(0);
-    vec least = v_set1(UINT32_MAX);
-    uint32_t bits;
-    struct small s;
-
-    for (size_t i = 0; i < n; i += V_LANES) {
-        vec v = load32(x + i * size, type), a = v_and(v, v_set1(~SIGN32));
-        vec number = v_select(v_gt_s(a, v_set1(INFINITY32)), v_set1(0), v);
-
-        zeros = v_tally(zeros, v_eq(a, v_set1(0)));
-        small = v_tally(small, v_gt_s(v_set1(normal), a));
-        signs = v_tally(signs, v_gt_s(v_set1(0), number));
-        negative_zeros = v_tally(negative_zeros, v_eq(v, v_set1(SIGN32)));
-        /* Less one, zero becomes the greatest of all. */
-        least = v_min_u(least, v_add(a, v_set1(UINT32_MAX)));
-    }
-    bits = v_h_min_u(least) + 1;
-    s.zeros = v_h_add(zeros);
-    s.subnormal = v_h_add(small) - s.zeros;
-    s.negative = v_h_add(signs) - v_h_add(negative_zeros);
-    s.least = bits > 0 && bits <= INFINITY32 ? value32(bits) : (double)NAN;
-    return s;
-}
+COUNT_SMALL(32, v, vec, INLINE_TARGET, load32(x + i * element_formats[type].size, type), value32)
 
 /* The counts after a pass over a block of numbers. The pass has counted all, unless there are zeros
    or subnormal numbers. */

@@ -177,32 +177,7 @@ INLINE_TARGET void pass_moments64(struct cpu_reducer *r, struct moments64 *b,
         take_vectors64(r, b, x + i * 8, 1, 0, constant, finds, limbs);
 }
 
-/* Looks for small and for negative numbers in a block, which may hold anything. */
-static SIMD_TARGET struct small count_small64(const unsigned char *x, size_t n)
-{
-    const wvec zero = w_set1(0);
-    wvec zeros = zero, small = zero, signs = zero, negative_zeros = zero;
-    wvec least = w_set1(UINT64_MAX);
-    uint64_t bits;
-    struct small s;
-
-    for (size_t i = 0; i < n; i += W_LANES) {
-        wvec v = w_load(x + i * 8), a = w_and(v, w_set1(~SIGN64));
-        wvec number = w_select(w_gt_s(a, w_set1(INFINITY64)), zero, v);
-
-        zeros = w_tally(zeros, w_eq(a, zero));
-        small = w_tally(small, w_gt_s(w_set1((uint64_t)1 << 52), a));
-        signs = w_tally(signs, w_gt_s(zero, number));
-        negative_zeros = w_tally(negative_zeros, w_eq(v, w_set1(SIGN64)));
-        least = w_min_u(least, w_add(a, w_set1(UINT64_MAX)));
-    }
-    bits = w_h_min_u(least) + 1;
-    s.zeros = w_h_add(zeros);
-    s.subnormal = w_h_add(small) - s.zeros;
-    s.negative = w_h_add(signs) - w_h_add(negative_zeros);
-    s.least = bits > 0 && bits <= INFINITY64 ? exact_from_bits(bits) : (double)NAN;
-    return s;
-}
+COUNT_SMALL(64, w, wvec, static SIMD_TARGET, w_load(x + i * 8), exact_from_bits)
 
 /* Lays the block out in the scratch. */
 static SIMD_TARGET void fill_scratch64(struct cpu_reducer *r, const unsigned char *x, size_t n,
@@ -330,7 +305,7 @@ INLINE_TARGET void block_moments64(struct cpu_reducer *r, const unsigned char *x
     bits = moments64_bits(&b);
     magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY64) {
-        s = count_small64(x, n);
+        s = count_small64(x, n, ELEMENT_F64);
         special64(r, x, n, index, false);
         take_small(r, &s, finds);
         add_again64(r, x, n, finds);
@@ -339,7 +314,7 @@ INLINE_TARGET void block_moments64(struct cpu_reducer *r, const unsigned char *x
     take_extremes(r, &bits, x, n, index);
     s = (struct small){.least = d_h_min(b.least)};
     if (s.least < power_of_two(-1022))
-        s = count_small64(x, n);
+        s = count_small64(x, n, ELEMENT_F64);
     else if (finds & PARTIAL_NEGATIVE)
         s.negative = w_h_add(b.negative);
     take_small(r, &s, finds);
