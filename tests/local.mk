@@ -4,6 +4,7 @@
 check_LIBRARIES = tests/libtests.a
 tests_libtests_a_CPPFLAGS = $(AM_CPPFLAGS)
 tests_libtests_a_SOURCES = \
+	src/bench/common/difference.c src/bench/common/difference.h \
 	tests/lib/allocate.h \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/draw.h \

@@ -4,6 +4,7 @@ bin_PROGRAMS += src/gpureduce-bench
 noinst_LIBRARIES += src/libbench.a
 src_libbench_a_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
 src_libbench_a_SOURCES = \
+	src/bench/common/difference.c src/bench/common/difference.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \

@@ -285,11 +285,6 @@ void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other)
     wide_carry(e);
 }
 
-void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
-{
-    (void)magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
-}
-
 void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS])
 {
     for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
@@ -317,7 +312,7 @@ void exact_wide_multiply(struct exact_wide *e, uint64_t factor)
 {
     uint32_t digit[EXACT_WIDE_DIGITS];
 
-    exact_wide_digits(e, digit);
+    (void)exact_wide_magnitude(e, digit);
     digits_multiply(digit, EXACT_WIDE_DIGITS, factor);
     exact_wide_set(e, digit);
 }

@@ -242,9 +242,6 @@ void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *ot
 /* |e| in digits of 32 bits. Returns whether e is negative. */
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
 
-/* The value, which is not negative, in digits of 32 bits. */
-void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
-
 /* Makes *e the number of these digits. */
 void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS]);
 

@@ -85,7 +85,7 @@ struct quotient {
 static void begin_with_squares(struct quotient *q, const struct partial *p)
 {
     memset(q, 0, sizeof *q);
-    exact_wide_digits(&p->squares, q->digit + BELOW);
+    (void)exact_wide_magnitude(&p->squares, q->digit + BELOW);
     q->top = DIGITS;
 }
 
@@ -262,36 +262,4 @@ void moments_finish(const struct partial *p, const struct moments_terms *terms,
     }
     result->l1 = p->absolute.pending > 0 ? exact_round(&p->absolute) : 0;
     finish_squares(p, n, terms, result);
-}
-
-const char *moments_difference(const struct result *a, const struct result *b, unsigned wants)
-{
-    const bool squares = wants & PARTIAL_SQUARES, extremes = wants & PARTIAL_EXTREMES;
-    const bool variance = squares && (wants & PARTIAL_SUM), small = wants & PARTIAL_SMALL;
-
-    if (squares && !result_same_number(a->sumsq, b->sumsq))
-        return "sum of squares";
-    if (squares && !result_same_number(a->l2, b->l2))
-        return "Euclidean norm";
-    if (squares && !result_same_number(a->rms, b->rms))
-        return "root mean square";
-    if (variance && !result_same_number(a->var, b->var))
-        return "variance";
-    if (variance && !result_same_number(a->std, b->std))
-        return "standard deviation";
-    if ((wants & PARTIAL_ABSOLUTE) && !result_same_number(a->l1, b->l1))
-        return "sum of magnitudes";
-    if (extremes && !result_same_number(a->absmax, b->absmax))
-        return "greatest magnitude";
-    if (extremes && !result_same_number(a->range, b->range))
-        return "range";
-    if (small && !result_same_number(a->absmin, b->absmin))
-        return "least magnitude";
-    if (small && a->zeros != b->zeros)
-        return "number of zeros";
-    if (small && a->subnormals != b->subnormals)
-        return "number of subnormals";
-    if ((wants & PARTIAL_NEGATIVE) && a->negatives != b->negatives)
-        return "number of negative elements";
-    return NULL;
 }

@@ -45,8 +45,4 @@ void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, 
 void moments_finish(const struct partial *p, const struct moments_terms *terms,
                     struct result *result);
 
-/* Says in words the first difference between two results in members that moments_finish sets, and
-   that `wants` asked for; NULL if nothing differs. */
-const char *moments_difference(const struct result *a, const struct result *b, unsigned wants);
-
 #endif

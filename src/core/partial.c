@@ -190,44 +190,7 @@ void partial_finish_types(const struct partial *p, const struct partial_types *t
     }
 }
 
-static bool same_integer(const struct integer *a, const struct integer *b)
-{
-    return a->known == b->known && a->negative == b->negative && a->high == b->high &&
-           a->low == b->low;
-}
-
 bool result_same_number(double x, double y)
 {
     return (isnan(x) && isnan(y)) || exact_bits(x) == exact_bits(y);
-}
-
-const char *result_difference(const struct result *a, const struct result *b, unsigned wants)
-{
-    const bool sum = wants & PARTIAL_SUM, extremes = wants & PARTIAL_EXTREMES;
-    const bool where = wants & PARTIAL_WHERE;
-
-    if (a->count != b->count)
-        return "count";
-    if (a->nan != b->nan)
-        return "number of NaNs";
-    if (a->first_nan != b->first_nan)
-        return "index of the first NaN";
-    if (a->infinity != b->infinity)
-        return "number of infinities";
-    if (sum &&
-        (!result_same_number(a->sum, b->sum) || !same_integer(&a->sum_integer, &b->sum_integer)))
-        return "sum";
-    if (sum && !result_same_number(a->mean, b->mean))
-        return "mean";
-    if (extremes &&
-        (!result_same_number(a->min, b->min) || !same_integer(&a->min_integer, &b->min_integer)))
-        return "minimum";
-    if (extremes &&
-        (!result_same_number(a->max, b->max) || !same_integer(&a->max_integer, &b->max_integer)))
-        return "maximum";
-    if (where && a->argmin != b->argmin)
-        return "index of the minimum";
-    if (where && a->argmax != b->argmax)
-        return "index of the maximum";
-    return NULL;
 }

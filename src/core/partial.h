@@ -174,9 +174,4 @@ void partial_finish_types(const struct partial *p, const struct partial_types *t
 /* Whether two numbers have the same bits, or are both NaN. */
 bool result_same_number(double x, double y);
 
-/* Says in words the first difference between two results: in the counts, and in what `wants` asks
-   for (partial_want bits). Numbers are equal if all their bits are, or if both are NaN; integers
-   are compared in full. NULL if nothing differs. */
-const char *result_difference(const struct result *a, const struct result *b, unsigned wants);
-
 #endif

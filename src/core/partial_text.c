@@ -215,7 +215,7 @@ static char *put_wide(char *at, const struct exact_wide *e)
 {
     uint32_t digit[EXACT_WIDE_DIGITS];
 
-    exact_wide_digits(e, digit);
+    (void)exact_wide_magnitude(e, digit);
     return put_digits(at, digit, EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, false);
 }
 

@@ -589,7 +589,8 @@ void compressed_pass(struct source *s, unsigned ring, uint64_t offset)
     waiters_unlock(&p->waiters);
 }
 
-bool compressed_holds(struct source *s, uint64_t from)
+/* Whether the bytes of a pipe from offset `from` on are all still there. */
+static bool holds(struct source *s, uint64_t from)
 {
     struct compressed_state *p = s->state;
     bool holds;
@@ -689,7 +690,7 @@ UNCHECKED bool compressed_resume(struct source *s, const struct compressed_place
     struct compressed_state *p = s->state;
     struct reader *reader;
 
-    if (!p->pipe || !compressed_holds(s, place->frame)) {
+    if (!p->pipe || !holds(s, place->frame)) {
         source_refuse(s, (struct advice){.kind = ADVICE_CPU_TELLS},
                       "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes",
                       place->frame);

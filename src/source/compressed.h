@@ -108,9 +108,6 @@ struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64
 /* A ring's bytes before offset `offset` are not needed any more. */
 void compressed_pass(struct source *s, unsigned ring, uint64_t offset);
 
-/* Whether the bytes of a pipe from offset `from` on are all still there. */
-bool compressed_holds(struct source *s, uint64_t from);
-
 /* The place that the engine has reached. */
 struct compressed_place {
     uint64_t frame;         /* offset of the frame that it refused */

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bench/common/difference.h"
 #include "cli/failure.h"
 #include "cli/message.h"
 #include "core/moments.h"

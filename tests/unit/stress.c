@@ -25,6 +25,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 #include "lib/allocate.h"
 #include "lib/draw.h"

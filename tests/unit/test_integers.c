@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 #include "core/number.h"
 #include "cpu/kernel.h"

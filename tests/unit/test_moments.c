@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 
 #include <float.h>

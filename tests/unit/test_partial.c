@@ -5,6 +5,7 @@
 /* Tags: ports emulator */
 #include "config.h"
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 #include "core/partial.h"
 

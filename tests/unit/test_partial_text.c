@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 #include "lib/data_gen.h"
 #include "lib/reference.h"

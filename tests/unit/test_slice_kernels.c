@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/difference.h"
 #include "core/moments.h"
 #include "cuda/kernels.h"
 #include "cuda/slice_launch.h"

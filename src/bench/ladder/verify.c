@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/difference.h"
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
 #include "core/moments.h"
