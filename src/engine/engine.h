@@ -1,18 +1,18 @@
 /*
- * Engines: what reduces chunks. An engine knows element types and partial results, and nothing of
- * files or of other engines.
- *
- * A chunk may also lie elsewhere, in place: in a mapped file.
+ * Engines reduce chunks, on the CPU or on GPUs. An engine knows element types and partial results,
+ * and nothing of files or of other engines.
  *
  * A worker thread owns one worker of an engine and alone calls its functions:
  *
  *     buffer -> (the source fills it) -> reduce -> buffer -> ... -> finish
  *
- * reduce may return before the work is done; buffer then waits until the one it gives is free
- * again. Functions that can fail return false or NULL, print nothing, and leave the reason in
- * worker_error (or in the `reason` they are given). After a failure `unfinished` hands back the
- * chunks that are not part of what `finish` reports, still in their buffers, so that another engine
- * can reduce them: nothing is lost and nothing counts twice.
+ * The elements of a chunk lie in a buffer of the worker, or in place: in a mapped file.
+ *
+ * reduce may return before the work is done; buffer then waits until the buffer that it returns is
+ * free again. Functions that can fail return false or NULL and print nothing; the reason is in
+ * worker_error, or in `reason` if they have that argument. After a failure `unfinished` returns the
+ * chunks that the result of `finish` lacks, still in their buffers, so that another engine can
+ * reduce them: no element is lost or counted twice.
  */
 #ifndef GPUREDUCE_ENGINE_H
 #define GPUREDUCE_ENGINE_H
@@ -28,108 +28,109 @@
 #include "engine/gpu_tuning.h"
 #include "sys/timeline.h"
 
+/* Room for a reason, with its NUL. */
 #define ENGINE_REASON_MAX 256
 
-/* A worker never holds more chunks than this that are not yet known good. */
+/* The most chunks of a worker that are being reduced at a time. */
 #define ENGINE_PENDING_MAX 2
 
-/* The engines there are: rows of the table in registry.c. */
+/* The engines; registry.c has a table of them. */
 enum engine_id {
-    ENGINE_CPU,  /* threads: a worker is a core */
-    ENGINE_CUDA, /* GPUs: a worker is a feeder, a thread that fills buffers for one of them */
+    ENGINE_CPU,  /* each worker is a thread that reduces */
+    ENGINE_CUDA, /* each worker is a thread that fills buffers for one GPU */
     ENGINES
 };
 
-/* Sets a variable of the environment; one that is there only if `replace` says so. */
+/* Sets an environment variable; one that is set already keeps its value unless `replace`. */
 typedef void engine_set_variable(const char *name, const char *value, bool replace);
 
-/* The things that an engine has to make ready. */
+/* The request to open an engine. */
 struct engine_needs {
-    const int *devices; /* GPUs by number */
-    unsigned device_count;
-    const char *visible;  /* GPUs that the user made visible, separated by commas; NULL: all */
-    const char *kernels;  /* of the CPU, by the name of an instruction set; NULL: the best */
-    unsigned workers;     /* how many will be opened at a time, roughly */
-    size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t compressed;  /* bytes of compressed input to come, or what they state to hold */
-    bool pipe;            /* some may come from a pipe, of which nobody knows */
-    size_t before, piece; /* as in struct engine_decode_setup */
+    const int *devices;    /* numbers of GPUs */
+    unsigned device_count; /* GPUs in `devices` */
+    const char *visible;   /* value of CUDA_VISIBLE_DEVICES; NULL: not set */
+    const char *kernels;   /* name of the CPU's instruction set; NULL: the best */
+    unsigned workers;      /* about how many will be open at a time */
+    size_t chunk_size;     /* bytes of a buffer; 0: the engine's chunk_bytes */
+    uint64_t compressed;   /* bytes of compressed input, or of the content that it states */
+    bool pipe;             /* some input is a pipe, whose size is unknown */
+    size_t before, piece;  /* bytes; see struct engine_decode_setup */
     const struct gpu_tuning *tuning; /* NULL: gpu_tuning_shipped */
 };
 
-/* The work of the workers of a run. */
+/* The request to open a worker. */
 struct engine_setup {
     enum element_type type;
     bool swap;                 /* elements are not in this machine's byte order */
-    unsigned wants;            /* partial_want bits, which the engine finds */
-    size_t chunk_size;         /* bytes of a buffer; 0 for the engine's chunk_bytes */
-    size_t in_place;           /* bytes of the largest chunk to come in place; 0 if none will */
-    struct tally_set *tallies; /* of the worker alone: what it counts beside the partial result, of
-                                  the chunks that count there, until finish; NULL for nothing */
+    unsigned wants;            /* partial_want bits: what to compute; engine_finds is true of
+                                  them */
+    size_t chunk_size;         /* bytes of a buffer; 0: the engine's chunk_bytes */
+    size_t in_place;           /* bytes of the largest chunk in place; 0: there will be none */
+    struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
+                                  before finish; NULL: none */
 };
 
 enum engine_status {
     ENGINE_TAKEN,   /* the chunk is being reduced, or has been */
-    ENGINE_REFUSED, /* it cannot be taken in place; nothing else is wrong */
-    ENGINE_FAILED
+    ENGINE_REFUSED, /* the engine cannot read the chunk in place; copy it to a buffer */
+    ENGINE_FAILED   /* worker_error has the reason */
 };
 
 /* The most GPUs one run uses. */
 #define ENGINE_DEVICES_MAX 64
 
-/* The times of a worker, in nanoseconds. Workers of one device share it, so it may have worked for
-   several of them at the same time. */
+/* Times of a worker, in nanoseconds; timelines are by clock_now. Workers of one device share it, so
+   their times may overlap. */
 struct engine_times {
-    uint64_t wait;          /* the worker waiting for a free buffer */
-    uint64_t reduce;        /* on the CPU */
-    unsigned device;        /* which of the engine's devices the worker is on, from 0 */
-    struct timeline copies; /* when chunks were copied to it, or in line for that; by clock_now */
-    struct timeline gpu_decode; /* when it decompressed what was compressed, likewise */
-    struct timeline checks;     /* when it verified checksums of that, likewise */
-    struct timeline kernels;    /* when its kernels ran, likewise */
+    uint64_t wait;              /* waiting for a free buffer */
+    uint64_t reduce;            /* reducing on the CPU */
+    unsigned device;            /* the worker's device, an index of engine_needs.devices */
+    struct timeline copies;     /* copies to the device were running or queued */
+    struct timeline gpu_decode; /* the device decompressed */
+    struct timeline checks;     /* the device verified checksums */
+    struct timeline kernels;    /* the device reduced */
 };
 
 struct engine_state;
 struct engine_worker;
 
 /*
- * Decoding of compressed input, zstd, where it is reduced. A decoder takes compressed bytes in
- * order and reduces what they decode to; nothing comes back but the partial, and content whose
- * checksum is to be verified. The caller of advance holds a role: one thread at a time. It never
- * waits for long.
+ * Decoders decompress zstd on a device and reduce the content there. A decoder gets compressed
+ * bytes in order. It returns the partial result, and content whose checksum the caller has to
+ * verify. One thread at a time may call its functions; none of them waits for long.
  */
 struct engine_decoder;
 
 struct engine_decode_setup {
     enum element_type type;
-    bool swap;
-    unsigned wants;
-    uint64_t window; /* bytes that a frame's decoder must remember: expected, and at most allowed */
-    uint64_t window_max;
-    uint64_t begin; /* position, in what the whole input decodes to, of the first element */
-    uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
-    uint64_t skip; /* bytes that its own input decodes to before the first of its elements: `begin`,
-                      or 0 where its input does not hold the beginning of the whole one */
-    bool stop;     /* bytes after `end` are not to be decoded */
-    bool check;    /* checksums are verified, or content of frames that have one comes back */
-    uint64_t input;    /* bytes of its input; UINT64_MAX where nothing tells */
-    size_t before;     /* bytes before the ring of input; see compressed.h */
-    size_t piece;      /* the ring is a multiple of it */
-    unsigned decoders; /* that share the input, each with a ring of its own */
+    bool swap;           /* elements are not in this machine's byte order */
+    unsigned wants;      /* partial_want bits: what to compute */
+    uint64_t window;     /* bytes of the largest zstd window that is expected */
+    uint64_t window_max; /* bytes of the largest zstd window that is allowed */
+    uint64_t begin;      /* position of the first element, in bytes of the decoded whole input */
+    uint64_t end;        /* position after the last element; UINT64_MAX if unknown */
+    uint64_t skip;       /* bytes that the decoder's input decodes to before its first element:
+                            `begin`, or 0 if it does not have the beginning of the whole input */
+    bool stop;           /* do not decode bytes after `end` */
+    bool check;          /* verify checksums, or return the content of frames that have one */
+    uint64_t input;      /* bytes of the decoder's input; UINT64_MAX if unknown */
+    size_t before;       /* bytes before the ring of input; see compressed.h */
+    size_t piece;        /* the size of the ring is a multiple of this many bytes */
+    unsigned decoders;   /* decoders that share the input, each with a ring of its own */
 };
 
-/* Content of one frame, with which it begins or ends, or goes on. */
+/* Consecutive bytes of the content of one frame. */
 struct engine_segment {
-    size_t begin, size; /* in the piece's bytes */
+    size_t begin, size; /* bytes in struct engine_content */
     uint64_t frame;     /* offset of the frame in the input */
-    bool first, last;   /* of the frame's */
-    uint32_t checksum;  /* the checksum of the content, once its last bytes are there */
+    bool first, last;   /* these are the first, or the last, bytes of the frame's content */
+    uint32_t checksum;  /* the frame's checksum, if `last` */
 };
 
-/* The most pieces of content that are out at a time. */
+/* The most pieces of content that the caller may hold at a time. */
 #define ENGINE_CONTENT_MAX 32
 
-/* Content that has come back. Pieces come in order. */
+/* A piece of content that the caller has to verify. Pieces are returned in order. */
 struct engine_content {
     const unsigned char *bytes;
     const struct engine_segment *segments;
@@ -137,141 +138,147 @@ struct engine_content {
     void *piece; /* the argument of content_free */
 };
 
-/* A part of a decoder's input, which may be made of parts of the whole input, one behind the
-   other, of whole frames: one that begins in a frame is refused. Parts begin with elements, but for
-   the first, if the decoder's input holds the beginning of the whole one. Whether they do is for
-   the caller to find out, from what each of them has decoded to (part_content). */
+/* A part of a decoder's input, which may be made of several parts of the whole input, each of whole
+   frames; a part that begins within a frame is refused. Each part begins with an element,
+   except for the part that begins the whole input. The caller verifies that from part_content. */
 struct engine_part {
-    uint64_t offset;   /* of its first byte in the decoder's input */
-    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to: by
-                          it elements are numbered */
-    bool provisional;  /* that is more than its true position: `end` says nothing of it */
+    uint64_t offset;   /* of the part's first byte in the decoder's input */
+    uint64_t position; /* of its first decoded byte, in bytes of the decoded whole input; elements
+                          are numbered by it */
+    bool provisional;  /* `position` is larger than the true one, and must not be compared with
+                          engine_decode_setup.end */
 };
 
-/* Compressed bytes, from the offset that wanted() gave. They are of one part. */
+/* Compressed bytes of one part, from the offset that wanted() returned on. */
 struct engine_input {
-    const unsigned char *bytes; /* they stay until taken() is behind them */
-    size_t size;
-    uint64_t rest;           /* bytes to the end of the part; very many where nobody knows */
-    bool full;               /* there will not be more of them before some are taken */
-    bool last;               /* the input ends behind them */
-    bool part_ends;          /* the part does: `full` is true, too */
-    struct engine_part part; /* that they are of; all zero where the input is the whole one */
+    const unsigned char *bytes; /* they remain there until taken() is after them */
+    size_t size;                /* bytes */
+    uint64_t rest;              /* bytes to the end of the part; very many if unknown */
+    bool full;                  /* more bytes will only come after some of these are taken */
+    bool last;                  /* the input ends after them */
+    bool part_ends;             /* the part ends after them; `full` is true, too */
+    struct engine_part part;    /* their part; all zero if the input is not divided */
 };
 
 enum engine_decode_status {
-    DECODE_IDLE,    /* there was nothing to do, for now */
-    DECODE_AGAIN,   /* something was done; there may be more */
-    DECODE_CONTENT, /* *content is to be checked */
-    DECODE_ENDED,   /* all is decoded and reduced, or all that is wanted */
-    DECODE_REFUSED, /* all before the refused frame is reduced: refused() tells the rest */
-    DECODE_WRONG,   /* a checksum is wrong: wrong() tells whose; nothing more is to be done */
-    DECODE_FAILED   /* error() tells */
+    DECODE_IDLE,    /* there was nothing to do */
+    DECODE_AGAIN,   /* something was done; call again */
+    DECODE_CONTENT, /* *content is set, and the caller has to verify it */
+    DECODE_ENDED,   /* everything that is needed has been decoded and reduced */
+    DECODE_REFUSED, /* a frame cannot be decoded here; everything before it is reduced. Call
+                       refused() */
+    DECODE_WRONG,   /* a checksum is wrong. Call wrong(); nothing more will be decoded */
+    DECODE_FAILED   /* the device failed. Call error() */
 };
 
-/* The place of a refused frame. */
+/* The place of a refused frame. Positions are in bytes of the decoded input. */
 struct engine_refusal {
     uint64_t frame;         /* offset of the frame in the input */
-    uint64_t begin;         /* position, in what is decoded, of its first byte */
-    uint64_t good;          /* of the first byte that is not reduced: of an element */
-    unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
-    size_t tail_size;       /* their number; 1 where there are more than `tail` has room for: all of
-                               these lie behind the last element, and one says so */
+    uint64_t begin;         /* position of the frame's first decoded byte */
+    uint64_t good;          /* position of the first element that is not reduced */
+    unsigned char tail[16]; /* the bytes from `good` to before `begin` */
+    size_t tail_size;       /* their number; 1 if `tail` has no room for all: then they lie after
+                               the last element, and the byte only shows that there are some */
 };
 
 struct engine_decode {
-    /* The decoder of one of the engine's devices, made ready for an input; the engine keeps it.
-       NULL with a reason when it cannot be had: memory is lacking, say. Those of several devices
-       may be made ready by several threads at a time. */
+    /* Prepares the decoder of a device for an input. The engine owns it. NULL with a reason if it
+       cannot be used, for lack of memory, for example. Several threads may prepare those of
+       different devices at a time. */
     struct engine_decoder *(*begin)(struct engine_state *, unsigned device,
                                     const struct engine_decode_setup *setup,
                                     char reason[ENGINE_REASON_MAX]);
 
-    /* Memory from which it takes its input, as compressed.h wants it. */
+    /* The memory for its input, laid out as compressed.h describes. *size: bytes. */
     unsigned char *(*memory)(struct engine_decoder *, size_t *size);
 
-    /* Does one thing. `input` may hold as much as there is by now. */
+    /* Does one step of the work. `input` has the bytes that have been read so far. */
     enum engine_decode_status (*advance)(struct engine_decoder *, const struct engine_input *input,
                                          struct engine_content *content);
 
-    /* Content has been looked at. Any thread. */
+    /* Gives content back after it was verified. Any thread. */
     void (*content_free)(struct engine_decoder *, void *piece);
 
-    uint64_t (*wanted)(const struct engine_decoder *); /* offset of the next input */
-    uint64_t (*taken)(const struct engine_decoder *);  /* input before this is not needed */
-    uint64_t (*total)(const struct engine_decoder *);  /* bytes decoded */
-    /* With `stop`: offset in the input behind the block that holds the last byte before `end`;
-       UINT64_MAX before that is decoded. */
+    uint64_t (*wanted)(const struct engine_decoder *); /* offset of the input that is needed next */
+    uint64_t (*taken)(const struct engine_decoder *);  /* input before this offset is not needed */
+    uint64_t (*total)(const struct engine_decoder *);  /* bytes decoded so far */
+    /* With `stop`: offset in the input after the block that holds the last byte before `end`;
+       UINT64_MAX before that block is decoded. */
     uint64_t (*stopped_at)(const struct engine_decoder *);
-    uint64_t (*reduced)(const struct engine_decoder *);   /* elements that have been given to it */
-    uint64_t (*first_nan)(const struct engine_decoder *); /* as an engine's */
+    uint64_t (*reduced)(const struct engine_decoder *); /* elements reduced so far */
+    /* The index of the first NaN that is known so far, or PARTIAL_NO_INDEX. */
+    uint64_t (*first_nan)(const struct engine_decoder *);
 
-    /* Bytes that a part decoded to, by its number in the decoder's input; UINT64_MAX while that is
-       not known: before the next one has begun, or DECODE_ENDED. */
+    /* Bytes that part number `part` of the decoder's input decoded to; UINT64_MAX before the next
+       part has begun or DECODE_ENDED was returned. */
     uint64_t (*part_content)(const struct engine_decoder *, size_t part);
 
     /* After DECODE_WRONG: the frame's offset in the input. */
     uint64_t (*wrong)(const struct engine_decoder *);
 
-    /* After DECODE_REFUSED. False when the device failed. */
+    /* After DECODE_REFUSED: describes the refused frame. False if the device failed. */
     bool (*refused)(struct engine_decoder *, struct engine_refusal *refusal);
 
-    /* Ends it, whatever it does: what is known good. The caller frees the timelines. */
+    /* Ends the decoder, in whatever state it is, and returns the partial result of all that was
+       reduced. False if that lacks elements that `reduced` counts. The caller frees the
+       timelines. */
     bool (*finish)(struct engine_decoder *, struct partial *partial, struct engine_times *times);
 
+    /* After a failure: the reason. */
     const char *(*error)(const struct engine_decoder *);
 };
 
 /*
- * Slices: the elements along one axis of an array. A slicer finds what is wanted of all slices of a
- * chunk. It belongs to one thread. Functions that fail leave a reason.
+ * Slicers reduce slices, the elements along one axis of an array. A slicer belongs to one thread.
+ * After a failure `error` has the reason.
  */
 struct engine_slicer;
 
-/* Numbers that a sum of squares is kept in. */
+/* The number of doubles whose sum is a sum of squares. */
 #define ENGINE_SLICE_SQUARES 5
 
-/* The results for parts of slices beside sums and extremes: arrays, as in struct engine_found; NULL
-   if not wanted. */
+/* Results for parts of slices beside sums and extremes: arrays with an entry for each part, in the
+   order of struct engine_found; NULL if not requested. */
 struct engine_found_more {
-    uint32_t *min_index, *max_index; /* where the extremes are first, counted from the first element
-                                        of the slice that the call was given */
-    double *absolute, *absolute_low; /* the sum of both is that of the magnitudes */
-    double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is that of the squares */
-    int64_t *least;                         /* the least magnitude, as struct partial has it */
+    uint32_t *min_index, *max_index; /* indices of the first extremes in the part of the slice that
+                                        reduce was given */
+    double *absolute, *absolute_low; /* the sum of both is the exact sum of the magnitudes */
+    double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is the exact sum of the squares */
+    int64_t *least;                         /* the least magnitude, as a key (struct partial) */
     uint32_t *zeros, *negative, *subnormal; /* counts */
 };
 
-/* The results for parts of slices: arrays. */
+/* Results for parts of slices: arrays with an entry for each part. */
 struct engine_found {
-    size_t parts; /* that each slice has been cut into: of rows, those of a row stand side by side,
-                     and of columns part by part. 0: the caller takes the elements as soon */
-    /* The sum of both is that of a part's elements, exactly; `high` is NaN where it has not been
-       found, or where elements are no numbers. `low` is NULL where `high` is the rounded sum, or,
-       but for NaNs, nothing. */
+    size_t parts; /* parts of each slice. The parts of a row are adjacent in the arrays; of
+                     columns the first parts of all come first. 0: there are no results, since
+                     the caller can reduce the elements as fast */
+    /* The sum of both is the exact sum of a part. `high` is NaN if that was not found, or if there
+       are NaNs or infinities. `low` is NULL if `high` is the rounded sum, or if only NaNs in `high`
+       mean anything. */
     double *high, *low;
-    /* Keys of the extremes, NULL where they are not wanted: int64_t, element_key's, where
-       `element_keys` is true, and exact_key's of f64; else those of binary32, int32_t, which are
-       its bits, or, of a negative one, all but the sign inverted. */
+    /* Keys of the extremes; NULL if not requested. With `element_keys`: int64_t by element_key. If
+       not: of f64 int64_t by exact_key, of others int32_t: the bits of the binary32, of a negative
+       one with all bits but the sign inverted. */
     void *min, *max;
     bool element_keys;
     struct engine_found_more more;
 };
 
 struct engine_slices {
-    /* For chunks of up to `bytes`; number counts from 0, and spreads slicers over the devices. */
+    /* Opens a slicer for chunks of up to `bytes` bytes, on device `number` modulo their count. */
     struct engine_slicer *(*open)(struct engine_state *, enum element_type type, unsigned wants,
                                   bool swap, size_t bytes, unsigned number,
                                   char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_slicer *);
 
-    /* The best memory for chunks: `bytes`, aligned to pages. */
+    /* Memory for chunks, aligned to pages, which the device reads fastest. */
     void *(*buffer)(struct engine_slicer *);
 
-    /* Reduces `rows` rows of `length` elements at `data`, or as many columns of such rows; with
-       `rounded`, rounded sums of slices that are not cut will do. The results are valid until the
-       next call; the caller may change them. At most `bytes`; and at most ENGINE_SLICES_MAX rows
-       that are slices. */
+    /* Reduces `rows` rows of `length` elements at `data`: each row is a slice, or with `columns`
+       each column. `rounded`: rounded sums suffice for slices of one part. The results are valid
+       until the next call, and the caller may change them. At most ENGINE_SLICES_MAX rows if
+       they are slices. */
     bool (*reduce)(struct engine_slicer *, bool columns, bool rounded, const void *data,
                    size_t rows, size_t length, struct engine_found *found);
 
@@ -279,76 +286,78 @@ struct engine_slices {
 };
 #define ENGINE_SLICES_MAX ((size_t)1 << 16)
 
+/* An engine: constants and functions. A function pointer that may be NULL says so. */
 struct engine {
-    const char *name;
-    size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
-    size_t in_place_bytes; /* of a chunk to take in place, likewise */
-    unsigned in_use; /* chunks that a worker may still be reading when it has given a buffer */
+    const char *name;      /* "cpu" or "gpu" */
+    size_t chunk_bytes;    /* default size of a buffer */
+    size_t in_place_bytes; /* default size of a chunk in place, bytes */
+    unsigned in_use;       /* chunks that a worker may still read after `buffer` has returned */
 
-    /* Lets the devices that are needed be seen, and no others: to be called before open, and before
-       there are other threads, since it changes the environment, which these may be reading. False
-       with a reason when some cannot be had; open is then not to be called. NULL: there is nothing
-       to choose. */
+    /* Makes only the needed devices visible, by environment variables. To be called before open and
+       before there are other threads, which may read the environment. False with a reason if some
+       device cannot be used; do not call open then. NULL: there is nothing to choose. */
     bool (*choose)(const struct engine_needs *needs, engine_set_variable *set,
                    char reason[ENGINE_REASON_MAX]);
 
-    /* Makes the engine ready. NULL with a reason when it cannot be used here. */
+    /* Initialises the engine. NULL with a reason if it cannot be used here. */
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_state *);
 
-    /* Whether it has kernels that find all of `wants` (partial_want bits) in elements of the type.
-       NULL: it has them for everything. */
+    /* Whether it can compute all of `wants` (partial_want bits) of elements of the type. NULL: it
+       always can. */
     bool (*finds)(enum element_type type, unsigned wants);
 
-    /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
+    /* The name of the hardware for --verbose: "avx512" or "NVIDIA H200". */
     const char *(*describe)(const struct engine_state *);
 
-    /* How many of these GPUs, the first of them, can be kept busy with so many bytes of input. All
-       of them where it cannot be told that the others are there: to choose and to open them does.
-       NULL: all. */
+    /* The number of the first GPUs of needs->devices that `bytes` of input can keep busy. If it is
+       unknown whether the others exist, all of them: choose and open find out. NULL: all. */
     unsigned (*devices_for)(const struct engine_needs *needs, uint64_t bytes);
 
-    /* How many workers serve it well on that many GPUs, with `cores` cores at hand. */
+    /* The best number of workers for `device_count` GPUs and `cores` cores. */
     unsigned (*workers)(unsigned device_count, unsigned cores);
 
-    /* A worker; number counts from 0, and spreads the workers over the devices. */
+    /* Opens a worker on device `number` modulo their count; the first number is 0. NULL with a
+       reason on failure. */
     struct engine_worker *(*worker_open)(struct engine_state *, const struct engine_setup *setup,
                                          unsigned number, char reason[ENGINE_REASON_MAX]);
     void (*worker_close)(struct engine_worker *);
 
-    /* A buffer to fill, aligned to 64 bytes, and its size; waits until it is free. */
+    /* Returns a buffer to fill, aligned to 64 bytes, when one is free. *size: bytes. NULL on
+       failure. */
     void *(*buffer)(struct engine_worker *, size_t *size);
 
-    /* Starts reducing a chunk, which lies in the buffer given last or in place; there it must stay
-       until buffer has been called twice. */
+    /* Starts to reduce a chunk, which lies in the last buffer or in place. It must remain there
+       until `buffer` has been called twice. */
     enum engine_status (*reduce)(struct engine_worker *, const struct chunk *chunk);
 
-    /* The index of the first NaN among what is known good so far, or PARTIAL_NO_INDEX. */
+    /* The index of the first NaN in the chunks that are reduced so far, or PARTIAL_NO_INDEX. */
     uint64_t (*first_nan)(const struct engine_worker *);
 
-    /* Waits for everything and gives the partial result of the chunks that are known good: all,
-       unless it returns false. Tallies are complete then, but for tally_end, which may be called
-       by the engine or left to the caller. The caller frees the timelines. */
+    /* Waits for all chunks and returns their partial result; after a failure it returns false, and
+       the result lacks the chunks that `unfinished` returns. The caller then ends the tallies by
+       tally_end, as some engines have done already, and frees the timelines. */
     bool (*finish)(struct engine_worker *, struct partial *partial, struct engine_times *times);
 
-    /* After a failure, and after finish: the chunks that the partial result lacks. */
+    /* After a failure and finish: the chunks that the partial result lacks. Returns their
+       number. */
     unsigned (*unfinished)(const struct engine_worker *, struct chunk chunks[ENGINE_PENDING_MAX]);
 
+    /* After a failure: the reason. */
     const char *(*worker_error)(const struct engine_worker *);
 
-    /* After finish: forgets all that was reduced, so that the worker can begin anew, with a setup
-       that has another type or byte order at most. False on failure. NULL where a worker has to be
-       closed. */
+    /* After finish: prepares the worker for another run, whose setup may differ in type and byte
+       order only. False on failure. NULL: workers have to be closed. */
     bool (*restart)(struct engine_worker *, const struct engine_setup *setup);
 
-    /* NULL where compressed input cannot be taken. */
+    /* NULL if the engine cannot decode compressed input. */
     const struct engine_decode *decode;
 
-    /* NULL where slices cannot: those of the CPU have an interface of their own. */
+    /* NULL if it has no slicers here; the CPU's are in cpu/slices.h. */
     const struct engine_slices *slices;
 };
 
-/* Whether an engine has kernels for all of `wants` (partial_want bits) in elements of the type. */
+/* Whether an engine can compute all of `wants` (partial_want bits) of elements of the type. */
 static inline bool engine_finds(const struct engine *engine, enum element_type type, unsigned wants)
 {
     return !engine->finds || engine->finds(type, wants);
@@ -357,10 +366,10 @@ static inline bool engine_finds(const struct engine *engine, enum element_type t
 /* An engine by its number. */
 const struct engine *engine_get(enum engine_id id);
 
-/* Fails only for want of memory. */
+/* The CPU. It fails only if memory is lacking. */
 extern const struct engine engine_cpu;
 
-/* Built without CUDA it never opens. */
+/* NVIDIA GPUs. In a build without CUDA it cannot be opened. */
 extern const struct engine engine_cuda;
 
 #endif
