@@ -42,6 +42,7 @@ test_programs = \
 	tests/unit/test_container \
 	tests/unit/test_plausibility \
 	tests/unit/test_element \
+	tests/unit/test_errors \
 	tests/unit/test_exact \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_inputs \

@@ -71,67 +71,55 @@ static const char *say_raw(char said[WORDS_MAX], const struct advice *a)
     return said;
 }
 
+/* Advice that is the same whatever it is about. */
+static const char *const words[] = {
+    [ADVICE_CPU] = "; use --device=cpu",
+    [ADVICE_CPU_TELLS] = "; -D cpu, or a file in place of the pipe, tells which",
+    [ADVICE_ARRAY] = "; choose one with --array",
+    [ADVICE_NO_ARRAY] = ", which --array does not apply to",
+    [ADVICE_NO_SHARD] = "; leave out --shard",
+    [ADVICE_SHAPE] = "; give --shape",
+    [ADVICE_SIZES] = "; give all sizes in --shape",
+    [ADVICE_WRONG_SHAPE] = " (--shape)",
+    [ADVICE_SHAPE_UNUSED] = "; ignoring --shape",
+    [ADVICE_SKIP] = " (--skip)",
+    [ADVICE_WINDOW] = "; use --long=N for windows of up to 2^N bytes (N up to 31)",
+    [ADVICE_BINS] = "; give the number of bins, as in --histogram=100",
+    [ADVICE_RANGE] = "; give the range of the histogram, as in --histogram=100,-1,1",
+    [ADVICE_OTHER_TYPE] = "; try another -t",
+    [ADVICE_TYPE_OF_BYTES] = " (if it is bfloat16 or a float8, -t says so)",
+    [ADVICE_STORED] = "; --stored ignores attributes",
+    [ADVICE_RAW_EMPTY] = " (--format=raw reads it as no elements)",
+    [ADVICE_LOAD] = NULL,
+};
+
 /* Writes the advice: what follows the text of an error. */
 static void advise(char *out, size_t size, const struct advice *a, const char *path)
 {
-    const char *raw = a->compressed ? "raw+zstd" : "raw", *text = "";
+    const char *raw = a->compressed ? "raw+zstd" : "raw";
     const bool named = path && strcmp(path, "-") != 0;
     char said[WORDS_MAX], rest[WORDS_MAX], word[UNSUPPORTED_WORD_MAX] = "";
     char command[UNSUPPORTED_DECOMPRESSION_MAX];
 
     switch (a->kind) {
     case ADVICE_NONE:
-        break;
     case ADVICE_CPU:
-        text = "; use --device=cpu";
-        break;
     case ADVICE_CPU_TELLS:
-        text = "; -D cpu, or a file in place of the pipe, tells which";
-        break;
     case ADVICE_ARRAY:
-        text = "; choose one with --array";
-        break;
     case ADVICE_NO_ARRAY:
-        text = ", which --array does not apply to";
-        break;
     case ADVICE_NO_SHARD:
-        text = "; leave out --shard";
-        break;
     case ADVICE_SHAPE:
-        text = "; give --shape";
-        break;
     case ADVICE_SIZES:
-        text = "; give all sizes in --shape";
-        break;
     case ADVICE_WRONG_SHAPE:
-        text = " (--shape)";
-        break;
     case ADVICE_SHAPE_UNUSED:
-        text = "; ignoring --shape";
-        break;
     case ADVICE_SKIP:
-        text = " (--skip)";
-        break;
     case ADVICE_WINDOW:
-        text = "; use --long=N for windows of up to 2^N bytes (N up to 31)";
-        break;
     case ADVICE_BINS:
-        text = "; give the number of bins, as in --histogram=100";
-        break;
     case ADVICE_RANGE:
-        text = "; give the range of the histogram, as in --histogram=100,-1,1";
-        break;
     case ADVICE_OTHER_TYPE:
-        text = "; try another -t";
-        break;
     case ADVICE_TYPE_OF_BYTES:
-        text = " (if it is bfloat16 or a float8, -t says so)";
-        break;
     case ADVICE_STORED:
-        text = "; --stored ignores attributes";
-        break;
     case ADVICE_RAW_EMPTY:
-        text = " (--format=raw reads it as no elements)";
         break;
     case ADVICE_OVERRIDDEN:
         snprintf(out, size, ": %s", say_overridden(said, a));
@@ -176,7 +164,7 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
         snprintf(out, size, " && gpureduce out.npy%s", say_raw(rest, a));
         return;
     }
-    snprintf(out, size, "%s", text);
+    snprintf(out, size, "%s", words[a->kind] ? words[a->kind] : "");
 }
 
 const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error, const char *path)

@@ -5,18 +5,52 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+static struct error make(enum error_kind kind, uint64_t offset, struct advice advice,
+                         const char *format, va_list arguments)
 {
+    struct error error = {.kind = kind, .offset = offset, .advice = advice};
+
+    vsnprintf(error.text, sizeof error.text, format, arguments);
+    return error;
+}
+
+struct error error_of(enum error_kind kind, const char *format, ...)
+{
+    struct error error;
     va_list arguments;
 
-    if (error->kind != ERROR_NONE)
-        return false;
-    error->kind = kind;
-    error->advice = (struct advice){.kind = ADVICE_NONE};
-    error->offset = ERROR_NO_OFFSET;
     va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    error = make(kind, ERROR_NO_OFFSET, NO_ADVICE, format, arguments);
     va_end(arguments);
+    return error;
+}
+
+struct error error_at(enum error_kind kind, uint64_t offset, const char *format, ...)
+{
+    struct error error;
+    va_list arguments;
+
+    va_start(arguments, format);
+    error = make(kind, offset, NO_ADVICE, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+struct error error_advised(struct advice advice, const char *format, ...)
+{
+    struct error error;
+    va_list arguments;
+
+    va_start(arguments, format);
+    error = make(ERROR_REQUEST, ERROR_NO_OFFSET, advice, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+bool error_keep(struct error *error, struct error added)
+{
+    if (error->kind == ERROR_NONE)
+        *error = added;
     return false;
 }
 
@@ -25,18 +59,8 @@ bool error_memory(struct error *error)
     return error_set(error, ERROR_MEMORY, "out of memory");
 }
 
-void log_warn(const struct log *log, const char *name, const struct advice *advice,
-              const char *format, ...)
+void log_tell(const struct log *log, const char *name, struct error warning)
 {
-    struct error warning = {.kind = ERROR_NONE, .offset = ERROR_NO_OFFSET};
-    va_list arguments;
-
-    if (!log)
-        return;
-    if (advice)
-        warning.advice = *advice;
-    va_start(arguments, format);
-    vsnprintf(warning.text, sizeof warning.text, format, arguments);
-    va_end(arguments);
-    log->warn(log->context, name, &warning);
+    if (log)
+        log->warn(log->context, name, &warning);
 }

@@ -91,9 +91,17 @@ struct error {
     char text[ERROR_TEXT_MAX]; /* a phrase: what is wrong, and where */
 };
 
-/* Sets *error, unless there is an error already: the first one counts. Returns false. */
-bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
+/* Errors of these kinds, the second with its offset; and one of ERROR_REQUEST, with advice. */
+struct error error_of(enum error_kind kind, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+struct error error_at(enum error_kind kind, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+struct error error_advised(struct advice advice, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Sets *error, unless there is an error already: the first one counts. Returns false. */
+#define error_set(error, ...) error_keep(error, error_of(__VA_ARGS__))
+bool error_keep(struct error *error, struct error added);
 
 /* Sets *error to ERROR_MEMORY likewise. Returns false. */
 bool error_memory(struct error *error);
@@ -105,8 +113,9 @@ struct log {
     void *context;
 };
 
-/* Tells `log`, unless that is NULL; `advice` may be NULL. */
-void log_warn(const struct log *log, const char *name, const struct advice *advice,
-              const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Tells `log`, unless that is NULL, with the advice and the text of error_advised. */
+#define log_warn(log, name, ...) log_tell(log, name, error_advised(__VA_ARGS__))
+#define NO_ADVICE ((struct advice){.kind = ADVICE_NONE})
+void log_tell(const struct log *log, const char *name, struct error warning);
 
 #endif

@@ -73,16 +73,16 @@ static void free_error(struct found *found)
 }
 
 /* Has an array end with this error. */
-static void fail(struct arrays *a, size_t k, const struct error *error)
+static void fail(struct arrays *a, size_t k, struct error error)
 {
-    const size_t length = strlen(error->text);
+    const size_t length = strlen(error.text);
     struct array_error *kept = malloc(sizeof *kept + length + 1);
 
     free_error(&a->found[k]);
     if (kept) {
-        kept->kind = error->kind;
-        kept->advice = error->advice.kind;
-        memcpy(kept->text, error->text, length + 1);
+        kept->kind = error.kind;
+        kept->advice = error.advice.kind;
+        memcpy(kept->text, error.text, length + 1);
     }
     a->found[k].error = kept ? kept : &no_memory;
     a->found[k].done = true;
@@ -258,9 +258,7 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     partial_clear(&none);
     for (size_t k = 0; k < info->pick_count; k++) {
         if (info->picks[k].array->unreadable) {
-            const struct error why = container_why(info->picks[k].array);
-
-            fail(a, k, &why);
+            fail(a, k, container_why(info->picks[k].array));
         } else if (info->picks[k].elements == 0) {
             keep_partial(a, k, &none);
             round_result(a, k, &none, &a->results[k]);
@@ -340,7 +338,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     struct found *found = &a->found[k];
 
     if (reduction->error.kind != ERROR_NONE) {
-        fail(a, k, &reduction->error);
+        fail(a, k, reduction->error);
         return;
     }
     found->done = true;
@@ -391,14 +389,13 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
 static void check_nan(struct arrays *a, size_t k)
 {
     const struct result *result = &a->results[k];
-    struct error error = {.kind = ERROR_NONE};
     char place[ARRAYS_PLACE_MAX];
 
     if (a->options->nan != NAN_ERROR || a->found[k].error || result->nan == 0)
         return;
-    (void)error_set(&error, ERROR_NAN, "element %s is a NaN",
-                    arrays_show_place(place, a->info->picks[k].array, result->first_nan));
-    fail(a, k, &error);
+    fail(a, k,
+         error_of(ERROR_NAN, "element %s is a NaN",
+                  arrays_show_place(place, a->info->picks[k].array, result->first_nan)));
 }
 
 bool arrays_finish(struct arrays *a, const struct source *source)
@@ -407,7 +404,7 @@ bool arrays_finish(struct arrays *a, const struct source *source)
         const struct error *damage = a->found[k].done || !source ? NULL : source_damage(source, k);
 
         if (damage)
-            fail(a, k, damage);
+            fail(a, k, *damage);
         if (!a->found[k].done)
             return false;
         check_nan(a, k);

@@ -180,8 +180,8 @@ static size_t chunk_bytes(const struct axis_run *run)
     return align_up(bytes, ALIGNMENT);
 }
 
-/* Makes the worker one of a run, with a part of the GPU where there is one. False, having said why,
-   where that refuses; the worker has to be closed then, too. */
+/* Makes the worker one of a run, with a part of the GPU where there is one. False where
+   that refuses; the worker has to be closed then, too. */
 static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned number)
 {
     memset(w, 0, sizeof *w);
@@ -245,8 +245,8 @@ static bool fail(struct axis_worker *w)
 }
 
 /* Has the memory that the worker needs, on its own thread: to make pages of it present for all
-   workers one after the other takes long. False, having said why and stopped the others, without
-   memory. It has to be ended in any case, on that thread. */
+   workers one after the other takes long. False without memory; the others are
+   stopped then. It has to be ended in any case, on that thread. */
 static bool begin_worker(struct axis_worker *w)
 {
     if (alloc_memory(w))
@@ -1188,7 +1188,7 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
     if (shape->known) {
         if (request->shape.known)
             log_warn(run->options->input.log, run->info->name,
-                     &(struct advice){.kind = ADVICE_SHAPE_UNUSED}, "its header states the shape");
+                     (struct advice){.kind = ADVICE_SHAPE_UNUSED}, "its header states the shape");
         return true;
     }
     *shape = request->shape;

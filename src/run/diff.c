@@ -163,7 +163,7 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
 }
 
 /* Notes an error of what is called so. */
-static void add_error(struct diff *d, const char *name, const struct error *error)
+static void add_error(struct diff *d, const char *name, struct error error)
 {
     struct diff_error *added;
 
@@ -180,7 +180,7 @@ static void add_error(struct diff *d, const char *name, const struct error *erro
     }
     added = &d->errors[d->error_count];
     added->name = strdup(name);
-    added->error = *error;
+    added->error = error;
     if (added->name)
         d->error_count++;
     else
@@ -188,7 +188,7 @@ static void add_error(struct diff *d, const char *name, const struct error *erro
 }
 
 /* Notes why it cannot be told how an item compares, which makes it DIFF_FAILED. */
-static void item_error(struct diff *d, struct diff_item *item, const struct error *error)
+static void item_error(struct diff *d, struct diff_item *item, struct error error)
 {
     char name[DIFF_ITEM_NAME_MAX];
 
@@ -205,7 +205,7 @@ static void item_warning(const struct diff *d, const struct diff_item *item, siz
     char name[DIFF_ITEM_NAME_MAX];
 
     name_item(name, d, item, count - 1);
-    log_warn(d->request->options->input.log, name, &why.advice, "%s: %s", text, why.text);
+    log_warn(d->request->options->input.log, name, why.advice, "%s: %s", text, why.text);
 }
 
 /*
@@ -247,11 +247,9 @@ static bool list_names(struct diff *d, int side, struct names *names)
             const struct container_array *a = info->picks[k].array;
 
             if (a->missing) {
-                struct error error = {.kind = ERROR_NONE};
-
-                (void)error_set(&error, ERROR_DATA, "array %s: %s",
-                                container_show_name(shown, a->name), a->unreadable);
-                add_error(d, info->name, &error);
+                add_error(d, info->name,
+                          error_of(ERROR_DATA, "array %s: %s", container_show_name(shown, a->name),
+                                   a->unreadable));
             } else {
                 names->list[names->count++] = (struct named){a->name, i, k, false};
             }
@@ -352,7 +350,6 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     const uint64_t a_elements = item->sides[DIFF_A].elements;
     const uint64_t b_elements = item->sides[DIFF_B].elements;
     struct source_shape a, b;
-    struct error error = {.kind = ERROR_NONE};
 
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
@@ -364,10 +361,8 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
         if (compare_pieces(d, item))
             return false;
-        if (!item->sides[DIFF_A].array->not_numeric) {
-            error = container_why(item->sides[DIFF_A].array);
-            item_error(d, item, &error);
-        }
+        if (!item->sides[DIFF_A].array->not_numeric)
+            item_error(d, item, container_why(item->sides[DIFF_A].array));
         return false;
     }
     diff_shape(item, DIFF_A, &a);
@@ -375,9 +370,10 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
         item->kind = DIFF_SHAPE;
     } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
-        (void)error_set(&error, ERROR_REQUEST,
-                        "one is in Fortran order, the other in C order; these cannot be compared");
-        item_error(d, item, &error);
+        item_error(
+            d, item,
+            error_of(ERROR_REQUEST,
+                     "one is in Fortran order, the other in C order; these cannot be compared"));
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
@@ -388,9 +384,9 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
         const struct container_array *array = item->sides[side].array;
 
         if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
-            (void)error_set(&error, ERROR_REQUEST,
-                            "reading its chunks in order needs too much memory");
-            item_error(d, item, &error);
+            item_error(
+                d, item,
+                error_of(ERROR_REQUEST, "reading its chunks in order needs too much memory"));
             return false;
         }
     }
@@ -1112,7 +1108,7 @@ static bool open_side(struct diff *d, int side)
         char name[SOURCE_NAME_MAX];
 
         if (!source) {
-            add_error(d, source_name(name, inputs.path), &inputs.error);
+            add_error(d, source_name(name, inputs.path), inputs.error);
             continue;
         }
         d->files[side][d->file_counts[side]++] = source;
@@ -1141,7 +1137,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
     if (!p->sides[side].own) {
         sprintf(name, "%s: array %s", item->sides[side].info->name,
                 container_show_name(shown, item->sides[side].array->name));
-        add_error(d, name, &error);
+        add_error(d, name, error);
     }
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
@@ -1335,7 +1331,6 @@ static bool gather_unseen(struct diff *d)
 static void check_nan(struct diff *d, const struct diff_pair *p, const struct difference *found)
 {
     struct container_array shape = {.name = p->item->name};
-    struct error error = {.kind = ERROR_NONE};
     char place[ARRAYS_PLACE_MAX];
     struct source_shape sizes;
 
@@ -1346,9 +1341,9 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
         shape.sizes = sizes.sizes;
         shape.fortran_order = sizes.fortran_order;
     }
-    (void)error_set(&error, ERROR_NAN, "element %s is a NaN in at least one of them",
-                    arrays_show_place(place, &shape, found->first_nan));
-    item_error(d, p->item, &error);
+    item_error(d, p->item,
+               error_of(ERROR_NAN, "element %s is a NaN in at least one of them",
+                        arrays_show_place(place, &shape, found->first_nan)));
 }
 
 /* Sets what has come of a pair. */
@@ -1506,7 +1501,7 @@ static void collect(struct diff *d, const struct source *source)
     const struct error *why = source_why(source);
 
     if (why->kind != ERROR_NONE)
-        add_error(d, source_info(source)->name, why);
+        add_error(d, source_info(source)->name, *why);
 }
 
 bool diff_run(struct diff *d)

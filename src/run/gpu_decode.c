@@ -340,7 +340,7 @@ static void engine_failed(struct feed *x, struct worker *w)
     x->failed = true;
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
-        log_warn(run->options->input.log, run->info->name, NULL,
+        log_warn(run->options->input.log, run->info->name, NO_ADVICE,
                  "GPU failed: %s; continuing on the CPU", reason);
         compressed_refuse(run->source);
         return;

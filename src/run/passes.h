@@ -3,7 +3,8 @@
  * from one pass of it to the next, what was found, and sees to it that the passes are of the same
  * thing.
  *
- * It belongs to the session's thread. Functions that fail have printed why.
+ * It belongs to the session's thread. When a function fails, the source knows why, or memory is
+ * short.
  */
 #ifndef GPUREDUCE_RUN_PASSES_H
 #define GPUREDUCE_RUN_PASSES_H

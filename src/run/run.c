@@ -345,7 +345,7 @@ static void work_alone(struct run *run, enum engine_id id)
 static void warn_alone(const struct run *run)
 {
     if (!run->experience->alone)
-        log_warn(run->options->input.log, run->info->name, NULL,
+        log_warn(run->options->input.log, run->info->name, NO_ADVICE,
                  "cannot start a thread: reducing without one");
     run->experience->alone = true;
 }

@@ -286,7 +286,7 @@ static bool engine_failed(struct worker *w, const char *reason)
 
     if (gpu && run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason); /* nor is it used for the inputs that follow */
-        log_warn(run->options->input.log, run->info->name, NULL,
+        log_warn(run->options->input.log, run->info->name, NO_ADVICE,
                  "GPU failed: %s; continuing on the CPU", reason);
         return true;
     }

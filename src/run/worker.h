@@ -75,7 +75,7 @@ void worker_join(struct worker *w, struct run *run, const struct engine_setup *s
 void worker_close_kept(struct worker *w);
 
 /* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
-   says whether it failed, and why has been printed. */
+   says whether it failed; the source knows why. */
 void work_run(struct worker *w);
 
 /* Reduces on the CPU in place of the engine that reduced the input so far. False when it failed. */

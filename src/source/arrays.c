@@ -108,11 +108,11 @@ static void warn_skipped(const struct source *s, const struct skipped_list *list
         more[0] = '\0';
         if (r->count > 1)
             snprintf(more, sizeof more, " and %zu more", r->count - 1);
-        log_warn(s->log, s->name, &why.advice, "skipped array %s%s: %s",
+        log_warn(s->log, s->name, why.advice, "skipped array %s%s: %s",
                  container_show_name(shown, r->first->name), more, why.text);
     }
     if (others > 0)
-        log_warn(s->log, s->name, NULL, "skipped %zu more array%s for other reasons", others,
+        log_warn(s->log, s->name, NO_ADVICE, "skipped %zu more array%s for other reasons", others,
                  plural(others));
 }
 
@@ -232,7 +232,7 @@ static void warn_overridden(const struct source *s, const struct source_options 
     advice.overridden = (type ? OVERRIDDEN_TYPE : 0) | (order ? OVERRIDDEN_ORDER : 0) |
                         (options->skip > 0 ? OVERRIDDEN_SKIP : 0);
     if (advice.overridden && !options->reopened)
-        log_warn(s->log, s->name, &advice, "the %s header overrides what was asked for",
+        log_warn(s->log, s->name, advice, "the %s header overrides what was asked for",
                  s->container->format->name);
 }
 
@@ -276,7 +276,7 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
         k += order >= 0;
     }
     if (others > 0)
-        log_warn(s->log, s->name, NULL, "array %s: %s does not place it in this file%s",
+        log_warn(s->log, s->name, NO_ADVICE, "array %s: %s does not place it in this file%s",
                  container_show_name(shown, first->name), index->name,
                  others > 1 ? ", nor others" : "");
     for (k = 0; good && k < count; k++) {

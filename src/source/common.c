@@ -41,20 +41,12 @@ void source_name_array(char *name, const char *path, const struct container_arra
         sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
 }
 
-/* Makes an error of a text. */
-static void make(struct error *error, enum error_kind kind, uint64_t offset, const char *format,
-                 va_list arguments)
-{
-    *error = (struct error){.kind = kind, .offset = offset};
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-}
-
 /* Makes the source fail: the first error counts. */
-static void fail(struct source *s, const struct error *error)
+static void fail(struct source *s, struct error error)
 {
     if (atomic_exchange(&s->failed, true))
         return;
-    s->error = *error;
+    s->error = error;
     atomic_store(&s->told, true);
 }
 
@@ -63,45 +55,10 @@ void source_cancel(struct source *s)
     atomic_store(&s->failed, true);
 }
 
-void source_fail(struct source *s, const struct error *error)
+void source_fail(struct source *s, struct error error)
 {
     if (!s->muted)
         fail(s, error);
-}
-
-void source_error(struct source *s, enum error_kind kind, const char *format, ...)
-{
-    struct error error;
-    va_list arguments;
-
-    va_start(arguments, format);
-    make(&error, kind, ERROR_NO_OFFSET, format, arguments);
-    va_end(arguments);
-    source_fail(s, &error);
-}
-
-void source_error_at(struct source *s, enum error_kind kind, uint64_t offset, const char *format,
-                     ...)
-{
-    struct error error;
-    va_list arguments;
-
-    va_start(arguments, format);
-    make(&error, kind, offset, format, arguments);
-    va_end(arguments);
-    source_fail(s, &error);
-}
-
-void source_refuse(struct source *s, struct advice advice, const char *format, ...)
-{
-    struct error error;
-    va_list arguments;
-
-    va_start(arguments, format);
-    make(&error, ERROR_REQUEST, ERROR_NO_OFFSET, format, arguments);
-    va_end(arguments);
-    error.advice = advice;
-    source_fail(s, &error);
 }
 
 bool source_no_memory(struct source *s)
@@ -121,10 +78,7 @@ const struct error *source_why(const struct source *s)
 
 void source_unreadable(struct source *s, uint64_t offset, int code)
 {
-    struct error error = {.kind = ERROR_READ, .offset = offset};
-
-    snprintf(error.text, sizeof error.text, READ_ERROR, offset, strerror(code));
-    fail(s, &error);
+    fail(s, error_at(ERROR_READ, offset, READ_ERROR, offset, strerror(code)));
 }
 
 /* A damaged array of a container. */
@@ -191,18 +145,13 @@ static struct damage *add_damage(struct source_damages *d, size_t array)
     return found;
 }
 
-UNCHECKED void source_note_damage(struct source *s, enum error_kind kind, size_t array,
-                                  uint64_t place, const char *format, ...)
+UNCHECKED void source_note_damage(struct source *s, size_t array, uint64_t place,
+                                  struct error error)
 {
     struct damage *damage;
-    struct error error;
-    va_list arguments;
 
-    va_start(arguments, format);
-    make(&error, kind, ERROR_NO_OFFSET, format, arguments);
-    va_end(arguments);
     if (!s->damages) {
-        fail(s, &error);
+        fail(s, error);
         return;
     }
     mutex_lock(&s->damages->mutex);
@@ -239,16 +188,15 @@ const struct error *source_damage(const struct source *s, size_t array)
 
 void source_became_shorter(struct source *s, uint64_t missing)
 {
-    struct error error = {.kind = ERROR_CHANGED};
     struct stat status;
+    uint64_t end;
 
     /* The place where the file ends now: bytes before `missing` may be gone, too. */
     if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
-    error.offset = missing > s->start ? missing - s->start : 0;
-    snprintf(error.text, sizeof error.text,
-             "ends at byte %" PRIu64 ": it became shorter while it was read", error.offset);
-    fail(s, &error);
+    end = missing > s->start ? missing - s->start : 0;
+    fail(s, error_at(ERROR_CHANGED, end,
+                     "ends at byte %" PRIu64 ": it became shorter while it was read", end));
 }
 
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
@@ -305,8 +253,9 @@ bool source_pread_array(struct source *s, size_t array, uint64_t place, void *bu
     const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
 
     if (error)
-        source_note_damage(s, ERROR_READ, array, place, READ_ERROR, offset + done - s->start,
-                           strerror(error));
+        source_note_damage(s, array, place,
+                           error_at(ERROR_READ, offset + done - s->start, READ_ERROR,
+                                    offset + done - s->start, strerror(error)));
     else if (done < size)
         source_became_shorter(s, offset + done);
     return done == size;

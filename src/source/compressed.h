@@ -26,7 +26,7 @@
  *
  * Any worker may call compressed_read at any time, and any thread compressed_refuse.
  * compressed_bytes, compressed_pass and compressed_complete are called by one thread at a time for
- * each ring; the rest by one thread. Functions that fail have printed why, unless their comment
+ * each ring; the rest by one thread. Functions that fail make the source fail, unless their comment
  * says otherwise.
  */
 #ifndef GPUREDUCE_SOURCE_COMPRESSED_H
@@ -130,10 +130,10 @@ bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content);
 void compressed_refuse(struct source *s);
 
 /* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on.
-   False if the frame is not there any more, or on failure; that is printed. */
+   False if the frame is not there any more, or on failure. */
 bool compressed_resume(struct source *s, const struct compressed_place *place);
 
-/* Prints that the checksum of the frame at offset `frame` is wrong, as libzstd would. */
+/* Fails since the checksum of the frame at offset `frame` is wrong, as libzstd would. */
 void compressed_wrong_checksum(struct source *s, uint64_t frame);
 
 #endif

@@ -353,7 +353,8 @@ static bool read_compressed(void *context, void *buffer, size_t size, uint64_t o
 static bool compressed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
                              const char *what)
 {
-    source_note_damage(s, ERROR_DATA, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
+    source_note_damage(s, claim->array, 0,
+                       error_at(ERROR_DATA, offset, "byte %" PRIu64 ": %s", offset, what));
     return false;
 }
 
@@ -908,8 +909,8 @@ static void file_returned(struct source *s, unsigned worker, const void *data, s
     keep(&f->claims[worker], data, size);
 }
 
-/* Reads the chunk again, which prints what is wrong with it. If nothing is any more, the caller
-   prints that the file changed. */
+/* Reads the chunk again, which tells what is wrong with it. If nothing is any more, the caller says
+   that the file changed. */
 static void file_lost(struct source *s, const struct chunk *chunk)
 {
     const size_t capacity = (size_t)64 << 10;
@@ -1014,7 +1015,7 @@ bool file_layout(struct source *s, const struct source_options *options)
     if (s->promised != SOURCE_UNKNOWN && s->promised <= available)
         behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
     if (behind > 0)
-        log_warn(s->log, s->name, NULL, "ignoring %" PRIu64 " byte%s after the array", behind,
+        log_warn(s->log, s->name, NO_ADVICE, "ignoring %" PRIu64 " byte%s after the array", behind,
                  plural(behind));
     if (s->info.elements > available)
         s->info.elements = available;

@@ -41,13 +41,13 @@ static bool layout_raw(struct source *s, const struct source_options *options,
         nans = plausibility_nans(first, size, options->type, big);
     }
     if (better.kind != ADVICE_NONE)
-        log_warn(s->log, s->name, &better, "the elements do not look like %s%s",
+        log_warn(s->log, s->name, better, "the elements do not look like %s%s",
                  element_size(options->type) == 1 ? ""
                  : big                            ? "big-endian "
                                                   : "little-endian ",
                  element_name(options->type));
     else if (nans)
-        log_warn(s->log, s->name, &(struct advice){.kind = ADVICE_OTHER_TYPE},
+        log_warn(s->log, s->name, (struct advice){.kind = ADVICE_OTHER_TYPE},
                  "many different NaNs: the elements do not look like %s",
                  element_name(options->type));
     return true;
@@ -91,7 +91,7 @@ static void warn_overridden(const struct source *s, const struct source_options 
     if (options->skip > 0 && options->skip != s->data_offset)
         advice.overridden |= OVERRIDDEN_SKIP;
     if (advice.overridden && !options->reopened)
-        log_warn(s->log, s->name, &advice, "the .npy header overrides what was asked for");
+        log_warn(s->log, s->name, advice, "the .npy header overrides what was asked for");
 }
 
 /* Says what is wrong with a .npy header. */

@@ -44,7 +44,7 @@ ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
    and elements (from the promise and --length alone). The reader then stands after the header, or
    at the very start of raw input, before what is to be skipped. If the bytes begin a container that
-   is accepted, it sets s->inner, fails and prints nothing. */
+   is accepted, it sets s->inner, fails, and the source does not. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Readers: streams of bytes in order. A decoder of compressed bytes is a reader on top of another.
- * A reader belongs to one thread at a time; functions that fail have printed why.
+ * A reader belongs to one thread at a time; functions that fail have made the source fail.
  */
 #ifndef GPUREDUCE_SOURCE_READER_H
 #define GPUREDUCE_SOURCE_READER_H

@@ -75,7 +75,7 @@ static void serial_check_rest(struct source *s)
     while (got > 0 && s->info.compressed)
         got = reader_fill(state->reader, rest, sizeof rest);
     if (more && got >= 0)
-        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
+        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
 }
 
 /* Ends a part, all elements of which have been read: decodes the rest of its frames. */
@@ -127,7 +127,7 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
  * Containers.
  */
 
-/* Prints that the input ends at state->at, before the arrays do. */
+/* Fails since the input ends at state->at, before the arrays do. */
 static void ends_early(struct source *s)
 {
     const struct serial_state *state = s->state;

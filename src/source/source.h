@@ -399,8 +399,8 @@ bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count
    for: all of them lent, or all of them read. Any worker. */
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
 
-/* Makes a cancellable source fail with no reason to print. A worker that waits for a pipe returns
-   within 20 ms. Any thread. */
+/* Makes a cancellable source fail without an error. A worker that waits for a pipe returns within
+   20 ms. Any thread. */
 void source_cancel(struct source *s);
 
 /* Says whether the whole input was handed out, after source_next returned SOURCE_END to all
@@ -426,13 +426,12 @@ bool source_limited(const struct source *s);
 struct source_stats source_stats(const struct source *s);
 
 /* Makes the source fail with this reason, unless it has failed before. Any worker. */
-void source_error(struct source *s, enum error_kind kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void source_fail(struct source *s, struct error error);
 
-/* Makes the source fail with ERROR_REQUEST: the input does not allow what is requested. Any
-   worker. */
-void source_refuse(struct source *s, struct advice advice, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Makes the source fail with an error of error_of; or with ERROR_REQUEST, by error_advised: the
+   input does not allow what is requested. */
+#define source_error(s, ...) source_fail(s, error_of(__VA_ARGS__))
+#define source_refuse(s, ...) source_fail(s, error_advised(__VA_ARGS__))
 
 /* Makes the source fail because memory is lacking. Returns false. Any worker. */
 bool source_no_memory(struct source *s);

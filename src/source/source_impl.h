@@ -60,7 +60,7 @@ struct source {
     struct source_pick *picks;            /* as info.picks */
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails
-                                             and prints nothing */
+                                             without an error */
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
     bool header;                 /* the elements stand behind a header that describes them */
@@ -106,11 +106,7 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 void source_unreadable(struct source *s, uint64_t offset, int error);
 
 /* Makes the source fail at an offset of the input, or of what it decodes to. */
-void source_error_at(struct source *s, enum error_kind kind, uint64_t offset, const char *format,
-                     ...) __attribute__((format(printf, 4, 5)));
-
-/* Makes the source fail with an error. */
-void source_fail(struct source *s, const struct error *error);
+#define source_error_at(s, ...) source_fail(s, error_at(__VA_ARGS__))
 
 /* Has a container's damaged arrays noted. False without memory. */
 bool source_open_damages(struct source *s);
@@ -118,8 +114,7 @@ bool source_open_damages(struct source *s);
 /* Notes that an array of a container is damaged: `place` says where in it, in any measure that
    rises in the order in which it is claimed, and the first one is kept. If the source is one array,
    that makes it fail. Any worker may call it. */
-void source_note_damage(struct source *s, enum error_kind kind, size_t array, uint64_t place,
-                        const char *format, ...) __attribute__((format(printf, 5, 6)));
+void source_note_damage(struct source *s, size_t array, uint64_t place, struct error error);
 
 /* Whether an array has been noted as damaged at a place before this one: then nobody needs to read
    it there. */
@@ -181,7 +176,7 @@ bool source_pread_array(struct source *s, size_t array, uint64_t place, void *bu
                         uint64_t offset);
 
 /* Reads exactly `size` bytes at `offset`. Returns 0, an error number of the system, or -1 where the
-   file ends first. It prints nothing. */
+   file ends first. The source does not fail. */
 int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
 /* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.

@@ -125,7 +125,9 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
 static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
                   const char *what)
 {
-    source_note_damage(s, ERROR_DATA, t->of, t->number, "byte %" PRIu64 ": %s", tile->offset, what);
+    source_note_damage(
+        s, t->of, t->number,
+        error_at(ERROR_DATA, tile->offset, "byte %" PRIu64 ": %s", tile->offset, what));
     return false;
 }
 

@@ -26,7 +26,7 @@ struct zstd_file *zstd_source_file(struct source *s)
 void zstd_source_error(struct source *s)
 {
     if (zstd_failed(&s->zstd) || zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN)
-        source_fail(s, &s->zstd.error);
+        source_fail(s, s->zstd.error);
 }
 
 /*
@@ -205,7 +205,7 @@ enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, b
     if (!true_positions && more)
         return SOURCE_REREAD; /* what lies behind the array was handed out, too */
     if (more)
-        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
+        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
     return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
@@ -260,7 +260,7 @@ static bool set_part(struct source *s, const struct source_options *options)
     if (!source_check_end(s, frames->content))
         return false;
     if (part->begin == 0 && more_than_promised(s, frames->content))
-        log_warn(s->log, s->name, NULL, "ignoring the bytes after the array");
+        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
     available = (frames->content - s->data_offset) / size;
     if (available > s->promised)
         available = s->promised;

@@ -32,7 +32,7 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
                                   uint64_t position);
 
 /* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
-   promises. If it holds more, it prints a warning; or, if elements were numbered by provisional
+   promises. If it holds more, it warns; or, if elements were numbered by provisional
    positions (index.h), it is to be read again, since the excess was handed out, too. */
 enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, bool true_positions);
 

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,58 +29,23 @@ void zstd_forget_errors(struct zstd_file *file)
     atomic_store(&file->error_offset, ZSTD_UNKNOWN);
 }
 
-/* Sets the error. */
-static void set_locked(struct zstd_file *file, enum error_kind kind, uint64_t offset,
-                       const char *format, va_list arguments)
+UNCHECKED void zstd_take_failure(struct zstd_file *file, struct error error)
 {
-    file->error = (struct error){.kind = kind, .offset = offset};
-    vsnprintf(file->error.text, sizeof file->error.text, format, arguments);
-}
-
-UNCHECKED void zstd_fail(struct zstd_file *file, enum error_kind kind, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
     mutex_lock(&file->mutex);
     if (!atomic_load(&file->failed))
-        set_locked(file, kind, ERROR_NO_OFFSET, format, arguments);
+        file->error = error;
     atomic_store(&file->failed, true);
     mutex_unlock(&file->mutex);
-    va_end(arguments);
 }
 
-/* Notes an error of the input. */
-UNCHECKED static void note(struct zstd_file *file, enum error_kind kind, enum advice_kind advice,
-                           uint64_t offset, const char *format, va_list arguments)
+UNCHECKED void zstd_take_error(struct zstd_file *file, struct error error)
 {
     mutex_lock(&file->mutex);
-    if (!atomic_load(&file->failed) && offset < atomic_load(&file->error_offset)) {
-        set_locked(file, kind, offset, format, arguments);
-        file->error.advice.kind = advice;
-        atomic_store(&file->error_offset, offset);
+    if (!atomic_load(&file->failed) && error.offset < atomic_load(&file->error_offset)) {
+        file->error = error;
+        atomic_store(&file->error_offset, error.offset);
     }
     mutex_unlock(&file->mutex);
-}
-
-void zstd_note_error(struct zstd_file *file, enum error_kind kind, uint64_t offset,
-                     const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    note(file, kind, ADVICE_NONE, offset, format, arguments);
-    va_end(arguments);
-}
-
-void zstd_note_request(struct zstd_file *file, enum advice_kind advice, uint64_t offset,
-                       const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    note(file, ERROR_REQUEST, advice, offset, format, arguments);
-    va_end(arguments);
 }
 
 void zstd_became_shorter(struct zstd_file *file, uint64_t missing)

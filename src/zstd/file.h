@@ -94,16 +94,12 @@ void zstd_file_destroy(struct zstd_file *file);
 void zstd_forget_errors(struct zstd_file *file);
 
 /* Notes why the file cannot be decoded any further. */
-void zstd_fail(struct zstd_file *file, enum error_kind kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void zstd_take_failure(struct zstd_file *file, struct error error);
+#define zstd_fail(file, ...) zstd_take_failure(file, error_of(__VA_ARGS__))
 
-/* Notes an error of the input at this offset, or of what begins there. */
-void zstd_note_error(struct zstd_file *file, enum error_kind kind, uint64_t offset,
-                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* Notes likewise that what begins there is not decoded, with advice. */
-void zstd_note_request(struct zstd_file *file, enum advice_kind advice, uint64_t offset,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Notes an error of the input at its offset, or of what begins there. */
+void zstd_take_error(struct zstd_file *file, struct error error);
+#define zstd_note_error(file, ...) zstd_take_error(file, error_at(__VA_ARGS__))
 
 /* Fails since the file ends before or at offset `missing` of what fd reads. */
 void zstd_became_shorter(struct zstd_file *file, uint64_t missing);

@@ -54,6 +54,7 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
 void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
+    struct error error;
 
     switch (fault->kind) {
     case ZSTD_SOUND:
@@ -70,10 +71,13 @@ void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault)
                         "byte %" PRIu64 ": no zstd frame begins here", fault->frame);
         break;
     case ZSTD_WINDOW:
-        zstd_note_request(
-            file, file->window_log < ZSTD_WINDOW_LOG_MOST ? ADVICE_WINDOW : ADVICE_NONE,
-            fault->frame, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s",
-            fault->frame, 1 << file->window_log % 10, units[file->window_log / 10 - 1]);
+        error =
+            error_at(ERROR_REQUEST, fault->frame,
+                     "byte %" PRIu64 ": zstd frame needs a window larger than %d %s", fault->frame,
+                     1 << file->window_log % 10, units[file->window_log / 10 - 1]);
+        if (file->window_log < ZSTD_WINDOW_LOG_MOST)
+            error.advice.kind = ADVICE_WINDOW;
+        zstd_take_error(file, error);
         break;
     case ZSTD_BLOCK_TYPE:
         zstd_note_error(file, ERROR_DATA, fault->frame,

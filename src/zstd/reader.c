@@ -135,15 +135,13 @@ static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
     if (z->mark == 0 || z->passed || (offset < z->mark && !ends))
         return true;
     z->passed = offset == z->mark && z->position == z->mark_position;
-    if (!z->passed) {
-        zstd_fail(
-            z->file, ERROR_REQUEST,
-            "byte %" PRIu64
-            ": the seek table or the frame headers place the end of a frame here, at byte %" PRIu64
-            " of the decompressed data, but there is none",
-            z->mark, z->mark_position);
-        z->file->error.advice.kind = ADVICE_NO_SHARD;
-    }
+    if (!z->passed)
+        zstd_take_failure(z->file, error_advised((struct advice){.kind = ADVICE_NO_SHARD},
+                                                 "byte %" PRIu64
+                                                 ": the seek table or the frame headers place the "
+                                                 "end of a frame here, at byte %" PRIu64
+                                                 " of the decompressed data, but there is none",
+                                                 z->mark, z->mark_position));
     return z->passed;
 }
 

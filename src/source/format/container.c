@@ -11,22 +11,15 @@
 #include "sys/escape.h"
 #include "sys/mapping.h"
 
-bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
+bool container_fail(struct container_input *in, struct error error)
 {
-    va_list arguments;
-
-    in->error = (struct error){.kind = ERROR_DATA, .offset = offset};
-    va_start(arguments, format);
-    vsnprintf(in->error.text, sizeof in->error.text, format, arguments);
-    va_end(arguments);
+    in->error = error;
     return false;
 }
 
 bool container_no_memory(struct container_input *in)
 {
-    (void)container_wrong(in, 0, "out of memory");
-    in->error.kind = ERROR_MEMORY;
-    return false;
+    return container_fail(in, error_at(ERROR_MEMORY, 0, "out of memory"));
 }
 
 /* A table of so many bytes has whole huge pages: to get as much page by page takes four times as
@@ -144,13 +137,11 @@ const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *na
 
 struct error container_why(const struct container_array *a)
 {
-    struct error why = {.kind = ERROR_NONE};
+    struct error why =
+        a->typed || !a->type_name[0]
+            ? error_of(ERROR_DATA, "%s", a->unreadable)
+            : error_of(ERROR_DATA, "type %s is not supported: %s", a->type_name, a->unreadable);
 
-    if (a->typed || !a->type_name[0])
-        (void)error_set(&why, ERROR_DATA, "%s", a->unreadable);
-    else
-        (void)error_set(&why, ERROR_DATA, "type %s is not supported: %s", a->type_name,
-                        a->unreadable);
     why.advice.kind = a->advice;
     return why;
 }

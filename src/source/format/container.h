@@ -192,8 +192,8 @@ void container_close(struct container *c);
  */
 
 /* Says what is wrong at a byte of the file. Returns false. */
-bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define container_wrong(in, ...) container_fail(in, error_at(ERROR_DATA, __VA_ARGS__))
+bool container_fail(struct container_input *in, struct error error);
 
 /* Fails for want of memory. */
 bool container_no_memory(struct container_input *in);
