@@ -1,6 +1,6 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
-	src/core/chunk.h \
+	src/core/chunk.h src/core/stream.h \
 	src/core/difference.c src/core/difference.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \

@@ -63,7 +63,7 @@ struct mirror {
 
 /* A part of the input. */
 struct part {
-    struct engine_part part;
+    struct stream_part part;
     uint64_t content; /* bytes that it decoded to; UINT64_MAX while not known */
 };
 
@@ -102,7 +102,7 @@ struct engine_decoder {
     struct part *parts;               /* of the input */
     size_t part_count, part_capacity; /* that have been begun to be fed */
     size_t parts_passed;              /* of which a batch has been taken, or of one behind it */
-    struct engine_part part;          /* the last of these */
+    struct stream_part part;          /* the last of these */
     uint64_t part_begin;              /* position of what it decodes to */
     uint64_t padding;                 /* bytes between parts, so far */
     uint64_t elements;                /* that have been reduced */
@@ -119,7 +119,7 @@ struct engine_decoder {
     bool refused, stopped, failed;
     bool wrong; /* a checksum is */
     uint64_t wrong_frame;
-    struct engine_refusal refusal;
+    struct stream_refusal refusal;
     struct engine_times times;
     char error[ENGINE_REASON_MAX];
 };
@@ -773,13 +773,13 @@ static bool all_released(const struct engine_decoder *u)
 }
 
 /* Whether the input is of a part that has not been begun. */
-static bool is_new_part(const struct engine_decoder *u, const struct engine_input *input)
+static bool is_new_part(const struct engine_decoder *u, const struct stream_bytes *input)
 {
     return u->part_count == 0 || input->part.offset > u->parts[u->part_count - 1].part.offset;
 }
 
 /* Begins the part that the input is of. False without memory. */
-static bool begin_part(struct engine_decoder *u, const struct engine_input *input)
+static bool begin_part(struct engine_decoder *u, const struct stream_bytes *input)
 {
     if (u->part_count == u->part_capacity) {
         const size_t capacity = 2 * u->part_capacity + 8;
@@ -816,7 +816,7 @@ static bool is_idle(const struct engine_decoder *u)
 }
 
 /* The input that the decoder's next batch may wait for. */
-static enum zstd_more more_of(const struct engine_decoder *u, const struct engine_input *input,
+static enum zstd_more more_of(const struct engine_decoder *u, const struct stream_bytes *input,
                               bool idle)
 {
     if (input->last || input->part_ends)
@@ -827,7 +827,7 @@ static enum zstd_more more_of(const struct engine_decoder *u, const struct engin
 }
 
 /* Makes the decoder's next step, and returns its outcome. */
-static enum engine_decode_status step(struct engine_decoder *u, const struct engine_input *input)
+static enum engine_decode_status step(struct engine_decoder *u, const struct stream_bytes *input)
 {
     const bool idle = is_idle(u);
 
@@ -874,7 +874,7 @@ static bool at_rest(const struct engine_decoder *u)
 }
 
 enum engine_decode_status decoder_advance(struct engine_decoder *u,
-                                          const struct engine_input *input,
+                                          const struct stream_bytes *input,
                                           struct engine_content *content)
 {
     enum engine_decode_status status;
@@ -935,24 +935,14 @@ uint64_t decoder_taken(const struct engine_decoder *u)
     return zstd_device_passed(u->decoder);
 }
 
-uint64_t decoder_total(const struct engine_decoder *u)
+struct engine_progress decoder_progress(const struct engine_decoder *u)
 {
-    return u->decoded_to - u->padding - u->shift;
-}
-
-uint64_t decoder_stopped_at(const struct engine_decoder *u)
-{
-    return u->stopped_at;
-}
-
-uint64_t decoder_reduced(const struct engine_decoder *u)
-{
-    return u->elements;
-}
-
-uint64_t decoder_first_nan(const struct engine_decoder *u)
-{
-    return u->sums.good.first_nan;
+    return (struct engine_progress){.total = u->decoded_to - u->padding - u->shift,
+                                    .stopped_at = u->stopped_at,
+                                    .reduced = u->elements,
+                                    .first_nan = u->sums.good.first_nan,
+                                    .wrong = u->wrong_frame,
+                                    .error = u->error};
 }
 
 uint64_t decoder_part_content(const struct engine_decoder *u, size_t part)
@@ -960,12 +950,7 @@ uint64_t decoder_part_content(const struct engine_decoder *u, size_t part)
     return part < u->part_count ? u->parts[part].content : UINT64_MAX;
 }
 
-uint64_t decoder_wrong(const struct engine_decoder *u)
-{
-    return u->wrong_frame;
-}
-
-bool decoder_refused(struct engine_decoder *u, struct engine_refusal *refusal)
+bool decoder_refused(struct engine_decoder *u, struct stream_refusal *refusal)
 {
     const uint64_t begin = u->refusal.begin + u->shift;
     const uint64_t left = u->reduced_to < begin ? begin - u->reduced_to : 0;
@@ -997,11 +982,6 @@ bool decoder_finish(struct engine_decoder *u, struct partial *partial, struct en
     *times = u->times;
     u->times = (struct engine_times){0}; /* the timelines are the caller's now */
     return good;
-}
-
-const char *decoder_error(const struct engine_decoder *u)
-{
-    return u->error;
 }
 
 /*
@@ -1226,7 +1206,7 @@ bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *s
     u->setup = *setup;
     u->shift = (ALIGNMENT - setup->skip % ALIGNMENT) % ALIGNMENT;
     u->part_count = u->parts_passed = 0;
-    u->part = (struct engine_part){0};
+    u->part = (struct stream_part){0};
     u->part_begin = u->shift;
     u->padding = u->elements = 0;
     u->reduced_to = u->shift + setup->skip;

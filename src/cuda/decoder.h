@@ -35,19 +35,14 @@ bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *s
 
 unsigned char *decoder_memory(struct engine_decoder *u, size_t *size);
 enum engine_decode_status decoder_advance(struct engine_decoder *u,
-                                          const struct engine_input *input,
+                                          const struct stream_bytes *input,
                                           struct engine_content *content);
 void decoder_content_free(struct engine_decoder *u, void *piece);
 uint64_t decoder_wanted(const struct engine_decoder *u);
 uint64_t decoder_taken(const struct engine_decoder *u);
-uint64_t decoder_total(const struct engine_decoder *u);
-uint64_t decoder_stopped_at(const struct engine_decoder *u);
-uint64_t decoder_reduced(const struct engine_decoder *u);
-uint64_t decoder_first_nan(const struct engine_decoder *u);
+struct engine_progress decoder_progress(const struct engine_decoder *u);
 uint64_t decoder_part_content(const struct engine_decoder *u, size_t part);
-uint64_t decoder_wrong(const struct engine_decoder *u);
-bool decoder_refused(struct engine_decoder *u, struct engine_refusal *refusal);
+bool decoder_refused(struct engine_decoder *u, struct stream_refusal *refusal);
 bool decoder_finish(struct engine_decoder *u, struct partial *partial, struct engine_times *times);
-const char *decoder_error(const struct engine_decoder *u);
 
 #endif

@@ -338,15 +338,10 @@ static const struct engine_decode cuda_decode = {
     .content_free = decoder_content_free,
     .wanted = decoder_wanted,
     .taken = decoder_taken,
-    .total = decoder_total,
-    .stopped_at = decoder_stopped_at,
-    .reduced = decoder_reduced,
-    .first_nan = decoder_first_nan,
+    .progress = decoder_progress,
     .part_content = decoder_part_content,
-    .wrong = decoder_wrong,
     .refused = decoder_refused,
     .finish = decoder_finish,
-    .error = decoder_error,
 };
 
 const struct engine engine_cuda = {

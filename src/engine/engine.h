@@ -24,6 +24,7 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/stream.h"
 #include "core/tally.h"
 #include "engine/gpu_tuning.h"
 #include "sys/timeline.h"
@@ -138,28 +139,6 @@ struct engine_content {
     void *piece; /* the argument of content_free */
 };
 
-/* A part of a decoder's input, which may be made of several parts of the whole input, each of whole
-   frames; a part that begins within a frame is refused. Each part begins with an element,
-   except for the part that begins the whole input. The caller verifies that from part_content. */
-struct engine_part {
-    uint64_t offset;   /* of the part's first byte in the decoder's input */
-    uint64_t position; /* of its first decoded byte, in bytes of the decoded whole input; elements
-                          are numbered by it */
-    bool provisional;  /* `position` is larger than the true one, and must not be compared with
-                          engine_decode_setup.end */
-};
-
-/* Compressed bytes of one part, from the offset that wanted() returned on. */
-struct engine_input {
-    const unsigned char *bytes; /* they remain there until taken() is after them */
-    size_t size;                /* bytes */
-    uint64_t rest;              /* bytes to the end of the part; very many if unknown */
-    bool full;                  /* more bytes will only come after some of these are taken */
-    bool last;                  /* the input ends after them */
-    bool part_ends;             /* the part ends after them; `full` is true, too */
-    struct engine_part part;    /* their part; all zero if the input is not divided */
-};
-
 enum engine_decode_status {
     DECODE_IDLE,    /* there was nothing to do */
     DECODE_AGAIN,   /* something was done; call again */
@@ -167,18 +146,20 @@ enum engine_decode_status {
     DECODE_ENDED,   /* everything that is needed has been decoded and reduced */
     DECODE_REFUSED, /* a frame cannot be decoded here; everything before it is reduced. Call
                        refused() */
-    DECODE_WRONG,   /* a checksum is wrong. Call wrong(); nothing more will be decoded */
-    DECODE_FAILED   /* the device failed. Call error() */
+    DECODE_WRONG,   /* a checksum is wrong: progress() says whose; nothing more will be decoded */
+    DECODE_FAILED   /* the device failed: progress() says why */
 };
 
-/* The place of a refused frame. Positions are in bytes of the decoded input. */
-struct engine_refusal {
-    uint64_t frame;         /* offset of the frame in the input */
-    uint64_t begin;         /* position of the frame's first decoded byte */
-    uint64_t good;          /* position of the first element that is not reduced */
-    unsigned char tail[16]; /* the bytes from `good` to before `begin` */
-    size_t tail_size;       /* their number; 1 if `tail` has no room for all: then they lie after
-                               the last element, and the byte only shows that there are some */
+/* How far a decoder has come. */
+struct engine_progress {
+    uint64_t total; /* bytes decoded so far */
+    /* With `stop`: offset in the input after the block that holds the last byte before `end`;
+       UINT64_MAX before that block is decoded. */
+    uint64_t stopped_at;
+    uint64_t reduced;   /* elements reduced so far */
+    uint64_t first_nan; /* index of the first NaN that is known so far, or PARTIAL_NO_INDEX */
+    uint64_t wrong;     /* after DECODE_WRONG: the frame's offset in the input */
+    const char *error;  /* after a failure: the reason */
 };
 
 struct engine_decode {
@@ -192,8 +173,9 @@ struct engine_decode {
     /* The memory for its input, laid out as compressed.h describes. *size: bytes. */
     unsigned char *(*memory)(struct engine_decoder *, size_t *size);
 
-    /* Does one step of the work. `input` has the bytes that have been read so far. */
-    enum engine_decode_status (*advance)(struct engine_decoder *, const struct engine_input *input,
+    /* Does one step of the work. `input` has the bytes from the offset that wanted() returned on, as
+       far as they have been read; they remain there until taken() is after them. */
+    enum engine_decode_status (*advance)(struct engine_decoder *, const struct stream_bytes *input,
                                          struct engine_content *content);
 
     /* Gives content back after it was verified. Any thread. */
@@ -201,31 +183,19 @@ struct engine_decode {
 
     uint64_t (*wanted)(const struct engine_decoder *); /* offset of the input that is needed next */
     uint64_t (*taken)(const struct engine_decoder *);  /* input before this offset is not needed */
-    uint64_t (*total)(const struct engine_decoder *);  /* bytes decoded so far */
-    /* With `stop`: offset in the input after the block that holds the last byte before `end`;
-       UINT64_MAX before that block is decoded. */
-    uint64_t (*stopped_at)(const struct engine_decoder *);
-    uint64_t (*reduced)(const struct engine_decoder *); /* elements reduced so far */
-    /* The index of the first NaN that is known so far, or PARTIAL_NO_INDEX. */
-    uint64_t (*first_nan)(const struct engine_decoder *);
+    struct engine_progress (*progress)(const struct engine_decoder *);
 
     /* Bytes that part number `part` of the decoder's input decoded to; UINT64_MAX before the next
        part has begun or DECODE_ENDED was returned. */
     uint64_t (*part_content)(const struct engine_decoder *, size_t part);
 
-    /* After DECODE_WRONG: the frame's offset in the input. */
-    uint64_t (*wrong)(const struct engine_decoder *);
-
     /* After DECODE_REFUSED: describes the refused frame. False if the device failed. */
-    bool (*refused)(struct engine_decoder *, struct engine_refusal *refusal);
+    bool (*refused)(struct engine_decoder *, struct stream_refusal *refusal);
 
     /* Ends the decoder, in whatever state it is, and returns the partial result of all that was
        reduced. False if that lacks elements that `reduced` counts. The caller frees the
        timelines. */
     bool (*finish)(struct engine_decoder *, struct partial *partial, struct engine_times *times);
-
-    /* After a failure: the reason. */
-    const char *(*error)(const struct engine_decoder *);
 };
 
 /*

@@ -301,7 +301,7 @@ static void end(struct feed *x)
 /* Notes what has been reduced meanwhile, as a chunk of the worker's. */
 static void note_reduced(struct feed *x, struct worker *w)
 {
-    const uint64_t reduced = x->ops->reduced(x->decoder), now = clock_now();
+    const uint64_t reduced = x->ops->progress(x->decoder).reduced, now = clock_now();
     struct worker_stats *stats = &w->stats;
     enum profile_phase phase;
 
@@ -324,7 +324,7 @@ static bool found_nan(const struct feed *x)
 
     if (x->run->options->nan != NAN_ERROR)
         return false;
-    nan = x->ops->first_nan(x->decoder);
+    nan = x->ops->progress(x->decoder).first_nan;
     if (nan == PARTIAL_NO_INDEX)
         return false;
     source_limit(x->run->source, nan);
@@ -335,7 +335,7 @@ static bool found_nan(const struct feed *x)
 static void engine_failed(struct feed *x, struct worker *w)
 {
     struct run *run = x->run;
-    const char *reason = x->ops->error(x->decoder);
+    const char *reason = x->ops->progress(x->decoder).error;
 
     x->failed = true;
     if (run->options->device == DEVICE_AUTO) {
@@ -365,20 +365,19 @@ static bool pass_parts(struct feed *x)
     return good;
 }
 
+/* All that is wanted is decoded. */
+static void complete(const struct feed *x)
+{
+    const struct engine_progress progress = x->ops->progress(x->decoder);
+
+    compressed_complete(x->run->source, x->number, progress.total, progress.stopped_at);
+}
+
 /* Has the decoder do one thing. Whether it did; *ended: it does nothing more. */
 static bool feed_once(struct feed *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
-    const struct compressed_bytes b = compressed_bytes(s, x->number, x->ops->wanted(x->decoder));
-    const struct engine_input input = {.bytes = b.bytes,
-                                       .size = b.size,
-                                       .rest = b.rest,
-                                       .full = b.full,
-                                       .last = b.last,
-                                       .part_ends = b.part_ends,
-                                       .part = {.offset = b.part.offset,
-                                                .position = b.part.position,
-                                                .provisional = b.part.provisional}};
+    const struct stream_bytes input = compressed_bytes(s, x->number, x->ops->wanted(x->decoder));
     struct engine_content content;
     enum engine_decode_status status = x->ops->advance(x->decoder, &input, &content);
 
@@ -388,9 +387,9 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         *ended = true;
         return true;
     }
-    if (b.last && !x->input_ended)
+    if (input.last && !x->input_ended)
         phases_note_end(&x->run->phases, clock_now());
-    x->input_ended = b.last;
+    x->input_ended = input.last;
     switch (status) {
     case DECODE_IDLE:
     case DECODE_AGAIN:
@@ -401,8 +400,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         feed_unlock(x);
         break;
     case DECODE_ENDED:
-        compressed_complete(s, x->number, x->ops->total(x->decoder),
-                            x->ops->stopped_at(x->decoder));
+        complete(x);
         *ended = true;
         break;
     case DECODE_REFUSED:
@@ -417,7 +415,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
     case DECODE_WRONG:
     case DECODE_FAILED:
         if (status == DECODE_WRONG)
-            wrong_checksum(x, x->ops->wrong(x->decoder));
+            wrong_checksum(x, x->ops->progress(x->decoder).wrong);
         else
             engine_failed(x, w);
         end(x);
@@ -425,8 +423,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         return true;
     }
     if (found_nan(x)) {
-        compressed_complete(s, x->number, x->ops->total(x->decoder),
-                            x->ops->stopped_at(x->decoder));
+        complete(x);
         *ended = true;
     }
     return status != DECODE_IDLE;
@@ -574,19 +571,13 @@ static void take_part(struct feed *x, struct worker *w)
 static bool go_on(struct feed *x, struct worker *w)
 {
     struct source *s = x->run->source;
-    struct engine_refusal refusal;
-    struct compressed_place place;
+    struct stream_refusal refusal;
 
     if (!x->ops->refused(x->decoder, &refusal)) {
         engine_failed(x, w);
         return false;
     }
-    place = (struct compressed_place){.frame = refusal.frame,
-                                      .begin = refusal.begin,
-                                      .good = refusal.good,
-                                      .tail_size = refusal.tail_size};
-    memcpy(place.tail, refusal.tail, sizeof place.tail);
-    return compressed_resume(s, &place) && work_on_cpu(w);
+    return compressed_resume(s, &refusal) && work_on_cpu(w);
 }
 
 /* Works for all decoders, in turns. */
@@ -764,7 +755,7 @@ void gpu_decode_end(struct gpu_decode *decode, struct worker *workers)
 
 bool gpu_decode_without(struct run *run)
 {
-    const struct compressed_place place = {.good = compressed_layout(run->source).begin};
+    const struct stream_refusal place = {.good = compressed_layout(run->source).begin};
 
     return compressed_resume(run->source, &place);
 }

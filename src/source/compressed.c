@@ -530,12 +530,12 @@ enum compressed_read compressed_read(struct source *s, unsigned ring)
 /* The bytes that are left if their number is unknown. */
 #define COMPRESSED_REST_MOST ((uint64_t)1 << 40)
 
-struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from)
+struct stream_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from)
 {
     struct compressed_state *p = s->state;
     struct compressed_ring *r = &p->rings[ring];
     const uint64_t border = from - from % r->size + r->size;
-    struct compressed_bytes b = {.bytes = ring_at(r, from)};
+    struct stream_bytes b = {.bytes = ring_at(r, from)};
     uint64_t present, end, part_end;
 
     waiters_lock(&p->waiters);
@@ -544,9 +544,9 @@ struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64
     part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].offset : r->known;
     present = r->present;
     end = r->end;
-    b.part = (struct compressed_whereabouts){.offset = r->parts[r->feeding].offset,
-                                             .position = r->parts[r->feeding].position,
-                                             .provisional = r->parts[r->feeding].provisional};
+    b.part = (struct stream_part){.offset = r->parts[r->feeding].offset,
+                                  .position = r->parts[r->feeding].position,
+                                  .provisional = r->parts[r->feeding].provisional};
     waiters_unlock(&p->waiters);
     b.last = present == end;
     if (present > part_end) {
@@ -685,7 +685,7 @@ static void compressed_close(struct source *s)
     free_state(s->state);
 }
 
-UNCHECKED bool compressed_resume(struct source *s, const struct compressed_place *place)
+UNCHECKED bool compressed_resume(struct source *s, const struct stream_refusal *place)
 {
     struct compressed_state *p = s->state;
     struct reader *reader;

@@ -32,6 +32,7 @@
 #ifndef GPUREDUCE_SOURCE_COMPRESSED_H
 #define GPUREDUCE_SOURCE_COMPRESSED_H
 
+#include "core/stream.h"
 #include "source/reader.h"
 
 /* The memory begins with so many bytes that the ring is not made of. The bytes that an engine has
@@ -85,37 +86,12 @@ enum compressed_read {
 /* Reads a ring's next piece, if there is room for it. */
 enum compressed_read compressed_read(struct source *s, unsigned ring);
 
-/* The place of a part in a ring's input, and the size of its content. */
-struct compressed_whereabouts {
-    uint64_t offset;   /* of its first byte in that input */
-    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
-    bool provisional;  /* that is more than its true position, which is not known yet */
-};
-
 /* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
  */
-struct compressed_bytes {
-    const unsigned char *bytes;
-    size_t size;
-    uint64_t rest;  /* bytes to the end of the part; very many where nobody knows */
-    bool full;      /* there will not be more of them, whatever comes */
-    bool last;      /* the ring's input ends behind them */
-    bool part_ends; /* the part does */
-    struct compressed_whereabouts part;
-};
-struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from);
+struct stream_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from);
 
 /* A ring's bytes before offset `offset` are not needed any more. */
 void compressed_pass(struct source *s, unsigned ring, uint64_t offset);
-
-/* The place that the engine has reached. */
-struct compressed_place {
-    uint64_t frame;         /* offset of the frame that it refused */
-    uint64_t begin;         /* position, in what is decoded, of that frame's first byte */
-    uint64_t good;          /* of the first byte that is not reduced: of an element */
-    unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
-    size_t tail_size;       /* their number; of those behind the last element one is enough */
-};
 
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
    how far it came, and `stopped_at` the offset behind the block with the last of it, or
@@ -129,9 +105,9 @@ bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content);
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void compressed_refuse(struct source *s);
 
-/* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on.
-   False if the frame is not there any more, or on failure. */
-bool compressed_resume(struct source *s, const struct compressed_place *place);
+/* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on,
+   which the engine has reached. False if the frame is not there any more, or on failure. */
+bool compressed_resume(struct source *s, const struct stream_refusal *place);
 
 /* Fails since the checksum of the frame at offset `frame` is wrong, as libzstd would. */
 void compressed_wrong_checksum(struct source *s, uint64_t frame);
