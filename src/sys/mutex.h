@@ -48,17 +48,12 @@
 
 /* For a type: it is a capability, which can be held. */
 #define CAPABILITY(name) MUTEX_ATTRIBUTE(capability(name))
-/* For a variable or a member: it, or its target if it is a pointer, is used only by the holder of
-   x. */
+/* For a variable or a member: it is used only by the holder of x. */
 #define GUARDED_BY(x) MUTEX_ATTRIBUTE(guarded_by(x))
-#define PT_GUARDED_BY(x) MUTEX_ATTRIBUTE(pt_guarded_by(x))
-/* For a function: the caller holds these, does not hold them, or holds them afterwards or no
-   longer. TRY_ACQUIRE's first argument is what the function returns when the caller holds them. */
+/* For a function: the caller holds these, or holds them afterwards or no longer. */
 #define REQUIRES(...) MUTEX_ATTRIBUTE(requires_capability(__VA_ARGS__))
-#define EXCLUDES(...) MUTEX_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 #define ACQUIRE(...) MUTEX_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RELEASE(...) MUTEX_ATTRIBUTE(release_capability(__VA_ARGS__))
-#define TRY_ACQUIRE(...) MUTEX_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 /* For a function, before it: the analysis does not look inside. */
 #define UNCHECKED MUTEX_ATTRIBUTE(no_thread_safety_analysis)
 
@@ -82,7 +77,6 @@ static inline void mutex_init(struct mutex *m);
 static inline void mutex_destroy(struct mutex *m);
 static inline void mutex_lock(struct mutex *m) ACQUIRE(m);
 static inline void mutex_unlock(struct mutex *m) RELEASE(m);
-static inline bool mutex_trylock(struct mutex *m) TRY_ACQUIRE(true, m);
 
 /* Makes a condition whose clock is the monotonic one, for mutex_wait_until. */
 static inline void mutex_condition_init(pthread_cond_t *condition);
@@ -123,11 +117,6 @@ UNCHECKED static inline void mutex_lock(struct mutex *m)
 UNCHECKED static inline void mutex_unlock(struct mutex *m)
 {
     pthread_mutex_unlock(&m->native);
-}
-
-UNCHECKED static inline bool mutex_trylock(struct mutex *m)
-{
-    return pthread_mutex_trylock(&m->native) == 0;
 }
 
 static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition)
