@@ -53,7 +53,7 @@ static bool worth_opening(const struct gpu_observation *o)
 {
     double gain = o->idle_core ? FEEDER_RATE : FEEDER_RATE_SHARED;
 
-    return (double)(o->left + o->to_come) / o->rate >
+    return (double)(o->left + o->later_bytes) / o->rate >
            (double)START_UP + (double)OPEN_COST * (1 + o->rate / gain);
 }
 

@@ -45,7 +45,7 @@ struct gpu_observation {
     bool forced;            /* a test wants the GPU, however small the work is */
     double rate;            /* of the CPU alone; 0 while it is not known */
     uint64_t left;          /* bytes of this input that have not been read */
-    uint64_t to_come;       /* bytes of later inputs, of GPU_INPUT_MIN or more each */
+    uint64_t later_bytes;   /* bytes of later inputs, of GPU_INPUT_MIN or more each */
     bool waits_for_storage; /* the workers do, most of the time */
     bool idle_core;         /* there are fewer workers than cores */
     uint64_t trial_time;    /* since the feeders were started */

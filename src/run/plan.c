@@ -123,7 +123,8 @@ static double saved(const struct source_facts *f, const struct plan_request *req
 static const char *reason_against(const struct source_facts *f, const struct plan_request *request,
                                   const struct plan_rates *r)
 {
-    const double inputs = 1 + (double)request->to_come / (double)f->size; /* of this one's size */
+    const double inputs =
+        1 + (double)request->later_bytes / (double)f->size; /* of this one's size */
 
     if (request->no_kernels)
         return PLAN_NO_KERNELS;

@@ -46,7 +46,7 @@ struct plan_request {
     enum gpu_state gpu;
     unsigned cores; /* that there are */
     uint64_t
-        to_come; /* bytes of later inputs, of GPU_INPUT_MIN or more each: taken to be like it */
+        later_bytes; /* bytes of later inputs, of GPU_INPUT_MIN or more each: taken to be like it */
 };
 
 /* Rates of decoding, GB/s of decoded bytes unless stated otherwise, and times in seconds. */

@@ -210,7 +210,7 @@ static void observe(struct run *run, uint64_t now)
     o->forced = session_tuning(run->options)->gpu_always;
     o->rate = rate_so_far(run, stats.input_read, time);
     o->left = stats.input_read < total ? total - stats.input_read : 0;
-    o->to_come = run->to_come;
+    o->later_bytes = run->later_bytes;
     o->waits_for_storage =
         run->info->uncached > 0 && workers > 0 && stats.read_time / workers > time / 2;
     o->idle_core = workers < run->cores;

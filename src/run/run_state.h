@@ -43,7 +43,7 @@ struct run {
     struct experience *experience;
     uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
     bool last;              /* no input is expected behind this one */
-    uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
+    uint64_t later_bytes;   /* bytes of later inputs that a GPU could help with */
     struct worker *workers; /* the workers of the CPU, followed by the feeders */
     unsigned cpu_workers, feeders;
     struct team *team; /* a member for each worker */

@@ -35,7 +35,8 @@ struct session {
     int inputs;                /* that are expected, with the current one */
     int count, reduced;        /* all inputs; those that have been reduced */
     struct source_file *files; /* which file each of these was */
-    uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
+    uint64_t
+        later_bytes;    /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
     struct passes passes;     /* of the current input */
     struct source *container; /* the last input, if it is one; it owns the names of its arrays */
@@ -43,7 +44,7 @@ struct session {
 };
 
 /* Bytes of an input that a GPU could help with, as far as its size tells. Only auto asks. */
-static uint64_t bytes_to_come(const struct session_options *options, const char *path)
+static uint64_t later_input_bytes(const struct session_options *options, const char *path)
 {
     struct stat status;
 
@@ -150,7 +151,7 @@ struct session *session_open(const struct session_options *options, char *const 
     session->inputs = session->count = count;
     session->storage_seen = run_storage_read();
     for (int i = 0; i < count; i++)
-        session->to_come += bytes_to_come(options, paths[i]);
+        session->later_bytes += later_input_bytes(options, paths[i]);
     session->files = calloc((size_t)count + 1, sizeof *session->files);
     if (!session->files || !prepare(session, paths, count, error)) {
         (void)error_memory(error); /* unless there is another reason */
@@ -313,10 +314,10 @@ static void dismiss_workers(const struct session *session)
 }
 
 /* An input comes no more: it is the current one, of so many bytes. */
-static void forget_to_come(struct session *session, uint64_t size)
+static void forget_later_bytes(struct session *session, uint64_t size)
 {
     if (size >= GPU_INPUT_MIN)
-        session->to_come -= size < session->to_come ? size : session->to_come;
+        session->later_bytes -= size < session->later_bytes ? size : session->later_bytes;
 }
 
 /* Whether the GPU that the user has asked for can do what is wanted; an error says what it lacks.
@@ -424,8 +425,8 @@ static bool plan_pass(struct session *session, struct input *in)
 
     if (!source_find_facts(in->source, closely, &facts))
         return false;
-    forget_to_come(session, facts.size);
-    request.to_come = session->to_come;
+    forget_later_bytes(session, facts.size);
+    request.later_bytes = session->later_bytes;
     if (closely && facts.compressed && facts.size >= GPU_INPUT_MIN)
         machine = malloc(sizeof *machine);
     if (machine)
@@ -461,7 +462,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
         in->source = source_probe(in->path, &options, error);
     if (!in->opened) {
         if (!in->source) /* whatever it is */
-            forget_to_come(session, bytes_to_come(session->options, in->path));
+            forget_later_bytes(session, later_input_bytes(session->options, in->path));
         else if (!plan_pass(session, in)) {
             *error = *source_why(in->source);
             return false;
@@ -511,7 +512,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         return SOURCE_BROKEN;
     }
     run.info = source_info(run.source);
-    run.to_come = session->to_come;
+    run.later_bytes = session->later_bytes;
     run.setup = (struct engine_setup){.type = run.info->type,
                                       .swap = run.info->swap,
                                       .wants = options->wants,

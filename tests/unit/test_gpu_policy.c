@@ -37,7 +37,7 @@ static const struct {
      GPU_OPEN,
      NULL},
     {"4 cores, 64 GB to go and 600 GB in later files",
-     {.rate = 60, .left = 64 * GB, .to_come = 600 * GB},
+     {.rate = 60, .left = 64 * GB, .later_bytes = 600 * GB},
      GPU_OPEN,
      NULL},
     {"4 cores, 600 GB to go, and it is being opened",

@@ -12,7 +12,7 @@
 
 struct observed {
     unsigned cores;
-    uint64_t input, content, to_come;
+    uint64_t input, content, later_bytes;
     double ratio;
     bool checked, uncached, no_kernels, forced;
     enum gpu_state gpu;
@@ -80,16 +80,16 @@ static const struct {
     {"4 GiB of them, and another such file",
      {.cores = 16,
       .input = 39 * (GB / 10),
-      .to_come = 39 * (GB / 10),
+      .later_bytes = 39 * (GB / 10),
       .content = UINT64_MAX,
       .ratio = 1.08,
       .checked = true},
      NULL},
     {"one frame of 2 GB, and 7 such files",
-     {.cores = 16, .input = 2 * GB, .to_come = 14 * GB, .content = 2 * GB},
+     {.cores = 16, .input = 2 * GB, .later_bytes = 14 * GB, .content = 2 * GB},
      NULL},
     {"one frame of 2 GB, and another such file",
-     {.cores = 16, .input = 2 * GB, .to_come = 2 * GB, .content = 2 * GB},
+     {.cores = 16, .input = 2 * GB, .later_bytes = 2 * GB, .content = 2 * GB},
      "the CPU decompresses it as soon"},
     {"8 GiB of frames, 32 cores",
      {.cores = 32, .input = 79 * (GB / 10), .content = UINT64_MAX, .ratio = 1.08, .checked = true},
@@ -191,7 +191,7 @@ static void check_files(void)
                                              .forced = o->forced,
                                              .gpu = o->gpu,
                                              .cores = o->cores,
-                                             .to_come = o->to_come};
+                                             .later_bytes = o->later_bytes};
         const struct plan_rates rates = plan_rates(o->cores, NULL);
         const struct plan plan = plan_input(&facts, &request, &rates);
 
