@@ -1,15 +1,17 @@
 /*
- * Exact accumulation of binary64 values: a fixed-point number wide enough for any sum of up to
- * 2^64 of them, so that a sum is rounded once, at the end, and no order of addition matters.
+ * Exact sums of binary64 values. An accumulator is a fixed-point number that is wide enough for any
+ * sum of up to 2^64 values, so that a sum is rounded once, at the end, and the order of additions
+ * does not matter.
  *
- * The number is EXACT_DIGITS digits of base 2^32, least significant first, each held in an
- * int64_t: the 32 spare bits let carries wait. Digit i weighs 2^(32 i - 1074), so the least
- * significant bit is that of the smallest subnormal and every binary64 value is an integer here.
- * Kulisch's accumulator, with the deferred carries of the "small superaccumulator" of R. M. Neal,
- * "Fast exact summation using small and large superaccumulators" (2015).
+ * The number has EXACT_DIGITS digits of base 2^32, the least significant one first. Digit i has the
+ * weight 2^(32 i - 1074): a 1 in digit 0 is the smallest subnormal, and every binary64 value is a
+ * whole multiple of it. A digit is an int64_t, so many additions are possible before carries must
+ * be propagated. This is Kulisch's accumulator with the deferred carries of the "small
+ * superaccumulator" of R. M. Neal, "Fast exact summation using small and large superaccumulators"
+ * (2015).
  *
- * The arithmetic that the host and the kernels share stands here, and only here; this header
- * compiles as C11 and as CUDA C++. Nothing here takes a lock: an accumulator belongs to one thread.
+ * The first part is shared with the GPU kernels and compiles as C11 and as CUDA C++. An accumulator
+ * belongs to one thread. No function can fail.
  */
 #ifndef GPUREDUCE_EXACT_H
 #define GPUREDUCE_EXACT_H
@@ -31,32 +33,37 @@
 #define EXACT_DIGIT_BITS 32
 #define EXACT_LSB_EXPONENT (-1074)
 
-/* An addition puts less than 2^32 on a digit, and a carried digit is below 2^32: up to 2^31 - 2
-   additions fit an int64_t. Half of that, so that two accumulators always merge without a look. */
+/* The most additions without propagating carries. Each changes a digit by less than 2^32, and a
+   digit without pending carries is below 2^32, so 2^31 - 2 additions fit an int64_t. This is
+   half of that, so that two accumulators can be merged without propagating carries first. */
 #define EXACT_PENDING_MAX ((uint32_t)1 << 30)
 
+/* An accumulator of binary64 values. */
 struct exact {
     int64_t digit[EXACT_DIGITS];
     uint32_t pending; /* additions since the last carry, at most EXACT_PENDING_MAX */
 };
 
-/* Digits of an accumulator of squares, which have exponents twice as far from zero: multiples of
-   2^-2148, and 2^64 of them stay below 2^2112. These are 4260 bits and a sign, 134 digits, and two
-   more. */
+/* Digits of an accumulator of squares and products of binary64 values, which are multiples of
+   2^-2148; a sum of 2^64 of them is less than 2^2112. So it has 4260 bits and a sign: 134
+   digits, and two more, so that the last digits never overflow. */
 #define EXACT_WIDE_DIGITS 136
 #define EXACT_WIDE_LSB_EXPONENT (2 * EXACT_LSB_EXPONENT)
 
+/* An accumulator of squares and products. */
 struct exact_wide {
     int64_t digit[EXACT_WIDE_DIGITS];
-    uint32_t pending; /* as in struct exact; 0 while nothing has been added */
+    uint32_t pending; /* additions since the last carry, at most EXACT_PENDING_MAX; 0 only if
+                         nothing has been added */
 };
 
-/* A binary64 value as three signed digits, part[0] belonging to digit `position`. */
+/* A binary64 value as three signed digits of an accumulator, from digit `position` on. */
 struct exact_parts {
     int64_t part[3];
     unsigned position;
 };
 
+/* The bits of a binary64 number. */
 EXACT_SHARED uint64_t exact_bits(double x)
 {
 #ifdef __CUDA_ARCH__
@@ -68,6 +75,7 @@ EXACT_SHARED uint64_t exact_bits(double x)
 #endif
 }
 
+/* The binary64 number that has these bits. */
 EXACT_SHARED double exact_from_bits(uint64_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -79,8 +87,9 @@ EXACT_SHARED double exact_from_bits(uint64_t bits)
 #endif
 }
 
-/* Splits x 2^(bit - 1074), or its negative: the sum of part[i] 2^(32 (position + i) - 1074),
-   |part[i]| < 2^32. bit is below 32 (EXACT_DIGITS - 2), so part[2] stays inside the accumulator. */
+/* Splits x 2^(bit - 1074), or its negative, into the digits of an accumulator: the value is the
+   sum of part[i] 2^(32 (position + i) - 1074), with |part[i]| < 2^32. `bit` is less than 32
+   (EXACT_DIGITS - 2), so that part[2] lies inside the accumulator. */
 EXACT_SHARED struct exact_parts exact_split_integer(uint64_t x, unsigned bit, int negative)
 {
     struct exact_parts parts;
@@ -97,7 +106,8 @@ EXACT_SHARED struct exact_parts exact_split_integer(uint64_t x, unsigned bit, in
     return parts;
 }
 
-/* Splits a finite x as exact_split_integer does an integer. position is at most 63. */
+/* Splits a finite x into the digits of an accumulator, in the form of exact_split_integer.
+   `position` of the result is at most 63. */
 EXACT_SHARED struct exact_parts exact_split(double x)
 {
     uint64_t bits = exact_bits(x);
@@ -129,6 +139,7 @@ EXACT_SHARED int64_t exact_key(double x)
     return bits ^ (int64_t)((uint64_t)(bits >> 63) >> 1);
 }
 
+/* The value that has a key: the inverse of exact_key. */
 EXACT_SHARED double exact_key_value(int64_t key)
 {
     /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
@@ -144,29 +155,29 @@ EXACT_SHARED int exact_group_fits(int emin, int emax, int mantissa, int count_lo
     return emax - emin + mantissa + count_log2 <= 53;
 }
 
-/* One step of carrying, for digits that may change place in parallel: what digit i keeps, and
-   what it hands to digit i + 1. */
+/* The part of a digit that remains in it when carries are propagated by one place. */
 EXACT_SHARED int64_t exact_keep(int64_t digit)
 {
     return digit & 0xffffffff;
 }
 
+/* The carry of a digit, which is added to the next digit. */
 EXACT_SHARED int64_t exact_carry_out(int64_t digit)
 {
     return digit >> EXACT_DIGIT_BITS;
 }
 
-/* An integer of up to 128 bits and a sign; zero has none. */
+/* An integer of up to 128 bits and a sign. */
 struct integer {
-    uint64_t high, low; /* of its magnitude */
-    bool negative;
-    bool known; /* false where there is no such number: then all else is 0 */
+    uint64_t high, low; /* the two halves of the magnitude */
+    bool negative;      /* false for zero */
+    bool known;         /* there is such an integer; if not, the other fields are 0 */
 };
 
-/* The bit of an accumulator that weighs 1. */
+/* The number of the bit that has the weight 1. */
 #define EXACT_ONE_BIT ((unsigned)-EXACT_LSB_EXPONENT)
 
-/* Host side, exact.c. */
+/* Functions of the CPU, in exact.c. */
 
 /* Makes *e zero. */
 void exact_clear(struct exact *e);
@@ -177,72 +188,77 @@ void exact_add(struct exact *e, double x);
 /* Adds n finite values. */
 void exact_add_all(struct exact *e, const double *x, size_t n);
 
-/* Adds x 2^(bit - 1074), or takes it away. bit is below 32 (EXACT_DIGITS - 2). */
+/* Adds x 2^(bit - 1074), or subtracts it if `negative`. `bit` is less than 32 (EXACT_DIGITS -
+   2). */
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative);
 
-/* Multiplies by a factor. */
+/* Multiplies the value by a factor. */
 void exact_multiply(struct exact *e, uint64_t factor);
 
-/* Adds all that `other` holds; `other` stays as it is. */
+/* Adds the value of another accumulator. */
 void exact_merge(struct exact *e, const struct exact *other);
 
-/* Carries until every digit but the topmost is in [0, 2^32). The value does not change. */
+/* Propagates carries, until every digit but the last is in [0, 2^32). The value does not change. */
 void exact_carry(struct exact *e);
 
-/* The value rounded once to binary64, to nearest, ties to even. Beyond the range: an infinity.
-   An exact zero: +0. */
+/* The value rounded once to binary64, to nearest, ties to even: an infinity if it is out of
+   range, +0 if it is exactly zero. */
 double exact_round(const struct exact *e);
 
-/* The value divided by count > 0, the quotient rounded once. Finite wherever the quotient is,
-   even where exact_round gives an infinity. */
+/* The value divided by count > 0, rounded once to binary64. It is finite if the quotient is in
+   range, even if exact_round returns an infinity. */
 double exact_divide(const struct exact *e, uint64_t count);
 
-/* The value as an integer. Not known where it is none, or is 2^128 or more. */
+/* The value as an integer. It is not `known` if the value has a fraction, or a magnitude of
+   2^128 or more. */
 struct integer exact_integer(const struct exact *e);
 
-/* |e|, carried, in digits of 32 bits. Returns whether e is negative. */
+/* Writes the magnitude of the value in digits of 32 bits. Returns whether the value is negative. */
 bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS]);
 
-/* Makes *e the number of this magnitude and sign: the inverse of exact_magnitude. */
+/* Sets the value from its magnitude in digits of 32 bits and its sign: the inverse of
+   exact_magnitude. */
 void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative);
 
-/* The wide accumulator. */
+/* Functions of the wide accumulator, which has room for squares and products. */
 
 /* Makes *e zero. */
 void exact_wide_clear(struct exact_wide *e);
 
-/* Adds x 2^(bit - 2148), or takes it away. bit is below 32 (EXACT_WIDE_DIGITS - 2). */
+/* Adds x 2^(bit - 2148), or subtracts it if `negative`. `bit` is less than
+   32 (EXACT_WIDE_DIGITS - 2). */
 void exact_wide_add_integer(struct exact_wide *e, uint64_t x, unsigned bit, int negative);
 
 /* Adds a finite x. */
 void exact_wide_add(struct exact_wide *e, double x);
 
-/* Adds the squares of n finite values, n at most EXACT_PENDING_MAX / 2. */
+/* Adds the squares of n finite values; n is at most EXACT_PENDING_MAX / 2. */
 void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n);
 
-/* Adds x y 2^(bit - 2148), or takes it away. bit is below 32 (EXACT_WIDE_DIGITS - 5). */
+/* Adds x y 2^(bit - 2148), or subtracts it if `negative`. `bit` is less than
+   32 (EXACT_WIDE_DIGITS - 5). */
 void exact_wide_add_product(struct exact_wide *e, uint64_t x, uint64_t y, unsigned bit,
                             int negative);
 
-/* Adds the products x[i] y[i] of n finite values; those where one is not finite are left out. */
+/* Adds the products x[i] y[i] of n pairs; pairs with a value that is not finite are skipped. */
 void exact_wide_add_products(struct exact_wide *e, const double *x, const double *y, size_t n);
 
-/* Adds what a narrow accumulator holds. */
+/* Adds the value of a narrow accumulator. */
 void exact_wide_add_exact(struct exact_wide *e, const struct exact *other);
 
-/* Adds all that `other` holds. */
+/* Adds the value of another wide accumulator. */
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
 
-/* Multiplies what is not negative by a factor. */
+/* Multiplies the value, which is not negative, by a factor. */
 void exact_wide_multiply(struct exact_wide *e, uint64_t factor);
 
-/* Takes away twice what `other` holds. */
+/* Subtracts twice the value of `other`. */
 void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other);
 
-/* |e| in digits of 32 bits. Returns whether e is negative. */
+/* Writes the magnitude of the value in digits of 32 bits. Returns whether it is negative. */
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
 
-/* Makes *e the number of these digits. */
+/* Sets the value, which is not negative, from digits of 32 bits. */
 void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS]);
 
 #endif

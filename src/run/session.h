@@ -1,8 +1,7 @@
 /*
- * A session reduces the inputs of one command, one after the other, with the same options. It keeps
- * what is costly to make from one input to the next: threads, engines, and a GPU that is ready.
- *
- * A session belongs to one thread.
+ * Sessions. A session reduces the inputs of one command, one after the other, with the same
+ * options, and keeps threads, engines and an initialised GPU from one input to the next. It belongs
+ * to one thread.
  */
 #ifndef GPUREDUCE_RUN_SESSION_H
 #define GPUREDUCE_RUN_SESSION_H
@@ -15,37 +14,38 @@
 
 struct session;
 
-/* Several inputs. `prepare` is called before each is opened, to set what may be changed of the
-   session's options to how it is read; NULL where that is the same for all. */
+/* Inputs that are read again. */
 struct session_inputs {
-    char *const *paths;
-    int count;
-    int first; /* the place of the first among all that the session has reduced */
+    char *const *paths; /* "-" is standard input */
+    int count;          /* inputs */
+    int first;          /* number of the first among all that the session has reduced */
+    /* Sets the options of the session for input number `number` before it is opened. NULL: all
+       inputs have the same options. */
     void (*prepare)(void *context, int number);
-    void *context;
+    void *context; /* the first argument of `prepare` */
 };
 
-/* Begins a session; the options must outlive it. Between two inputs `input`, `nan` and `ddof` of
-   them may be changed. `paths` are the inputs that will be reduced ("-" is standard input), so that
-   auto knows how much work is to come. With DEVICE_GPU the GPUs are made ready here. NULL on
-   failure, with the reason in *error. */
+/* Begins a session. `options` must outlive it; the caller may change their `input`, `nan` and
+   `ddof` between two inputs. `paths` are the `count` inputs that will be reduced ("-" is
+   standard input); DEVICE_AUTO estimates the work from them. With DEVICE_GPU the GPUs are
+   initialised here. NULL on failure, with the reason in *error. */
 struct session *session_open(const struct session_options *options, char *const *paths, int count,
                              struct error *error);
 
-/* Reduces the input called `path`. False on failure: there is no result then, and reduction->error
-   says why. The results of a container are in reduction->arrays, until the next call; there may be
-   arrays without a result among them. */
+/* Reduces the input `path`. The results of a container are in reduction->arrays, and valid until
+   the next call; some of its arrays may have failed. False on failure: there is no result, and
+   the reason is in reduction->error. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
-/* Finds the quantiles and the histogram of inputs as one, which have been reduced, and come to the
-   total, which is finished but for these. They are read again, once as a rule. A quantile that
-   cannot be computed is left out, or, if that is not allowed, is an error of the total. The
-   histogram lives until the session's next input. */
+/* Adds quantiles and the histogram over all `inputs` to the total, which has all other results.
+   The inputs, which have been reduced, are read again, once as a rule. A quantile that cannot be
+   computed is left out, or, if the request does not allow that, is an error of the total. The
+   histogram is valid until the session's next input. */
 void session_quantiles(struct session *session, const struct pass_request *request,
                        const struct session_inputs *inputs, struct total *total);
 
-/* Ends a session. Returns false when a GPU is still being made ready, by a thread that must not be
-   waited for: the process should then leave by _exit. */
+/* Ends a session and frees it. False if a thread is still initialising a GPU: the process should
+   then end by _exit, without waiting for that thread. */
 bool session_close(struct session *session);
 
 #endif
