@@ -1,7 +1,7 @@
 /*
- * Rows of output: an ordered list of named fields, written as lines of text, bare values, TSV, a table
- * with aligned columns, or an object of JSON. The reports say which fields a row has, and in which
- * forms each is shown; how it looks is decided here. A writer belongs to one thread.
+ * Writers of rows. A row is a list of named fields, and is written as lines of text, bare values,
+ * TSV, a table with aligned columns, or an object of JSON. Reports choose the fields of a row, and
+ * the forms that show each field; writers format them. A writer belongs to one thread.
  */
 #ifndef GPUREDUCE_WRITER_H
 #define GPUREDUCE_WRITER_H
@@ -14,7 +14,7 @@
 #include "core/number.h"
 #include "sys/buffer.h"
 
-/* The word for a value that there is not; other programs that read TSV know it. */
+/* The text of a missing value, which other programs that read TSV know. */
 #define WRITER_MISSING "NA"
 
 enum writer_form {
@@ -25,40 +25,42 @@ enum writer_form {
     WRITER_JSON    /* an object of JSON for each row, on a line */
 };
 
-/* The writers that show a field: those that show one of these. */
+/* Bits: the forms that show a field. A writer shows the fields that share a bit with its
+   `shows`. */
 enum {
     IN_OBJECT = 1, /* JSON */
     IN_LINES = 2,  /* lines and values */
     IN_CELLS = 4,  /* TSV and tables */
-    IN_FILE = 8,   /* the same, where rows have a column for the file */
-    IN_ARRAY = 16  /* the same, where rows have columns for the array */
+    IN_FILE = 8,   /* TSV and tables that have a column for the file */
+    IN_ARRAY = 16  /* TSV and tables that have columns for the array */
 };
 
 enum field_kind {
-    FIELD_TEXT,    /* a text; NULL is nothing, in JSON null */
+    FIELD_TEXT,    /* a text; NULL is empty, in JSON null */
     FIELD_FILE,    /* the name of a file; NULL is the total */
-    FIELD_COUNT,   /* UINT64_MAX is missing */
-    FIELD_INDEX,   /* UINT64_MAX is nan, in JSON null */
-    FIELD_INTEGER, /* of up to 128 bits */
+    FIELD_COUNT,   /* a number; UINT64_MAX is missing */
+    FIELD_INDEX,   /* an index; UINT64_MAX is nan, in JSON null */
+    FIELD_INTEGER, /* an integer of up to 128 bits */
     FIELD_NUMBER,  /* shown as one of `type`, in JSON as binary64. One that is not finite is null in
                         JSON, and a member of "nonfinite" */
-    FIELD_DECIMALS,  /* a number with so many decimals */
+    FIELD_DECIMALS,  /* a number with a fixed number of decimals */
     FIELD_TRUTH,     /* true or false */
     FIELD_LIST,      /* [2,3]; NULL is missing */
     FIELD_PLACE,     /* 2,3 */
-    FIELD_MISSING,   /* a value that there is not */
-    FIELD_ABSENT,    /* as FIELD_MISSING, but left out of lines and JSON */
-    FIELD_NONFINITE, /* the numbers of this row so far that are not finite */
-    FIELD_OBJECT,    /* begins an object or an array, whose members follow up to FIELD_END */
-    FIELD_ARRAY,
-    FIELD_END
+    FIELD_MISSING,   /* a missing value */
+    FIELD_ABSENT,    /* a missing value, which lines and JSON leave out */
+    FIELD_NONFINITE, /* an object with the numbers of this row so far that are not finite */
+    FIELD_OBJECT,    /* the beginning of an object, whose members follow up to FIELD_END */
+    FIELD_ARRAY,     /* the beginning of an array, whose elements follow up to FIELD_END */
+    FIELD_END        /* the end of an object or array; its name is the closing bracket */
 };
 
+/* A field. The texts and numbers that it points to must remain until it is written. */
 struct field {
-    const char *name; /* constant; NULL in arrays */
+    const char *name; /* NULL in arrays of JSON */
     enum field_kind kind;
-    unsigned in;
-    union {
+    unsigned in; /* IN_ bits */
+    union {      /* the value, by the kind */
         const char *text;
         uint64_t count;
         const struct integer *integer;
@@ -78,7 +80,7 @@ struct field {
 };
 
 /*
- * Fields of each kind.
+ * Fields of each kind. `in` has IN_ bits.
  */
 
 static inline struct field field_of(unsigned in, const char *name, enum field_kind kind)
@@ -136,28 +138,29 @@ static inline struct field field_value(unsigned in, const char *name, const stru
     return (struct field){.name = name, .kind = FIELD_INTEGER, .in = in, .integer = integer};
 }
 
+/* A writer. The caller sets the fields up to `heading`; the functions here change the others. */
 struct writer {
     enum writer_form form;
     enum number_form number;
     unsigned shows;      /* IN_ bits */
-    unsigned left;       /* of a table: how many columns, the first ones, begin below each other */
-    struct buffer *out;  /* where rows go; of a table, its cells, each with a NUL */
-    bool prints;         /* `out` goes to standard output when it has grown */
-    bool heading;        /* the next row is the heading: the names of its fields */
+    unsigned left;       /* of a table: number of first columns that are aligned to the left */
+    struct buffer *out;  /* receives rows; of a table, its cells, each with a NUL */
+    bool prints;         /* `out` is written to standard output when it has grown */
+    bool heading;        /* write the names of fields in place of their values */
     bool first;          /* nothing has been written of the innermost object, array or line */
-    unsigned columns;    /* of a table, counted in its heading */
-    struct buffer other; /* members of "nonfinite" */
+    unsigned columns;    /* of a table: columns of its heading */
+    struct buffer other; /* members of FIELD_NONFINITE */
 };
 
-/* Whether tables are for people, as on a terminal. A launcher may give ranks one that is none of the
-   user's. */
+/* Whether standard output is a terminal of the user, where tables are aligned. `ranks`: the
+   process is a rank of a job, whose launcher may give it a terminal that nobody sees. */
 bool writer_is_aligned(bool ranks);
 
-/* Takes the memory that rows of usual length need: then none of them lacks it later. False, with an
-   error, where there is none. */
+/* Allocates memory for rows of usual length, so that writing them cannot fail. False, with a
+   message, without memory. */
 bool writer_open(struct writer *w);
 
-/* Begins a row, adds fields to it, and ends it. */
+/* Begins a row, adds a field to it, and ends it. If memory is lacking, out->failed is set. */
 void writer_begin(struct writer *w);
 void writer_field(struct writer *w, struct field field);
 void writer_end(struct writer *w);
@@ -171,13 +174,13 @@ void writer_fields(struct writer *w, const struct field *fields, size_t count);
 /* Writes a row of these fields. */
 #define WRITER_ROW(w, ...) (writer_begin(w), WRITER_FIELDS(w, __VA_ARGS__), writer_end(w))
 
-/* The text of a value in lines and TSV. */
+/* Writes the text of a value in lines and TSV. */
 void writer_show(char text[NUMBER_MAX], const struct field *field, enum number_form form);
 
-/* Writes what is in `out` to standard output; a table is aligned. */
+/* Writes the contents of `out` to standard output, tables aligned, and empties it. */
 void writer_flush(struct writer *w);
 
-/* Frees what the writer holds beside `out`. */
+/* Frees the memory of the writer, but not `out`. */
 void writer_close(struct writer *w);
 
 #endif

@@ -1,33 +1,33 @@
 /*
- * Compressed input: zstd whose bytes are handed out as they are, for an engine that decodes them.
+ * Compressed input: the bytes of zstd files and pipes, undecoded, for an engine that decodes them.
  *
  *     workers: compressed_read --> memory --> compressed_bytes: the one that feeds the engine
  *                                    ^                                              |
  *                                    '---------------- compressed_pass <----------------'
  *
- * Workers read pieces of the input into memory that the engine has given, a ring. They read several
- * pieces of a file at once, or a piece of a pipe at a time. One of them feeds the engine with the
- * pieces, in order; bytes that the engine is done with make room.
+ * Workers read pieces of the input into a ring, which is memory of the engine: several pieces of a
+ * file at once, or one piece of a pipe at a time. One worker passes the pieces to the engine, in
+ * order, and frees the bytes that the engine does not need any more.
  *
- * The engine need not be able to decode all of it. For a file it then says so (compressed_refuse),
- * and the verdict of source_finish is SOURCE_REREAD: all is read again, and libzstd decodes it. A
- * pipe cannot be read again: compressed_resume has libzstd go on from the frame that was refused,
- * as long as that is still in the memory.
+ * If the engine cannot decode a frame of a file, compressed_refuse notes that, and the verdict of
+ * source_finish is SOURCE_REREAD: the file is read again and decoded by libzstd. A pipe cannot be
+ * read again: compressed_resume continues with libzstd from the refused frame, as long as that is
+ * still in memory.
  *
- * A file of several frames can be for several engines: each has a ring, whose input is made of
- * parts of the file, cut between frames. The engine that asks next has the next part, so that all
- * end together; elements are whole in their parts. Offsets are then in a ring's input: its parts
- * one after the other. The assumptions about parts are checked: a frame ends where a part does, and
- * each part decodes to what its frames state. If not, it is as if a frame had been refused.
+ * A file of several frames can be shared by several engines. Each has a ring, and gets parts of the
+ * file that are cut between frames; the engine that is ready first gets the next part, so that all
+ * end together. Each element lies in one part. Offsets are then those in the input of a ring, which
+ * is its parts one after the other. If a frame does not end where its part ends, or a part does not
+ * decode to the size that its frames state, the file is treated like one with a refused frame.
  *
  * If frames do not state their content size, elements are numbered by provisional positions
- * (zstd/index.h) until all parts are decoded. A part is then assumed to begin with an element,
- * which is checked: if one does not, all is to be read again for one engine (SOURCE_TORN).
+ * (zstd/index.h) until all parts are decoded, and each part is assumed to begin with an element. If
+ * one does not, the file is read again for one engine (SOURCE_TORN).
  *
- * Any worker may call compressed_read at any time, and any thread compressed_refuse.
- * compressed_bytes, compressed_pass and compressed_complete are called by one thread at a time for
- * each ring; the rest by one thread. Functions that fail make the source fail, unless their comment
- * says otherwise.
+ * Threads: any worker may call compressed_read at any time, and any thread compressed_refuse. One
+ * thread at a time may call compressed_bytes, compressed_pass and compressed_complete of a ring.
+ * All other functions belong to the thread that owns the source. Functions that fail make the
+ * source fail, unless their comment says otherwise.
  */
 #ifndef GPUREDUCE_SOURCE_COMPRESSED_H
 #define GPUREDUCE_SOURCE_COMPRESSED_H
@@ -35,81 +35,82 @@
 #include "core/stream.h"
 #include "source/reader.h"
 
-/* The memory begins with so many bytes that the ring is not made of. The bytes that an engine has
-   not taken when compressed_bytes is asked for more must not be longer. It is more than a block of
-   zstd. */
+/* Bytes at the beginning of a ring's memory that are not part of the ring: room to put the bytes
+   that the engine has not taken in front of those that follow them. It is more than a block of
+   zstd. The engine may leave at most so many bytes when it asks for more. */
 #define COMPRESSED_BEFORE ((size_t)256 << 10)
 
-/* Makes s, a compressed input whose descriptor and name are known, a source of this kind. `pipe` is
-   NULL for a file; otherwise the reader of the pipe, which it closes in any case. False on failure;
-   s is to be closed in any case. */
+/* Makes s, an opened zstd file or pipe, a source of this kind. `pipe` is the reader of a pipe,
+   which this function closes in any case, and NULL for a file. False on failure; the caller
+   closes s in any case. */
 bool compressed_source_open(struct source *s, const struct source_options *options,
                             struct reader *pipe);
 
 /* The properties that a decoder has to know, in bytes; positions are in decoded bytes. */
 struct compressed_layout {
-    uint64_t window;     /* of the first frame; SOURCE_UNKNOWN where that cannot be told */
-    uint64_t window_max; /* the largest that is accepted */
+    uint64_t window;     /* window of the first frame; SOURCE_UNKNOWN if it is not known */
+    uint64_t window_max; /* the largest window that is accepted */
     uint64_t begin;      /* position of the first element */
-    uint64_t end;        /* behind the last; SOURCE_UNKNOWN where that is not known */
-    bool stop;           /* what lies behind is not to be looked at: --length */
-    uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
+    uint64_t end;        /* position after the last element; SOURCE_UNKNOWN if it is not known */
+    bool stop;           /* do not decode what is after `end` (--length) */
+    uint64_t content;    /* content size that the first frame states; SOURCE_UNKNOWN if none */
     bool checked;        /* that frame has a checksum, which is to be verified */
-    size_t piece;        /* bytes of a piece: the ring is a multiple of it */
+    size_t piece;        /* size of a piece; the size of the ring is a multiple of it */
 };
 struct compressed_layout compressed_layout(const struct source *s);
 
-/* A part of the input is about so long at most, bytes: shorter where that makes fewer than
-   COMPRESSED_PARTS for each ring, but never below source_tuning.part_least. A decoder makes its
-   batches of one part each. */
+/* The size of a part, in bytes: at most about COMPRESSED_PART_MOST; less if there would be fewer
+   than COMPRESSED_PARTS for each ring, but at least source_tuning.part_least. */
 #define COMPRESSED_PART_MOST ((uint64_t)256 << 20)
 #define COMPRESSED_PARTS 8
 
-/* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
-   is without this, with pipes, where there is nothing to cut, and where not all elements are
-   wanted: only at its end is it known that each ring had what it was said to have. Before
-   compressed_begin. 0 without memory. */
+/* Divides the input among up to `rings` rings, before compressed_begin. Returns the number of
+   rings; 0 without memory. It is 1 without this call, for a pipe, if there are no frames to cut
+   between, and if not all elements are requested, since the sizes of parts are only verified at
+   the end. */
 unsigned compressed_cut(struct source *s, unsigned rings);
 
-/* Gives a ring its memory: COMPRESSED_BEFORE bytes and two pieces at least, which stays as long as
-   the source. Before any other worker. */
+/* Gives ring number `ring` its memory: COMPRESSED_BEFORE bytes and at least two pieces, which must
+   outlive the source. Before other workers begin. */
 void compressed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size);
 
 enum compressed_read {
-    COMPRESSED_READ, /* a piece was read, or some of one, or the next part was looked for */
-    COMPRESSED_BUSY, /* nothing can be read now: there is no room, or another worker reads the
-                        pipe, or looks for the next part */
-    COMPRESSED_END,  /* all has been read, or is being read by others */
-    COMPRESSED_FAILED
+    COMPRESSED_READ,  /* some bytes were read, or the next part was found */
+    COMPRESSED_BUSY,  /* nothing can be read now: there is no room, or another worker reads the
+                         pipe or finds the next part */
+    COMPRESSED_END,   /* everything has been read, or is being read by others */
+    COMPRESSED_FAILED /* the source has failed */
 };
 
-/* Reads a ring's next piece, if there is room for it. */
+/* Reads the next piece of a ring, if there is room for it. */
 enum compressed_read compressed_read(struct source *s, unsigned ring);
 
-/* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
- */
+/* The bytes of a ring from offset `from` on that have been read, up to the end of the ring's memory
+   or of the part. */
 struct stream_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from);
 
-/* A ring's bytes before offset `offset` are not needed any more. */
+/* Frees the bytes of a ring before offset `offset`. */
 void compressed_pass(struct source *s, unsigned ring, uint64_t offset);
 
-/* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
-   how far it came, and `stopped_at` the offset behind the block with the last of it, or
-   SOURCE_UNKNOWN. */
+/* Notes that all requested elements of a ring's input are decoded. `total`: bytes decoded.
+   `stopped_at`: if the input was not decoded to its end, the offset after the block that holds the
+   last element; SOURCE_UNKNOWN if it was. */
 void compressed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at);
 
-/* Notes, if there are several rings, that the next part of this one is decoded, to `content` bytes.
-   False if that shows that all has to be decoded once more. */
+/* Notes, if there are several rings, that the next part of this ring was decoded to `content`
+   bytes. False if that is not what it should have been: then everything has to be decoded again. */
 bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content);
 
-/* The engine has refused a frame, or failed: it has to be decoded once more. */
+/* Notes that the engine has refused a frame, or failed, so that everything has to be decoded
+   again. */
 void compressed_refuse(struct source *s);
 
-/* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on,
-   which the engine has reached. False if the frame is not there any more, or on failure. */
+/* Makes s, a pipe that no worker reads any more, a source of decoded elements from place->good on.
+   False if the refused frame is not in memory any more, or on failure. */
 bool compressed_resume(struct source *s, const struct stream_refusal *place);
 
-/* Fails since the checksum of the frame at offset `frame` is wrong, as libzstd would. */
+/* Makes the source fail because the checksum of the frame at offset `frame` is wrong, with the error
+   of libzstd. */
 void compressed_wrong_checksum(struct source *s, uint64_t frame);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Arrays that are stored in tiles, as HDF5's in chunks (container.h): reading a tile, undoing its
- * filters, and handing out its elements that lie in the array.
+ * Tiles of arrays, which HDF5 calls chunks (container.h): reads a tile, undoes its filters, and
+ * hands out its elements, without those that lie outside of the array.
  *
- * The elements of a tile come in C order, so that their indices in the array rise; they are
- * consecutive row by row only. A chunk lies in one tile, and its `place` is the index in the array.
- * Tiles come in any order, to the worker that asks next, and nothing is shared but the file.
+ * The elements of a tile are in C order, so their indices in the array rise, but only those of a
+ * row are consecutive. A chunk lies in one tile, and its `place` is the index of its first element
+ * in the array. Workers read tiles in any order and share nothing but the file.
  */
 #ifndef GPUREDUCE_TILES_H
 #define GPUREDUCE_TILES_H
@@ -15,31 +15,34 @@
 
 #include "source/source_impl.h"
 
-/* A worker's tile, which it alone uses; NULL before the first. */
+/* The tile of a worker, which nobody else uses. NULL before the first. */
 struct tile;
 
-/* How many tiles an array has; 1 where it has none. */
+/* The number of tiles of an array; 1 if it is not stored in tiles. */
 uint64_t tiles_count(const struct container_array *a);
 
-/* Bytes of one, as far as workers' shares go; at least 1. */
+/* Bytes of a tile, to divide the work; at least 1. */
 uint64_t tiles_bytes(const struct container_array *a);
 
-/* How many elements of a tile are among the first `limit` of the array. */
+/* The number of elements of tile number `number` whose indices in the array are less than
+   `limit`. */
 uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64_t limit);
 
-/* Begins with a tile of an array, which has this place among the source's (struct chunk), and of
-   whose elements the first `count` are wanted. *tile: what the worker had before. False on failure;
-   if only the array is damaged, that is noted, and the source goes on. */
+/* Reads tile number `number` of the array, and prepares to hand out its first `count` elements.
+   `of` is the number of the array in the source (struct chunk). *tile: the worker's tile,
+   allocated if it is NULL. False on failure; if only the array is damaged, the damage is noted
+   and the source does not fail. */
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
                 uint64_t number, uint64_t count);
 
-/* Hands out the next elements of the tile, of which there are some. */
+/* Hands out the next elements of the tile. There must be some left. */
 void tile_take(struct tile *tile, const struct chunk_request *request, struct chunk *chunk);
 
-/* Copies all elements of the tile that lie in the array to their places in memory that holds its
-   elements from the one numbered `first` on. */
+/* Copies all elements of the tile to their places in the array. `to` has the elements of the
+   array from index `first` on. */
 void tile_put(const struct tile *tile, unsigned char *to, uint64_t first);
 
+/* Frees a tile. NULL is allowed. */
 void tile_close(struct tile *tile);
 
 #endif
