@@ -10,7 +10,6 @@
 
 #include "cpu/slices.h"
 #include "engine/engine.h"
-#include "run/axis_sink.h"
 #include "source/source.h"
 #include "sys/align.h"
 #include "sys/clock.h"

@@ -37,7 +37,7 @@ struct axis_piece {
 };
 
 struct axis_order {
-    /* Writes a piece, as axis_sink.h has it. False on failure: then nothing more is written. */
+    /* Writes a piece, as struct axis_sink has it. False on failure: then nothing more is written. */
     bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
     /* Says why the output ends. */
     void (*refuse)(void *context, const struct axis_piece *piece);

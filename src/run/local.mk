@@ -5,7 +5,6 @@ library_sources += \
 	src/run/axis_layout.c src/run/axis_layout.h \
 	src/run/axis_order.c src/run/axis_order.h \
 	src/run/axis_results.c src/run/axis_results.h \
-	src/run/axis_sink.h \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
 	src/run/gpu.c src/run/gpu.h \

@@ -3,7 +3,7 @@
  * threads and a file, and nothing of where elements go.
  *
  *     file                          the file, which of its elements are wanted, the work, errors
- *     frames, seek_table, finder    where frames and blocks are, without decoding them
+ *     frames, finder                where frames and blocks are, without decoding them
  *     cut, cutter                   a file cut between frames, for processes and for engines
  *     block, entropy, literals, sequences, execute, ring, xxh64    one block; entropy and xxh64's
  *                                   arithmetic are a GPU's, too

@@ -19,7 +19,21 @@
 #include <stdint.h>
 
 #include "zstd/frames.h"
-#include "zstd/seek_table.h"
+
+/* Entries are read so many bytes at a time. */
+#define ZSTD_SEEK_TABLE_BUFFER 1024
+
+/* The table of zstd's seekable format: a skippable frame at the end of a file, which says for each
+   frame in front of it how long it is and how much it holds. It may lie; whoever follows it finds
+   out. Its entries are read as they are asked for. */
+struct zstd_seek_table {
+    uint64_t begin; /* offset of its frame; 0 where there is none, or it is not followed any more */
+    uint64_t entry; /* offset of the next entry */
+    uint64_t entries_end; /* offset behind the last one */
+    unsigned entry_bytes;
+    struct zstd_view view;
+    unsigned char buffer[ZSTD_SEEK_TABLE_BUFFER];
+};
 
 /* Frames in a row, and the skippable ones between them. */
 struct zstd_batch {
@@ -92,5 +106,9 @@ void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, u
 /* For who only wants to know where frames are, in place of zstd_find: the next frame and its end,
    or what is known of it so far (ZSTD_FOUND_NONE). No frame is large then. */
 enum zstd_found zstd_find_frame(struct zstd_finder *f, struct zstd_frame *frame);
+
+/* The next entry: bytes of the frame, and of what it holds. False where there is none; then, or
+   where it cannot be read, t->begin is 0. */
+bool zstd_seek_table_next(struct zstd_seek_table *t, uint64_t *size, uint64_t *content);
 
 #endif

@@ -17,7 +17,6 @@ library_sources += \
 	src/zstd/reader.c src/zstd/reader.h \
 	src/zstd/ring.c src/zstd/ring.h \
 	src/zstd/schedule.c src/zstd/schedule.h \
-	src/zstd/seek_table.c src/zstd/seek_table.h \
 	src/zstd/sequences.c src/zstd/sequences.h \
 	src/zstd/sequences_loop.h \
 	src/zstd/small.c src/zstd/small.h \
