@@ -12,7 +12,6 @@
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "core/merger.h"
-#include "core/moments.h"
 
 /* Room for the name of a file and a line of it. */
 #define PLACE_MAX (SOURCE_NAME_MAX + 24)
@@ -205,21 +204,6 @@ static bool check(const struct merge *m)
  * Printing.
  */
 
-/* Rounds the results of a partial result. */
-static void finish(const struct options *options, struct reduction *reduction)
-{
-    const bool skip_nan = options->session.nan == NAN_SKIP;
-    const struct partial_types types = partial_types_of(reduction->type);
-
-    partial_finish_types(&reduction->partial, &types, skip_nan, &reduction->result);
-    moments_finish(&reduction->partial,
-                   &(struct moments_terms){.skip_nan = skip_nan,
-                                           .ddof = options->session.ddof,
-                                           .type = reduction->type,
-                                           .types = types},
-                   &reduction->result);
-}
-
 /* As --nan=error has it. */
 static void check_nan(const struct options *options, const struct merged *a,
                       struct reduction *reduction)
@@ -260,7 +244,8 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction.elements = a->partial.count;
     reduction.of = a->of;
     reduction.bytes = reduction.elements * element_size(a->type);
-    finish(options, &reduction);
+    reduction_round(&reduction.result, &a->partial, a->type, NULL, options->session.nan == NAN_SKIP,
+                    options->session.ddof);
     check_nan(options, a, &reduction);
     total->failed += reduction.error.kind != ERROR_NONE;
     total->arrays = total->arrays || a->array;

@@ -163,32 +163,6 @@ static int compare_pieces(const void *a, const void *b)
     return x->origin.line < y->origin.line ? -1 : x->origin.line > y->origin.line;
 }
 
-/* Forgets what only some parts of an array held. */
-static void forget_unheld(struct partial *p, unsigned holds)
-{
-    struct partial none;
-
-    partial_clear(&none);
-    if (!(holds & PARTIAL_SUM))
-        p->sum = none.sum;
-    if (!(holds & PARTIAL_EXTREMES)) {
-        p->min_key = none.min_key;
-        p->max_key = none.max_key;
-    }
-    if (!(holds & PARTIAL_WHERE))
-        p->min_index = p->max_index = PARTIAL_NO_INDEX;
-    if (!(holds & PARTIAL_SQUARES))
-        p->squares = none.squares;
-    if (!(holds & PARTIAL_ABSOLUTE))
-        p->absolute = none.absolute;
-    if (!(holds & PARTIAL_SMALL)) {
-        p->least_magnitude = none.least_magnitude;
-        p->zeros = p->subnormal = 0;
-    }
-    if (!(holds & PARTIAL_NEGATIVE))
-        p->negative = 0;
-}
-
 void merger_finish(struct merger *m)
 {
     if (m->count > 0)
@@ -196,7 +170,7 @@ void merger_finish(struct merger *m)
     for (size_t i = 0; i < m->count; i++) {
         struct merged *a = &m->merged[i];
 
-        forget_unheld(&a->partial, a->holds);
+        partial_text_forget(&a->partial, a->holds); /* some parts may hold more */
         if (a->piece_count > 0)
             qsort(a->pieces, a->piece_count, sizeof *a->pieces, compare_pieces);
     }

@@ -121,6 +121,19 @@ static const struct member {
 
 #define MEMBERS (sizeof members / sizeof *members)
 
+void partial_text_forget(struct partial *p, unsigned holds)
+{
+    struct partial none;
+
+    partial_clear(&none);
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (members[i].holds & ~holds)
+            memcpy((char *)p + members[i].offset, (const char *)&none + members[i].offset,
+                   members[i].kind == MEMBER_EXACT     ? sizeof none.sum
+                   : members[i].kind == MEMBER_SQUARES ? sizeof none.squares
+                                                       : sizeof none.count);
+}
+
 /* Whether a member is null, since there are no numbers. */
 static bool is_null(const struct partial_text *t, const struct member *m)
 {

@@ -68,6 +68,9 @@ struct partial_text {
 bool partial_text_set_input(struct partial_text *t, const char *name);
 bool partial_text_set_array(struct partial_text *t, const char *name);
 
+/* Makes what is not held that of no elements. */
+void partial_text_forget(struct partial *p, unsigned holds);
+
 /* Writes the line, without a newline but with a NUL. Returns its length. */
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
 

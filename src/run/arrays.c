@@ -92,16 +92,8 @@ static void fail(struct arrays *a, size_t k, struct error error)
 static void round_result(struct arrays *a, size_t k, const struct partial *partial,
                          struct result *result)
 {
-    const bool skip_nan = a->options->nan == NAN_SKIP;
-    const enum element_type type = a->info->picks[k].array->type;
-    const struct partial_types types = partial_types_of(type);
-
-    partial_finish_types(partial, &types, skip_nan, result);
-    moments_finish(
-        partial,
-        &(struct moments_terms){
-            .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
-        result);
+    reduction_round(result, partial, a->info->picks[k].array->type, NULL,
+                    a->options->nan == NAN_SKIP, a->options->ddof);
     a->found[k].passes = 1; /* all arrays are read together, once */
     a->found[k].done = true;
 }

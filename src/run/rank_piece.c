@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/moments.h"
-
 void rank_piece_clear(struct rank_piece *p)
 {
     memset(p, 0, sizeof *p);
@@ -69,9 +67,6 @@ void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
 void rank_piece_finish(const struct rank_piece *p, const struct session_options *options,
                        struct reduction *reduction)
 {
-    const bool skip_nan = options->nan == NAN_SKIP;
-    const struct partial_types types = partial_types_of(p->type);
-
     memset(reduction, 0, sizeof *reduction);
     reduction->array = p->array[0] ? p->array : NULL;
     reduction->type_name = p->unreadable ? p->type_name : NULL;
@@ -91,10 +86,6 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     reduction->bytes = p->bytes;
     reduction->input_bytes = p->input_bytes;
     reduction->seconds = p->seconds;
-    partial_finish_types(&p->partial, &types, skip_nan, &reduction->result);
-    moments_finish(
-        &p->partial,
-        &(struct moments_terms){
-            .skip_nan = skip_nan, .ddof = options->ddof, .type = p->type, .types = types},
-        &reduction->result);
+    reduction_round(&reduction->result, &p->partial, p->type, NULL, options->nan == NAN_SKIP,
+                    options->ddof);
 }

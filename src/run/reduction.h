@@ -10,6 +10,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/histogram.h"
+#include "core/moments.h"
 #include "core/partial.h"
 #include "engine/engine.h"
 #include "profile/profile.h"
@@ -66,5 +67,19 @@ struct reduction {
     char gpu_skipped[ENGINE_REASON_MAX];    /* why auto did without a GPU; empty if it did not */
     struct profile profile;
 };
+
+/* Rounds all results of elements of `type`, or of several, which `types` tells then. */
+static inline void reduction_round(struct result *result, const struct partial *partial,
+                                   enum element_type type, const struct partial_types *types,
+                                   bool skip_nan, uint64_t ddof)
+{
+    const struct moments_terms terms = {.skip_nan = skip_nan,
+                                        .ddof = ddof,
+                                        .type = type,
+                                        .types = types ? *types : partial_types_of(type)};
+
+    partial_finish_types(partial, &terms.types, skip_nan, result);
+    moments_finish(partial, &terms, result);
+}
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/moments.h"
 #include "run/arrays.h"
 #include "run/passes.h"
 #include "run/plan.h"
@@ -246,17 +245,11 @@ static void conclude(struct run *run, const struct partial *partial, const struc
                      struct reduction *reduction)
 {
     const struct source_info *info = run->info;
-    const struct partial_types types = partial_types_of(info->type);
     struct source *s = run->source;
     uint64_t now;
 
-    partial_finish_types(partial, &types, run->options->nan == NAN_SKIP, &reduction->result);
-    moments_finish(partial,
-                   &(struct moments_terms){.skip_nan = run->options->nan == NAN_SKIP,
-                                           .ddof = run->options->ddof,
-                                           .type = info->type,
-                                           .types = types},
-                   &reduction->result);
+    reduction_round(&reduction->result, partial, info->type, NULL, run->options->nan == NAN_SKIP,
+                    run->options->ddof);
     passes_finish(passes, reduction);
     now = clock_now();
     reduction->partial = *partial;

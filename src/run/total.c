@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/moments.h"
 #include "run/arrays.h"
 
 void total_clear(struct total *t)
@@ -127,12 +126,7 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
 
-    partial_finish_types(&sum->partial, &t->types, nan == NAN_SKIP, &sum->result);
-    moments_finish(
-        &sum->partial,
-        &(struct moments_terms){
-            .skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type, .types = t->types},
-        &sum->result);
+    reduction_round(&sum->result, &sum->partial, sum->type, &t->types, nan == NAN_SKIP, ddof);
     if (t->failed > 0)
         (void)error_set(&sum->error, ERROR_OTHERS, "%u of %u %s failed", t->failed, t->inputs,
                         t->arrays ? "files and arrays" : "files");
