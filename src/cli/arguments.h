@@ -66,8 +66,8 @@ struct argument {
        where they are too long, and at every newline. */
     const char *help;
 
-    /* The text that --help prints of this option and the next one, which then stand on one line. NULL:
-       they do not. Only where options have groups. */
+    /* The text that --help prints of this option and the next one, which then stand on one line.
+       NULL: they do not. Only where options have groups. */
     const char *joined;
 
     uint64_t least, most;          /* of sizes and counts; most 0 for no bound. Others use
@@ -113,7 +113,7 @@ enum arguments_action {
     ARGUMENTS_WRONG
 };
 
-/* The words that are no options: they are moved to the front of argv, behind argv[0], and end in
+/* The words that are no options: they are moved to the front of argv, after argv[0], and end in
    NULL. */
 struct operands {
     char **words;

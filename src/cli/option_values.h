@@ -12,7 +12,7 @@
 
 struct options;
 
-/* The words that an option takes, by place; NULL behind the last. */
+/* The words that an option takes, by place; NULL after the last. */
 const char *option_operation_word(size_t i);
 const char *option_dtype_word(size_t i);
 const char *option_dtype_near(size_t i);

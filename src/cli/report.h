@@ -47,7 +47,7 @@ void report_begin(struct report *r);
    Prints an error for what --fail-on asks for. */
 void report(struct report *r, const char *path, const struct reduction *reduction);
 
-/* Prints the results that were held back to be sorted: behind those of all inputs, and before the
+/* Prints the results that were held back to be sorted: after those of all inputs, and before the
    total. */
 void report_rows(struct report *r);
 
@@ -67,13 +67,14 @@ void report_fail_on(const struct options *options, const char *path,
  * For other commands, and for the parts of a report in files of their own: histograms and plots.
  */
 
-/* Writes the row of a result: its values, and what else the form tells. A path of NULL is the total,
-   here and below, of which JSON tells what `total` says. Nothing on lines, if there is no result. */
+/* Writes the row of a result: its values, and what else the form tells. A path of NULL is the
+   total, here and below, of which JSON tells what `total` says. Nothing on lines, if there is no
+   result. */
 void report_row(struct writer *w, const struct options *options, const char *path,
                 const struct reduction *reduction, const struct total *total);
 
-/* Writes the histogram, if there is one, below values on lines: as lines of text, or, on a terminal,
-   as bars. Without a result, what stands for it. */
+/* Writes the histogram, if there is one, below values on lines: as lines of text, or, on a
+   terminal, as bars. Without a result, what stands for it. */
 void report_histogram(struct writer *w, const struct options *options,
                       const struct reduction *reduction);
 

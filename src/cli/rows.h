@@ -53,7 +53,7 @@ struct row_value {
 
 /* A row that is kept, as it has been written. */
 struct kept_row {
-    char *text;             /* in one form, and then in another, behind the first `first` bytes */
+    char *text;             /* in one form, and then in another, after the first `first` bytes */
     size_t first, length;   /* bytes, of both forms together */
     bool named, typed;      /* the row has the name of an array, and a type */
     size_t number;          /* in the order of the input */

@@ -11,7 +11,7 @@
  *     |a - b|                      the absolute difference
  *     |a - b| / max(|a|, |b|)      the relative one, from 0 to 2; infinite if |a - b| is
  *     how many numbers of the type lie from one to the other, counting one of them: in ulps,
- *         for integers |a - b| as well; zero is one number, and an infinity the one behind the
+ *         for integers |a - b| as well; zero is one number, and an infinity the one after the
  *         greatest
  *
  * Which pair has the greatest of them is decided by exact comparison: of several, the first.

@@ -46,8 +46,10 @@ enum element_kind {
 #define ELEMENT_FLOAT_TABLE(ROW) \
     ROW(F32,  f32,  4, ELEMENT_IEEE, 24,  -126,  127, "F32", "f4", "float32", "single") \
     ROW(F64,  f64,  8, ELEMENT_IEEE, 53, -1022, 1023, "F64", "f8", "float64", "double") \
-    ROW(F16,  f16,  2, ELEMENT_IEEE, 11,   -14,   15, "F16", "f2", "float16", "half") /* IEEE 754 binary16 */ \
-    ROW(BF16, bf16, 2, ELEMENT_IEEE,  8,  -126,  127, "BF16", "bfloat16") /* half a binary32: the upper */
+    ROW(F16,  f16,  2, ELEMENT_IEEE, 11,   -14,   15, "F16", "f2", "float16", "half") /* IEEE 754
+                                                                                         binary16 */ \
+    ROW(BF16, bf16, 2, ELEMENT_IEEE,  8,  -126,  127, "BF16", "bfloat16") /* half a binary32: the
+                                                                             upper */
 #define ELEMENT_FLOAT8_TABLE(ROW) \
     /* "FP8 Formats for Deep Learning" (P. Micikevicius and others, 2022) */ \
     ROW(F8E4M3, f8e4m3, 1, ELEMENT_FINITE, 4,  -6,  8, "F8_E4M3", "float8_e4m3fn") \
@@ -81,7 +83,7 @@ enum element_type {
 #define ELEMENT_TYPES (0 ELEMENT_TABLE(ELEMENT_ONE_MORE))
 #define ELEMENT_FLOATS (0 ELEMENT_FLOAT_TABLE(ELEMENT_ONE_MORE))
 
-/* The cases of the types behind the first group, for a switch that has to do with floats alone. */
+/* The cases of the types after the first group, for a switch that has to do with floats alone. */
 #define ELEMENT_CASE(CONSTANT, ...) case ELEMENT_##CONSTANT:
 #define ELEMENT_CASES_BEHIND_FLOATS \
     ELEMENT_FLOAT8_TABLE(ELEMENT_CASE) ELEMENT_INTEGER_TABLE(ELEMENT_CASE)

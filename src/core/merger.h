@@ -77,7 +77,7 @@ bool merged_gap(const struct merged *a, struct partial_range *gap);
    a text may have. */
 bool merged_text(const struct merged *a, struct partial_text *text);
 
-/* Appends an array to a total, as if its elements came behind those of the arrays before; *total is
+/* Appends an array to a total, as if its elements came after those of the arrays before; *total is
    all zeros but for a cleared partial result at first, and its names are left alone. False where it
    would have more ranges than a text may have, or more elements: then it is not changed. The arrays
    are of one type. */

@@ -23,7 +23,7 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type);
 /* Writes a known integer in full. */
 void number_format_integer(char text[NUMBER_MAX], const struct integer *x);
 
-/* Writes a count, and a NUL behind it, which it returns the place of. `text` has room for 21 bytes.
+/* Writes a count, and a NUL after it, which it returns the place of. `text` has room for 21 bytes.
  */
 char *number_write(char *text, uint64_t x);
 

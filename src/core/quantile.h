@@ -21,12 +21,12 @@ struct quantile {
     uint64_t numerator, denominator;
 };
 
-/* Digits of q behind the point, at most: 10^18 is below 2^60. */
+/* Digits of q after the point, at most: 10^18 is below 2^60. */
 #define QUANTILE_DECIMALS_MAX 18
 
 /* Reads median, qX for the quantile X from 0 to 1, or pX for the percentile X from 0 to 100, where
    X is a plain decimal: the first `length` characters of `name`. Returns false for anything else,
-   and where q would have more than QUANTILE_DECIMALS_MAX digits behind the point. */
+   and where q would have more than QUANTILE_DECIMALS_MAX digits after the point. */
 bool quantile_parse(const char *name, size_t length, struct quantile *q);
 
 /* The position of a quantile among n numbers, n > 0: `fraction` / q->denominator of the way from

@@ -65,8 +65,8 @@ struct tally_plan {
     const int32_t *order32;
 
     /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
-       that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind
-       them lie above all integers of the type. A key k is at most few bins behind number base + (k
+       that, or, the last one, up to last_key; there are `reached` bounds, since the bins after
+       them lie above all integers of the type. A key k is at most few bins after number base + (k
        - bound_key[0]) * scale, and not before it. */
     uint64_t last_key;
     uint32_t reached, base;
@@ -80,7 +80,7 @@ struct tally {
     bool ended;  /* tally_end has been called */
 
     /* TALLY_CELLS: counts[i] elements lie before cell i, negative NaNs among them; those in front
-       of the cell behind one that is kept are known at the end. counts[cells] elements lie in all
+       of the cell after one that is kept are known at the end. counts[cells] elements lie in all
        cells or before them: all but positive NaNs. TALLY_WORDS: one for each word.
        TALLY_BINS: counts[0] elements are below all bins, or NaN, counts[i + 1] are in bin i, and
        counts[bins + 1] above them. */
@@ -97,7 +97,7 @@ struct tally {
     uint64_t *fine;  /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
     size_t block;    /* elements of a block of those that are kept: each block has them in the order
                         of their fine counts; 0 where they are in no order */
-    uint32_t *place; /* where in the block those of each fine count begin, and behind the last one
+    uint32_t *place; /* where in the block those of each fine count begin, and after the last one
                         the end of all: so many numbers a block; NULL where they are in no order */
     void *scratch;   /* the engine's; freed with the tally */
 };

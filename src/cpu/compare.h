@@ -45,7 +45,7 @@ void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64
 /* Whether a pair that counts as different has been taken. */
 bool cpu_compare_differs(const struct cpu_compare *c);
 
-/* Whether so many bytes are the same. With `ahead`, those behind them are asked for early, also
+/* Whether so many bytes are the same. With `ahead`, those after them are asked for early, also
    beyond their end: that is for bytes which are not in a cache. */
 bool cpu_compare_same(const void *a, const void *b, size_t size, bool ahead);
 

@@ -266,7 +266,7 @@ struct column_order {
     size_t block_bytes; /* from here to the next block; 0: the next rows follow */
 };
 
-/* The address of the rows that are taken as pair number `pair`, counted on behind the block. */
+/* The address of the rows that are taken as pair number `pair`, counted from the block on. */
 INLINE_TARGET uintptr_t pair_at(const struct column_order *o, size_t pair)
 {
     const size_t pairs = (o->rows + PAIR - 1) / PAIR;

@@ -27,7 +27,7 @@ INLINE_TARGET void prefetch_rows(const unsigned char *p)
     __builtin_prefetch((const void *)((uintptr_t)p + ROWS_AHEAD), 0, 3);
 }
 
-/* Masks that leave the last n lanes, n at most the lanes of a vector, begin n behind the middle. */
+/* Masks that leave the last n lanes, n at most the lanes of a vector, begin n after the middle. */
 static const uint32_t last_lanes32[2 * CPU_LANES_MAX] = {[CPU_LANES_MAX... 2 * CPU_LANES_MAX - 1] =
                                                              UINT32_MAX};
 static const uint64_t last_lanes64[CPU_LANES_MAX] = {[CPU_LANES_MAX / 2 ... CPU_LANES_MAX - 1] =
@@ -246,7 +246,7 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
         bad[i + k] = exact_bits(left[k]) != 0;
 }
 
-/* The place to load row number i from: a step of a row that is shorter must not reach behind the
+/* The place to load row number i from: a step of a row that is shorter must not reach after the
    last of `rows`. `place` has room for one step. */
 INLINE_TARGET const unsigned char *row_place(const unsigned char *x, size_t i, size_t rows,
                                              size_t length, unsigned char *place,
@@ -285,7 +285,7 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
                     rows_whole(x + i * bytes, length, &bounds, to, i, type);
                     continue;
                 }
-                for (size_t k = 0; k < W_LANES; k++) /* the last one stands in for those behind */
+                for (size_t k = 0; k < W_LANES; k++) /* the last one stands in for those after it */
                     row[k] = row_place(x, i + (k < n ? k : n - 1), rows, length, places[k], type);
                 if (pass == 0)
                     rows_plain(row, length, &bounds, to, i, type, extremes);
@@ -393,7 +393,7 @@ INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size
     }
 }
 
-/* The elements behind the last whole step. */
+/* The elements after the last whole step. */
 INLINE_TARGET void row_tail(struct row_sum *row, const unsigned char *x, size_t length,
                             struct row_keys *keys, enum element_type type, bool extremes)
 {

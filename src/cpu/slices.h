@@ -43,10 +43,10 @@ struct cpu_slices {
     size_t room;   /* how many there may be; columns have a vector's width more */
     bool fast;     /* there are kernels for what is wanted */
     bool integers; /* there are, and elements are integers, which they take as floats */
-    size_t filled; /* behind the first so many, none has been given elements: they are not begun */
+    size_t filled; /* after the first so many, none has been given elements: they are not begun */
     bool low_used; /* of columns: a `low` may be other than 0 */
     size_t all;    /* that there is memory for, with those of the last vector */
-    size_t clear;  /* of these: behind so many, memory is as it came, and has not been touched */
+    size_t clear;  /* of these: after so many, memory is as it came, and has not been touched */
 
     /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
        Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys,
@@ -100,8 +100,8 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
                      unsigned wants, size_t room);
 void cpu_slices_close(struct cpu_slices *s);
 
-/* Makes the first `count` of them slices without elements. Those behind have none either, and are
-   to be cleared, too, before they are given some. */
+/* Makes the first `count` of them slices without elements. Those after them have none either,
+   and are to be cleared, too, before they are given some. */
 void cpu_slices_clear(struct cpu_slices *s, size_t count);
 
 /* False without memory; it has to be closed then, too. */
@@ -109,14 +109,14 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool swap);
 void cpu_slicer_close(struct cpu_slicer *z);
 
-/* Takes `rows` runs of `length` elements that lie one behind the other at `data`, with any
+/* Takes `rows` runs of `length` elements that lie one after the other at `data`, with any
    alignment. They are parts of the slices from the first one on, in which they have the indices
    from `index` on. */
 void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                      size_t rows, size_t length, uint64_t index);
 
 /* Takes an element of each of `columns` slices, from the first one on, `rows` times: they stand
-   side by side at `data`, the next ones `stride` bytes behind these. Their indices in their slices
+   side by side at `data`, the next ones `stride` bytes after these. Their indices in their slices
    go from `index` on. The slices are of the kind columns. */
 void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                         size_t stride, size_t rows, size_t columns, uint64_t index);

@@ -32,7 +32,7 @@ struct cuda_tally_launch {
     const struct tally_plan *plan;
     unsigned element_size; /* bytes */
     bool integers;
-    unsigned size; /* counts, without what is behind them */
+    unsigned size; /* counts, without what is after them */
     uint64_t turn, flip;
     uint64_t greatest; /* the key of the greatest number */
 
@@ -47,7 +47,7 @@ struct cuda_tally_launch {
 };
 
 /* Tallies a chunk on the device: asynchronous, on the stream and the device that is current. Counts
-   mean what those of struct tally do; but those in front of a cell behind one that is kept are
+   mean what those of struct tally do; but those in front of a cell after one that is kept are
    right here, too. Elements are kept in the machine's byte order, and in any order. */
 cudaError_t cuda_tally(const struct cuda_tally_launch *launch, cudaStream_t stream);
 

@@ -34,10 +34,10 @@ struct axis_sink {
     /* The input is open, and nothing has been reduced. False if its results are not to be had. The
        sink itself knows why a function of it fails. */
     bool (*begin)(void *context, const struct axis_plan *plan, const char *name);
-    /* Turns the results of a batch into bytes of output, behind those of *bytes. Any thread. False
+    /* Turns the results of a batch into bytes of output, after those of *bytes. Any thread. False
        where that cannot be. */
     bool (*render)(void *context, const struct axis_batch *batch, struct buffer *bytes);
-    /* Room behind *bytes for so many results, where output is nothing but the numbers that the one
+    /* Room after *bytes for so many results, where output is nothing but the numbers that the one
        operation of the plan has, as they are; else NULL, and `render` is called. Any thread. */
     double *(*numbers)(void *context, const struct axis_plan *plan, struct buffer *bytes,
                        size_t count);

@@ -41,7 +41,7 @@ bool axis_settle_shape(struct source_shape *shape, uint64_t elements);
 #define AXIS_EMPTY_MAX (1 << 24)
 
 /* The layout for an axis of a shape. False if there is no such axis, with *reason, which stands
-   behind the name of the input. */
+   after the name of the input. */
 #define AXIS_REASON_MAX 160
 bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,
                  char reason[AXIS_REASON_MAX]);

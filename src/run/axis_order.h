@@ -32,12 +32,13 @@ struct axis_piece {
     uint64_t first, count;
     struct buffer bytes;    /* taken over; without data where they have been placed */
     int error;              /* why they could not be placed; 0: nothing is known against it */
-    bool refused;           /* the result behind these cannot be had: the output ends here */
+    bool refused;           /* the result after these cannot be had: the output ends here */
     uint64_t refused_index; /* where in its slice the NaN is */
 };
 
 struct axis_order {
-    /* Writes a piece, as struct axis_sink has it. False on failure: then nothing more is written. */
+    /* Writes a piece, as struct axis_sink has it. False on failure: then nothing more is
+       written. */
     bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
     /* Says why the output ends. */
     void (*refuse)(void *context, const struct axis_piece *piece);

@@ -33,7 +33,7 @@ bool diff_run(struct diff *d);
    more. *name: of what, as messages show it; empty for none. */
 const struct error *diff_error(const struct diff *d, size_t number, const char **name);
 
-/* The pairs in the order of side A, and behind them the arrays that B alone has. */
+/* The pairs in the order of side A, and after them the arrays that B alone has. */
 size_t diff_count(const struct diff *d);
 const struct diff_item *diff_get(const struct diff *d, size_t k);
 

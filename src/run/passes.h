@@ -40,7 +40,7 @@ struct passes {
 void passes_open(struct passes *r, const struct pass_request *request);
 
 /* Begins with several inputs of one type that have been read, each by itself, and whose partials
-   came to `known`: each pass is one of all of them, one behind the other. Nothing is left out of
+   came to `known`: each pass is one of all of them, one after the other. Nothing is left out of
    the request. */
 bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,
                          const struct reduction *known, unsigned workers, bool propagate);

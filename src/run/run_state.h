@@ -42,7 +42,7 @@ struct run {
     struct gpu *gpu;
     struct experience *experience;
     uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
-    bool last;              /* no input is expected behind this one */
+    bool last;              /* no input is expected after this one */
     uint64_t later_bytes;   /* bytes of later inputs that a GPU could help with */
     struct worker *workers; /* the workers of the CPU, followed by the feeders */
     unsigned cpu_workers, feeders;

@@ -2,9 +2,9 @@
  * Shards: files shared out among processes, none of which has to know of the others. Each works out
  * the same plan from the sizes of the files, and takes its part of it.
  *
- * Files are cut into units of SHARD_UNIT bytes, all files one behind the other, and a shard has a
+ * Files are cut into units of SHARD_UNIT bytes, all files one after the other, and a shard has a
  * run of units. So shards begin at whole pages and stripes of a file, large files are shared out by
- * size, and small ones go to one shard each. A compressed file is cut at the next frame behind the
+ * size, and small ones go to one shard each. A compressed file is cut at the next frame after the
  * beginning of a unit, where that can be told (source_cut).
  */
 #ifndef GPUREDUCE_RUN_SHARD_H

@@ -1,5 +1,5 @@
 /*
- * A total: what several reductions come to as if their inputs were one, one behind the other. It is
+ * A total: what several reductions come to as if their inputs were one, one after the other. It is
  * exact: partials are merged, of different types too: the sum is of numbers, whatever their type,
  * and extremes of two types are compared as numbers. It belongs to one thread.
  */
@@ -27,7 +27,7 @@ struct total {
 /* Makes *t the total of no inputs, which counts as f64. */
 void total_clear(struct total *t);
 
-/* Adds an input, or the arrays of one, behind those added before; a reduction with an error counts
+/* Adds an input, or the arrays of one, after those added before; a reduction with an error counts
  * as failed. */
 void total_add(struct total *t, const struct reduction *reduction);
 

@@ -11,7 +11,7 @@
 struct source;
 
 struct array_order {
-    uint64_t *begins; /* of each array, in this order: the bytes of those before it; and behind the
+    uint64_t *begins; /* of each array, in this order: the bytes of those before it; and after the
                          last, of all. NULL where there is one array */
     size_t *order;    /* the numbers of the arrays */
     size_t count;

@@ -23,7 +23,7 @@ bool arrays_layout(struct source *s, const struct container_format *format,
    failure. */
 bool arrays_layout_one(struct source *s, const struct source_options *options);
 
-/* Bytes that tell such a container. No more is read than of other inputs: what is wrong behind
+/* Bytes that tell such a container. No more is read than of other inputs: what is wrong after
    these may be theirs to say. */
 #define ARRAYS_HEAD 10
 

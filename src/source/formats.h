@@ -22,7 +22,7 @@ struct format {
     /* Whether data that begin with these bytes are of this format. NULL where nothing tells. */
     bool (*recognise)(const void *bytes, size_t size);
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
-       info.swap, data_offset and promised. The reader then stands behind the header. NULL for a
+       info.swap, data_offset and promised. The reader then stands after the header. NULL for a
        compression. */
     bool (*layout)(struct source *, const struct source_options *, struct reader *,
                    const unsigned char *prefix, size_t had);
@@ -35,9 +35,9 @@ struct format {
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);
 
-/* Reads up to `size` bytes, of which `got` are there, as far as there are so many. Returns how many
-   there are; -1 on failure. A file whose frames are decoded in parallel is read again for that: then
-   failure comes to an end here, and so it does after the elements that are asked for. */
+/* Reads up to `size` bytes, of which `got` are there, as far as there are so many. Returns how
+   many there are; -1 on failure. A file whose frames are decoded in parallel is read again for
+   that: then failure comes to an end here, and so it does after the elements that are asked for. */
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size);
 

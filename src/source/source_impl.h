@@ -63,7 +63,7 @@ struct source {
                                              without an error */
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
-    bool header;                 /* the elements stand behind a header that describes them */
+    bool header;                 /* the elements stand after a header that describes them */
     bool cancellable, no_direct; /* as in struct source_options, as is the next */
     enum source_access access;
     const struct source_tuning *tuning;
@@ -141,7 +141,7 @@ static inline uint64_t source_begin_position(const struct source *s)
     return s->data_offset + s->info.first * s->info.element_size;
 }
 
-/* Position behind the last one; SOURCE_UNKNOWN where that is not known. */
+/* Position after the last one; SOURCE_UNKNOWN where that is not known. */
 static inline uint64_t source_end_position(const struct source *s)
 {
     if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)

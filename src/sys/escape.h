@@ -36,7 +36,7 @@ size_t escape_seen_length(const char *text);
 /* Whether all characters of a text are seen. */
 bool escape_is_seen(const char *text);
 
-/* Writes the character at *text, escaped if it has to be, and moves *text behind it. Returns how
+/* Writes the character at *text, escaped if it has to be, and moves *text after it. Returns how
    many bytes it wrote, without a NUL. */
 size_t escape_next(char to[ESCAPE_MAX], const char **text, enum escape_form form);
 

@@ -54,12 +54,13 @@ bool json_read_more(struct json_reader *r, char bracket);
    compare it. */
 bool json_read_string(struct json_reader *r, char *text, size_t size);
 
-/* A member's name and the colon behind it, likewise, but that a name without room is cut off: it is
+/* A member's name and the colon after it, likewise, but that a name without room is cut off: it is
    none that the caller knows, if those are shorter than size - 1. */
 bool json_read_key(struct json_reader *r, char *text, size_t size);
 
-/* A string, or a member's name and the colon behind it, decoded where it stands: `text` must be memory
-   that may be written to. It ends with a NUL, and is there as long as that. NULL after an error. */
+/* A string, or a member's name and the colon after it, decoded where it stands: `text` must be
+   memory that may be written to. It ends with a NUL, and is there as long as that. NULL after an
+   error. */
 char *json_read_string_here(struct json_reader *r);
 char *json_read_key_here(struct json_reader *r);
 
@@ -73,7 +74,7 @@ bool json_read_number(struct json_reader *r, double *x);
    than `text` has room for are an error. After an error `text` is empty. */
 bool json_read_number_text(struct json_reader *r, char *text, size_t size);
 
-/* Goes to what stands behind space. */
+/* Goes to what stands after space. */
 void json_read_space(struct json_reader *r);
 
 /* null, if that comes next. False, and no error, if something else does. */

@@ -4,7 +4,7 @@
  *
  * A part begins where a frame ends that has content, and so does the next one; its content is given
  * by positions in the decoded stream. So all frames in front of it must state how much they hold,
- * in their headers or in a seek table, and those behind it, too: partial results say of how many
+ * in their headers or in a seek table, and those after it, too: partial results say of how many
  * elements they are.
  *
  * A file's statements may be wrong. Each frame is decoded by somebody, who finds out. And each part
@@ -16,9 +16,10 @@
 
 #include "zstd/frames.h"
 
-/* Moves `begin` and `end` to the next ends of frames. Reads the seek table, or the headers of frames
-   and blocks: at most ZSTD_CUT_HEADERS of them. False where the file has no parts but the whole: it
-   is a single frame, or some frame does not state how much it holds, or something is wrong. */
+/* Moves `begin` and `end` to the next ends of frames. Reads the seek table, or the headers of
+   frames and blocks: at most ZSTD_CUT_HEADERS of them. False where the file has no parts but the
+   whole: it is a single frame, or some frame does not state how much it holds, or something is
+   wrong. */
 bool zstd_cut(struct zstd_file *file, uint64_t begin, uint64_t end, struct zstd_cut *part);
 
 /* Whether a frame whose end is not known looks so long, as far as it has been walked, that there is

@@ -119,7 +119,7 @@ ZSTD_ENTROPY uint64_t zstd_load64(const unsigned char *b)
            (uint64_t)b[7] << 56;
 }
 
-/* Bits from the front: `count` of them, at most 25, from bit `at` on. Zeros behind the end. */
+/* Bits from the front: `count` of them, at most 25, from bit `at` on. Zeros after the end. */
 ZSTD_ENTROPY uint32_t zstd_forward_bits(const unsigned char *b, size_t size, size_t at,
                                         unsigned count)
 {
@@ -243,7 +243,7 @@ ZSTD_ENTROPY bool zstd_backward_begin(struct zstd_backward *r, const unsigned ch
     return true;
 }
 
-/* The next `count` bits, at most 32, without stepping over them; zeros behind the last. */
+/* The next `count` bits, at most 32, without stepping over them; zeros after the last. */
 ZSTD_ENTROPY uint32_t zstd_backward_peek(const struct zstd_backward *r, unsigned count)
 {
     int64_t from = r->left - (int64_t)count, first = from < 0 ? 0 : from / 8;
@@ -412,7 +412,7 @@ ZSTD_ENTROPY void zstd_huffman_build(struct zstd_huffman_entry *table, const str
  * Repeated offsets (3.1.1.5). The history, the three offsets used last, runs through a whole frame.
  * So that a block can be decoded before the one in front of it, an offset may be a symbol: one of
  * the three with which the block begins, less something. Symbols of one block are resolved by the
- * history before it; the history of symbols behind a block by that gives the true one, or the one
+ * history before it; the history of symbols after a block by that gives the true one, or the one
  * of several blocks together.
  */
 
@@ -470,7 +470,7 @@ ZSTD_ENTROPY uint32_t zstd_offset_resolve(uint32_t offset, const struct zstd_his
                      : 0;
 }
 
-/* The history behind a block: `h` as symbols, resolved by the history before it. */
+/* The history after a block: `h` as symbols, resolved by the history before it. */
 ZSTD_ENTROPY void zstd_history_resolve(struct zstd_history *h, const struct zstd_history *before)
 {
     for (unsigned i = 0; i < 3; i++)

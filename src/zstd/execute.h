@@ -22,7 +22,7 @@ struct zstd_place {
     size_t older;                   /* bytes of it */
 };
 
-/* Bytes that may be read behind the literals of a block, and behind content. */
+/* Bytes that may be read after the literals of a block, and after content. */
 #define ZSTD_EXECUTE_BEHIND 32
 
 /* Puts the literals of a block where they belong, and leaves out its matches: which needs nothing
@@ -31,7 +31,7 @@ void zstd_place_literals(unsigned char *out, uint32_t content, const unsigned ch
                          uint32_t literals_size, const struct zstd_sequence *sequences,
                          uint32_t count);
 
-/* Carries out the sequences of a block of `content` bytes, and nothing behind it is touched.
+/* Carries out the sequences of a block of `content` bytes, and nothing after it is touched.
    `before`: the history in front of the block. `placed`: its literals are where they belong.
    False where a match reaches further than `window`, or what there is of the frame. */
 bool zstd_execute(const struct zstd_place *place, uint32_t content, const unsigned char *literals,

@@ -68,8 +68,8 @@ struct zstd_file {
                          whatever elements are wanted; otherwise 0 */
     const _Atomic uint64_t *limit; /* elements from this index on are no longer wanted */
 
-    /* If not all elements are asked for: position behind the last one, otherwise ZSTD_UNKNOWN;
-       and the offset behind the block that holds the byte before it, ZSTD_UNKNOWN until that is
+    /* If not all elements are asked for: position after the last one, otherwise ZSTD_UNKNOWN;
+       and the offset after the block that holds the byte before it, ZSTD_UNKNOWN until that is
        decoded. Input after that is not looked at, or errors in it do not matter. */
     uint64_t stop;
     _Atomic uint64_t stopped_at;

@@ -29,7 +29,7 @@
 struct zstd_seek_table {
     uint64_t begin; /* offset of its frame; 0 where there is none, or it is not followed any more */
     uint64_t entry; /* offset of the next entry */
-    uint64_t entries_end; /* offset behind the last one */
+    uint64_t entries_end; /* offset after the last one */
     unsigned entry_bytes;
     struct zstd_view view;
     unsigned char buffer[ZSTD_SEEK_TABLE_BUFFER];
@@ -38,7 +38,7 @@ struct zstd_seek_table {
 /* Frames in a row, and the skippable ones between them. */
 struct zstd_batch {
     uint64_t begin;      /* offset of the first byte */
-    uint64_t end;        /* offset behind the last frame; ZSTD_UNKNOWN in ZSTD_FOUND_LARGE */
+    uint64_t end;        /* offset after the last frame; ZSTD_UNKNOWN in ZSTD_FOUND_LARGE */
     uint64_t content;    /* bytes that they state together; ZSTD_UNKNOWN where they state none */
     uint64_t most;       /* bytes that they can hold at most; ZSTD_UNKNOWN in ZSTD_FOUND_LARGE */
     uint64_t frame_most; /* the same for the one that can hold most */

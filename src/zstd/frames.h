@@ -81,7 +81,7 @@ void zstd_note_fault(struct zstd_file *file, const struct zstd_fault *fault);
 struct zstd_frame {
     uint64_t begin;      /* offset of its first byte */
     uint64_t position;   /* offset of its next block */
-    uint64_t end;        /* offset behind it; ZSTD_UNKNOWN before the last block is found */
+    uint64_t end;        /* offset after it; ZSTD_UNKNOWN before the last block is found */
     uint64_t blocks;     /* walked so far */
     uint64_t content;    /* bytes that its header states; ZSTD_UNKNOWN where it states none */
     uint64_t window;     /* bytes that a decoder must remember; of a single segment, its content */

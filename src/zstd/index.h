@@ -51,7 +51,7 @@ bool zstd_index_is_boundary(const struct zstd_index *x, uint64_t position);
  *number is what zstd_index_set_length takes. False without memory; nothing is noted. */
 bool zstd_index_begin(struct zstd_index *x, uint64_t content, size_t *number);
 
-/* Ends the batch begun last, of that content and at most `most` bytes: what follows stands behind
+/* Ends the batch begun last, of that content and at most `most` bytes: what follows stands after
    it. */
 void zstd_index_advance(struct zstd_index *x, uint64_t content, uint64_t most);
 
@@ -59,7 +59,7 @@ void zstd_index_advance(struct zstd_index *x, uint64_t content, uint64_t most);
 void zstd_index_set_length(struct zstd_index *x, size_t number, uint64_t length);
 
 /* Finds the true positions, up to provisional position `last`: batches beyond need not have their
-   length. False when an element is torn between two batches, or the first element lies behind the
+   length. False when an element is torn between two batches, or the first element lies after the
    first batch of unstated length: then positions are wrong, and the input must be read in order. */
 bool zstd_index_resolve(struct zstd_index *x, uint64_t last);
 

@@ -1,6 +1,6 @@
 /*
- * The compressed input of the decoders: the mapped file, made present ahead of a decoder and
- * released behind it, so that what is resident stays small however large the file is. A file that
+ * The compressed input of the decoders: the mapped file, made present before a decoder reads it and
+ * released afterwards, so that what is resident stays small however large the file is. A file that
  * cannot be mapped is read.
  *
  * A span belongs to the thread that decodes it, except that another thread may call
@@ -36,7 +36,7 @@ void zstd_input_close(struct zstd_input *input);
 struct zstd_span {
     const struct zstd_input *input;
     struct zstd_view view;    /* of the mapping; of a buffer of its own where there is none */
-    uint64_t end;             /* offset behind what may be needed */
+    uint64_t end;             /* offset after what may be needed */
     _Atomic uint64_t next;    /* offset of the next byte to decode */
     _Atomic uint64_t present; /* offset up to which the mapping was made present */
     _Atomic uint64_t
@@ -57,7 +57,7 @@ static inline uint64_t zstd_span_next(const struct zstd_span *span)
 }
 
 /* The next bytes, `size` of them, fewer (*got) only at the end of the input or of the buffer. NULL
-   when they cannot be had; the reason has been noted. Releases what lies far enough behind. */
+   on failure; the reason has been noted. Releases bytes that were read long enough ago. */
 const unsigned char *zstd_span_bytes(struct zstd_span *span, size_t size, size_t *got);
 
 /* Steps over bytes; they have been decoded, and count as read. */

@@ -2,7 +2,7 @@
  * The memory of frames' content while it is decoded: a ring that holds a frame's window, the blocks
  * under way, and the parts of finished ones that are still being read.
  *
- * A block lies in one piece, and one behind the other in runs. A run ends where the next block does
+ * A block lies in one piece, and one after the other in runs. A run ends where the next block does
  * not fit in front of the ring's end, and where a frame does. Places are offsets that only grow: an
  * offset modulo the capacity is where it is in memory, and it overwrites the byte a capacity before
  * it. Pure arithmetic; the owner does the locking.
@@ -20,14 +20,14 @@
    torn by the border of two runs. */
 #define ZSTD_RING_FRONT ((size_t)16)
 
-/* The run of a block, the one before it, which a window may reach, and the one behind it may be
+/* The run of a block, the one before it, which a window may reach, and the one after it may be
    known at a time. A power of two. */
 #define ZSTD_RING_RUNS 4
 
 struct zstd_run {
     uint64_t position; /* of its first byte, in the stream */
     uint64_t begin;    /* offset of it */
-    uint64_t end;      /* offset behind its last block so far */
+    uint64_t end;      /* offset after its last block so far */
     bool continues;    /* the run before it is of the same frame */
 };
 
@@ -47,12 +47,12 @@ void zstd_ring_init(struct zstd_ring *r, unsigned char *memory, size_t capacity)
 /* Begins a frame whose content stands at `position` of the stream. */
 void zstd_ring_begin(struct zstd_ring *r, uint64_t position);
 
-/* Places a block of `size` bytes behind the ones before it. `oldest`: the offset from which on
+/* Places a block of `size` bytes after the ones before it. `oldest`: the offset from which on
    content is still needed. *run: the number of its run. Returns where it is to lie, or NULL when
    there is no room yet. */
 unsigned char *zstd_ring_place(struct zstd_ring *r, uint32_t size, uint64_t oldest, uint64_t *run);
 
-/* The position behind what has been placed. */
+/* The position after what has been placed. */
 uint64_t zstd_ring_position(const struct zstd_ring *r);
 
 /* The offset of what stands at this position, which is in reach: a window before a block that has

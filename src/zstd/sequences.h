@@ -1,6 +1,6 @@
 /*
  * Decodes the sequences of a block (RFC 8878, section 3.1.1.3.2), without carrying them out: how
- * many literals, and the match behind them. Offsets may be symbols, as entropy.h has them, so no
+ * many literals, and the match after them. Offsets may be symbols, as entropy.h has them, so no
  * other block needs to be decoded before. Prints nothing.
  */
 #ifndef GPUREDUCE_ZSTD_SEQUENCES_H
@@ -44,8 +44,8 @@ struct zstd_sequences_decoder {
 struct zstd_sequences {
     uint32_t count;              /* written, pieces included */
     uint32_t literals;           /* that they take */
-    uint32_t content;            /* bytes that the block holds, the literals behind them included */
-    struct zstd_history history; /* behind the block: symbols, and offsets of its own */
+    uint32_t content;            /* bytes that the block holds, the literals after them included */
+    struct zstd_history history; /* after the block: symbols, and offsets of its own */
 };
 
 /* Forgets the tables: the next block is of another frame. */

@@ -22,7 +22,7 @@ static LOOP_TARGET bool LOOP_NAME(struct decoding *d)
     uint32_t more = d->left;
     bool good = true;
 
-    /* The first ones lie at the end of the block, behind which nothing may be read. */
+    /* The first ones lie at the end of the block, after which nothing may be read. */
     while (more > 1 && left <= d->inside) {
         const zstd_sequence_state length = tables[length_state];
         const zstd_sequence_state offset =

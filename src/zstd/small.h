@@ -10,7 +10,7 @@
 
 #include "zstd/decoder.h"
 
-/* Memory behind the content of a frame. libzstd puts literals there, and decodes 2 % faster than
+/* Memory after the content of a frame. libzstd puts literals there, and decodes 2 % faster than
    where it has to put them elsewhere. Bytes. */
 #define ZSTD_SMALL_BEHIND ((size_t)256 << 10)
 

@@ -45,7 +45,7 @@ XXH64_ARITHMETIC uint64_t xxh64_weigh(uint64_t word)
     return word * XXH64_PRIME2;
 }
 
-/* A lane behind a weighed word. */
+/* A lane after a weighed word. */
 XXH64_ARITHMETIC uint64_t xxh64_mix(uint64_t lane, uint64_t weighed)
 {
     return xxh64_rotate(lane + weighed, 31) * XXH64_PRIME1;

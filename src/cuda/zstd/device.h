@@ -3,10 +3,10 @@
  *
  *   give --> step, step, ... --> take --> the caller's kernels --> leave --> release
  *
- * The caller gives ranges of compressed input in pinned memory, one behind the other. A step plans
+ * The caller gives ranges of compressed input in pinned memory, one after the other. A step plans
  * and queues the next batch of blocks. Several batches are under way at a time; they are taken in
  * the order of the input, each when it is decoded. Another batch takes its place when the caller
- * has left it; its bytes stay until it is released, behind what the caller has queued on a stream.
+ * has left it; its bytes stay until it is released, after what the caller has queued on a stream.
  *
  * Output is a ring of device memory, which holds the windows of frames from batch to batch. Byte n
  * of the output stands at offset n of the ring, modulo its size, which is a multiple of 4096: so
@@ -61,7 +61,7 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input)
    dropped: so the new one begins with it. They stay as they are until zstd_device_passed is behind
    them. `rest`: bytes of the input up to where a batch is to end, these among them: up to there all
    are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned to 16
-   as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind them that
+   as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND after them that
    can be read. */
 void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
                       uint64_t origin, const unsigned char *on_device);
@@ -81,7 +81,7 @@ uint64_t zstd_device_next(const struct zstd_device *d);
    copied, and none are copied once more, as up to 15 before a batch are. */
 uint64_t zstd_device_passed(struct zstd_device *d);
 
-/* Whether the input may end here: behind a frame. */
+/* Whether the input may end here: after a frame. */
 bool zstd_device_between_frames(const struct zstd_device *d);
 
 /* Offset in the input of the frame, skippable or not, that comes next, or goes on, or was refused

@@ -63,7 +63,7 @@ struct zstd_sequences_job {
 #define ZSTD_REFUSED UINT32_MAX
 struct zstd_sequences_result {
     uint32_t size;               /* of the block; ZSTD_REFUSED when something is wrong with it */
-    struct zstd_history history; /* behind it, as symbols */
+    struct zstd_history history; /* after it, as symbols */
 };
 
 /* A sequence, in four words:
@@ -112,8 +112,8 @@ struct zstd_execution {
 #define ZSTD_SLICE_MAX (1U << 30)
 
 /* The compressed bytes of a batch begin at this offset of their buffer, and there is room for
-   ZSTD_SOURCE_BEHIND bytes behind them: streams are read ahead, in chunks of 16 bytes, down to
-   ZSTD_SOURCE_AHEAD before their first byte. The same holds behind literals. */
+   ZSTD_SOURCE_BEHIND bytes after them: streams are read ahead, in chunks of 16 bytes, down to
+   ZSTD_SOURCE_AHEAD before their first byte. The same holds after literals. */
 #define ZSTD_SOURCE_BEFORE 1024
 #define ZSTD_SOURCE_AHEAD 512
 #define ZSTD_SOURCE_BEHIND 64

@@ -165,7 +165,7 @@ bool zstd_plan_can_split(const struct zstd_plan *plan);
 
 /* Moves the frame that was begun last to `next`, which is empty and has the same pool. Returns the
    offset in the batch's bytes that is offset 0 in those of `next`: a multiple of 16. The bytes from
-   there up to plan->base are the caller's to copy; next->base is behind them. */
+   there up to plan->base are the caller's to copy; next->base is after them. */
 uint32_t zstd_plan_split(struct zstd_plan *plan, struct zstd_plan *next);
 
 /* Places the first `count` blocks, whose sequences gave `results`, into slices. Returns how many

@@ -112,7 +112,7 @@ static inline bool container_array_compressed(const struct container_array *a)
     return a->deflated || (a->tiles && a->tiles->filter_count > 0);
 }
 
-/* Whether its elements do not lie one behind the other in the file, so that none can be had without
+/* Whether its elements do not lie one after the other in the file, so that none can be had without
    those before it, or those of its tile. */
 static inline bool container_array_whole(const struct container_array *a)
 {
@@ -142,7 +142,7 @@ struct container {
     struct container_tiles *tiles;
     struct container_note *notes; /* texts that container_note has kept */
 
-    uint64_t end;        /* behind the last array, if it was read as endless */
+    uint64_t end;        /* after the last array, if it was read as endless */
     bool nothing_behind; /* the file has to end there */
 };
 
@@ -234,7 +234,7 @@ bool container_names_differ(const struct container *c);
 void container_sort(struct container *c);
 
 /* The product of an array's shape. False if it is more than 64 bits count: taken from left to
-   right, so that a zero behind does not help. */
+   right, so that a later zero does not help. */
 bool container_product(const struct container_array *a, uint64_t *product);
 
 #endif

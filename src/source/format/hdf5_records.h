@@ -34,7 +34,7 @@ enum hdf5_place {
     HDF5_HERE,    /* the elements follow, as text */
     HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
                   value as text, whether the array is extended, and if so its sizes in the file and
-                  the value behind them as text, and the tiles as text follow */
+                  the value after them as text, and the tiles as text follow */
 };
 
 /* The words of a chunk before its place: its offset in the file, its bytes there, and the mask of
@@ -48,7 +48,8 @@ enum hdf5_place {
 #define HDF5_ASK_STORED "s"
 enum hdf5_letter { HDF5_INCLUDE = '+', HDF5_EXCLUDE = '-' };
 
-/* Seconds of processor time that it takes at most; the places of a million chunks take one or two. */
+/* Seconds of processor time that it takes at most; the places of a million chunks take one or
+   two. */
 #define HDF5_TIME_MAX 600
 
 #endif
