@@ -170,11 +170,11 @@ static void take(struct ranks *r, int file, const struct reduction *reduction)
 }
 
 /* An input has failed. All ranks that have a part of it find an error in its header; the one that
-   has the beginning prints it and ends the job. Errors that only others find are printed a little
-   later. */
+   has the beginning prints it and ends the job. Errors that only others find are printed later, so
+   that a busy machine does not print an error twice. */
 static void fail(const char *path, const struct error *error, bool behind)
 {
-    const struct timespec later = {.tv_nsec = 300000000};
+    const struct timespec later = {.tv_sec = 2};
 
     if (behind)
         (void)nanosleep(&later, NULL);

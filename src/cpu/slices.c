@@ -57,14 +57,15 @@ static inline int32_t narrow_key(int64_t key)
 }
 
 /* Takes keys into the extremes number i. */
-#define TAKE_KEYS(key_type, mins, maxs, i, least, greatest)                  \
-    do {                                                                     \
-        key_type *const min_ = (key_type *)(mins) + (i), low_ = (least);     \
-        key_type *const max_ = (key_type *)(maxs) + (i), high_ = (greatest); \
-                                                                             \
-        *min_ = low_ < *min_ ? low_ : *min_;                                 \
-        *max_ = high_ > *max_ ? high_ : *max_;                               \
-    } while (0)
+#define DEFINE_TAKE_KEYS(name, key_type)                                                \
+    static inline void name(key_type mins[], key_type maxs[], size_t i, key_type least, \
+                            key_type greatest)                                          \
+    {                                                                                   \
+        mins[i] = least < mins[i] ? least : mins[i];                                    \
+        maxs[i] = greatest > maxs[i] ? greatest : maxs[i];                              \
+    }
+DEFINE_TAKE_KEYS(take_keys32, int32_t)
+DEFINE_TAKE_KEYS(take_keys64, int64_t)
 
 /* Key number i, of `size` bytes each, as an exact_key. */
 static inline int64_t key(const void *keys, size_t i, size_t size)
@@ -107,7 +108,8 @@ static inline void clear_found(struct cpu_slices *s, size_t from, size_t end)
    `end`, that of slices without elements. */
 static inline void reach(struct cpu_slices *s, size_t end)
 {
-    const size_t reach = s->all - end < 2 * CPU_LANES_MAX ? s->all : end + 2 * CPU_LANES_MAX;
+    const size_t ahead = (size_t)2 * CPU_LANES_MAX;
+    const size_t reach = s->all - end < ahead ? s->all : end + ahead;
 
     if (reach <= s->clear)
         return;
@@ -485,9 +487,9 @@ static void take_keys(const struct cpu_slice_results *s, size_t key_size, size_t
                       int64_t max)
 {
     if (key_size == sizeof(int32_t))
-        TAKE_KEYS(int32_t, s->min, s->max, i, integer_key(min), integer_key(max));
+        take_keys32(s->min, s->max, i, integer_key(min), integer_key(max));
     else
-        TAKE_KEYS(int64_t, s->min, s->max, i, exact_key((double)min), exact_key((double)max));
+        take_keys64(s->min, s->max, i, exact_key((double)min), exact_key((double)max));
 }
 
 static void add_integers(const struct cpu_slice_results *s, size_t key_size, size_t first,
@@ -615,9 +617,9 @@ static inline void take_key(struct cpu_slices *sums, size_t at, double x)
     const int64_t key = exact_key(x);
 
     if (sums->key_size == sizeof(int32_t))
-        TAKE_KEYS(int32_t, sums->min, sums->max, at, narrow_key(key), narrow_key(key));
+        take_keys32(sums->min, sums->max, at, narrow_key(key), narrow_key(key));
     else
-        TAKE_KEYS(int64_t, sums->min, sums->max, at, key, key);
+        take_keys64(sums->min, sums->max, at, key, key);
 }
 
 /* Takes elements of a run until the sum of one does not fit. Returns how many. */
@@ -940,11 +942,11 @@ static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
     if (!s->min)
         return;
     if (s->key_size == sizeof(int32_t))
-        TAKE_KEYS(int32_t, s->min, s->max, i, ((const int32_t *)other->min)[j],
-                  ((const int32_t *)other->max)[j]);
+        take_keys32(s->min, s->max, i, ((const int32_t *)other->min)[j],
+                    ((const int32_t *)other->max)[j]);
     else
-        TAKE_KEYS(int64_t, s->min, s->max, i, ((const int64_t *)other->min)[j],
-                  ((const int64_t *)other->max)[j]);
+        take_keys64(s->min, s->max, i, ((const int64_t *)other->min)[j],
+                    ((const int64_t *)other->max)[j]);
 }
 
 /* The place for a kernel's results from slice `first` on. */

@@ -43,9 +43,9 @@ static herr_t note_link(hid_t group, const char *name, const hdf5_link_info *inf
 {
     struct hdf5_walk *w = context;
     struct hdf5_level *level = &w->levels[w->depth];
-    const char letter = info->type == H5L_TYPE_HARD   ? LINK_HARD
-                        : info->type == H5L_TYPE_SOFT ? LINK_SOFT
-                                                      : LINK_OTHER;
+    const char letter = (char)(info->type == H5L_TYPE_HARD   ? LINK_HARD
+                               : info->type == H5L_TYPE_SOFT ? LINK_SOFT
+                                                             : LINK_OTHER);
 
     (void)group;
     buffer_bytes(&level->links, &letter, 1);

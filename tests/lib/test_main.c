@@ -41,13 +41,15 @@ static bool is_to_fail(void)
     return call == number || (on && call > number);
 }
 
-/* The linker has others call this one (--wrap). */
+/* The linker has others call this one.
+   NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names of --wrap. */
 bool __real_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
 bool __wrap_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
 bool __wrap_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
 {
     return __real_cuda_check(is_to_fail() ? cudaErrorUnknown : error, what, reason);
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 int main(int argc, char **argv)
 {

@@ -410,29 +410,31 @@ static bool find_fits(const struct unsupported_input *in, struct unsupported_raw
     char card[FITS_CARD + 1] = "";
     unsigned char next[8];
     bool as_stored = true;
-    int bits = 0;
+    long bits = 0;
 
     for (; memcmp(card, "END     ", 8) != 0; at += FITS_CARD) {
         const char *text = card + 10;
         uint64_t value;
 
-        if (at == FITS_CARDS * FITS_CARD || !read_bytes(in, at, (unsigned char *)card, FITS_CARD))
+        if (at == (uint64_t)FITS_CARDS * FITS_CARD ||
+            !read_bytes(in, at, (unsigned char *)card, FITS_CARD))
             return true;
         value = strtoull(text, NULL, 10);
         for (size_t i = 0; i < COUNT(scaled); i++)
             as_stored = as_stored && memcmp(card, scaled[i], 8) != 0;
         if (memcmp(card, "BITPIX  ", 8) == 0)
-            bits = (int8_t)strtol(text, NULL, 10);
+            bits = strtol(text, NULL, 10);
         else if (memcmp(card, "NAXIS   ", 8) == 0)
             length = value > 0;
         else if (memcmp(card, "NAXIS", 5) == 0)
             length = value <= UINT64_C(1) << 40 && length <= 1 << 20 ? length * value : 0;
     }
     at = (at + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
+    bits = bits >= -64 && bits <= 64 ? bits : 0;
     if (as_stored && length > 0)
-        set_raw(in, raw, codes, COUNT(codes), bits, true, at, length);
+        set_raw(in, raw, codes, COUNT(codes), (int)bits, true, at, length);
     /* With 2^40 elements or more, it does not matter where that is. */
-    end = at + (length * (unsigned)abs(bits) / 8 + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
+    end = at + (length * (unsigned long)labs(bits) / 8 + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
     raw->first = read_bytes(in, end, next, sizeof next) && memcmp(next, "XTENSION", 8) == 0;
     return true;
 }
