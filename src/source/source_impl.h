@@ -1,9 +1,9 @@
 /*
- * For the implementations of sources: the state that all kinds share, and reading the file.
+ * Implementations of sources: the state that all kinds of sources share, and functions that read
+ * the file.
  *
- * A kind of source (file.c, serial.c, zstd/) is a table of functions and a state of its own. Kinds
- * include this header and what stands beside it at the bottom (reader.h, formats.h), and
- * not each other; open.c alone knows them all.
+ * A kind of source (file.c, serial.c, ...) is a table of functions and a state of its own. Kinds
+ * include this header, reader.h and formats.h, and not each other; only open.c knows all of them.
  */
 #ifndef GPUREDUCE_SOURCE_IMPL_H
 #define GPUREDUCE_SOURCE_IMPL_H
@@ -17,21 +17,21 @@
 #include "sys/mutex.h"
 #include "zstd/file.h"
 
-/* The functions of a kind of source. All but next may be NULL if there is nothing to do, or nothing
-   that it could do. They mean what the functions of the same names in source.h do. As there, a
-   function that fails has made the source fail (source_error); so has every other function in
-   src/source, unless its comment or header says otherwise. */
+/* The functions of a kind of source, which do what the functions of the same names in source.h
+   do. All but next may be NULL if they would do nothing, or are not possible. A function that
+   fails has made the source fail (source_error); this holds for all functions in src/source,
+   unless their comments say otherwise. */
 struct source_ops {
     enum source_status (*next)(struct source *, const struct chunk_request *, struct chunk *);
     enum source_status (*at)(struct source *, const struct chunk_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
-    /* *most: bytes. */
+    /* source_lend; *most is in bytes. */
     bool (*lend)(struct source *, unsigned worker, uint64_t index, size_t count, struct chunk *,
                  uint64_t *most);
-    /* Bytes that were lent, or read in place of that. */
+    /* source_took: bytes that were lent, or read instead. */
     void (*took)(struct source *, unsigned worker, uint64_t bytes);
-    /* A piece that was lent. */
+    /* source_return: a piece that was lent. */
     void (*returned)(struct source *, unsigned worker, const void *data, size_t bytes);
     void (*leave)(struct source *, unsigned worker);
     enum source_verdict (*finish)(struct source *);
@@ -43,89 +43,92 @@ struct reader;
 
 struct source {
     const struct source_ops *ops;
-    void *state; /* the kind's own, released by ops->close */
-    int fd;
-    bool close_fd;
-    bool has_size;         /* it can be read at any offset */
-    struct reader *reader; /* of the input from its beginning, until it is opened */
-    const char *path;      /* as the user gave it */
-    char *name;            /* as messages show it */
+    void *state;           /* state of the kind, which ops->close frees */
+    int fd;                /* the file's descriptor */
+    bool close_fd;         /* source_close closes it */
+    bool has_size;         /* the input can be read at any offset */
+    struct reader *reader; /* reads the input from its beginning, until the source is open */
+    const char *path;      /* the path that the user gave */
+    char *name;            /* the input's name in messages */
 
-    unsigned char *head; /* the input's first bytes, where it can be read at any offset */
-    size_t head_size;
+    unsigned char *head; /* first bytes of an input that can be read at any offset; NULL for
+                            others */
+    size_t head_size;    /* bytes in `head` */
 
-    /* The layout, fixed once the source is open. */
+    /* The layout, which does not change once the source is open. */
     struct source_info info;
-    struct container *container;          /* as info.container */
-    struct source_pick *picks;            /* as info.picks */
+    struct container *container;          /* info.container */
+    struct source_pick *picks;            /* info.picks */
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails
                                              without an error */
-    const struct container_array *array;  /* the one that is read alone; NULL for none */
-    struct source_wanted *wanted;         /* as in struct source_options */
-    bool header;                 /* the elements stand after a header that describes them */
-    bool cancellable, no_direct; /* as in struct source_options, as is the next */
-    enum source_access access;
+    const struct container_array *array;  /* options->array; NULL for none */
+    struct source_wanted *wanted;         /* options->wanted */
+    bool header;                          /* the elements follow a header that describes them */
+    bool cancellable, no_direct;          /* from the options */
+    enum source_access access;            /* from the options */
     const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */
     uint64_t data_offset;    /* bytes, after decompression, before the first element */
     uint64_t promised;       /* elements that a header promises; SOURCE_UNKNOWN without one */
-    struct source_part part; /* of zstd that was cut */
+    struct source_part part; /* the part that is read, of zstd that was cut */
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
-                         ends, whatever elements are wanted; otherwise 0 */
+                         ends, whatever elements are requested; 0 for others */
 
-    struct zstd_file zstd; /* the input as such a file, where it is one */
+    struct zstd_file zstd; /* the state of a zstd file */
 
-    bool muted; /* source_error does nothing: what it would say of the data is found again, and
-                   better told; that they cannot be read is told all the same */
-    const struct log *log;          /* as in struct source_options */
-    struct error error;             /* why it failed; set once, by whoever sets `failed` */
-    struct source_damages *damages; /* of a container's arrays; NULL where there are none */
+    bool muted; /* source_error ignores errors in the data, which will be found again later;
+                   errors of reading still count */
+    const struct log *log;          /* from the options */
+    struct error error;             /* the reason why the source failed; valid if `told` */
+    struct source_damages *damages; /* damaged arrays of a container; NULL for others */
 
-    /* Changed by any worker. */
-    _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
-    _Atomic bool failed;
+    /* Any worker may change the rest. */
+    _Atomic uint64_t limit;      /* elements from this index on are not needed */
+    _Atomic bool failed;         /* the source has failed */
     _Atomic bool told;           /* `error` is set */
     _Atomic uint64_t input_read; /* see struct source_stats */
     _Atomic uint64_t read_time;
     _Atomic uint64_t decode_time;
 };
 
-/* How many of an array's elements come before byte `offset` of the input, if the first stands at
-   `begin`. */
+/* The number of elements of an array, which begins at byte `begin` and has `elements` elements
+   of `size` bytes, whose first byte is before byte `offset` of the input. */
 uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements);
 
-/* Counts `bytes` of input as read, in `time` nanoseconds. Any worker may call it. */
+/* Counts `bytes` of input as read, in `time` nanoseconds. Any worker. */
 static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 {
     atomic_fetch_add_explicit(&s->input_read, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&s->read_time, time, memory_order_relaxed);
 }
 
-/* Reports that the input cannot be read at this offset, for this error of the system. */
+/* Makes the source fail because byte `offset` of the input cannot be read; `error` is an errno. Any
+   worker. */
 void source_unreadable(struct source *s, uint64_t offset, int error);
 
 /* Makes the source fail at an offset of the input, or of what it decodes to. */
 #define source_error_at(s, ...) source_fail(s, error_at(__VA_ARGS__))
 
-/* Has a container's damaged arrays noted. False without memory. */
+/* Prepares a container's source to note damaged arrays. False without memory. */
 bool source_open_damages(struct source *s);
 
-/* Notes that an array of a container is damaged: `place` says where in it, in any measure that
-   rises in the order in which it is claimed, and the first one is kept. If the source is one array,
-   that makes it fail. Any worker may call it. */
+/* Notes that array number `array` of a container is damaged at `place`, a measure that rises in
+   the order in which parts of the array are claimed; the damage at the least place is kept. If
+   the source is one array, the source fails. Any worker. */
 void source_note_damage(struct source *s, size_t array, uint64_t place, struct error error);
 
-/* Whether an array has been noted as damaged at a place before this one: then nobody needs to read
-   it there. */
+/* Whether damage of an array has been noted before `place`, so that it need not be read there. Any
+   worker. */
 bool source_is_damaged(const struct source *s, size_t array, uint64_t place);
 
+/* Whether the source has failed. Any thread. */
 static inline bool source_failed(const struct source *s)
 {
     return atomic_load_explicit(&s->failed, memory_order_relaxed);
 }
 
-/* Elements from this index on are not wanted: SOURCE_UNKNOWN while all are. */
+/* The index from which on elements are not needed; SOURCE_UNKNOWN if all are. Any thread. */
 static inline uint64_t source_wanted(const struct source *s)
 {
     return atomic_load_explicit(&s->limit, memory_order_relaxed);
@@ -135,13 +138,14 @@ static inline uint64_t source_wanted(const struct source *s)
    before or at offset `missing` of the file: nothing could be read there. */
 void source_became_shorter(struct source *s, uint64_t missing);
 
-/* Position of the first element that is asked for, in what a compressed input decodes to. */
+/* The position of the first requested element, in bytes of the decoded input. */
 static inline uint64_t source_begin_position(const struct source *s)
 {
     return s->data_offset + s->info.first * s->info.element_size;
 }
 
-/* Position after the last one; SOURCE_UNKNOWN where that is not known. */
+/* The position after the last requested element, in bytes of the decoded input; SOURCE_UNKNOWN
+   if it is not known. */
 static inline uint64_t source_end_position(const struct source *s)
 {
     if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
@@ -149,17 +153,18 @@ static inline uint64_t source_end_position(const struct source *s)
     return SOURCE_UNKNOWN;
 }
 
-/* Whether the input may end at byte `size` of the decoded stream: not before the end that a header
-   promises, nor within an element that is asked for. */
+/* Checks that the input may end at byte `size` of the decoded stream: not before the elements
+   that a header states, nor within a requested element. If not, the source fails and this
+   returns false. */
 bool source_check_end(struct source *s, uint64_t size);
 
-/* Maps the file from its beginning to the input's end; NULL where that cannot be, or is not worth
-   it: block devices and small files are read. *size: bytes, for munmap. */
+/* Maps the file from its beginning to the end of the input. NULL if that is not possible, or not
+   worth it: for block devices and small files. *size: bytes, for munmap. */
 unsigned char *source_map(const struct source *s, size_t *size);
 
-/* How many of `probes` pages, at least 2, which are spread over these bytes of the mapped file, are
-   not in the page cache. The kernel tells only those who could write to the file: for others it is
-   none. */
+/* The number of `probes` pages (at least 2), spread over these bytes of the mapped file, that
+   are not in the page cache. 0 if the kernel does not tell, since the user may not write to the
+   file. */
 unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t size, unsigned probes);
 
 /* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1

@@ -28,47 +28,53 @@
 /* Arrays of more dimensions are refused. */
 #define CONTAINER_DIMENSIONS_MAX 64
 
-/* A part of an array of HDF5 that is stored in chunks; the word chunk means something else here.
-   Tiles are boxes of one shape, which cover the array from its first element on. Those at an edge
-   may stick out of it: these elements are stored, and mean nothing. Each tile is compressed by
-   itself. */
+/* A tile: what HDF5 calls a chunk of an array. Tiles are boxes of one shape that cover the array
+   from its first element on. Tiles at an edge may extend beyond the array: these elements are
+   stored and mean nothing. Each tile is compressed separately. */
 struct container_tile {
-    uint64_t offset;     /* bytes in the file */
-    uint32_t compressed; /* bytes there; 0 for a tile that is not there: it has the fill value */
-    uint32_t mask;       /* bit i: filter i was left out */
+    uint64_t offset;     /* in the file, bytes */
+    uint32_t compressed; /* bytes in the file; 0: the tile was never written and has the fill
+                            value */
+    uint32_t mask;       /* bit i: filter i was not applied */
 };
 
 enum container_filter_kind { CONTAINER_SHUFFLE, CONTAINER_DEFLATE, CONTAINER_FLETCHER32 };
 
+/* A filter, which is applied to each tile. */
 struct container_filter {
     enum container_filter_kind kind;
-    uint32_t parameter; /* of a shuffle: bytes of what is shuffled */
+    uint32_t parameter; /* of CONTAINER_SHUFFLE: bytes of an element */
 };
 
+/* Arrays with more filters are unreadable. */
 #define CONTAINER_FILTERS_MAX 8
 
 /* The largest element, in bytes. */
 #define CONTAINER_FILL_MAX 16
 
-/* Arrays of more tiles, or of larger ones, are left out. */
+/* Arrays with more tiles, or larger ones (bytes), are unreadable. */
 #define CONTAINER_TILES_MAX ((uint64_t)1 << 24)
 #define CONTAINER_TILE_BYTES_MAX ((uint64_t)1 << 30)
 
+/* The tiles of an array. They do not change. */
 struct container_tiles {
-    const uint64_t *sizes;              /* of a tile, in each dimension of the array */
-    uint64_t elements;                  /* their product */
-    uint64_t count;                     /* of tiles; 0 where they were not looked up */
-    const struct container_tile *tiles; /* in C order; NULL where there are only `bytes` */
-    const unsigned char *bytes;         /* the one tile, which is in memory; NULL for others */
-    const unsigned char *fill;          /* an element, as those in the file */
-    const uint64_t *stored;             /* the array's sizes in the file, where what lies beyond
-                                           them is `pad`; NULL where that is all of it */
-    const unsigned char *pad;           /* an element, as `fill` */
-    unsigned filter_count;              /* in the order in which they were applied */
-    struct container_filter filters[CONTAINER_FILTERS_MAX];
-    bool edges_plain; /* tiles that stick out have not been filtered */
+    const uint64_t *sizes;              /* elements of a tile in each dimension */
+    uint64_t elements;                  /* elements of a tile, the product of `sizes` */
+    uint64_t count;                     /* tiles; 0 if they were not looked up */
+    const struct container_tile *tiles; /* in C order; NULL if `bytes` is the only tile */
+    const unsigned char *bytes;         /* the content of the only tile, in memory; else NULL */
+    const unsigned char *fill;          /* the fill value, in the byte order of the file */
+    const uint64_t *stored;             /* sizes of the array in the file, if it is larger in the
+                                           view of netCDF; NULL: it is not */
+    const unsigned char *pad;           /* the value of elements outside of `stored`, in the byte
+                                           order of the file */
+    unsigned filter_count;              /* filters in `filters` */
+    struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
+    bool edges_plain; /* tiles that extend beyond the array are stored without filters */
 };
 
+/* An array, or a member of a container that is none. It does not change once the container has been
+   read. */
 struct container_array {
     const char
         *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
@@ -79,48 +85,46 @@ struct container_array {
                                where they can. Then `type`, `type_open` and `big_endian` mean
                                nothing */
     enum advice_kind advice; /* what can be done about that */
-    bool typed; /* `unreadable` is about the array, and not about its type, which could be reduced
-                   or is not known */
+    bool typed;              /* `unreadable` is about the array, not about its type */
     bool not_numeric; /* `unreadable`, and holds no numbers: strings, references, objects, bytes of
                          unknown meaning, or a member that is no array. It is listed, but neither
                          reduced nor counted, which is no error */
-    bool missing; /* `unreadable`, and an error even where arrays are only listed: an index names it
-                     and the file does not hold it, or the disk fails */
-    bool type_open; /* the container leaves the type open, and it is that of container_input */
+    bool missing;     /* `unreadable`, and an error even if arrays are only listed: an index
+                         names it and the file does not hold it, or the disk fails */
+    bool type_open;   /* the container does not state the type, which is container_input.type */
     bool big_endian;
-    bool fortran_order;
-    bool deflated; /* it is compressed, as RFC 1951 has it */
+    bool fortran_order; /* the first index changes fastest */
+    bool deflated;      /* the elements are compressed by deflate (RFC 1951) */
     enum element_type type;
-    uint64_t elements;       /* the product of the shape; 1 without dimensions */
-    uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the
-                                compressed bytes, and the length of its elements */
-    uint64_t compressed;     /* where it is deflated: compressed bytes */
-    uint64_t before;         /* decompressed bytes before the first element */
-    uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
-    const struct container_tiles *tiles; /* the tiles of the array: `offset` is then that of the
-                                            first one that is there, and `compressed` the bytes of
-                                            all; NULL if the elements are in one place */
-    const uint64_t *pieces; /* of an array in chunks that cannot be read: how it is stored, see
-                               hdf5_records.h; NULL where it is not known */
-    const uint64_t *sizes;
-    unsigned dimensions;
+    uint64_t elements;   /* the product of the shape; 1 without dimensions */
+    uint64_t offset;     /* of the first byte in the file, compressed or not; of tiles, of the first
+                            that was written; 0: there is none, or it is not known */
+    uint64_t length;     /* bytes of the elements, decompressed */
+    uint64_t compressed; /* bytes in the file, if they are compressed or in tiles */
+    uint64_t before;     /* of a deflated array: decompressed bytes before the first element */
+    uint32_t checksum;   /* of a deflated array: CRC-32 of the decompressed bytes */
+    const struct container_tiles *tiles; /* NULL if the elements are in one place */
+    const uint64_t *pieces; /* of an array in chunks that cannot be read: how it is stored, in words
+                               that hdf5_records.h describes; NULL if that is not known */
+    const uint64_t *sizes;  /* elements in each dimension */
+    unsigned dimensions;    /* 0: it is a single number */
 };
 
-/* Whether its elements have to be decompressed. */
+/* Whether the elements of an array have to be decompressed. */
 static inline bool container_array_compressed(const struct container_array *a)
 {
     return a->deflated || (a->tiles && a->tiles->filter_count > 0);
 }
 
-/* Whether its elements do not lie one after the other in the file, so that none can be had without
-   those before it, or those of its tile. */
+/* Whether the elements of an array are not in the file one after the other, so that an element
+   can only be read with those before it, or those of its tile. */
 static inline bool container_array_whole(const struct container_array *a)
 {
     return a->deflated || a->tiles;
 }
 
-/* The bytes, after decompression, before the first element of an array. UINT64_MAX where it is in
-   tiles, or where the container does not say. */
+/* The number of bytes, after decompression, before the first element of an array. UINT64_MAX if
+   it is in tiles, or if the place is unknown. */
 static inline uint64_t container_array_begin(const struct container_array *a)
 {
     return a->deflated ? a->before : a->tiles || a->offset == 0 ? UINT64_MAX : a->offset;
@@ -128,40 +132,41 @@ static inline uint64_t container_array_begin(const struct container_array *a)
 
 struct container_format;
 
+/* A container that has been read. Only formats change it. */
 struct container {
     const struct container_format *format;
-    struct container_array *arrays; /* by their offsets in the file; of HDF5, by their names */
-    size_t count;
-    size_t capacity;
+    struct container_array *arrays; /* in the order of their offsets; of HDF5, of their names */
+    size_t count;                   /* arrays */
+    size_t capacity;                /* arrays that there is memory for */
 
-    /* The memory of names and sizes. It is a part of the file, or names out of it. */
-    char *text;
-    uint64_t text_offset;
+    /* Memory that the arrays point into. */
+    char *text;           /* a part of the file, or names from it */
+    uint64_t text_offset; /* offset of `text` in the file, if it is a part of it */
     uint64_t *sizes;
     size_t sizes_count, sizes_room;
     struct container_tiles *tiles;
     struct container_note *notes; /* texts that container_note has kept */
 
-    uint64_t end;        /* after the last array, if it was read as endless */
+    uint64_t end;        /* offset after the last array, if container_input.endless */
     bool nothing_behind; /* the file has to end there */
 };
 
-/* The file that a container is read from. */
+/* The file that a container is read from, and what is requested of it. The caller sets it. */
 struct container_input {
-    /* Reads exactly `size` bytes, which are there, at `offset`. False on failure: whoever reads
-       knows why, or has put it into `error`. */
+    /* Reads exactly `size` bytes at `offset`, which the file has. False on failure: the reader
+       keeps the reason, or has put it into `error`. */
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
-    void *context;
+    void *context;          /* of `read` */
     uint64_t size;          /* bytes of the file */
-    bool endless;           /* it is not known how many: `size` is more than there can be */
-    enum element_type type; /* the user's type for elements of which the file states only the number
-                               of bytes */
-    bool stored;       /* numbers are wanted as they are stored, whatever attributes say of them */
-    bool headers_only; /* it does not matter where tiles are */
-    struct container_pattern *patterns; /* of which arrays it matters: those that are wanted */
-    unsigned pattern_count;
-    int file;       /* the descriptor of the file; less than 0 where there is none */
-    uint64_t begin; /* bytes of the file before the input */
+    bool endless;           /* the size is unknown, and `size` is more than it can be */
+    enum element_type type; /* the type of elements of which the file states only the size */
+    bool stored;            /* ignore attributes that give stored numbers another meaning */
+    bool headers_only;      /* places of tiles are not needed */
+    struct container_pattern *patterns; /* of the requested arrays; others need no places of
+                                           tiles */
+    unsigned pattern_count;             /* patterns */
+    int file;                           /* the file's descriptor; less than 0 if there is none */
+    uint64_t begin;                     /* bytes of the file before the input */
 
     bool lenient; /* an array is looked at: `read` puts an error of the disk into `error` */
     bool unread;  /* it has done so */
@@ -170,71 +175,73 @@ struct container_input {
     struct error error;
 };
 
+/* A format of containers. */
 struct container_format {
-    const char *name;    /* as --format takes it and results show it */
+    const char *name;    /* the name that --format takes and results show */
     const char *article; /* the name in a sentence, with its article */
-    const char *inside;  /* the name of compressed ones. NULL where what says what there is does not
-                            come first, so that the file cannot be read from front to back */
-    /* Whether a file that begins with these bytes is one. */
+    const char *inside;  /* the name of the format compressed by zstd; NULL: such files cannot be
+                            read from front to back, since their headers are not at the beginning */
+    /* Whether a file that begins with these `size` bytes is a container of this format. */
     bool (*recognise)(const unsigned char *bytes, size_t size);
-    /* Reads what arrays there are. On failure says what is wrong in `in`. */
+    /* Reads the headers of the arrays. False on failure, with the reason in in->error. */
     bool (*read)(struct container *c, struct container_input *in);
 };
 
-/* Reads what arrays the file holds. NULL on failure: then in->error says what is wrong, or is
-   ERROR_NONE where in->read has failed. */
+/* Reads the headers of a container. NULL on failure, with the reason in in->error, which is
+   ERROR_NONE if in->read has failed. */
 struct container *container_open(const struct container_format *format, struct container_input *in);
 
+/* Frees a container. NULL is allowed. */
 void container_close(struct container *c);
 
 /*
- * For the formats.
+ * Functions for the formats.
  */
 
-/* Says what is wrong at a byte of the file. Returns false. */
+/* Sets in->error: what is wrong at byte `offset` of the file. Returns false. */
 #define container_wrong(in, ...) container_fail(in, error_at(ERROR_DATA, __VA_ARGS__))
 bool container_fail(struct container_input *in, struct error error);
 
-/* Fails for want of memory. */
+/* Sets in->error because memory is lacking. Returns false. */
 bool container_no_memory(struct container_input *in);
 
-/* Adds an array, all zeros but for its name. NULL without memory; the pointer is good until the
-   next one is added. */
+/* Adds an array with this name, whose other fields are zero. NULL without memory. The pointer is
+   valid until the next array is added. */
 struct container_array *container_add(struct container *c, const char *name);
 
-/* Makes room for so many arrays in all, if there is memory for them. Large tables have huge pages;
-   of others, what is not used is not touched. */
+/* Allocates memory for `count` arrays in all, if possible; memory that is not used is not
+   touched. */
 void container_expect(struct container *c, size_t count);
 
-/* Adds a size to those of the arrays. False without memory. */
+/* Adds the size of one dimension, for the array that was added last. False without memory. */
 bool container_add_size(struct container *c, uint64_t size);
 
 /* Gives the arrays their sizes, which have been added array by array. */
 void container_settle_sizes(struct container *c);
 
-/* Sets what the container calls the type. */
+/* Sets the type's name in the container; a longer one is cut. */
 void container_name_type(struct container_array *a, const char *name);
 
-/* Why the elements of an array cannot be read, which is so. */
+/* The error of an unreadable array. */
 struct error container_why(const struct container_array *a);
 
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
 
-/* Keeps a text for an array, such as why it is unreadable. NULL without memory. */
+/* Makes a text that lives as long as the container. NULL without memory. */
 const char *container_note(struct container *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether no two arrays have the same name; false also where that could not be told quickly. */
+/* Whether all names are known to be different; false if that cannot be found out quickly. */
 bool container_names_differ(const struct container *c);
 
-/* Sorts the arrays by their offsets, those of one offset by their lengths, and then by the places
-   of their names in the text. As a rule they are in this order. */
+/* Sorts the arrays by their offsets, then their lengths, then the places of their names in
+   `text`. */
 void container_sort(struct container *c);
 
-/* The product of an array's shape. False if it is more than 64 bits count: taken from left to
-   right, so that a later zero does not help. */
+/* Computes the product of an array's shape. False if it, or the product of the first dimensions, is
+   more than 64 bits can hold. */
 bool container_product(const struct container_array *a, uint64_t *product);
 
 #endif
