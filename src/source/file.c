@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "source/access.h"
-#include "source/array_order.h"
+#include "source/format/container.h"
 #include "source/format/inflate.h"
 #include "source/formats.h"
 #include "source/source_impl.h"
@@ -93,6 +93,112 @@
 /* Workers try all access methods where a file has so much for each of them. In
    smaller ones trials end too late to be of use. */
 #define TRIED_MIN ((uint64_t)24 << 20)
+
+/*
+ * The order in which the arrays of a container are claimed.
+ */
+
+struct array_order {
+    uint64_t *begins; /* of each array, in this order: the bytes of those before it; and after the
+                         last, of all. NULL where there is one array */
+    size_t *order;    /* the numbers of the arrays */
+    size_t count;
+    size_t plain_from; /* the place from which on all lie in the file element by element */
+};
+
+/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first,
+   and then those in tiles; what then is left to do is shared out in small pieces. */
+struct place {
+    size_t number;
+    bool whole;          /* it does not lie in the file element by element */
+    uint64_t compressed; /* 0 where it is not compressed as one */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->compressed != y->compressed)
+        return x->compressed > y->compressed ? -1 : 1;
+    if (x->whole != y->whole)
+        return x->whole ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Sets o->order: all in the order of their numbers, but for those that come before others. False
+   without memory. */
+static bool set_order(struct array_order *o, const struct source *s)
+{
+    struct place *places;
+
+    o->plain_from = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        o->order[i] = i;
+        o->plain_from += container_array_whole(s->picks[i].array);
+    }
+    if (o->plain_from == 0)
+        return true;
+    places = malloc(o->count * sizeof *places);
+    if (!places)
+        return false;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct container_array *a = s->picks[i].array;
+
+        places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->compressed : 0};
+    }
+    qsort(places, o->count, sizeof *places, compare_places);
+    for (size_t i = 0; i < o->count; i++)
+        o->order[i] = places[i].number;
+    free(places);
+    return true;
+}
+
+/* Sets the order of the arrays that the source has picked. False without memory; it may be closed
+   then, too. */
+static bool open_order(struct array_order *o, const struct source *s)
+{
+    o->count = s->info.pick_count;
+    o->begins = malloc((o->count + 1) * sizeof *o->begins);
+    o->order = malloc((o->count + 1) * sizeof *o->order);
+    if (!o->begins || !o->order || !set_order(o, s))
+        return false;
+    o->begins[0] = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct source_pick *pick = &s->picks[o->order[i]];
+
+        o->begins[i + 1] =
+            o->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
+                                               : pick->elements * element_size(pick->array->type));
+    }
+    return true;
+}
+
+/* The place in the order of the array in which byte `at` of all of them lies, which is less than
+   the bytes of all. */
+static size_t find_array(const struct array_order *o, uint64_t at)
+{
+    size_t low = 0, high = o->count; /* it is one of these, but for the last */
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (o->begins[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void close_order(struct array_order *o)
+{
+    free(o->begins);
+    free(o->order);
+}
+
+/*
+ * The state.
+ */
 
 /* Bytes of the file, from `begin` to before `end`. */
 struct file_range {
@@ -254,7 +360,7 @@ static size_t run_end(const struct file_state *f, size_t place, uint64_t next, s
         return place + 1;
     if (all - next <= most)
         return f->arrays.count;
-    most = array_order_find(&f->arrays, next + most);
+    most = find_array(&f->arrays, next + most);
     return most > place ? (size_t)most : place + 1;
 }
 
@@ -269,7 +375,7 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
     do {
         if (next >= f->arrays.begins[count])
             return false;
-        const size_t place = array_order_find(&f->arrays, next);
+        const size_t place = find_array(&f->arrays, next);
         const struct source_pick *pick = take_up(s, claim, place, next);
 
         claim->place = claim->place_end = place + 1;
@@ -940,7 +1046,7 @@ static void file_close(struct source *s)
     if (f->direct >= 0)
         close(f->direct);
     free(f->claims);
-    array_order_close(&f->arrays);
+    close_order(&f->arrays);
     access_shared_close(&f->access);
     free(f);
 }
@@ -981,9 +1087,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->claims = aligned_alloc(CACHE_APART, workers * sizeof *f->claims);
     if (f->claims)
         memset(f->claims, 0, workers * sizeof *f->claims);
-    if (!f->claims || (s->info.picks && !array_order_open(&f->arrays, s))) {
+    if (!f->claims || (s->info.picks && !open_order(&f->arrays, s))) {
         free(f->claims);
-        array_order_close(&f->arrays);
+        close_order(&f->arrays);
         free(f);
         return NULL;
     }

@@ -1,7 +1,6 @@
 # src/source: where the elements come from.
 library_sources += \
 	src/source/access.c src/source/access.h \
-	src/source/array_order.c src/source/array_order.h \
 	src/source/arrays.c src/source/arrays.h \
 	src/source/bands.c src/source/bands.h \
 	src/source/common.c \

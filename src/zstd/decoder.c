@@ -100,6 +100,14 @@ void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
     d->stated = stated;
 }
 
+/* Whether the task depends on hints; if so, asks for the file to be read in order. */
+static bool retry(const struct zstd_decoder *d)
+{
+    if (d->task.batch.hinted)
+        atomic_store(&d->shared->retry, true);
+    return d->task.batch.hinted;
+}
+
 /* The frame has ended. False when it held other than it states. */
 static bool end_frame(struct zstd_decoder *d)
 {
@@ -108,7 +116,7 @@ static bool end_frame(struct zstd_decoder *d)
     d->in_frame = false;
     if (d->stated == ZSTD_UNKNOWN || d->stated == held)
         return true;
-    if (!zstd_retry(d))
+    if (!retry(d))
         zstd_note_wrong_content(d->shared->file, d->frame, d->stated, held);
     return false;
 }
@@ -116,7 +124,7 @@ static bool end_frame(struct zstd_decoder *d)
 /* libzstd has refused the frame. */
 static bool refused(const struct zstd_decoder *d, size_t code)
 {
-    if (!zstd_retry(d))
+    if (!retry(d))
         zstd_note_refusal(d->shared->file, d->frame, code);
     return false;
 }
@@ -165,23 +173,16 @@ bool zstd_decoder_unwanted(const struct zstd_decoder *d)
     return zstd_unwanted(d->shared, &d->task, d->position);
 }
 
-bool zstd_retry(const struct zstd_decoder *d)
-{
-    if (d->task.batch.hinted)
-        atomic_store(&d->shared->retry, true);
-    return d->task.batch.hinted;
-}
-
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)
 {
-    if (!zstd_retry(d))
+    if (!retry(d))
         zstd_note_fault(d->shared->file, fault);
     return false;
 }
 
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
 {
-    if (!zstd_retry(d))
+    if (!retry(d))
         zstd_note_error(d->shared->file, ERROR_DATA, d->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame, text);
     return false;

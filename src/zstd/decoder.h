@@ -3,21 +3,16 @@
  *
  * A task is a batch of frames, as the finder found it, with its place in the index: everything that
  * it takes to decode it without looking at any other task. It yields chunks: elements in order,
- * numbered by provisional positions (see index.h). Three decoders exist, all on the CPU:
+ * numbered by provisional positions (see index.h). There are three decoders:
  *
- *     small.h   a batch of small frames: one worker decodes it by itself, whole frames where that
- *               can be, into memory of its own, and hands out what is still in its level-2 cache;
- *     large.h   a large frame: one worker at a time decodes it, piece by piece, straight into the
- *               buffers of those who want elements;
- *     team.h    a large frame: all workers decode its blocks, into a ring of memory.
- *
- * A decoder on another engine is a further file beside these: it takes a task (from the schedule,
- * see schedule.h), reads its compressed bytes through a zstd_span, walks its blocks by zstd_header
- * and zstd_block where it deals out blocks, and yields chunks whose data lie where the engine wants
- * them. It needs nothing from the finder but the task.
+ *     small.h       a batch of small frames: one worker decodes it by itself, whole frames where that
+ *                   can be, into memory of its own, and hands out what is still in its level-2 cache;
+ *     team.h        a large frame: all workers decode its blocks, into a ring of memory;
+ *     schedule.c    a large frame that is not for a team: one worker at a time decodes it, piece by
+ *                   piece, straight into the buffers of those who want elements.
  *
  * Functions that return false have noted why in the file, or asked for the input to be read again
- * in order (zstd_retry): the schedule gives up either way.
+ * in order: the schedule gives up either way.
  */
 #ifndef GPUREDUCE_ZSTD_DECODER_H
 #define GPUREDUCE_ZSTD_DECODER_H
@@ -111,9 +106,6 @@ bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *tas
  * A batch that depends on hints may be wrong because they are. The file is then read again in
  * order, which finds the error, if there is one.
  */
-
-/* Whether the task depends on hints; if so, asks for the file to be read in order. */
-bool zstd_retry(const struct zstd_decoder *d);
 
 /* A frame is not what it was when it was found, or not what a hint promised. */
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault);

@@ -8,7 +8,7 @@
  *     block, entropy, literals, sequences, execute, ring, xxh64    one block; entropy and xxh64's
  *                                   arithmetic are a GPU's, too
  *     team                          one frame, its blocks decoded by all workers
- *     context, input, decoder, small, large    a task, decoded by libzstd
+ *     context, input, decoder, small    a task, decoded by libzstd
  *     index, schedule               all frames: positions, memory, and which worker does what
  *     reader                        from front to back: pipes, and what the others refuse
  *

@@ -12,7 +12,6 @@ library_sources += \
 	src/zstd/frames.c src/zstd/frames.h \
 	src/zstd/index.c src/zstd/index.h \
 	src/zstd/input.c src/zstd/input.h \
-	src/zstd/large.c src/zstd/large.h \
 	src/zstd/literals.c src/zstd/literals.h \
 	src/zstd/reader.c src/zstd/reader.h \
 	src/zstd/ring.c src/zstd/ring.h \

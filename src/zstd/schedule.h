@@ -19,11 +19,7 @@
  *
  * A worker that gives a role up, or claims something, wakes a waiting one if there is more to do.
  *
- * decoder.h describes tasks and their results. A decoder on another engine goes in here as a
- * further kind beside these: claim_next_locked decides by the task and by the worker that asks (a
- * new field of struct chunk_request says that its engine decodes) who gets the front of the queue,
- * and may take several tasks at once, as many as fill a batch of the device's. Such a claim ends as
- * the others do, by end_task_locked.
+ * decoder.h describes tasks and their results.
  *
  * The locking is that of waiters.h. Three kinds of state are not guarded by the mutex: what is
  * fixed once the file is open; a worker's claim, which is its own; and the finder and the decoder
