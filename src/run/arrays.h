@@ -1,14 +1,14 @@
 /*
- * The arrays of a container that are reduced in one run, and their results.
+ * The results of the arrays of a container that are reduced in one run.
  *
- * Workers take the chunks of all arrays as they come, so that many small arrays keep all of them as
- * busy as a large one. A worker that goes on with another array hands in what it has of the one
- * before. The worker that hands in the last part of an array rounds its result: that takes longer
- * than to reduce a small one. An array that one worker had alone takes no lock.
+ * Workers take chunks of all arrays in turn, so that many small arrays keep all workers as busy as
+ * a large one. A worker that begins another array hands in its partial result of the previous one.
+ * The worker that hands in the last part of an array rounds the result, which takes longer than
+ * reducing a small array. An array that was reduced by one worker needs no lock.
  *
- * If lines are written (session_options.lines), the worker that rounds a result has its line
- * written at once. Then the result itself is kept only if session_options.keep_results says so:
- * results of many small arrays take more memory, and time to touch it, than anything else of them.
+ * If lines are written (session_options.lines), the worker that rounds a result writes its line at
+ * once. The result itself is then kept only with session_options.keep_results, since the results of
+ * many small arrays take more memory and time than reducing them.
  */
 #ifndef GPUREDUCE_RUN_ARRAYS_H
 #define GPUREDUCE_RUN_ARRAYS_H
@@ -23,27 +23,31 @@
 
 struct arrays;
 
-/* Makes room for the results of the arrays of a source, which is a container, reduced by so many
-   workers. The source must outlive them; and `path`, the input's as the user gave it, the run.
-   Those without elements are finished. NULL without memory. */
+/* Allocates the results of the arrays of a container, which `workers` workers will reduce.
+   Results of arrays without elements are complete. `info` must outlive them, and `path`, the
+   input's path as the user gave it, must outlive the run. NULL without memory. */
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
                            const char *path, unsigned workers);
+/* Frees the results. NULL is allowed. */
 void arrays_close(struct arrays *a);
 
-/* How many there are. */
+/* The number of arrays. */
 size_t arrays_count(const struct arrays *a);
 
-/* How many there are in all parts of the input together. */
+/* The number of arrays in all parts of the input together. */
 size_t arrays_total(const struct arrays *a);
 
-/* The type of the elements of array number k, and whether they are of the other byte order. */
+/* The element type of array number k. *swap: whether elements are not in this machine's byte
+   order. */
 enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
+
+/* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 
-/* Hands in what a worker, by its number, has found of array number k. Any worker may call it. */
+/* Hands in a worker's partial result of array number k. Any worker. */
 void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial);
 
-/* Finds the index in each dimension of an element. */
+/* Computes the index in each dimension of element number `index` of an array. */
 void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
                        const struct container_array *array, uint64_t index);
 
@@ -55,25 +59,25 @@ void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
 const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
                               uint64_t index);
 
-/* Gives array number k, which has no elements, its quantiles: NaNs. All else of it is known from
-   the beginning. */
+/* Sets the quantiles of array number k, which has no elements, to NaN. */
 void arrays_put_empty(struct arrays *a, size_t k);
 
-/* Hands in what a run of its own has found of array number k: a result, or an error. */
+/* Sets the result, or the error, of array number k, which was reduced in a run of its own. */
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
 
-/* After the run: whether all arrays are finished. Those have errors that cannot be read, that the
-   source (NULL for none) found to be damaged, or that have a NaN where it is to be one. */
+/* After the run: sets errors of arrays that are damaged (`source` knows them; NULL: there is
+   none), or have a NaN that the options do not allow. False if some array is not complete. */
 bool arrays_finish(struct arrays *a, const struct source *source);
 
-/* Why an array has no result: as much of a struct error as is kept of many. */
+/* The reason why an array has no result: the parts of struct error that are kept for many
+   arrays. */
 struct array_error {
     enum error_kind kind;
     enum advice_kind advice;
     char text[];
 };
 
-/* The error of array number k; NULL where it has a result. */
+/* The error of array number k; NULL if it has a result. */
 const struct array_error *arrays_error(const struct arrays *a, size_t k);
 
 /* The lines, after the run, of array number *k and of those after it whose lines follow in memory;
@@ -81,11 +85,11 @@ const struct array_error *arrays_error(const struct arrays *a, size_t k);
  *k as it was, where the array has no line: then its result was kept. */
 const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length);
 
-/* The line of array number k alone; NULL where it has none. */
+/* The line of array number k alone, *length bytes; NULL if it has none. */
 const char *arrays_line(const struct arrays *a, size_t k, size_t *length);
 
-/* Sets what is known of array number k in *one, which was all zeros before the first call. Nothing
-   is known of one whose result was not kept. */
+/* Writes the result of array number k, which was kept, to *one, which must be all zeros before
+   the first call. */
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one);
 
 #endif

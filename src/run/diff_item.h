@@ -1,5 +1,6 @@
 /*
- * Pairs of arrays and the outcome of their comparison: plain data, and questions about it.
+ * Items of a comparison: pairs of arrays and how they compare. Plain data, and functions that read
+ * it, which any thread may call.
  */
 #ifndef GPUREDUCE_RUN_DIFF_ITEM_H
 #define GPUREDUCE_RUN_DIFF_ITEM_H
@@ -12,70 +13,74 @@
 #include "run/session_options.h"
 #include "source/source.h"
 
+/* The two sides. */
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
+/* The request of a comparison, which does not change. */
 struct diff_request {
     const struct session_options *options; /* only input, nan, threads, chunk_size and progress are
                                               used */
     struct difference_tolerance tolerance;
-    bool verdict_only; /* it is enough to know whether anything differs: stop at the first */
+    bool verdict_only; /* stop at the first difference */
     struct {
-        const char *name;   /* as the user gave it */
-        char *const *paths; /* the files that it stands for */
-        int count;
-        const struct source_index *index; /* as in struct source_options */
+        const char *name;                 /* the name that the user gave */
+        char *const *paths;               /* the files that it stands for */
+        int count;                        /* files */
+        const struct source_index *index; /* see struct source_options */
     } sides[DIFF_SIDES];
 };
 
 /* How two arrays compare. */
 enum diff_kind {
     DIFF_SAME,
-    DIFF_VALUES, /* elements that count as different */
-    DIFF_BYTES,  /* the type is not read, and the bytes differ */
-    DIFF_SHAPE,  /* shapes, or numbers of elements */
-    DIFF_TYPE,   /* values are not compared */
-    DIFF_ONLY_A, /* only one side has an array of this name */
-    DIFF_ONLY_B,
-    DIFF_FAILED /* it cannot be told: an error of the comparison says why */
+    DIFF_VALUES, /* elements differ */
+    DIFF_BYTES,  /* the stored bytes of a type that is not read differ */
+    DIFF_SHAPE,  /* shapes, or numbers of elements, differ */
+    DIFF_TYPE,   /* types differ, and values were not compared */
+    DIFF_ONLY_A, /* only side A has an array of this name */
+    DIFF_ONLY_B, /* only side B has an array of this name */
+    DIFF_FAILED  /* unknown; an error of the comparison has the reason */
 };
 
 /* A pair of arrays, or an array of one side. */
 struct diff_item {
-    const char *name; /* NULL where both sides are one array without a name */
+    const char *name; /* NULL if both sides are one array without a name */
     enum diff_kind kind;
     struct {
-        const struct source_info *info; /* of the file; NULL where the side has no such array */
-        const struct container_array *array; /* NULL where the file is one array */
-        uint64_t elements; /* to compare, which are bytes where the type is not read. SOURCE_UNKNOWN
-                              of a stream that was not read to its end, and of bytes that are not in
-                              one place */
+        const struct source_info *info; /* facts about the file; NULL: the side has no such array */
+        const struct container_array *array; /* NULL if the file is one array */
+        uint64_t elements; /* elements to compare, or bytes of a type that is not read;
+                              SOURCE_UNKNOWN of a stream that was not read to its end, or of
+                              bytes that are not in one place */
     } sides[DIFF_SIDES];
-    bool compared;                   /* the values were, and what follows is set */
-    struct difference_result result; /* of DIFF_BYTES, bytes are the elements */
+    bool compared;                   /* the values were compared, and `result` is set */
+    struct difference_result result; /* of DIFF_BYTES, elements are bytes */
 };
 
-/* The shape of an item's array on one side, which has it. */
+/* In the following functions the array must exist on side `side`. */
+
+/* The shape of an item's array on one side. */
 void diff_shape(const struct diff_item *item, int side, struct source_shape *shape);
 
-/* The elements of an item's array on one side, which has it; of a type that is not read, by its
-   shape. SOURCE_UNKNOWN where there is no shape, and of a stream that was not read to its end. */
+/* The number of elements of an item's array on one side; of a type that is not read, by its shape.
+   SOURCE_UNKNOWN if there is no shape, or of a stream that was not read to its end. */
 uint64_t diff_elements(const struct diff_item *item, int side);
 
-/* Whether an index of the item has a place in each dimension: the shape is known on one side at
-   least, and the same where both are. */
+/* Whether an element has an index in each dimension: at least one shape is known, and if both
+   are, they are the same. Sets *shape. */
 bool diff_has_places(const struct diff_item *item, struct source_shape *shape);
 
 /* Whether two known shapes are the same. */
 bool diff_same_shape(const struct source_shape *a, const struct source_shape *b);
 
-/* The type of an item's array on one side, which has it, and whether its elements are of the other
-   byte order. The elements of an unsupported type are bytes. */
+/* The element type of an item's array on one side, ELEMENT_U8 if the type is not read. *swap:
+   whether elements are not in this machine's byte order. */
 enum element_type diff_element(const struct diff_item *item, int side, bool *swap);
 
-/* Whether the type is not read. */
+/* Whether the type of an item's array on one side is not read, so that its bytes are compared. */
 bool diff_is_bytes(const struct diff_item *item, int side);
 
-/* The name of the type of an item's array on one side, which has it. */
+/* The name of the type of an item's array on one side. */
 const char *diff_type(const struct diff_item *item, int side);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A finished reduction: the result, what it was the result of, and how the run went. Plain data.
+ * Reductions: the result of an input or an array, facts about it, and how the run went. Plain data.
  */
 #ifndef GPUREDUCE_RUN_REDUCTION_H
 #define GPUREDUCE_RUN_REDUCTION_H
@@ -20,55 +20,56 @@ struct arrays;
 
 /* The contribution of an engine. */
 struct reduction_share {
-    const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
+    const char *engine;   /* "cpu" or "gpu"; NULL: the engine did nothing */
     char description[64]; /* the device: instruction set, or name of the GPU */
     unsigned workers;
     uint64_t elements;
     uint64_t bytes;
     uint64_t joined;      /* nanoseconds from the first read to its first chunk */
-    uint64_t source_time; /* nanoseconds in the source, all workers together */
-    uint64_t wait;        /* nanoseconds they waited for a free buffer */
+    uint64_t source_time; /* nanoseconds in the source, sum of all workers */
+    uint64_t wait;        /* nanoseconds of waiting for a free buffer, sum of all workers */
 };
 
 struct reduction {
-    struct error error; /* why there is no result: then nothing below is set, but, of an array of a
-                           container, what describes it. ERROR_NONE where there is one. */
-    const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
-                                    session's until its next input. `result`, `partial`, `type` and
-                                    `shape` are not set then. NULL where there is one array */
-    size_t number;               /* of an array of a container: its place among those that are to be
-                                    reduced of the whole input */
-    const char *array;           /* the name of the array that this is of; NULL where the input is
-                                    not a container */
-    const char *type_name; /* of an array that cannot be read: its type as the container spells
-                              it, empty for none; NULL of others. Then `type` means nothing */
+    struct error error; /* the reason why there is no result; ERROR_NONE if there is one. Without a
+                           result, only fields that describe an array of a container are set */
+    const struct arrays *arrays; /* of a container: the results of its arrays (arrays.h), valid
+                                    until the session's next input; `result`, `partial`, `type`
+                                    and `shape` are not set then. NULL if this is one array */
+    size_t number;               /* of an array of a container: its number among those that are
+                                    to be reduced */
+    const char *array;           /* of an array of a container: its name; NULL for others */
+    const char *type_name; /* of an array that cannot be read: the type's name in the container,
+                              which may be empty, and `type` means nothing; NULL for others */
     struct result result;
-    struct partial partial; /* the exact state from which the result was rounded; indices are those
-                               of elements */
+    struct partial partial; /* the exact state from which the result was rounded */
     enum element_type type;
     bool big_endian;
     uint64_t data_offset; /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */
     struct source_shape shape;
-    const char *format; /* raw, npy, zstd or npy+zstd */
-    bool compressed;
-    bool repeatable;    /* it can be read again */
-    bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
-    unsigned passes;    /* how often the input was read */
-    uint32_t quantiles; /* quantiles that the result has; bits as in struct pass_request */
-    const struct histogram *histogram; /* the session's, until its next input; NULL for none */
-    uint64_t elements;                 /* reduced, NaNs included */
-    uint64_t first, of;   /* which: those from `first` on, of so many that there are to reduce */
-    bool behind;          /* a part was asked for that does not begin with the input */
-    uint64_t bytes;       /* of elements */
-    uint64_t input_bytes; /* read from the file: compressed, where it is */
-    double seconds;       /* from the first read to the final result */
+    const char *format; /* source_info.format */
+    bool compressed;    /* the input is decompressed */
+    bool repeatable;    /* the input can be read again */
+    bool in_order;      /* zstd could not be decoded in parallel, and was read again in order */
+    unsigned passes;    /* passes over the input */
+    uint32_t quantiles; /* bits of the quantiles that the result has (struct pass_request) */
+    const struct histogram *histogram; /* valid until the session's next input; NULL for none */
+    uint64_t elements;                 /* elements reduced, NaNs included */
+    uint64_t first;                    /* index of the first of them */
+    uint64_t of;                       /* elements of the whole input that are to be reduced */
+    bool behind;                       /* this is a part that does not begin with the input */
+    uint64_t bytes;                    /* bytes of the elements */
+    uint64_t input_bytes;              /* bytes read from the file, compressed or not */
+    double seconds;                    /* from the first read to the final result */
     struct reduction_share shares[ENGINES]; /* by enum engine_id */
-    char gpu_skipped[ENGINE_REASON_MAX];    /* why auto did without a GPU; empty if it did not */
+    char gpu_skipped[ENGINE_REASON_MAX];    /* the reason why DEVICE_AUTO used no GPU; empty if it
+                                            did */
     struct profile profile;
 };
 
-/* Rounds all results of elements of `type`, or of several, which `types` tells then. */
+/* Computes all results from a partial result. `types` has the element types if there are
+   several; NULL if all elements are of `type`. */
 static inline void reduction_round(struct result *result, const struct partial *partial,
                                    enum element_type type, const struct partial_types *types,
                                    bool skip_nan, uint64_t ddof)

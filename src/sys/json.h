@@ -1,5 +1,5 @@
 /*
- * JSON: what its writers share, and a small reader.
+ * JSON: functions for writers, and a reader.
  */
 #ifndef GPUREDUCE_JSON_H
 #define GPUREDUCE_JSON_H
@@ -9,12 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes a string of JSON, quotes included, escaped as escape.h has it. Errors are left to the
-   stream. */
+/* Writes a string of JSON with its quotes, in ESCAPE_JSON's form. The stream keeps errors. */
 void json_string(FILE *out, const char *string);
 
-/* A decimal as it stands in JSON: -0 as -0.0. Many readers take numbers without a point for
-   integers, which have no such zero. Returns `decimal`, or a text that stays. */
+/* The text of a decimal number in JSON: that of "-0" is "-0.0", since many readers take numbers
+   without a point for integers, which have no negative zero. Returns `decimal` or a constant. */
 const char *json_decimal(const char *decimal);
 
 /*
@@ -26,64 +25,64 @@ const char *json_decimal(const char *decimal);
  *         ...one value...
  *     }
  *
- * Anything else than the expected is an error. It latches: everything returns false from then on,
- * so that only json_read_end need be asked.
+ * Anything else is an error. After an error all functions return false or NULL, so it suffices to
+ * check json_read_end. A reader belongs to one thread.
  */
 
-/* Arrays and objects may lie this deep in each other; deeper ones are an error. */
+/* The most arrays and objects that may be nested; more are an error. */
 #define JSON_DEPTH_MAX 16
 
 struct json_reader {
-    const char *at; /* where it stands; after an error, the byte that is wrong or one near it */
-    unsigned depth;
-    bool first; /* nothing has been read of the innermost array or object */
-    bool failed;
+    const char *at; /* the next byte; after an error, a byte near the error */
+    unsigned depth; /* arrays and objects around it */
+    bool first;     /* nothing has been read of the innermost array or object */
+    bool failed;    /* there was an error */
 };
 
-/* Begins to read `text`, which stays there meanwhile. */
+/* Begins to read `text`, which must remain until the end. */
 void json_read(struct json_reader *r, const char *text);
 
-/* Enters an object, bracket '{', or an array, '['. */
+/* Enters an object if `bracket` is '{', or an array if it is '['. */
 bool json_read_begin(struct json_reader *r, char bracket);
 
-/* Whether one more member or element follows; if none does, leaves what `bracket` ends. */
+/* Whether another member or element follows. If not, leaves the object or array, which ends with
+   `bracket`. */
 bool json_read_more(struct json_reader *r, char bracket);
 
-/* A string, to `text` with a NUL. One that has no room, or holds U+0000 or half a pair of
-   surrogates written as \u, is an error. After an error `text` is empty: who has not asked yet may
-   compare it. */
+/* Reads a string into `text`, with a NUL. Errors are a string that does not fit into `size`
+   bytes, U+0000, and an escaped surrogate without its pair. After an error `text` is empty. */
 bool json_read_string(struct json_reader *r, char *text, size_t size);
 
-/* A member's name and the colon after it, likewise, but that a name without room is cut off: it is
-   none that the caller knows, if those are shorter than size - 1. */
+/* Reads a member's name and the colon into `text`, in the way of json_read_string, but cuts off
+   a name that does not fit. If all names that the caller knows are shorter than size - 1, it is
+   none of them. */
 bool json_read_key(struct json_reader *r, char *text, size_t size);
 
-/* A string, or a member's name and the colon after it, decoded where it stands: `text` must be
-   memory that may be written to. It ends with a NUL, and is there as long as that. NULL after an
-   error. */
+/* Read a string, or a member's name and the colon, and decode it in the text of json_read, which
+   must be writable. Returns the string in there, with a NUL; NULL after an error. */
 char *json_read_string_here(struct json_reader *r);
 char *json_read_key_here(struct json_reader *r);
 
-/* An integer below 2^64, without a sign, a fraction and an exponent. */
+/* Reads an integer less than 2^64, without sign, fraction and exponent. */
 bool json_read_integer(struct json_reader *r, uint64_t *x);
 
-/* A finite number. */
+/* Reads a finite number. */
 bool json_read_number(struct json_reader *r, double *x);
 
-/* A number, finite or not, as it is written: for those that a double does not hold. Longer ones
-   than `text` has room for are an error. After an error `text` is empty. */
+/* Reads the text of a number of any magnitude. A text that does not fit into `size` bytes is an
+   error. After an error `text` is empty. */
 bool json_read_number_text(struct json_reader *r, char *text, size_t size);
 
-/* Goes to what stands after space. */
+/* Skips space. */
 void json_read_space(struct json_reader *r);
 
-/* null, if that comes next. False, and no error, if something else does. */
+/* Reads null. False, without an error, if something else follows. */
 bool json_read_null(struct json_reader *r);
 
-/* Any value, to be left out. */
+/* Reads and ignores any value. */
 bool json_read_skip(struct json_reader *r);
 
-/* After the outermost value: whether nothing but space follows, and there was no error. */
+/* Whether there was no error, and only space follows. To be called after the outermost value. */
 bool json_read_end(struct json_reader *r);
 
 #endif
