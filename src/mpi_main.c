@@ -26,6 +26,7 @@
 #include "cli/stdio.h"
 #include "run/arrays.h"
 #include "sys/cores.h"
+#include "sys/grow.h"
 #include "sys/signals.h"
 
 /* Pieces that are merged at a time. */
@@ -121,15 +122,10 @@ static void keep(struct ranks *r, int file, const struct reduction *reduction)
 {
     struct found *found;
 
-    if (r->count == r->room) {
-        r->room = r->room ? 2 * r->room : 16;
-        found = realloc(r->found, r->room * sizeof *found);
-        if (!found) {
-            message_error(EXIT_FAILED, "out of memory");
-            end_job();
-            return;
-        }
-        r->found = found;
+    if (!GROW(r->found, r->room, r->count + 1)) {
+        message_error(EXIT_FAILED, "out of memory");
+        end_job();
+        return;
     }
     found = &r->found[r->count++];
     found->file = file;

@@ -16,6 +16,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "sys/escape.h"
+#include "sys/grow.h"
 #include "sys/json.h"
 #include "sys/plural.h"
 
@@ -36,16 +37,7 @@ struct list {
  */
 static void add(struct list *list, char *name)
 {
-    if (name && list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        char **names = realloc(list->names, room * sizeof *names);
-
-        if (names) {
-            list->names = names;
-            list->room = room;
-        }
-    }
-    if (!name || list->count == list->room) {
+    if (!name || !GROW(list->names, list->room, list->count + 1)) {
         list->failed = true;
         free(name);
         return;
@@ -196,16 +188,9 @@ static void free_index(struct index *index)
 /* Adds a place. False without memory. */
 static bool add_place(struct index *index, const char *file, const char *array)
 {
-    if (index->base.count == index->room) {
-        const size_t room = 2 * index->room + 64;
-        struct source_place *places = realloc(index->places, room * sizeof *places);
-
-        if (!places)
-            return false;
-        index->places = places;
-        index->base.places = places;
-        index->room = room;
-    }
+    if (!GROW(index->places, index->room, index->base.count + 1))
+        return false;
+    index->base.places = index->places;
     index->places[index->base.count++] = (struct source_place){.path = file, .array = array};
     return true;
 }

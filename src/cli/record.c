@@ -11,6 +11,7 @@
 
 #include "cli/message.h"
 #include "sys/escape.h"
+#include "sys/grow.h"
 #include "sys/json.h"
 
 /* A record while it is read. */
@@ -62,16 +63,9 @@ static struct record_line *add_line(struct parse *r)
     struct record *record = r->record;
     struct record_line *line;
 
-    if (record->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct record_line *lines = realloc(record->lines, room * sizeof *lines);
-
-        if (!lines) {
-            out_of_memory(r);
-            return NULL;
-        }
-        record->lines = lines;
-        r->room = room;
+    if (!GROW(record->lines, r->room, record->count + 1)) {
+        out_of_memory(r);
+        return NULL;
     }
     line = &record->lines[record->count];
     *line = (struct record_line){

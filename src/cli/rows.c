@@ -9,6 +9,7 @@
 #include "cli/message.h"
 #include "cli/writer.h"
 #include "core/number.h"
+#include "sys/grow.h"
 
 enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
 {
@@ -206,17 +207,8 @@ void rows_keep(struct rows *rows, const struct rows_request *request, const stru
     const bool by_text = kept.value.kind == ROW_VALUE_TEXT;
     const size_t extra = by_text ? strlen(kept.value.text) + 1 : 0;
 
-    if (rows->count == rows->room) {
-        const size_t room = rows->room ? 2 * rows->room : 64;
-        struct kept_row *more = realloc(rows->kept, room * sizeof *more);
-
-        rows->failed = rows->failed || !more;
-        if (!more)
-            return;
-        rows->kept = more;
-        rows->room = room;
-    }
-    kept.text = malloc(kept.length + extra + 1);
+    kept.text =
+        GROW(rows->kept, rows->room, rows->count + 1) ? malloc(kept.length + extra + 1) : NULL;
     rows->failed = rows->failed || !kept.text || text->failed;
     if (!kept.text)
         return;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/grow.h"
+
 void merger_open(struct merger *m)
 {
     *m = (struct merger){0};
@@ -108,15 +110,8 @@ static struct merged *add(struct merger *m, const struct partial_text *part, con
 static bool note_pieces(struct merged *a, const struct partial_text *part,
                         struct merger_origin origin)
 {
-    if (a->piece_count + part->range_count > a->piece_room) {
-        const size_t room = 2 * a->piece_room + part->range_count;
-        struct merger_piece *pieces = realloc(a->pieces, room * sizeof *pieces);
-
-        if (!pieces)
-            return false;
-        a->pieces = pieces;
-        a->piece_room = room;
-    }
+    if (!GROW(a->pieces, a->piece_room, a->piece_count + part->range_count))
+        return false;
     for (unsigned i = 0; i < part->range_count; i++)
         a->pieces[a->piece_count++] = (struct merger_piece){part->ranges[i], origin};
     return true;

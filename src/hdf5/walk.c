@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/grow.h"
+
 /* A place in the file, as the library names it. */
 struct address {
     unsigned char bytes[HDF5_ADDRESS_BYTES];
@@ -58,17 +60,13 @@ static herr_t note_link(hid_t group, const char *name, const hdf5_link_info *inf
    False where the library fails. */
 static bool enter(struct hdf5_walk *w, hid_t group, size_t path)
 {
-    struct hdf5_level *level = w->levels;
+    struct hdf5_level *level;
 
-    if (w->depth == w->room) {
-        w->room = 2 * w->room + 16;
-        level = realloc(w->levels, w->room * sizeof *level);
-        w->failed = w->failed || !level;
-        if (!level)
-            return false;
-        w->levels = level;
+    if (!GROW(w->levels, w->room, w->depth + 1)) {
+        w->failed = true;
+        return false;
     }
-    level += w->depth;
+    level = &w->levels[w->depth];
     *level = (struct hdf5_level){.group = group, .path = path};
     if (group < 0 || HDF5_ITERATE(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_link, w) < 0) {
         buffer_free(&level->links);

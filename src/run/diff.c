@@ -14,6 +14,7 @@
 #include "source/inputs.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"
 #include "sys/team.h"
@@ -167,16 +168,9 @@ static void add_error(struct diff *d, const char *name, struct error error)
 {
     struct diff_error *added;
 
-    if (d->error_count == d->error_room) {
-        const size_t room = 2 * d->error_room + 4;
-        struct diff_error *list = realloc(d->errors, room * sizeof *list);
-
-        if (!list) {
-            (void)note_no_memory(d);
-            return;
-        }
-        d->errors = list;
-        d->error_room = room;
+    if (!GROW(d->errors, d->error_room, d->error_count + 1)) {
+        (void)note_no_memory(d);
+        return;
     }
     added = &d->errors[d->error_count];
     added->name = strdup(name);
@@ -535,15 +529,8 @@ static bool no_memory(struct diff *d)
 /* Adds a range. False without memory. */
 static bool add_range(struct diff_ranges *ranges, const struct diff_range *range)
 {
-    if (ranges->count == ranges->room) {
-        const size_t room = 2 * ranges->room + 64;
-        struct diff_range *list = realloc(ranges->list, room * sizeof *list);
-
-        if (!list)
-            return false;
-        ranges->list = list;
-        ranges->room = room;
-    }
+    if (!GROW(ranges->list, ranges->room, ranges->count + 1))
+        return false;
     ranges->list[ranges->count++] = *range;
     return true;
 }

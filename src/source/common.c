@@ -18,6 +18,7 @@
 #include "source/source_impl.h"
 #include "sys/clock.h"
 #include "sys/escape.h"
+#include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
 
@@ -128,15 +129,8 @@ static struct damage *add_damage(struct source_damages *d, size_t array)
 {
     struct damage *found = find_damage(d, array);
 
-    if (!found && d->count == d->room) {
-        const size_t room = 2 * d->room + 4;
-        struct damage *list = realloc(d->list, room * sizeof *list);
-
-        if (!list)
-            return NULL;
-        d->list = list;
-        d->room = room;
-    }
+    if (!found && !GROW(d->list, d->room, d->count + 1))
+        return NULL;
     if (!found) {
         found = &d->list[d->count];
         *found = (struct damage){.array = array, .place = UINT64_MAX};

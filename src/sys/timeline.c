@@ -6,27 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `more` further stretches. */
-static bool reserve(struct timeline *t, size_t more)
-{
-    size_t capacity = t->capacity ? t->capacity : 64;
-    struct timeline_span *grown;
-
-    while (capacity < t->count + more)
-        capacity *= 2;
-    if (capacity == t->capacity)
-        return true;
-    grown = realloc(t->spans, capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    t->spans = grown;
-    t->capacity = capacity;
-    return true;
-}
+#include "sys/grow.h"
 
 void timeline_note(struct timeline *t, uint64_t begin, uint64_t end, uint64_t bytes)
 {
-    if (t->count == TIMELINE_MAX || !reserve(t, 1))
+    if (t->count == TIMELINE_MAX || !GROW(t->spans, t->capacity, t->count + 1))
         return;
     t->spans[t->count++] = (struct timeline_span){begin, end};
     t->bytes += bytes;
@@ -34,7 +18,7 @@ void timeline_note(struct timeline *t, uint64_t begin, uint64_t end, uint64_t by
 
 void timeline_join(struct timeline *whole, struct timeline *part)
 {
-    if (part->count > 0 && reserve(whole, part->count)) {
+    if (part->count > 0 && GROW(whole->spans, whole->capacity, whole->count + part->count)) {
         memcpy(whole->spans + whole->count, part->spans, part->count * sizeof *part->spans);
         whole->count += part->count;
         whole->bytes += part->bytes;

@@ -9,6 +9,7 @@
 
 #include "sys/align.h"
 #include "sys/escape.h"
+#include "sys/grow.h"
 #include "sys/mapping.h"
 
 bool container_fail(struct container_input *in, struct error error)
@@ -26,25 +27,12 @@ bool container_no_memory(struct container_input *in)
    long. */
 #define TABLE_HUGE ((size_t)1 << 20)
 
-/* Makes room for more arrays, `capacity` of them in all. False without memory. */
-static bool grow(struct container *c, size_t capacity)
-{
-    struct container_array *arrays = realloc(c->arrays, capacity * sizeof *arrays);
-
-    if (!arrays)
-        return false;
-    c->arrays = arrays;
-    c->capacity = capacity;
-    return true;
-}
-
 void container_expect(struct container *c, size_t count)
 {
     const size_t size = count * sizeof *c->arrays;
 
     if (c->capacity > 0 || size < TABLE_HUGE) {
-        if (count > c->capacity)
-            (void)grow(c, count);
+        (void)GROW(c->arrays, c->capacity, count);
         return;
     }
     c->arrays = mapping_alloc(align_up(size, mapping_huge_page()));
@@ -55,7 +43,7 @@ struct container_array *container_add(struct container *c, const char *name)
 {
     struct container_array *a;
 
-    if (c->count == c->capacity && !grow(c, c->capacity ? 2 * c->capacity : 64))
+    if (!GROW(c->arrays, c->capacity, c->count + 1))
         return NULL;
     a = &c->arrays[c->count++];
     *a = (struct container_array){.name = name};
@@ -64,15 +52,8 @@ struct container_array *container_add(struct container *c, const char *name)
 
 bool container_add_size(struct container *c, uint64_t size)
 {
-    if (c->sizes_count == c->sizes_room) {
-        const size_t room = 2 * c->sizes_room + 256;
-        uint64_t *sizes = realloc(c->sizes, room * sizeof *sizes);
-
-        if (!sizes)
-            return false;
-        c->sizes = sizes;
-        c->sizes_room = room;
-    }
+    if (!GROW(c->sizes, c->sizes_room, c->sizes_count + 1))
+        return false;
     c->sizes[c->sizes_count++] = size;
     return true;
 }
