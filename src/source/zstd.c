@@ -215,7 +215,7 @@ static enum source_verdict zstd_finish(struct source *s)
     uint64_t limit = source_wanted(s), last = SOURCE_UNKNOWN;
 
     /* Whether what is wrong lies behind the last element that is asked for, reading in order tells. */
-    if (zstd_schedule_retries(s->state) ||
+    if (atomic_load(&s->zstd.retry) ||
         (s->zstd.stop != SOURCE_UNKNOWN && zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN))
         return SOURCE_REREAD;
     zstd_source_error(s);

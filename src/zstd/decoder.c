@@ -8,10 +8,10 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
-void zstd_decoder_init(struct zstd_decoder *d, struct zstd_shared *shared)
+void zstd_decoder_init(struct zstd_decoder *d, const struct zstd_input *input)
 {
-    *d = (struct zstd_decoder){.shared = shared};
-    zstd_span_init(&d->span, &shared->input);
+    *d = (struct zstd_decoder){.input = input};
+    zstd_span_init(&d->span, input);
 }
 
 void zstd_decoder_free(struct zstd_decoder *d)
@@ -31,9 +31,9 @@ static bool open_context(struct zstd_decoder *d, bool stable)
 {
     if (d->context)
         return true;
-    d->context = zstd_context_open(d->shared->file);
+    d->context = zstd_context_open(d->input->file);
     if (!d->context) {
-        zstd_fail(d->shared->file, ERROR_MEMORY, "out of memory");
+        zstd_fail(d->input->file, ERROR_MEMORY, "out of memory");
         return false;
     }
 #ifdef ZSTD_d_stableOutBuffer
@@ -53,7 +53,7 @@ void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *tas
     d->position = task->base;
     d->in_frame = false;
     d->frame = begin;
-    zstd_span_begin(&d->span, begin, end == ZSTD_UNKNOWN ? d->shared->file->size : end);
+    zstd_span_begin(&d->span, begin, end == ZSTD_UNKNOWN ? d->input->file->size : end);
 }
 
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
@@ -104,7 +104,7 @@ void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
 static bool retry(const struct zstd_decoder *d)
 {
     if (d->task.batch.hinted)
-        atomic_store(&d->shared->retry, true);
+        atomic_store(&d->input->file->retry, true);
     return d->task.batch.hinted;
 }
 
@@ -117,7 +117,7 @@ static bool end_frame(struct zstd_decoder *d)
     if (d->stated == ZSTD_UNKNOWN || d->stated == held)
         return true;
     if (!retry(d))
-        zstd_note_wrong_content(d->shared->file, d->frame, d->stated, held);
+        zstd_note_wrong_content(d->input->file, d->frame, d->stated, held);
     return false;
 }
 
@@ -125,14 +125,14 @@ static bool end_frame(struct zstd_decoder *d)
 static bool refused(const struct zstd_decoder *d, size_t code)
 {
     if (!retry(d))
-        zstd_note_refusal(d->shared->file, d->frame, code);
+        zstd_note_refusal(d->input->file, d->frame, code);
     return false;
 }
 
 bool zstd_decoder_feed(struct zstd_decoder *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in, bool *ended)
 {
     size_t before = out->pos;
-    size_t result = zstd_context_decompress(d->shared->file, d->context, out, in);
+    size_t result = zstd_context_decompress(d->input->file, d->context, out, in);
 
     if (ZSTD_isError(result))
         return refused(d, result);
@@ -148,7 +148,7 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     uint64_t begun = clock_now();
     size_t result = ZSTD_decompressDCtx(d->context, out, capacity, in, size);
 
-    atomic_fetch_add(&d->shared->file->decode_time, clock_now() - begun);
+    atomic_fetch_add(&d->input->file->decode_time, clock_now() - begun);
     if (ZSTD_isError(result))
         return refused(d, result);
     *held = result;
@@ -157,11 +157,8 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     return end_frame(d);
 }
 
-bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
-                   uint64_t position)
+bool zstd_unwanted(const struct zstd_file *file, const struct zstd_task *task, uint64_t position)
 {
-    const struct zstd_file *file = shared->file;
-
     return (file->true_positions && task->batch.begin >= file->through &&
             position >= file->wanted_end) ||
            (position >= file->data_offset &&
@@ -170,20 +167,20 @@ bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *tas
 
 bool zstd_decoder_unwanted(const struct zstd_decoder *d)
 {
-    return zstd_unwanted(d->shared, &d->task, d->position);
+    return zstd_unwanted(d->input->file, &d->task, d->position);
 }
 
 bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)
 {
     if (!retry(d))
-        zstd_note_fault(d->shared->file, fault);
+        zstd_note_fault(d->input->file, fault);
     return false;
 }
 
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
 {
     if (!retry(d))
-        zstd_note_error(d->shared->file, ERROR_DATA, d->frame,
+        zstd_note_error(d->input->file, ERROR_DATA, d->frame,
                         "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame, text);
     return false;
 }
@@ -195,8 +192,8 @@ bool zstd_decoder_cut_off(const struct zstd_decoder *d)
 
 bool zstd_decoder_became_shorter(const struct zstd_decoder *d)
 {
-    const struct zstd_file *file = d->shared->file;
+    const struct zstd_file *file = d->input->file;
 
-    zstd_became_shorter(d->shared->file, file->start + zstd_span_next(&d->span));
+    zstd_became_shorter(d->input->file, file->start + zstd_span_next(&d->span));
     return false;
 }

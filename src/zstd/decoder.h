@@ -35,17 +35,10 @@ struct zstd_task {
     bool true_position; /* the position is true: all up to and with this one state their length */
 };
 
-/* Shared by all decoders of a file. */
-struct zstd_shared {
-    struct zstd_file *file;
-    struct zstd_input input;
-    _Atomic bool retry; /* the input must be read again, in order */
-};
-
 /* A task being decoded. It belongs to one worker at a time; only its span may be looked at by
    another. */
 struct zstd_decoder {
-    struct zstd_shared *shared;
+    const struct zstd_input *input;
     struct zstd_task task;
     ZSTD_DCtx *context; /* NULL before the first task */
     struct zstd_span span;
@@ -64,7 +57,7 @@ struct zstd_decoder {
 };
 
 /* A decoder without a task. To be called once. */
-void zstd_decoder_init(struct zstd_decoder *d, struct zstd_shared *shared);
+void zstd_decoder_init(struct zstd_decoder *d, const struct zstd_input *input);
 void zstd_decoder_free(struct zstd_decoder *d);
 
 /* Makes the decoder ready for a task. `stable`: the output of each frame stays where it is until
@@ -97,8 +90,7 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
 bool zstd_decoder_unwanted(const struct zstd_decoder *d);
 
 /* Whether nothing of a task from a position on is wanted. */
-bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
-                   uint64_t position);
+bool zstd_unwanted(const struct zstd_file *file, const struct zstd_task *task, uint64_t position);
 
 /*
  * Errors. All return false.

@@ -25,6 +25,7 @@ void zstd_file_destroy(struct zstd_file *file)
 
 void zstd_forget_errors(struct zstd_file *file)
 {
+    atomic_store(&file->retry, false);
     atomic_store(&file->failed, false);
     atomic_store(&file->error_offset, ZSTD_UNKNOWN);
 }

@@ -82,7 +82,8 @@ struct zstd_file {
     /* Errors. Workers come upon those in the input in any order: that of the lowest offset is kept,
        unless the file has failed. */
     struct mutex mutex;
-    _Atomic bool failed;           /* it cannot be decoded any further, whatever is in it */
+    _Atomic bool retry;  /* it must be read again, in order, whatever else was found wrong */
+    _Atomic bool failed; /* it cannot be decoded any further, whatever is in it */
     _Atomic uint64_t error_offset; /* of an error in the input; ZSTD_UNKNOWN: there is none */
     struct error error;            /* valid with either; with `failed` it does not change */
 };

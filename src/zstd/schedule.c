@@ -35,7 +35,7 @@ struct zstd_slot {
 };
 
 struct zstd_schedule {
-    struct zstd_shared shared;
+    struct zstd_input input;
     unsigned workers;
     uint64_t small_max;        /* bytes; a frame that can hold more is large */
     struct zstd_small *claims; /* one for each worker, its own */
@@ -109,7 +109,7 @@ REQUIRES(waiters_role)
 static bool must_find_locked(const struct zstd_schedule *z)
 {
     return z->finder_state == FINDER_FREE && z->queue_count < found_ahead(z->workers) &&
-           zstd_error_noted(z->shared.file) == ZSTD_UNKNOWN;
+           zstd_error_noted(z->input.file) == ZSTD_UNKNOWN;
 }
 
 /*
@@ -177,7 +177,7 @@ static bool limit_to_block(struct zstd_decoder *d, uint64_t offset, size_t *size
 /* Feeds libzstd with all input that is present. *ended: the frame has. */
 static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
 {
-    struct zstd_file *file = d->shared->file;
+    struct zstd_file *file = d->input->file;
     const uint64_t offset = zstd_span_next(&d->span), from = d->position;
     const bool by_block = file->stop != ZSTD_UNKNOWN, filled = d->filled;
     struct zstd_frame frame;
@@ -240,7 +240,7 @@ static void decode_large(void *argument)
 static enum large_status fill_large(struct zstd_decoder *d, const struct chunk_request *request,
                                     struct chunk *chunk)
 {
-    const struct zstd_file *file = d->shared->file;
+    const struct zstd_file *file = d->input->file;
     const uint64_t begin = file->wanted_begin, end = file->wanted_end;
 
     chunk->count = 0;
@@ -384,7 +384,7 @@ static bool serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
 REQUIRES(waiters_role)
 static bool help_locked(struct zstd_schedule *z)
 {
-    for (unsigned i = 0; z->shared.input.map && z->slots_taken > 0 && i < z->slot_count; i++) {
+    for (unsigned i = 0; z->input.map && z->slots_taken > 0 && i < z->slot_count; i++) {
         struct zstd_slot *slot = &z->slots[i];
         bool done;
 
@@ -420,7 +420,7 @@ static void wake_next_locked(struct zstd_schedule *z)
 REQUIRES(waiters_role)
 static bool rest_unwanted_locked(const struct zstd_schedule *z)
 {
-    const struct zstd_file *file = z->shared.file;
+    const struct zstd_file *file = z->input.file;
     uint64_t limit = zstd_wanted(file);
 
     if (file->true_positions && z->found_to >= file->through && file->elements < limit)
@@ -436,12 +436,12 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
     struct zstd_task task = {.batch = *batch, .base = z->index.next};
 
     if ((batch->content != 0 && !zstd_index_is_boundary(&z->index, task.base)) ||
-        (batch->content == ZSTD_UNKNOWN && z->shared.file->true_positions)) {
-        atomic_store(&z->shared.retry, true);
+        (batch->content == ZSTD_UNKNOWN && z->input.file->true_positions)) {
+        atomic_store(&z->input.file->retry, true);
         return false;
     }
     if (!zstd_index_begin(&z->index, batch->content, &task.number)) {
-        zstd_fail(z->shared.file, ERROR_MEMORY, "out of memory");
+        zstd_fail(z->input.file, ERROR_MEMORY, "out of memory");
         return false;
     }
     task.true_position = z->index.count == 0;
@@ -455,7 +455,7 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
 REQUIRES(waiters_role)
 static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
 {
-    const struct zstd_file *file = z->shared.file;
+    const struct zstd_file *file = z->input.file;
     const uint64_t before = z->found_to;
 
     zstd_index_advance(&z->index, batch->content, batch->most);
@@ -463,7 +463,7 @@ static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *bat
     if (before >= file->through || z->found_to < file->through ||
         (z->found_to == file->through && z->index.next == file->part->content_end))
         return true;
-    atomic_store(&z->shared.retry, true);
+    atomic_store(&z->input.file->retry, true);
     return false;
 }
 
@@ -471,11 +471,11 @@ static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *bat
 REQUIRES(waiters_role)
 static void end_found_locked(struct zstd_schedule *z)
 {
-    const struct zstd_file *file = z->shared.file;
+    const struct zstd_file *file = z->input.file;
 
     if (z->found_to < file->through &&
         (file->through != file->size || z->index.next != file->part->content_end))
-        atomic_store(&z->shared.retry, true);
+        atomic_store(&z->input.file->retry, true);
 }
 
 /* Takes what the finder found. False when that was the last. */
@@ -524,13 +524,13 @@ static void call_find(void *argument)
 REQUIRES(waiters_role)
 static void find_locked(struct zstd_schedule *z)
 {
-    struct zstd_file *file = z->shared.file;
+    struct zstd_file *file = z->input.file;
     enum finder_state state = FINDER_FREE;
     bool enough = false;
 
     take_finder_locked(z);
     while (!enough && state != FINDER_DONE && !zstd_failed(file) &&
-           zstd_error_noted(file) == ZSTD_UNKNOWN && !atomic_load(&z->shared.retry)) {
+           zstd_error_noted(file) == ZSTD_UNKNOWN && !atomic_load(&z->input.file->retry)) {
         struct zstd_batch batch;
         struct find_call call = {&z->finder, &batch, ZSTD_FOUND_FAULT};
 
@@ -569,7 +569,7 @@ static void claim_small_locked(struct zstd_schedule *z, struct zstd_small *claim
                                const struct zstd_task *task)
 {
     const struct zstd_batch *batch = &task->batch;
-    uint64_t size = batch->end - batch->begin, present = 2 * z->shared.input.step, extra = 0;
+    uint64_t size = batch->end - batch->begin, present = 2 * z->input.step, extra = 0;
 
     if (batch->frames == 1 && size > present && size - present <= z->extra_budget)
         extra = size - present;
@@ -605,7 +605,7 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
     const struct zstd_task *front = front_locked(z);
     struct zstd_task task;
 
-    if (!front || front->batch.begin >= zstd_error_noted(z->shared.file))
+    if (!front || front->batch.begin >= zstd_error_noted(z->input.file))
         return false;
     if (is_small(z, front)) {
         task = pop_locked(z);
@@ -661,11 +661,11 @@ static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
 REQUIRES(waiters_role)
 static bool all_done_locked(struct zstd_schedule *z)
 {
-    struct zstd_file *file = z->shared.file;
+    struct zstd_file *file = z->input.file;
     struct zstd_fault fault;
     bool hinted;
 
-    if (zstd_failed(file) || atomic_load(&z->shared.retry))
+    if (zstd_failed(file) || atomic_load(&z->input.file->retry))
         return true;
     if (zstd_error_noted(file) != ZSTD_UNKNOWN)
         return !earlier_left_locked(z, zstd_error_noted(file));
@@ -678,7 +678,7 @@ static bool all_done_locked(struct zstd_schedule *z)
     if (fault.kind == ZSTD_SOUND || rest_unwanted_locked(z))
         return z->slots_taken == 0 && !zstd_team_busy_locked(z->team);
     if (hinted) {
-        atomic_store(&z->shared.retry, true);
+        atomic_store(&z->input.file->retry, true);
         return true;
     }
     zstd_note_fault(file, &fault);
@@ -786,7 +786,7 @@ bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *req
             return true;
         step = find_work(z, claim, request, chunk);
     } while (step == STEP_CLAIM);
-    return step == STEP_CHUNK && !zstd_failed(z->shared.file);
+    return step == STEP_CHUNK && !zstd_failed(z->input.file);
 }
 
 /*
@@ -847,12 +847,7 @@ UNCHECKED struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z)
 
     for (unsigned i = 0; i < z->workers; i++)
         abandoned |= z->claims[i].state != ZSTD_SMALL_FREE;
-    return abandoned || atomic_load(&z->shared.retry) ? NULL : &z->index;
-}
-
-bool zstd_schedule_retries(const struct zstd_schedule *z)
-{
-    return atomic_load(&z->shared.retry);
+    return abandoned || atomic_load(&z->input.file->retry) ? NULL : &z->index;
 }
 
 UNCHECKED const struct zstd_index *zstd_schedule_index(const struct zstd_schedule *z)
@@ -873,9 +868,9 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
     if (!z->claims || !z->slots || !z->queue)
         return false;
     for (unsigned i = 0; i < z->workers; i++)
-        zstd_decoder_init(&z->claims[i].decoder, &z->shared);
+        zstd_decoder_init(&z->claims[i].decoder, &z->input);
     for (unsigned i = 0; i < z->slot_count; i++)
-        zstd_decoder_init(&z->slots[i].decoder, &z->shared);
+        zstd_decoder_init(&z->slots[i].decoder, &z->input);
     return true;
 }
 
@@ -889,18 +884,17 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsig
     zstd_forget_errors(file);
     waiters_init(&z->waiters);
     z->workers = workers;
-    z->shared.file = file;
     if (!allocate(z)) {
         zstd_schedule_close(z);
         return NULL;
     }
     z->small_max = budget.small_max;
     z->extra_budget = budget.extra;
-    zstd_input_open(&z->shared.input, file, budget.step);
+    zstd_input_open(&z->input, file, budget.step);
     if (workers > 1)
-        z->team = zstd_team_open(&z->shared, &z->waiters, workers);
+        z->team = zstd_team_open(&z->input, &z->waiters, workers);
     zstd_index_init(&z->index, file->wanted_begin, file->element_size);
-    zstd_finder_init(&z->finder, file, z->shared.input.map, z->small_max, workers);
+    zstd_finder_init(&z->finder, file, z->input.map, z->small_max, workers);
     if (file->part) {
         z->index.next = file->part->content_begin;
         zstd_finder_start(&z->finder, file->part);
@@ -917,7 +911,7 @@ UNCHECKED void zstd_schedule_close(struct zstd_schedule *z)
     for (unsigned i = 0; z->slots && i < z->slot_count; i++)
         zstd_decoder_free(&z->slots[i].decoder);
     zstd_team_close(z->team);
-    zstd_input_close(&z->shared.input);
+    zstd_input_close(&z->input);
     zstd_index_free(&z->index);
     free(z->claims);
     free(z->slots);

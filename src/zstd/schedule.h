@@ -43,9 +43,6 @@ void zstd_schedule_close(struct zstd_schedule *z);
 bool zstd_schedule_next(struct zstd_schedule *z, const struct chunk_request *request,
                         struct chunk *chunk);
 
-/* Whether the input must be read again in order, whatever else was found wrong. */
-bool zstd_schedule_retries(const struct zstd_schedule *z);
-
 /* When no worker asks any more: the index of what was decoded; NULL when that is not the whole
    input, which must be read again in order. */
 struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z);

@@ -26,7 +26,7 @@ bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64
         z->memory = aligned_alloc(mapping_page(), capacity);
         z->capacity = z->memory ? capacity : 0;
         if (!z->memory) {
-            zstd_fail(z->decoder.shared->file, ERROR_MEMORY, "out of memory");
+            zstd_fail(z->decoder.input->file, ERROR_MEMORY, "out of memory");
             return false;
         }
     }
@@ -101,7 +101,7 @@ static bool decode_whole(struct zstd_small *z)
     end = whole.end == ZSTD_UNKNOWN ? d->task.batch.end : whole.end;
     if (end < whole.position)
         return zstd_decoder_cut_off(d);
-    if (end - whole.begin > 2 * d->shared->input.step + z->extra)
+    if (end - whole.begin > 2 * d->input->step + z->extra)
         return true;
     size = (size_t)(end - whole.begin);
     b = zstd_span_bytes(&d->span, size, &got);
@@ -118,7 +118,7 @@ static bool decode_whole(struct zstd_small *z)
    decoded. */
 static bool holds_stop(const struct zstd_small *z)
 {
-    const uint64_t stop = z->decoder.shared->file->stop;
+    const uint64_t stop = z->decoder.input->file->stop;
 
     return stop != ZSTD_UNKNOWN &&
            (z->walk.content == ZSTD_UNKNOWN || z->walk.content >= stop - z->decoder.position);
@@ -178,7 +178,7 @@ static bool decode_block(struct zstd_small *z)
         wanted -= in.pos;
     }
     z->filled += z->out.pos - before;
-    zstd_note_block(d->shared->file, from, d->position, z->walk.position);
+    zstd_note_block(d->input->file, from, d->position, z->walk.position);
     if (!check_block(z, where, z->out.pos - before))
         return false;
     return (ended == (z->walk.end != ZSTD_UNKNOWN) && wanted == 0) || zstd_decoder_cut_off(d);
@@ -190,7 +190,7 @@ static bool at_end(const struct zstd_small *z)
     const struct zstd_decoder *d = &z->decoder;
 
     if (d->in_frame) /* whose end may be checked */
-        return d->position >= d->shared->file->stop;
+        return d->position >= d->input->file->stop;
     return zstd_decoder_unwanted(d) || zstd_span_next(&d->span) >= d->task.batch.end;
 }
 
@@ -214,7 +214,7 @@ static bool has_space(struct zstd_small *z)
 {
     size_t ready = z->filled - z->ready;
 
-    if (ready < z->decoder.shared->file->element_size) {
+    if (ready < z->decoder.input->file->element_size) {
         memmove(z->memory, z->memory + z->ready, ready);
         z->filled = ready;
         z->ready = 0;
@@ -254,7 +254,7 @@ static void decode(void *argument)
 /* Makes up to `piece` bytes of what is ready a chunk. False when that is no whole element. */
 static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
 {
-    const struct zstd_file *file = z->decoder.shared->file;
+    const struct zstd_file *file = z->decoder.input->file;
     size_t size = z->filled - z->ready;
     uint64_t begin = file->wanted_begin, end = file->wanted_end;
 
@@ -288,7 +288,7 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
 
 bool zstd_small_next(struct zstd_small *z, const struct chunk_request *request, struct chunk *chunk)
 {
-    const size_t element_size = z->decoder.shared->file->element_size;
+    const size_t element_size = z->decoder.input->file->element_size;
     size_t piece = request->size;
     struct call call = {.small = z, .good = true};
     bool taken;

@@ -196,7 +196,7 @@ static bool flight_execute(struct flight *f, const struct zstd_place *place,
 #define NOT_HELD UINT64_MAX
 
 struct zstd_team {
-    struct zstd_shared *shared;
+    const struct zstd_input *input;
     struct waiters *waiters;
     unsigned workers;
     struct zstd_scratch *scratch; /* one for each worker, its own */
@@ -281,7 +281,7 @@ static void refuse_locked(struct zstd_team *t)
     if (t->stopped) /* what comes behind is nobody's concern any more */
         return;
     t->stopped = true;
-    atomic_store(&t->shared->retry, true);
+    atomic_store(&t->input->file->retry, true);
 }
 
 /* The file has been cut off. */
@@ -526,7 +526,7 @@ static void decode_locked(struct zstd_team *t, unsigned worker)
     }
     g.out = f->parts.sequences == 0 ? f->place : NULL;
     OUTSIDE(t, good = guard(call_literals, &g));
-    atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
+    atomic_fetch_add(&t->input->file->decode_time, clock_now() - begun);
     if (!good) {
         failed_locked(t, &g);
     } else if (g.out || (f->parts.sequences > 0 && !flight_sparse(f))) {
@@ -577,7 +577,7 @@ static bool executed_all_locked(const struct zstd_team *t)
 REQUIRES(waiters_role)
 static void drop_locked(struct zstd_team *t)
 {
-    const struct zstd_file *file = t->shared->file;
+    const struct zstd_file *file = t->input->file;
     const uint64_t begin = file->wanted_begin;
 
     if (t->handed_to < begin)
@@ -607,13 +607,13 @@ static void execute_locked(struct zstd_team *t)
 
             one = true;
             OUTSIDE(t, good = flight_execute(f, &place, &t->history, window));
-            atomic_fetch_add(&t->shared->file->decode_time, clock_now() - begun);
+            atomic_fetch_add(&t->input->file->decode_time, clock_now() - begun);
         }
         if (!good) {
             refuse_locked(t);
             break;
         }
-        zstd_note_block(t->shared->file, t->executed_to, t->executed_to + f->content, f->behind);
+        zstd_note_block(t->input->file, t->executed_to, t->executed_to + f->content, f->behind);
         t->executed_to += f->content;
         t->executed++;
         drop_locked(t); /* others may hand out while the next one is executed */
@@ -630,13 +630,13 @@ static void execute_locked(struct zstd_team *t)
 /* Bytes hashed at a time, at least. */
 static uint64_t hash_least(const struct zstd_team *t)
 {
-    return 2 * t->shared->file->tuning->piece;
+    return 2 * t->input->file->tuning->piece;
 }
 
 /* Bytes of a ring besides the window: each block under way, and two for each chunk being read. */
 static size_t ahead(const struct zstd_team *t)
 {
-    const size_t blocks = t->room + 2 * (size_t)t->workers, told = t->shared->file->tuning->ahead;
+    const size_t blocks = t->room + 2 * (size_t)t->workers, told = t->input->file->tuning->ahead;
 
     return told > 0 ? told : ZSTD_BLOCK_CONTENT_MAX * blocks;
 }
@@ -710,7 +710,7 @@ static bool may_hand_out_locked(const struct zstd_team *t, uint64_t least)
 {
     const uint64_t ready = t->executed_to - t->handed_to;
 
-    return ready >= t->shared->file->element_size && (ready >= least || executed_all_locked(t));
+    return ready >= t->input->file->element_size && (ready >= least || executed_all_locked(t));
 }
 
 /* Hands elements out. False when the rest is not wanted. */
@@ -718,13 +718,13 @@ REQUIRES(waiters_role)
 static bool hand_out_locked(struct zstd_team *t, const struct chunk_request *request,
                             struct chunk *chunk)
 {
-    const struct zstd_file *file = t->shared->file;
+    const struct zstd_file *file = t->input->file;
     const size_t element = file->element_size;
     const uint64_t from = t->handed_to, limit = file->wanted_end;
     uint64_t piece = request->size, end;
     const unsigned char *bytes = zstd_ring_at(&t->ring, from, &end);
 
-    if (zstd_unwanted(t->shared, &t->decoder.task, from)) {
+    if (zstd_unwanted(file, &t->decoder.task, from)) {
         t->stopped = true;
         return false;
     }
@@ -847,7 +847,7 @@ static enum work choose_locked(const struct zstd_team *t)
         return WORK_NOTHING;
     if (may_execute_locked(t))
         return WORK_EXECUTE;
-    if (may_hand_out_locked(t, t->shared->file->tuning->piece))
+    if (may_hand_out_locked(t, t->input->file->tuning->piece))
         return WORK_HAND_OUT;
     if (may_hash_locked(t))
         return WORK_HASH;
@@ -951,7 +951,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     struct call g = {.team = t};
     uint64_t capacity, window;
 
-    if (!t->shared->input.map)
+    if (!t->input->map)
         return false;
     zstd_decoder_begin_task(d, task);
     if (!guard(call_header, &g))
@@ -969,7 +969,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     t->busy = true;
     t->frame++;
     t->stopped = t->walked_all = t->populating = false;
-    t->verified = !t->header.checksum || t->shared->file->no_check;
+    t->verified = !t->header.checksum || t->input->file->no_check;
     t->walked = t->claimed = t->passed = t->assigned = t->executed = 0;
     t->unplaced = 0;
     t->executed_to = t->handed_to = t->hashed_to = task->base;
@@ -977,18 +977,18 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     return true;
 }
 
-UNCHECKED struct zstd_team *zstd_team_open(struct zstd_shared *shared, struct waiters *waiters,
+UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
                                            unsigned workers)
 {
     struct zstd_team *t = calloc(1, sizeof *t);
 
     if (!t)
         return NULL;
-    t->shared = shared;
+    t->input = input;
     t->waiters = waiters;
     t->workers = workers;
     t->room = BLOCKS_A_WORKER * workers + BLOCKS_MORE;
-    zstd_decoder_init(&t->decoder, shared);
+    zstd_decoder_init(&t->decoder, input);
     t->scratch = calloc(workers, sizeof *t->scratch);
     t->blocks = calloc(t->room, sizeof *t->blocks);
     t->held = malloc(workers * sizeof *t->held);

@@ -16,7 +16,7 @@
  *     position: executed >= handed, hashed; nothing before what they and windows need is kept
  *
  * Refused frames, bad checksums included, are left to libzstd: the team asks for the input to be
- * read again in order (zstd_shared's retry), and notes nothing. Errors in headers are noted at
+ * read again in order (retry), and notes nothing. Errors in headers are noted at
  * once, as by the finder.
  *
  * The locking is that of waiters.h. Functions that end in _locked may drop the mutex meanwhile. A
@@ -32,7 +32,7 @@
 struct zstd_team;
 
 /* A team of so many workers, with nothing to do. NULL without memory; nothing is noted. */
-struct zstd_team *zstd_team_open(struct zstd_shared *shared, struct waiters *waiters,
+struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
                                  unsigned workers);
 void zstd_team_close(struct zstd_team *t);
 
