@@ -9,6 +9,7 @@
 
 #include "core/order.h"
 #include "core/term.h"
+#include "sys/search.h"
 
 /* The lower edge of bin i, times the number of bins. */
 static void edge_times_bins(struct exact *e, uint32_t bins, const struct histogram_range *range,
@@ -86,14 +87,7 @@ static bool bound_integer(uint64_t *key, enum element_type type, uint64_t from, 
         step *= 2;
     }
     high = high - low > step ? low + step : high;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-
-        if (reaches(type, middle, bins, range, i))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    SEARCH(low, high, !reaches(type, middle, bins, range, i));
     *key = low;
     return true;
 }

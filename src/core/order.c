@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "sys/bytes.h"
+#include "sys/search.h"
 
 /* The element that has these bits. */
 static const void *element_of(enum element_type type, const uint64_t *bits)
@@ -69,15 +70,7 @@ uint64_t order_first(enum element_type type, double x, bool beyond)
 {
     uint64_t low = order_least(type), high = order_greatest(type) + 1;
 
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        double value = order_value(type, middle);
-
-        if (beyond ? value > x : value >= x)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    SEARCH(low, high, beyond ? order_value(type, middle) <= x : order_value(type, middle) < x);
     return low;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "sys/search.h"
 
 /*
  * Samples: where in the order of an input's elements a quantile is likely to be. A sample is of runs
@@ -116,14 +117,7 @@ static size_t below(const struct sample *s, uint64_t key)
 {
     size_t low = 0, high = s->numbers;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (s->sorted[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, high, s->sorted[middle] < key);
     return low;
 }
 

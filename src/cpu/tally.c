@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "sys/search.h"
 
 /* Elements of a block: it stays in the level-1 cache. */
 #define BLOCK ((size_t)1 << CPU_BLOCK64_LOG2)
@@ -297,14 +298,7 @@ static size_t search_bounds(const struct tally_plan *plan, double x)
 {
     size_t low = 0, high = (size_t)plan->bins + 1;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (x >= plan->bound[middle])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, high, x >= plan->bound[middle]);
     return low;
 }
 

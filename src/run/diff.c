@@ -17,6 +17,7 @@
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/mutex.h"
+#include "sys/search.h"
 #include "sys/team.h"
 
 MUTEX_ROLE(diff_role);
@@ -772,22 +773,6 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
  * Pairs at hand.
  */
 
-/* The pair at hand in which the byte number `at` of all of them lies, by its number among them. */
-static size_t find_pair(const struct diff *d, uint64_t at)
-{
-    size_t low = 0, high = d->pair_count - d->ordered;
-
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (d->begins[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Claims the next range. False when there is none. */
 static bool claim(struct diff *d, struct diff_range *range)
 {
@@ -801,7 +786,7 @@ static bool claim(struct diff *d, struct diff_range *range)
 
         if (stopped(d) || next >= d->begins[count])
             return false;
-        place = find_pair(d, next);
+        place = search_begins(d->begins, count, next);
         range->pair = d->ordered + place;
         size = d->pairs[range->pair].size;
         left = d->begins[count] - next;

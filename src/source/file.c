@@ -40,6 +40,7 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
+#include "sys/search.h"
 
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
@@ -171,23 +172,6 @@ static bool open_order(struct array_order *o, const struct source *s)
                                                : pick->elements * element_size(pick->array->type));
     }
     return true;
-}
-
-/* The place in the order of the array in which byte `at` of all of them lies, which is less than
-   the bytes of all. */
-static size_t find_array(const struct array_order *o, uint64_t at)
-{
-    size_t low = 0, high = o->count; /* it is one of these, but for the last */
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (o->begins[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static void close_order(struct array_order *o)
@@ -360,7 +344,7 @@ static size_t run_end(const struct file_state *f, size_t place, uint64_t next, s
         return place + 1;
     if (all - next <= most)
         return f->arrays.count;
-    most = find_array(&f->arrays, next + most);
+    most = search_begins(f->arrays.begins, f->arrays.count, next + most);
     return most > place ? (size_t)most : place + 1;
 }
 
@@ -375,7 +359,7 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
     do {
         if (next >= f->arrays.begins[count])
             return false;
-        const size_t place = find_array(&f->arrays, next);
+        const size_t place = search_begins(f->arrays.begins, f->arrays.count, next);
         const struct source_pick *pick = take_up(s, claim, place, next);
 
         claim->place = claim->place_end = place + 1;

@@ -9,6 +9,7 @@
 #include "source/format/inflate.h"
 #include "sys/align.h"
 #include "sys/clock.h"
+#include "sys/search.h"
 
 /* Elements of the fill value that are handed out at a time. Bytes. */
 #define FILL_BYTES ((size_t)256 << 10)
@@ -110,14 +111,7 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
 
     if (limit >= a->elements)
         return high;
-    while (low < high) { /* indices rise */
-        const uint64_t middle = low + (high - low) / 2;
-
-        if (index_of(a, begin, sizes, middle) < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, high, index_of(a, begin, sizes, middle) < limit); /* indices rise */
     return low;
 }
 
