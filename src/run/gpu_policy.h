@@ -42,7 +42,7 @@ struct gpu_observation {
     enum gpu_state gpu;
     enum feeders_state feeders;
     bool useless;           /* earlier in this session feeders made nothing faster */
-    bool forced;            /* a test wants the GPU, however small the work is */
+    bool forced;            /* as session_tuning.gpu_always */
     double rate;            /* of the CPU alone; 0 while it is not known */
     uint64_t left;          /* bytes of this input that have not been read */
     uint64_t later_bytes;   /* bytes of later inputs, of GPU_INPUT_MIN or more each */

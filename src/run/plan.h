@@ -44,7 +44,7 @@ struct plan_request {
     enum device_choice device;
     bool cpu_alone;  /* only the CPU can do this work */
     bool no_kernels; /* the GPU is known to have no kernels for the request */
-    bool forced;     /* a test uses the GPU for any amount of work */
+    bool forced;     /* as session_tuning.gpu_always */
     enum gpu_state gpu;
     unsigned cores;       /* cores that the process may use */
     uint64_t later_bytes; /* bytes of later inputs of GPU_INPUT_MIN or more each, which are
