@@ -1,6 +1,6 @@
 /*
- * The CUDA engine: which GPUs there are, their contexts, and the feeders that work on them
- * (worker.c) from pinned memory (pinned.c).
+ * The CUDA engine: which GPUs there are, their contexts, and what works on them from pinned memory:
+ * workers, slicers and decoders.
  */
 #include "config.h"
 
@@ -16,7 +16,9 @@
 #include "cuda/kernels.h"
 #include "cuda/runtime/check.h"
 #include "cuda/runtime/pinned.h"
-#include "cuda/worker.h"
+#include "cuda/slices.h"
+#include "cuda/sums.h"
+#include "cuda/tallies.h"
 #include "sys/mapping.h"
 #include "sys/team.h"
 
@@ -293,13 +295,189 @@ static unsigned cuda_workers(unsigned device_count, unsigned cores)
     return cores < device_count ? device_count : cores < most ? cores : most;
 }
 
-static struct engine_worker *open_worker(struct engine_state *engine,
-                                         const struct engine_setup *setup, unsigned number,
+/*
+ * Workers: feeders with jobs that sum and tally.
+ */
+
+struct engine_worker {
+    struct feeder *feeder;
+    size_t size; /* bytes of a buffer */
+    struct cuda_sums sums;
+    struct cuda_tallies tallies; /* where something is tallied */
+};
+
+static void cuda_worker_close(struct engine_worker *w)
+{
+    feeder_close(w->feeder);
+    free(w);
+}
+
+static struct engine_worker *cuda_worker_open(struct engine_state *engine,
+                                              const struct engine_setup *setup, unsigned number,
+                                              char reason[ENGINE_REASON_MAX])
+{
+    const struct feeder_device *device = &engine->devices[number % engine->device_count];
+    const size_t chunk_size = setup->chunk_size ? setup->chunk_size : engine->chunk_size;
+    struct engine_worker *w = calloc(1, sizeof *w);
+    struct feeder_setup feeder = {
+        .device = device,
+        .arena = &engine->arena,
+        .element_size = element_size(setup->type),
+        .size = feeder_buffer_size(chunk_size),
+        .in_place = setup->in_place,
+        .slots = FEEDER_SLOTS,
+        .timed = true,
+    };
+
+    if (!w) {
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        return NULL;
+    }
+    w->size = feeder.size;
+    cuda_sums_init(&w->sums, setup->type, setup->swap, setup->wants, device->multiprocessors,
+                   FEEDER_SLOTS);
+    feeder.jobs[feeder.job_count++] = &w->sums.job;
+    if (setup->tallies && setup->tallies->count > 0) {
+        cuda_tallies_init(&w->tallies, setup->tallies, setup->type, setup->swap,
+                          device->multiprocessors, device->shared,
+                          feeder.in_place > feeder.size ? feeder.in_place : feeder.size);
+        feeder.jobs[feeder.job_count++] = &w->tallies.job;
+    }
+    w->feeder = feeder_open(&feeder, reason);
+    if (w->feeder)
+        return w;
+    free(w);
+    return NULL;
+}
+
+static void *cuda_worker_buffer(struct engine_worker *w, size_t *size)
+{
+    *size = w->size;
+    return feeder_buffer(w->feeder);
+}
+
+static enum engine_status cuda_worker_reduce(struct engine_worker *w, const struct chunk *chunk)
+{
+    return feeder_add(w->feeder, chunk);
+}
+
+static uint64_t cuda_worker_first_nan(const struct engine_worker *w)
+{
+    return w->sums.good.first_nan;
+}
+
+static bool cuda_worker_finish(struct engine_worker *w, struct partial *partial,
+                               struct engine_times *times)
+{
+    const bool good = feeder_finish(w->feeder);
+
+    *partial = w->sums.good;
+    *times = *feeder_times(w->feeder);
+    *feeder_times(w->feeder) = (struct engine_times){0}; /* the timelines are the caller's now */
+    return good;
+}
+
+static unsigned cuda_worker_unfinished(const struct engine_worker *w,
+                                       struct chunk chunks[ENGINE_PENDING_MAX])
+{
+    return feeder_unfinished(w->feeder, chunks);
+}
+
+static const char *cuda_worker_error(const struct engine_worker *w)
+{
+    return feeder_error(w->feeder);
+}
+
+/*
+ * Slicers: feeders whose job is slices. A chunk is copied to the device and reduced there, and what
+ * was found of its slices is back before the call returns. Several threads, one each, keep a link
+ * busy.
+ */
+
+struct engine_slicer {
+    const struct feeder_device *device;
+    struct feeder *feeder;
+    struct cuda_slices slices;
+    void *buffer;
+    char error[ENGINE_REASON_MAX];
+};
+
+static void slicer_close(struct engine_slicer *s)
+{
+    feeder_close(s->feeder);
+    free(s);
+}
+
+static struct engine_slicer *slicer_open(struct engine_state *engine, enum element_type type,
+                                         unsigned wants, bool swap, size_t bytes, unsigned number,
                                          char reason[ENGINE_REASON_MAX])
 {
-    return cuda_worker_open(&engine->devices[number % engine->device_count], &engine->arena, setup,
-                            setup->chunk_size ? setup->chunk_size : engine->chunk_size, reason);
+    const struct feeder_device *device = &engine->devices[number % engine->device_count];
+    struct engine_slicer *s = calloc(1, sizeof *s);
+    const struct feeder_setup feeder = {
+        .device = device,
+        .arena = &engine->arena,
+        .element_size = element_size(type),
+        .size = feeder_buffer_size(bytes),
+        .slots = 1,
+        .jobs = {s ? &s->slices.job : NULL},
+        .job_count = 1,
+    };
+
+    if (!s) {
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        return NULL;
+    }
+    s->device = device;
+    cuda_slices_init(&s->slices, type, swap, wants, feeder.size, device->tuning);
+    s->feeder = feeder_open(&feeder, reason);
+    if (s->feeder) {
+        s->buffer = feeder_buffer(s->feeder);
+        return s;
+    }
+    free(s);
+    return NULL;
 }
+
+static void *slicer_buffer(struct engine_slicer *s)
+{
+    return s->buffer;
+}
+
+static bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const void *data,
+                          size_t rows, size_t length, struct engine_found *found)
+{
+    const struct chunk chunk = {.data = data, .count = rows * length};
+
+    *found = (struct engine_found){.parts = 0};
+    switch (cuda_slices_shape(&s->slices, columns, rounded, rows, length)) {
+    case CUDA_SLICES_CPU:
+        return true;
+    case CUDA_SLICES_TOO_MANY:
+        snprintf(s->error, sizeof s->error, "internal error: too many slices");
+        return false;
+    case CUDA_SLICES_GOOD:
+        break;
+    }
+    /* It may have been opened by another thread. */
+    if (!cuda_check(cudaSetDevice((int)s->device->index), "choosing the GPU", s->error))
+        return false;
+    if (feeder_add(s->feeder, &chunk) != ENGINE_TAKEN || !feeder_buffer(s->feeder)) {
+        snprintf(s->error, sizeof s->error, "%s", feeder_error(s->feeder));
+        return false;
+    }
+    *found = s->slices.found;
+    return true;
+}
+
+static const char *slicer_error(const struct engine_slicer *s)
+{
+    return s->error;
+}
+
+/*
+ * Decoders.
+ */
 
 static struct engine_decoder *cuda_decode_begin(struct engine_state *engine, unsigned device,
                                                 const struct engine_decode_setup *setup,
@@ -315,16 +493,8 @@ static struct engine_decoder *cuda_decode_begin(struct engine_state *engine, uns
     return *kept;
 }
 
-static struct engine_slicer *cuda_slicer_open(struct engine_state *engine, enum element_type type,
-                                              unsigned wants, bool swap, size_t bytes,
-                                              unsigned number, char reason[ENGINE_REASON_MAX])
-{
-    return slicer_open(&engine->devices[number % engine->device_count], &engine->arena, type, wants,
-                       swap, bytes, reason);
-}
-
 static const struct engine_slices cuda_slice_engine = {
-    .open = cuda_slicer_open,
+    .open = slicer_open,
     .close = slicer_close,
     .buffer = slicer_buffer,
     .reduce = slicer_reduce,
@@ -356,7 +526,7 @@ const struct engine engine_cuda = {
     .describe = cuda_describe,
     .devices_for = cuda_devices_for,
     .workers = cuda_workers,
-    .worker_open = open_worker,
+    .worker_open = cuda_worker_open,
     .worker_close = cuda_worker_close,
     .buffer = cuda_worker_buffer,
     .reduce = cuda_worker_reduce,

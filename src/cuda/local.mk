@@ -56,7 +56,6 @@ cuda_sources = \
 	src/cuda/tuning.h \
 	src/cuda/types.cuh \
 	src/cuda/warp.cuh \
-	src/cuda/worker.c src/cuda/worker.h \
 	src/cuda/runtime/check.c src/cuda/runtime/check.h \
 	src/cuda/runtime/pinned.c src/cuda/runtime/pinned.h \
 	src/cuda/zstd/copy.cuh \
