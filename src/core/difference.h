@@ -1,20 +1,19 @@
 /*
- * The difference of two arrays of one type: the number of pairs that differ, the first of them, the
- * greatest absolute and relative difference and that in ulps, and the sums behind the mean squared
- * difference and the cosine. Like a partial result, a struct difference is plain data, belongs to
- * one thread at a time, and merges exactly, in any order.
+ * Differences of two arrays of one type: the number of pairs that differ, the first of them, the
+ * greatest differences (absolute, relative and in ulps), and the sums from which the mean squared
+ * difference and the cosine follow. A struct difference is plain data, belongs to one thread at a
+ * time, and merges exactly, in any order.
  *
  * A pair is equal if both elements have the same value; -0 equals +0, a NaN any NaN, and a nonzero
- * truth value any other. A pair with one NaN has no difference: it counts as different, or is left
- * out if NaNs are skipped. Every other pair has
+ * truth value any other. A pair with one NaN counts as different, or is ignored if NaNs are
+ * skipped. Other pairs have three differences:
  *
- *     |a - b|                      the absolute difference
- *     |a - b| / max(|a|, |b|)      the relative one, from 0 to 2; infinite if |a - b| is
- *     how many numbers of the type lie from one to the other, counting one of them: in ulps,
- *         for integers |a - b| as well; zero is one number, and an infinity the one after the
- *         greatest
+ *     absolute    |a - b|
+ *     relative    |a - b| / max(|a|, |b|), from 0 to 2; infinite if |a - b| is
+ *     in ulps     the number of steps from a to b through the numbers of the type, of which zero is
+ *                 one, and an infinity is one step beyond the greatest; of integers |a - b|
  *
- * Which pair has the greatest of them is decided by exact comparison: of several, the first.
+ * The greatest differences are found by exact comparison; of equal ones the first counts.
  */
 #ifndef GPUREDUCE_DIFFERENCE_H
 #define GPUREDUCE_DIFFERENCE_H
@@ -26,40 +25,43 @@
 #include "core/exact.h"
 #include "core/order.h"
 
+/* The index of a pair that does not exist. */
 #define DIFFERENCE_NO_INDEX UINT64_MAX
 
-/* Which pairs do not count as different although they are: those within any of these. A pair with
-   an infinity, or a NaN, never is. */
+/* A tolerance. Pairs whose difference is within any of the given limits do not count as
+   different; no pair with an infinity or a NaN is within a limit. */
 struct difference_tolerance {
-    bool by_ulps, by_absolute, by_relative; /* which are given */
-    uint64_t ulps;
-    double absolute, relative; /* finite, and not negative */
+    bool by_ulps, by_absolute, by_relative; /* the limits that are given */
+    uint64_t ulps;                          /* limit in ulps */
+    double absolute, relative;              /* limits, finite and not negative */
 };
 
+/* The request of a comparison. */
 struct difference_terms {
     enum element_type type;
-    bool skip_nan; /* pairs with a NaN are left out */
+    bool skip_nan; /* ignore pairs with a NaN */
     struct difference_tolerance tolerance;
 };
 
-/* The pair that has the greatest difference of a kind: the bits of its elements, as order_load has
-   them. No index: there is none. */
+/* The pair with the greatest difference of a kind. */
 struct difference_peak {
-    uint64_t index;
-    uint64_t a, b;
+    uint64_t index; /* DIFFERENCE_NO_INDEX: there is none */
+    uint64_t a, b;  /* bits of its elements, in the form of order_load */
 };
 
+/* The difference of the pairs that were compared so far. Indices are DIFFERENCE_NO_INDEX if
+   there is no such pair. */
 struct difference {
-    uint64_t different; /* pairs that count as different */
-    uint64_t first;     /* the index of the first of them; DIFFERENCE_NO_INDEX */
-    uint64_t rewritten; /* pairs that are the same, but not in their bits */
-    uint64_t nan_one;   /* pairs of which one is a NaN */
-    uint64_t nan_both;
-    uint64_t first_nan;     /* the index of the first pair with a NaN; DIFFERENCE_NO_INDEX */
+    uint64_t different;     /* pairs that count as different */
+    uint64_t first;         /* index of the first of them */
+    uint64_t rewritten;     /* pairs of equal values with different bits */
+    uint64_t nan_one;       /* pairs with one NaN */
+    uint64_t nan_both;      /* pairs of two NaNs */
+    uint64_t first_nan;     /* index of the first pair with a NaN */
     uint64_t first_nan_one; /* index of the first pair with one NaN */
     bool infinite;          /* an element is an infinity */
     struct difference_peak absolute, relative, ulps;
-    /* Sums of a a, b b and a b, over pairs of finite elements. */
+    /* Sums of a a, b b and a b over pairs of finite elements. */
     struct exact_wide squares_a, squares_b, products;
 };
 

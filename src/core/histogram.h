@@ -1,10 +1,10 @@
 /*
- * Histograms: bins of one width, or the binary exponents of the elements. All counts are exact, and
- * so is which bin an element is in.
+ * Histograms: counts of elements in bins of one width, or by their binary exponents. Elements are
+ * compared with the exact edges of bins.
  *
- * With n bins from `low` to `high`, bin i begins at low + i (high - low) / n, an exact number that
- * need not be one of binary64. It has the elements that are not less than that, and less than where
- * the next one begins; the last bin has those equal to `high`, too.
+ * Bin i of n from `low` to `high` begins at low + i (high - low) / n, which need not be a binary64
+ * number. It has the elements from there to before the beginning of the next bin; the last bin
+ * includes `high`.
  *
  * All types have bins; floats have exponents.
  */
@@ -24,15 +24,16 @@
 
 enum histogram_kind { HISTOGRAM_NONE, HISTOGRAM_BINS, HISTOGRAM_EXPONENTS };
 
+/* The request of a histogram. */
 struct histogram_request {
     enum histogram_kind kind;
-    uint32_t bins;
-    bool range_given;
-    double low, high; /* finite, low < high */
+    uint32_t bins;    /* of HISTOGRAM_BINS, up to HISTOGRAM_BINS_MAX */
+    bool range_given; /* if not, the range is from the minimum to the maximum */
+    double low, high; /* the range, finite, low < high */
 };
 
-/* A range: from `low` to `high`, or, where they are known, between two integers, of which these are
-   the nearest binary64. */
+/* A range. If the integers are known, it is from one to the other, and `low` and `high` are the
+   nearest binary64 numbers. */
 struct histogram_range {
     double low, high;
     struct integer low_integer, high_integer;
@@ -40,15 +41,14 @@ struct histogram_range {
 
 struct histogram {
     enum histogram_kind kind;
-    uint64_t nan; /* elements that are NaN, in neither of the other counts */
+    uint64_t nan; /* NaNs, which no other count has */
 
-    /* HISTOGRAM_BINS. The range is NaN where it is that of the elements and there are none. */
+    /* HISTOGRAM_BINS. The range is NaN if it depends on the elements and there are none. */
     uint32_t bins;
     struct histogram_range range;
     uint64_t below, above; /* elements outside of the range, infinities among them */
 
-    /* HISTOGRAM_EXPONENTS: elements by sign (1 is minus) and by what they are. Exponents are those
-       of 1.f 2^e, from exponent_min on. */
+    /* HISTOGRAM_EXPONENTS: counts by sign (1 is minus). The exponent of 1.f 2^e is e. */
     uint64_t zeros[2], subnormals[2], infinities[2];
     int exponent_min, exponent_max;
 
@@ -61,21 +61,22 @@ struct histogram {
    binary64. */
 double histogram_edge(const struct histogram *h, uint32_t i);
 
-/* Elements with the sign (1 is minus) and the exponent. */
+/* The number of elements with this sign (1 is minus) and exponent. */
 uint64_t histogram_exponent(const struct histogram *h, int sign, int exponent);
 
-/* Makes the bins of a plan of the kind TALLY_BINS for the type, of 32 or 64 bits, and its bounds,
-   which the caller frees by histogram_free_plan. False without memory. */
+/* Makes a plan of the kind TALLY_BINS for a type of 32 or 64 bits. The caller frees its bounds by
+   histogram_free_plan. False without memory. */
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range);
 void histogram_free_plan(struct tally_plan *plan);
 
-/* Makes *h of what was asked and of a tally: of bins; of the upper bits of all elements, for
-   exponents; or of all their bits, for both. False without memory. */
+/* Makes a histogram from a tally: TALLY_BINS for bins; TALLY_WORDS of the upper bits for
+   exponents, or of all bits for either. False without memory. */
 bool histogram_make(struct histogram *h, const struct histogram_request *request,
                     enum element_type type, const struct histogram_range *range,
                     const struct tally *tally, const struct partial *partial);
 
+/* Frees the memory of a histogram. */
 void histogram_free(struct histogram *h);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Moments, norms and counts: what the sums of squares and of magnitudes, the least magnitude and a
- * few counts tell of a file. They are parts of a partial result, and merge with the rest of it;
- * here is how one element is taken, and what results they finish to.
+ * Moments and norms: results that follow from the sums of squares and of magnitudes, the least
+ * magnitude and some counts in a partial result.
  *
- * Pure functions over a partial, which belongs to one thread at a time.
+ * These are pure functions of a partial result, which belongs to one thread at a time. None can
+ * fail.
  */
 #ifndef GPUREDUCE_MOMENTS_H
 #define GPUREDUCE_MOMENTS_H
@@ -17,20 +17,20 @@
 /* The bits of PARTIAL_ALL that only this module's results need. */
 #define MOMENTS_WANTS (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 
-/* Roots, which take as long as all else. */
+/* Bits of results that need a square root, which takes as long as everything else. */
 enum moments_root { MOMENTS_L2 = 1, MOMENTS_RMS = 2, MOMENTS_STD = 4 };
 
 /* How results are finished. */
 struct moments_terms {
-    unsigned unwanted;          /* moments_root bits: what need not be set */
-    bool skip_nan;              /* as partial_finish takes it */
+    unsigned unwanted;          /* moments_root bits of results that are not needed */
+    bool skip_nan;              /* see partial_finish */
     uint64_t ddof;              /* number subtracted from the count that a variance is divided by */
-    enum element_type type;     /* of absmax, absmin and range, where they are floats */
-    struct partial_types types; /* as partial_finish_types takes it */
+    enum element_type type;     /* type of absmax, absmin and range if elements are floats */
+    struct partial_types types; /* see partial_finish_types */
 };
 
-/* Takes the element of the type that stands at `bytes`, in the machine's byte order, into all that
-   is for this module. partial_take_element has to take it, too. */
+/* Adds the element at `bytes`, in this machine's byte order, to the fields that this module
+   finishes. The caller also adds it by partial_take_element. */
 void moments_take_element(struct partial *p, enum element_type type, const void *bytes);
 
 /* Adds an element of a float type, with value x, as often as `times` says: once, or up to 2^32
@@ -40,8 +40,8 @@ void moments_take(struct partial *p, double x, enum element_type type, uint64_t 
 /* Adds an element of an integer type, given as magnitude and sign, as often as `times` says. */
 void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times);
 
-/* Sets the members of the result that are this module's, each rounded once. Counts are always those
-   of elements that are no NaN. Numbers that have no value are NaN. */
+/* Computes this module's results, each rounded once. Counts are those of elements that are not NaN.
+   Numbers that have no value are NaN. */
 void moments_finish(const struct partial *p, const struct moments_terms *terms,
                     struct result *result);
 

@@ -1,12 +1,11 @@
 /*
- * Operations: what can be asked for with --op. A row of the table in operation.c each.
+ * Operations: the results that --op names. Each is a row of the table in operation.c.
  *
- * An operation that can be worked out from a finished reduction is a row, and a member of struct
- * result that partial_finish sets. One that needs more to be accumulated is also a bit of enum
- * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
- * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
- * cuda/reduce.cuh). Quantiles are found as passes are planned (pass_plan.h); there are as
- * many as names for them: those of a request become operations in a set of its own.
+ * An operation that follows from a partial result is a row, and a member of struct result that
+ * partial_finish sets. An operation that accumulates something else also is a bit of enum
+ * partial_want, a field of struct partial that partial_merge adds, and an accumulator in each
+ * engine (cpu_kernel_row, and choose_kernel in cuda/reduce.cuh). Quantiles are computed by pass
+ * plans (pass_plan.h); those that a request names become operations in a set of its own.
  */
 #ifndef GPUREDUCE_OPERATION_H
 #define GPUREDUCE_OPERATION_H
@@ -20,24 +19,24 @@
 enum operation_kind {
     OPERATION_BINARY64, /* a binary64 number */
     OPERATION_ELEMENT,  /* a number of the element type */
-    OPERATION_COUNT     /* an integer; PARTIAL_NO_INDEX where there is none */
+    OPERATION_COUNT     /* a count or an index, which may be PARTIAL_NO_INDEX */
 };
 
 struct operation {
     const char *name;
     enum operation_kind kind;
-    unsigned wants;           /* partial_want bits the reduction needs for it */
-    size_t member;            /* where in struct result it is */
-    size_t integer;           /* where it is in full, if it is an integer; 0 if it never is */
-    struct quantile quantile; /* of quantiles */
+    unsigned wants;           /* partial_want bits that it needs */
+    size_t member;            /* offset in struct result */
+    size_t integer;           /* offset of the integer with all digits in struct result; 0: none */
+    struct quantile quantile; /* of a quantile */
 };
 
 /* The operations that always exist; the median is the last. */
 extern const struct operation operation_table[];
 extern const size_t operation_table_count;
 
-/* The quantiles that a request names, besides the median. Begins with zeros. It must stay where it
-   is while anybody uses its operations. */
+/* The quantiles that a request names, besides the median. All zeros at first. It must not be
+   moved while its operations are used. */
 #define OPERATION_NAME_MAX 32
 struct operation_set {
     unsigned count;
@@ -45,45 +44,49 @@ struct operation_set {
     char names[RESULT_QUANTILES_MAX - 1][OPERATION_NAME_MAX + 1];
 };
 
-/* Operations of a request at most; how many there are; and number `i` of them: those of the table,
-   and then those of the set. */
+/* The most operations that a request can name. */
 #define OPERATIONS_MAX 64
+
+/* The number of operations: those of the table and those of the set. */
 size_t operation_count(const struct operation_set *set);
+
+/* Operation number i: those of the table come first. */
 const struct operation *operation_at(const struct operation_set *set, size_t i);
 
 /* The number of an operation among those of its request. */
 size_t operation_number_of(const struct operation *op);
 
-/* The operation called by the first `length` characters of `name`, or NULL. A quantile that is not
-   in the set is added to it, as long as there are no more than RESULT_QUANTILES_MAX. */
+/* The operation whose name is the first `length` characters of `name`; NULL if there is none. A
+   quantile is added to the set, if that has room for it. */
 const struct operation *operation_find(struct operation_set *set, const char *name, size_t length);
 
-/* Whether these characters are a quantile, but the set has no room for it. */
+/* Whether the first `length` characters of `name` are a quantile for which the set has no room. */
 bool operation_beyond(struct operation_set *set, const char *name, size_t length);
 
-/* Several operations that are asked for by one name: `list` has theirs, separated by commas. Its
-   quantiles are left out where they cannot be had. */
+/* A name for several operations. `list` has their names, separated by commas. Its quantiles are not
+   required (struct pass_request). */
 struct operation_group {
     const char *name;
     const char *list;
 };
 
+/* The groups. */
 extern const struct operation_group operation_groups[];
 extern const size_t operation_group_count;
 
-/* The group called by the first `length` characters of `name`, or NULL. */
+/* The group whose name is the first `length` characters of `name`; NULL if there is none. */
 const struct operation_group *operation_group_find(const char *name, size_t length);
 
-/* The bit of a quantile: that of its place in struct result. 0 of other operations. */
+/* The bit of a quantile by its index in result.quantiles; 0 of other operations. */
 uint32_t operation_quantile(const struct operation *op);
 
-/* Adds what the operation needs to what is asked of a reduction. */
+/* Adds the needs of an operation to those of a reduction: partial_want bits, or a quantile. */
 void operation_ask(const struct operation *op, unsigned *wants, struct pass_request *request);
 
 /* The value of an operation of kind OPERATION_BINARY64 or OPERATION_ELEMENT in a result. */
 double operation_number(const struct operation *op, const struct result *result);
 
-/* The full value of a result that is an integer; NULL if it is a count, or not an integer. */
+/* The value with all digits, if it is an integer; NULL if it is a count, or not an integer. */
 const struct integer *operation_exact_integer(const struct operation *op,
                                               const struct result *result);
 

@@ -1,20 +1,20 @@
 /*
- * Pass plans: what is asked of an input that one partial result does not tell, which is quantiles
- * and histograms. A pass plan says what each pass of the input is to tally, takes what was found,
- * and says whether that was enough. It reads nothing itself.
+ * Pass plans compute quantiles and histograms, which may need several passes over an input. A pass
+ * plan says what each pass has to tally, gets the tallies, and says whether another pass is needed.
+ * It reads nothing itself.
  *
  *     pass_plan_open -> (pass_plan_sample) -> pass_plan_next -> a pass -> pass_plan_take
  *                                                  ^                               |
  *                                                  '---------- PASS_PLAN_MORE -----'
  *
- * Types of 16 bits take one pass, which counts every value. Others are searched: all elements
- * are counted that lie below or above a cell of keys that each order statistic is taken to lie in,
- * and those within are kept (R. W. Floyd and R. L. Rivest, "Expected time bounds for selection",
- * 1975, find the cell by a sample, too). If one turns out to lie elsewhere, or too many lie in its
- * cell, then it is known in which smaller cell the next pass will find it. Whatever the sample
- * was, the results are exact; it decides only how many passes they take.
+ * Types of up to 16 bits take one pass, which counts every value. For other types a sample suggests
+ * a cell, a range of keys, in which each order statistic lies (R. W. Floyd and R. L. Rivest,
+ * "Expected time bounds for selection", 1975). A pass counts the elements below and above each cell
+ * and keeps those within. If an order statistic lies elsewhere, or its cell has too many elements,
+ * the counts give a smaller cell for the next pass. Results are exact for any sample, which only
+ * affects the number of passes.
  *
- * A pass plan belongs to one thread. Nothing here prints.
+ * A pass plan belongs to one thread.
  */
 #ifndef GPUREDUCE_PASS_PLAN_H
 #define GPUREDUCE_PASS_PLAN_H
@@ -35,16 +35,17 @@
 /* The request: quantiles and a histogram. */
 struct pass_request {
     struct quantile quantiles[PASS_PLAN_QUANTILES_MAX];
-    unsigned places[PASS_PLAN_QUANTILES_MAX]; /* in struct result, of each */
-    unsigned quantile_count;
-    uint32_t required; /* a bit for each place; others are left out where they cannot be had */
+    unsigned places[PASS_PLAN_QUANTILES_MAX]; /* index of each in result.quantiles */
+    unsigned quantile_count;                  /* quantiles */
+    uint32_t required; /* a bit for each place; other quantiles are left out if they would need
+                          an input to be read again that cannot be */
     struct histogram_request histogram;
 };
 
-/* Whether anything is asked. */
+/* Whether the request has quantiles or a histogram. */
 bool pass_request_any(const struct pass_request *request);
 
-/* Leaves out the quantiles that may be. */
+/* Removes the quantiles that are not required. */
 void pass_request_drop_optional(struct pass_request *request);
 
 struct pass_plan;
@@ -57,41 +58,42 @@ enum pass_plan_verdict {
     PASS_PLAN_ENDLESS  /* the range of the histogram would be infinite */
 };
 
-/* A pass plan of elements of this type, `elements` of them or UINT64_MAX, tallied by `workers`.
-   With `propagate`, quantiles are NaN if an element is; otherwise NaNs are left out. The request
-   must outlive the pass plan. NULL without memory. */
+/* Makes a pass plan for `elements` elements of the type (UINT64_MAX: unknown), which `workers`
+   workers tally. With `propagate`, quantiles are NaN if an element is; if not, NaNs are ignored.
+   The request must outlive the pass plan. NULL without memory. */
 struct pass_plan *pass_plan_open(const struct pass_request *request, enum element_type type,
                                  uint64_t elements, unsigned workers, bool propagate);
+/* Frees a pass plan. NULL is allowed. */
 void pass_plan_close(struct pass_plan *s);
 
-/* Whether one pass is enough, whatever the elements are. If not, `why` is set to what needs
-   more. */
+/* Whether one pass suffices for any elements. If not, *why names the result that needs more, a
+   constant text. */
 bool pass_plan_is_single(const struct pass_plan *s, const char **why);
 
-/* How many runs of so many neighbouring elements a sample should have; 0 if none is needed. */
+/* The best size of a sample: a number of runs, and of neighbouring elements in each; no runs if no
+   sample is needed. */
 struct selection_runs pass_plan_runs(const struct pass_plan *s);
 
-/* Takes a sample: `count` runs in the order of the input, of `length` elements each, in the
-   machine's byte order. Best before the first pass. False without memory. */
+/* Sets the sample before the first pass: `count` runs in the order of the input, of `length`
+   elements each, in this machine's byte order. False without memory. */
 bool pass_plan_sample(struct pass_plan *s, const void *elements, size_t count, size_t length);
 
-/* Takes a partial result with extremes that is known before the first pass, which then has to
-   come to the same. It may spare passes, or all of them. */
+/* Sets the partial result, with extremes, if it is known before the first pass, which may then be
+   shorter or not needed. Every pass must give the same partial result. */
 void pass_plan_begin(struct pass_plan *s, const struct partial *partial);
 
 /* Whether everything is known, so that no other pass is needed. */
 bool pass_plan_is_done(const struct pass_plan *s);
 
-/* Says what the next pass has to tally: returns the number of plans, and sets the plans, which
-   live until pass_plan_take. The first pass may have none, because the plans depend on its partial
-   result. */
+/* Sets the plans of the tallies of the next pass, which are valid until pass_plan_take, and returns
+   their number. It may be 0 for the first pass, if the plans depend on its partial result. */
 unsigned pass_plan_next(struct pass_plan *s, const struct tally_plan *plans[TALLY_PLANS_MAX]);
 
-/* Whether the tallies that were planned are all that the next pass has to find, beside the count
-   of elements: they tell, too, whether it is of the same elements. */
+/* Whether the next pass needs no partial result but the count of elements: the tallies suffice
+   to see that the elements are the same as before. */
 bool pass_plan_tallies_alone(const struct pass_plan *s);
 
-/* Takes what a pass found: the partial result, with extremes unless tallies are all, and the
+/* Evaluates a pass: its partial result, with extremes unless pass_plan_tallies_alone, and the
    tallies of its workers, which are changed. */
 enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial *partial,
                                       struct tally_set *sets, unsigned workers);
@@ -99,8 +101,8 @@ enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial 
 /* Quantile number i of a finished pass plan; NaN if there are no numbers. */
 double pass_plan_quantile(const struct pass_plan *s, unsigned i);
 
-/* The histogram of a finished pass plan, which lives as long as the pass plan; NULL if none was
-   asked for. */
+/* The histogram of a finished pass plan, valid as long as the pass plan; NULL if none was
+   requested. */
 const struct histogram *pass_plan_histogram(const struct pass_plan *s);
 
 #endif

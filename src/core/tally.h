@@ -1,10 +1,10 @@
 /*
- * Tallies: what a pass counts beside the partial result, for order statistics and histograms. A
- * plan says what; each worker has a tally of its own, and merging them is adding.
+ * Tallies count elements for order statistics and histograms, in addition to the partial result of
+ * a pass. A plan defines the counts; each worker has a tally of its own, and tallies are merged by
+ * adding their counts.
  *
- * Plans are constant while tallies of them exist. A tally belongs to one thread at a time. Memory
- * is bounded by the plan, whatever the elements are. Nothing here prints; without memory a tally is
- * `failed`.
+ * A plan does not change while it has tallies. A tally belongs to one thread at a time. The plan
+ * bounds its memory. A tally without memory is `failed`.
  */
 #ifndef GPUREDUCE_TALLY_H
 #define GPUREDUCE_TALLY_H
@@ -16,14 +16,15 @@
 #include "core/element.h"
 
 enum tally_kind {
-    TALLY_CELLS, /* how many elements lie below each of some edges; some cells' elements are kept */
-    TALLY_WORDS, /* how many elements have each value of their upper bits */
-    TALLY_BINS   /* the bins of a histogram, of one width */
+    TALLY_CELLS, /* numbers of elements below some keys; elements of some cells are kept */
+    TALLY_WORDS, /* the number of elements for each value of their upper bits */
+    TALLY_BINS   /* the number of elements in each bin of a histogram */
 };
 
 /* The most cells. */
 #define TALLY_CELLS_MAX 260
 
+/* A plan. */
 struct tally_plan {
     enum tally_kind kind;
     enum element_type type;
@@ -39,7 +40,7 @@ struct tally_plan {
     unsigned kept_cells, fine_bits;
     size_t room;
 
-    /* TALLY_WORDS: the bits of an element, shifted to the right by so many. */
+    /* TALLY_WORDS: the number of lower bits that are ignored. */
     unsigned shift;
 
     /* TALLY_BINS of floats. Bin i has the values from bound[i] up to bound[i + 1], without that;
@@ -70,13 +71,14 @@ struct tally_plan {
        - bound_key[0]) * scale, and not before it. */
     uint64_t last_key;
     uint32_t reached, base;
-    bool holds_none; /* no key is in any bin: last_key is of no meaning */
+    bool holds_none; /* no key is in any bin, and last_key means nothing */
     const uint64_t *bound_key;
 };
 
+/* The counts of one worker. */
 struct tally {
     const struct tally_plan *plan;
-    bool failed; /* out of memory: it is worth nothing */
+    bool failed; /* out of memory: the counts mean nothing */
     bool ended;  /* tally_end has been called */
 
     /* TALLY_CELLS: counts[i] elements lie before cell i, negative NaNs among them; those in front
@@ -107,44 +109,46 @@ struct tally {
 struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
     unsigned count;
-    bool goes_on; /* another input is to be taken into them: nobody ends them yet */
-    bool alone; /* nothing else is wanted but the count of elements: the rest of the partial result
-                   may be missing */
+    bool goes_on; /* another input follows, so tally_end must not be called yet */
+    bool alone;   /* only the count of elements is needed of the partial result */
 };
 
 /* The last key of a cell. */
 uint64_t tally_last(const struct tally_plan *plan, unsigned cell);
 
-/* Makes a tally of nothing. False without memory; it has to be closed then, too. */
+/* Makes a tally of no elements. False without memory; the caller closes it in any case. */
 bool tally_open(struct tally *t, const struct tally_plan *plan);
+
+/* Frees the memory of a tally. */
 void tally_close(struct tally *t);
 
-/* How many counts a tally of the plan has. */
+/* The number of counts of a tally of the plan. */
 size_t tally_size(const struct tally_plan *plan);
 
-/* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
+/* Allocates memory to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* TALLY_CELLS: counts an element of a cell that is kept so many times. All that are kept are
+/* TALLY_CELLS: counts an element of a kept cell `times` times. Kept elements are counted and
    dropped. False, with `failed` set, without memory. */
 bool tally_count_same(struct tally *t, const void *element, uint64_t times);
 
-/* Ends a tally after all elements were taken. If many were kept, counts them in parts as well, and
-   puts blocks of them in order, which is better done by each worker. A second call does nothing. */
+/* Ends a tally after the last element. If many elements were kept, counts them in parts of their
+   cells, and sorts blocks of them; workers do so in parallel. A second call does nothing. */
 void tally_end(struct tally *t);
 
-/* Counts in `fine` what was kept, if that has not been done. */
+/* Counts the kept elements in `fine`, if that has not been done. */
 void tally_count_kept(struct tally *t);
 
 /* Finds the elements with a fine count in block number `block` of the elements that are kept in
    order: from *begin up to *end. False if there is no such block. */
 bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end);
 
-/* Adds the counts of `other`; what it has kept stays where it is. Either both have fine counts, or
-   none. */
+/* Adds the counts of `other`, whose kept elements remain there. Either both have fine counts, or
+   neither. */
 void tally_merge(struct tally *t, const struct tally *other);
 
-/* The place of the fine counts of a kept cell among those of all cells, in 2^fine_bits. */
+/* The number of a kept cell among the kept cells: its fine counts begin at this number times
+   2^fine_bits. */
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);
 
 /* The shift of a kept cell: the difference of a key and the cell's first key, shifted right by so
