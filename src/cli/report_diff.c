@@ -12,29 +12,12 @@
 #include "run/arrays.h"
 #include "sys/plural.h"
 
-/* The word for how two arrays differ. */
-static const char *kind_word(enum diff_kind kind)
-{
-    switch (kind) {
-    case DIFF_SAME:
-        return "same";
-    case DIFF_VALUES:
-        return "values";
-    case DIFF_BYTES:
-        return "bytes";
-    case DIFF_SHAPE:
-        return "shape";
-    case DIFF_TYPE:
-        return "dtype";
-    case DIFF_ONLY_A:
-        return "only-a";
-    case DIFF_ONLY_B:
-        return "only-b";
-    case DIFF_FAILED:
-        return "error";
-    }
-    return NULL;
-}
+/* The words for how two arrays differ. */
+static const char *const kind_words[] = {
+    [DIFF_SAME] = "same",     [DIFF_VALUES] = "values", [DIFF_BYTES] = "bytes",
+    [DIFF_SHAPE] = "shape",   [DIFF_TYPE] = "dtype",    [DIFF_ONLY_A] = "only-a",
+    [DIFF_ONLY_B] = "only-b", [DIFF_FAILED] = "error",
+};
 
 #define J IN_OBJECT
 #define CELLS (IN_CELLS | IN_LINES)
@@ -216,7 +199,7 @@ static void write_item(struct writer *w, const struct options *options,
     WRITER_FIELDS(w, field_text(J, "file", options->files[DIFF_A]),
                   field_text(J, "other", options->files[DIFF_B]),
                   field_text(IN_CELLS | J, "array", item->name),
-                  field_text(CELLS | J, "differs", kind_word(item->kind)));
+                  field_text(CELLS | J, "differs", kind_words[item->kind]));
     add_both(w, item);
     add_side(w, item, DIFF_A);
     add_side(w, item, DIFF_B);

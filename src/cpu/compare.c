@@ -244,6 +244,9 @@ static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsig
     }
 }
 
+/* The integers of up to 32 bits. */
+#define SHORT_INTEGERS(ROW) ROW(I8) ROW(I16) ROW(I32) ROW(U8) ROW(U16) ROW(U32) ROW(BOOL)
+
 #define SCAN_SHORT(CONSTANT, ...)                         \
     case ELEMENT_##CONSTANT:                              \
         scan_type(c, a, b, n, index, ELEMENT_##CONSTANT); \
@@ -259,13 +262,7 @@ static void scan(struct cpu_compare *c, const unsigned char *a, const unsigned c
         break;
         ELEMENT_FLOAT_TABLE(SCAN_SHORT)
         ELEMENT_FLOAT8_TABLE(SCAN_SHORT)
-        SCAN_SHORT(I8)
-        SCAN_SHORT(I16)
-        SCAN_SHORT(I32)
-        SCAN_SHORT(U8)
-        SCAN_SHORT(U16)
-        SCAN_SHORT(U32)
-        SCAN_SHORT(BOOL)
+        SHORT_INTEGERS(SCAN_SHORT)
     }
 }
 
@@ -408,13 +405,7 @@ static void add_products(struct cpu_compare *c, const unsigned char *a, const un
         MULTIPLY_FLOATS(F16)
         MULTIPLY_FLOATS(BF16)
         ELEMENT_FLOAT8_TABLE(MULTIPLY_FLOATS)
-        MULTIPLY_INTEGERS(I8)
-        MULTIPLY_INTEGERS(I16)
-        MULTIPLY_INTEGERS(I32)
-        MULTIPLY_INTEGERS(U8)
-        MULTIPLY_INTEGERS(U16)
-        MULTIPLY_INTEGERS(U32)
-        MULTIPLY_INTEGERS(BOOL)
+        SHORT_INTEGERS(MULTIPLY_INTEGERS)
     }
     c->product.kernel(&c->product, &c->scratch, n, 0);
 }
