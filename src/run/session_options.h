@@ -1,5 +1,7 @@
 /*
- * How the inputs of a session are to be reduced, and who is told of its progress.
+ * The options of a session: how its inputs are reduced, and functions that it calls. The caller
+ * fills them in, and they do not change while the session uses them, except where session.h says
+ * so.
  */
 #ifndef GPUREDUCE_RUN_SESSION_OPTIONS_H
 #define GPUREDUCE_RUN_SESSION_OPTIONS_H
@@ -16,16 +18,17 @@ enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
 
 enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
-/* An observer of the progress of a run. Called by the session's thread alone; times are
-   clock_now's. */
+/* An observer of the progress of runs. Only the session's thread calls its functions. Times are by
+   clock_now. */
 struct progress_observer {
-    /* A run of `total` bytes of input begins, UINT64_MAX when it is not known how many. `name` is
-       the input's, as messages show it; it lives until the run ends. */
+    /* A run begins. `name`: the input's name in messages, valid until the run ends; `total`:
+       bytes of the input, UINT64_MAX if unknown. */
     void (*begin)(void *context, const char *name, uint64_t total, uint64_t now);
-    /* `done` bytes have been read; called some fifty times a second. */
+    /* `done` bytes have been read. Called about fifty times a second. */
     void (*update)(void *context, uint64_t done, uint64_t now);
+    /* The run has ended. */
     void (*end)(void *context);
-    void *context;
+    void *context; /* the first argument of these functions */
 };
 
 struct buffer;
@@ -33,20 +36,19 @@ struct reduction;
 
 /* A writer of the lines of containers' arrays, as text. */
 struct line_writer {
-    /* Writes what is to be printed of an array of the input `path`, which may be nothing. Workers
-       call it as soon as they have reduced one, each with an `out` of its own. */
+    /* Writes the line of an array of the input `path`, which may be empty, to `out`. Called by
+       workers, several at a time, each with its own `out`. */
     void (*write)(const void *context, const char *path, const struct reduction *one,
                   struct buffer *out);
-    const void *context;
+    const void *context; /* the first argument of `write` */
 };
 
-/* Numbers that were found by measuring: doc/tuning.md says how. Tests pass others. */
+/* Numbers that were found by measuring (doc/tuning.md). Tests pass others. */
 struct session_tuning {
     const struct gpu_tuning *gpu;
-    /* Workers for a compressed input and each GPU, unless so many are asked for: a core copies 4 to
-       5 GB/s from the page cache while a link is busy. */
-    unsigned compressed_workers;
-    bool gpu_always; /* auto has a GPU help as soon as it can, however small the work is */
+    unsigned compressed_workers; /* default number of workers for each GPU that decodes a compressed
+                                    input: a core copies 4 to 5 GB/s while the link is busy */
+    bool gpu_always;             /* DEVICE_AUTO uses a GPU for any amount of work */
 };
 extern const struct session_tuning session_tuning_shipped;
 
@@ -54,30 +56,30 @@ struct session_options {
     struct source_options input;
     enum nan_policy nan;
     enum device_choice device;
-    int devices[ENGINE_DEVICES_MAX]; /* GPUs by number */
-    unsigned device_count;
-    unsigned threads;                         /* 0: as many as serve well */
-    size_t chunk_size;                        /* bytes; 0: the engine's choice */
+    int devices[ENGINE_DEVICES_MAX];          /* numbers of GPUs */
+    unsigned device_count;                    /* GPUs in `devices` */
+    unsigned threads;                         /* 0: chosen by the session */
+    size_t chunk_size;                        /* bytes; 0: chosen by the engine */
     unsigned wants;                           /* partial_want bits */
-    bool keep_partials;                       /* of arrays, too: a total is to be made of them */
-    uint64_t ddof;                            /* of variances; see struct moments_terms */
+    bool keep_partials;                       /* keep the partial results of arrays, for a total */
+    uint64_t ddof;                            /* see struct moments_terms */
     struct pass_request passes;               /* quantiles and histogram */
-    const struct progress_observer *progress; /* NULL for nobody */
-    const struct line_writer *lines;          /* NULL for nobody */
-    bool keep_results;                        /* of arrays whose lines are written, too */
+    const struct progress_observer *progress; /* NULL for none */
+    const struct line_writer *lines;          /* NULL for none */
+    bool keep_results;                        /* keep results of arrays whose lines are written */
     const struct session_tuning *tuning;      /* NULL: session_tuning_shipped */
 
     /* The process. */
-    const char *kernels;         /* of the CPU, by the name of an instruction set; NULL: the best */
-    const char *visible_devices; /* GPUs that the user made visible, as CUDA_VISIBLE_DEVICES has
-                                    them; NULL: all */
-    /* Sets a variable of the environment, which the CUDA runtime reads; called before there are
-       other threads. NULL: all visible GPUs are used, as they are. */
+    const char *kernels;         /* name of the CPU's instruction set; NULL: the best */
+    const char *visible_devices; /* value of CUDA_VISIBLE_DEVICES; NULL: not set */
+    /* Sets an environment variable for the CUDA runtime. Called before there are other threads.
+       NULL: the environment is not changed, and all visible GPUs are initialised. */
     engine_set_variable *set_variable;
-    /* Prepares malloc for many threads that allocate much; NULL: nobody does. */
+    /* Prepares malloc for many threads that allocate much memory. NULL: nothing is done. */
     void (*widen_heap)(void);
 };
 
+/* The tuning that applies to these options. */
 static inline const struct session_tuning *session_tuning(const struct session_options *options)
 {
     return options->tuning ? options->tuning : &session_tuning_shipped;

@@ -1,11 +1,11 @@
 /*
- * Shards: files shared out among processes, none of which has to know of the others. Each works out
- * the same plan from the sizes of the files, and takes its part of it.
+ * Shards divide files among processes that do not communicate: each process computes the same plan
+ * from the sizes of the files, and reduces its part.
  *
- * Files are cut into units of SHARD_UNIT bytes, all files one after the other, and a shard has a
- * run of units. So shards begin at whole pages and stripes of a file, large files are shared out by
- * size, and small ones go to one shard each. A compressed file is cut at the next frame after the
- * beginning of a unit, where that can be told (source_cut).
+ * All files, one after the other, are cut into units of SHARD_UNIT bytes, and a shard is a range of
+ * units. So a shard begins at a multiple of a page and of a stripe of a file; large files are
+ * divided by size, and each small file belongs to one shard. A compressed file is cut at the next
+ * frame after the beginning of a unit, if its frames are known (source_cut).
  */
 #ifndef GPUREDUCE_RUN_SHARD_H
 #define GPUREDUCE_RUN_SHARD_H
@@ -15,36 +15,37 @@
 
 #include "source/source.h"
 
-/* Bytes. As large as huge pages and the ranges of workers, and a multiple of the stripes of file
-   systems that have any. */
+/* Bytes of a unit: the size of huge pages and of the ranges that workers claim, and a multiple
+   of the usual stripes of file systems. */
 #define SHARD_UNIT ((uint64_t)2 << 20)
 
 #define SHARDS_MAX ((uint64_t)1 << 20)
 
+/* A shard. */
 struct shard {
-    uint64_t number, of; /* the shard `number`, from 1 up to `of` */
+    uint64_t number; /* from 1 to `of` */
+    uint64_t of;     /* shards in all */
 };
 
 /* The part of a file that a shard has. */
 struct shard_part {
-    bool any;
-    int error; /* why it is not known how long the file is, as errno; 0 where it is. To others, who
-                  see it, other parts may be the shard's */
-    uint64_t units;          /* of the whole file, as shared out */
-    struct source_part part; /* if there is any */
+    bool any;  /* the shard has a part of the file */
+    int error; /* an errno: the size of the file is unknown, and processes that know it may have
+                  divided the files differently; 0: the size is known */
+    uint64_t units;          /* units of the whole file */
+    struct source_part part; /* the part, if `any` */
 };
 
-/* The units of a file of so many bytes; an empty one has one, too. */
+/* The number of units of a file of `bytes` bytes; 1 if it is empty. */
 uint64_t shard_units(uint64_t bytes);
 
-/* Which of so many units are the shard's: from the first of *end up to, and without, *end. Returns
-   the first. `units` is below 2^60. */
+/* The range of units, of `units` in all, that belong to a shard: returns the first, and sets
+   *end to the one after the last. `units` is less than 2^60. */
 uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end);
 
-/* Plans which parts of the files are the shard's. One that cannot be had is in the parts of one
-   shard, as if it were short, and has an `error` in all. False where an input has no parts, or
-   cannot be read: *error says why, and *failed is the path of that input, NULL where it is none's
-   fault. */
+/* Computes the shard's parts of `count` files. A file whose size is unknown belongs to one
+   shard, and has an `error` in all shards. False if an input cannot be divided or read: the
+   reason is in *error, and *failed is the input's path, or NULL if it is not about an input. */
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts, const char **failed,
                 struct error *error);

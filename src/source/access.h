@@ -18,14 +18,14 @@ MUTEX_ROLE(access_role);
 
 enum access_method { ACCESS_MAPPED, ACCESS_POPULATED, ACCESS_COPIED, ACCESS_METHODS };
 
-/* Which methods may be used: one of them; the best of all; or the best of mapped and copied, for
-   pieces that are too small for a call each. Zeros: mapped alone. */
+/* The methods that may be used. */
 enum access_choice {
-    ACCESS_CHOICE_MAPPED,
-    ACCESS_CHOICE_POPULATED,
-    ACCESS_CHOICE_COPIED,
-    ACCESS_CHOICE_TRIED,
-    ACCESS_CHOICE_TRIED_SMALL
+    ACCESS_CHOICE_MAPPED,     /* only mapped */
+    ACCESS_CHOICE_POPULATED,  /* only populated */
+    ACCESS_CHOICE_COPIED,     /* only copied */
+    ACCESS_CHOICE_TRIED,      /* the fastest of all */
+    ACCESS_CHOICE_TRIED_SMALL /* the faster of mapped and copied, for pieces that are too small
+                                 to be populated one by one */
 };
 
 /* The measurements of all workers of an input. */
@@ -40,34 +40,37 @@ struct access_shared {
 
 MUTEX_ROLE_OF(access, struct access_shared, mutex);
 
-/* One worker's part. */
+/* The state of one worker, which nobody else uses. */
 struct access {
     struct access_shared *shared;
     enum access_choice choice;
-    enum access_method method; /* in use */
-    bool settled;              /* it is for all that is left */
-    bool trying;               /* it is measured */
-    bool warming;              /* it is going to be: page tables and buffers are new */
+    enum access_method method; /* the method in use */
+    bool settled;              /* the method will not change any more */
+    bool trying;               /* the method is being measured */
+    bool warming;              /* the method will be measured when its page tables and buffers have
+                                  been used once */
     uint64_t left;             /* bytes until another method may be used */
-    uint64_t taken, time;      /* bytes of the trial so far, and nanoseconds that they took */
+    uint64_t taken, time;      /* bytes of the trial so far, and their nanoseconds */
 };
 
-/* Begins with nothing measured. */
+/* Initialises the measurements of an input, which has `workers` workers. */
 void access_shared_open(struct access_shared *shared, unsigned workers);
+
+/* Frees the measurements. */
 void access_shared_close(struct access_shared *shared);
 
-/* Begins a worker's part. */
+/* Initialises the state of a worker. */
 void access_begin(struct access *w, enum access_choice choice, struct access_shared *shared);
 
-/* The method for the next bytes; *most: how many of them it should be at most. */
+/* The method for the next bytes. *most: the number of bytes to use it for. */
 enum access_method access_next(struct access *w, uint64_t *most);
 
-/* Whether mapped pages that the worker is done with have to be taken out of memory at once, as a
-   part of what a trial costs. Many workers would interrupt each other by that, and do without. */
+/* Whether mapped pages must be unmapped as soon as they have been read, so that a trial includes
+   that cost. Not with many workers, which would interrupt each other. */
 bool access_release_now(const struct access *w);
 
-/* Notes what the bytes have cost that were handed out since the last access_next: nanoseconds until
-   the worker was done with them. */
+/* Notes the bytes that were handed out since the last access_next, and the nanoseconds until the
+   worker gave them back. */
 void access_took(struct access *w, uint64_t bytes, uint64_t time);
 
 #endif

@@ -12,32 +12,32 @@
 #include "source/reader.h"
 #include "source/source_impl.h"
 
-/* Bytes by which a compression is recognised, at most. */
+/* The most bytes that are needed to recognise a compression. */
 #define FORMATS_MAGIC_MAX 4
 
 struct format {
-    const char *name; /* as --format takes it and results show it */
+    const char *name; /* the name that --format takes and results show */
     enum source_format id;
     const char *inside; /* the name of compressed data of this format; NULL for a compression */
-    /* Whether data that begin with these bytes are of this format. NULL where nothing tells. */
+    /* Whether data that begin with these bytes have this format. NULL: it cannot be recognised. */
     bool (*recognise)(const void *bytes, size_t size);
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
        info.swap, data_offset and promised. The reader then stands after the header. NULL for a
        compression. */
     bool (*layout)(struct source *, const struct source_options *, struct reader *,
                    const unsigned char *prefix, size_t had);
-    bool compression;
-    const char *wrong; /* the error when the user asked for it and the input is not that */
+    bool compression;  /* other formats lie inside it */
+    const char *wrong; /* the error if the user named this format and the input has another */
 };
 
-/* Sets info.compressed: whether the input begins like compressed data. The bytes read for that go
-   back to the reader. False on failure. */
+/* Sets info.compressed: whether the input begins like compressed data. The reader will return
+   the bytes that were read for that again. False on failure. */
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);
 
-/* Reads up to `size` bytes, of which `got` are there, as far as there are so many. Returns how
-   many there are; -1 on failure. A file whose frames are decoded in parallel is read again for
-   that: then failure comes to an end here, and so it does after the elements that are asked for. */
+/* Fills `head`, which has `got` bytes, up to `size` bytes or the end of the input. Returns the
+   number of bytes; -1 on failure. Damage of a compressed file that will be read again, or after
+   the last requested element, counts as the end. */
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size);
 
