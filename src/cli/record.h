@@ -1,6 +1,6 @@
 /*
- * Records: results that were printed before, as JSON or TSV, to be compared with what files come to
- * now. Reads them; compares nothing and opens no file but the record.
+ * Records: results of files that were printed before, as JSON or TSV, for --check. This reads them,
+ * compares nothing, and opens no file but the record. Functions that fail have printed why.
  */
 #ifndef GPUREDUCE_RECORD_H
 #define GPUREDUCE_RECORD_H
@@ -16,11 +16,10 @@
 struct record_line {
     char *file;    /* NULL: the total of the files since the last total */
     bool failed;   /* the file had no result */
-    bool binary64; /* numbers are those of binary64; otherwise of the operation's type */
-    char (*value)[NUMBER_MAX]; /* of each of OPERATIONS_MAX operations; empty where none is recorded
-                                */
+    bool binary64; /* all numbers are binary64; if not, they have the type of the operation */
+    char (*value)[NUMBER_MAX]; /* texts of OPERATIONS_MAX operations; empty: not recorded */
 
-    /* How the file was read: what the line says, and the session's options for what it does not. */
+    /* How the file was read, by the line; what it does not say is by the session's options. */
     struct source_options input;
     enum nan_policy nan;
     uint64_t ddof;
@@ -31,13 +30,12 @@ struct record {
     size_t count;
 };
 
-/* Reads the record called `path` ("-" is standard input). False on failure: the record cannot be
-   read, or a line of it is not what this program prints. A record without a file is an error, too. Its
-   quantiles are added to `named`. */
+/* Reads the record `path` ("-" is standard input), and adds its quantiles to `named`. False if
+   it cannot be read, has a line that this program does not print, or has no file. */
 bool record_read(struct record *record, const char *path, const struct session_options *session,
                  struct operation_set *named);
 
-/* Frees what record_read made, also after it failed. */
+/* Frees a record, also after record_read has failed. */
 void record_free(struct record *record);
 
 #endif

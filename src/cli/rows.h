@@ -1,9 +1,8 @@
 /*
- * Rows: what is printed of an array, of a file that is one, or, by --list, of either. Which of them
- * are printed (--where), and in which order (--sort). Nothing here prints; one thread at a time.
+ * Rows: the output for an array, or for a file that is one array. --where selects rows, and --sort
+ * orders them. One thread at a time. Nothing here prints.
  *
- * Values are compared as they are, not as binary64: an integer of up to 128 bits with another one,
- * or with a number of any kind.
+ * Values are compared exactly: integers of up to 128 bits with integers and with other numbers.
  */
 #ifndef GPUREDUCE_CLI_ROWS_H
 #define GPUREDUCE_CLI_ROWS_H
@@ -17,27 +16,28 @@
 #include "run/reduction.h"
 #include "sys/buffer.h"
 
-/* A row. Names are not its own. */
+/* A row. It does not own its texts. */
 struct row {
-    const char *path, *name; /* the file, and the array; NULL where the file is one */
-    const char *dtype;
-    uint64_t elements, bytes;          /* SOURCE_UNKNOWN where that is so */
-    const struct reduction *reduction; /* NULL: of a list, which has no results */
+    const char *path;                  /* the file */
+    const char *name;                  /* the array; NULL if the file is one array */
+    const char *dtype;                 /* NULL if there is none */
+    uint64_t elements, bytes;          /* SOURCE_UNKNOWN if unknown */
+    const struct reduction *reduction; /* NULL: the row is of --list, which has no results */
 };
 
 /* The row of a reduction. */
 struct row row_of(const char *path, const struct reduction *reduction);
 
-/* The operations that conditions and the order are about; `all` has room for ROWS_OPERATIONS_MAX.
-   Returns how many they are; some may be the same. */
+/* Sets `all` to the operations that the conditions and the order need, some perhaps twice. Returns
+   their number. */
 #define ROWS_OPERATIONS_MAX (ROWS_CONDITIONS_MAX + 1)
 unsigned rows_operations(const struct rows_request *request,
                          const struct operation *all[ROWS_OPERATIONS_MAX]);
 
-/* Whether a row is to be printed. One without a result, for an error, always is. */
+/* Whether a row fulfils all conditions, or is of an error. */
 bool rows_hold(const struct rows_request *request, const struct row *row);
 
-/* A value by which rows are compared. Rows without one come last. */
+/* A value by which rows are sorted. Rows without a value come last. */
 struct row_value {
     enum row_value_kind {
         ROW_VALUE_TEXT,
@@ -51,44 +51,44 @@ struct row_value {
     double number;
 };
 
-/* A row that is kept, as it has been written. */
+/* The output of a row, kept to be sorted. */
 struct kept_row {
-    char *text;             /* in one form, and then in another, after the first `first` bytes */
-    size_t first, length;   /* bytes, of both forms together */
-    bool named, typed;      /* the row has the name of an array, and a type */
-    size_t number;          /* in the order of the input */
-    struct row_value value; /* what it is sorted by */
-    bool descending;
+    char *text;             /* one form, of `first` bytes, and then another */
+    size_t first, length;   /* bytes of the first form, and of both */
+    bool named, typed;      /* the row has the name of an array; it has a type */
+    size_t number;          /* number in the order of the input */
+    struct row_value value; /* value to sort by */
+    bool descending;        /* the order is descending */
 };
 
-/* Rows that are kept until all of them are there. */
+/* Rows that are kept until they can be sorted. */
 struct rows {
     struct kept_row *kept;
-    size_t count, room;
-    bool failed; /* there was no memory for one of them, which is not there */
+    size_t count, room; /* rows, and rows that there is memory for */
+    bool failed;        /* a row is missing because memory was lacking */
 };
 
-/* Keeps a row as it has been written, in one or two forms, of which the first has `first` bytes. */
+/* Keeps the output of a row, in one or two forms, of which the first has `first` bytes. Sets
+   rows->failed without memory. */
 void rows_keep(struct rows *rows, const struct rows_request *request, const struct row *row,
                const struct buffer *text, size_t first);
 
-/* Puts them in the order that is asked for. */
+/* Sorts the rows. */
 void rows_sort(struct rows *rows);
 
 /* Row number i. */
 const struct kept_row *rows_get(const struct rows *rows, size_t i);
 
-/* Frees all of them; an error where there was no memory for one. */
+/* Frees the rows. Prints an error if one of them failed. */
 void rows_free(struct rows *rows);
 
-/* The type that the value of an operation is a number of. */
+/* The type of the number that an operation gives. */
 enum element_type row_number_type(const struct operation *op, const struct reduction *reduction);
 
-/* The name of a reduction's type: as the container spells it where it cannot be read. */
+/* The name of a reduction's type; of an array that cannot be read, its name in the container. */
 const char *row_type_name(const struct reduction *reduction);
 
-/* Whether the result has no value of an operation: a quantile that could not be had, and was not
-   asked for by its name. */
+/* Whether an operation is a quantile that was not computed, since it was not required. */
 bool row_left_out(const struct operation *op, const struct reduction *reduction);
 
 #endif

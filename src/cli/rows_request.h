@@ -8,20 +8,23 @@
 
 #include "core/operation.h"
 
-/* The values by which rows are compared. */
+/* A value of a row. */
 enum row_field { ROW_UNASKED, ROW_NAME, ROW_DTYPE, ROW_ELEMENTS, ROW_BYTES, ROW_OPERATION };
 
+/* A value of a row that a condition or an order names. */
 struct row_key {
     enum row_field field;
     const struct operation *op; /* of ROW_OPERATION */
 };
 
+/* The relations of conditions. */
 enum row_relation { ROW_LESS, ROW_AT_MOST, ROW_EQUAL, ROW_UNEQUAL, ROW_AT_LEAST, ROW_GREATER };
 
+/* A condition of --where. */
 struct row_condition {
-    struct row_key key; /* of numbers */
+    struct row_key key; /* its values are numbers */
     enum row_relation relation;
-    const char *number; /* any but nan, as number_parse reads it */
+    const char *number; /* the text of the number, which number_parse reads and which is not nan */
 };
 
 /* The most conditions that may be given. */
@@ -29,10 +32,10 @@ struct row_condition {
 
 /* A request of --where or --sort. */
 struct rows_request {
-    struct row_condition conditions[ROWS_CONDITIONS_MAX]; /* all have to hold */
-    unsigned count;
-    struct row_key sort; /* ROW_UNASKED: rows stay in the order of the input */
-    bool descending;
+    struct row_condition conditions[ROWS_CONDITIONS_MAX]; /* all must hold */
+    unsigned count;                                       /* conditions */
+    struct row_key sort; /* value to sort by; ROW_UNASKED: keep the order of the input */
+    bool descending;     /* sort in descending order */
 };
 
 #endif

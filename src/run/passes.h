@@ -1,10 +1,10 @@
 /*
- * Passes: an input that is read as often as a pass plan (core/pass_plan.h) asks for. This keeps,
- * from one pass of it to the next, what was found, and sees to it that the passes are of the same
- * thing.
+ * Passes over an input, or over several inputs together, which a pass plan (core/pass_plan.h)
+ * needs. Keeps the results of one pass for the next, and verifies that all passes had the same
+ * elements.
  *
- * It belongs to the session's thread. When a function fails, the source knows why, or memory is
- * short.
+ * Belongs to the session's thread. If a function fails, the source has the reason, or memory is
+ * lacking.
  */
 #ifndef GPUREDUCE_RUN_PASSES_H
 #define GPUREDUCE_RUN_PASSES_H
@@ -16,59 +16,60 @@
 #include "run/run_state.h"
 
 struct passes {
-    const struct pass_request *asked;
-    struct pass_request request; /* `request`, or without quantiles if they cannot be computed */
-    struct pass_plan *plan;      /* NULL where nothing is asked for, or before the first pass */
-    struct tally_set *sets;      /* of the pass that is under way, one for each worker */
-    unsigned workers;
-    unsigned count;         /* passes that have been taken */
-    enum element_type type; /* as the first one found it */
-    uint64_t data_offset;   /* as the first one found it */
-    struct partial first;   /* findings of the first pass */
-    bool more;              /* another one is needed */
+    const struct pass_request *asked; /* the session's request */
+    struct pass_request request;      /* the request without quantiles that cannot be computed */
+    struct pass_plan *plan;           /* NULL if nothing is requested, or before the first pass */
+    struct tally_set *sets;           /* tallies of the current pass, one set for each worker */
+    unsigned workers;                 /* sets */
+    unsigned count;                   /* complete passes */
+    enum element_type type;           /* type in the first pass */
+    uint64_t data_offset;             /* source_info.data_offset in the first pass */
+    struct partial first;             /* partial result of the first pass */
+    bool more;                        /* another pass is needed */
 
-    /* For passes of several inputs. */
-    unsigned inputs, inputs_taken; /* all of them, 0 otherwise; and those of this pass */
-    struct partial all;            /* of the latter */
-    uint64_t elements;             /* of all inputs */
-    struct selection_runs runs;    /* of the sample that is wanted */
-    size_t runs_taken;
-    unsigned char *sample; /* the runs that have been taken; NULL for none */
+    /* Passes over several inputs. */
+    unsigned inputs;            /* their number; 0 if there is one input */
+    unsigned inputs_taken;      /* inputs that the current pass has read */
+    struct partial all;         /* partial result of these */
+    uint64_t elements;          /* elements of all inputs */
+    struct selection_runs runs; /* size of the sample */
+    size_t runs_taken;          /* runs in `sample` */
+    unsigned char *sample;      /* NULL: there is none */
 };
 
-/* Begins with an input that has not been read. */
+/* Begins the passes over an input that has not been read. */
 void passes_open(struct passes *r, const struct pass_request *request);
 
-/* Begins with several inputs of one type that have been read, each by itself, and whose partials
-   came to `known`: each pass is one of all of them, one after the other. Nothing is left out of
-   the request. */
+/* Begins the passes over several inputs of one type, each of which has been reduced before;
+   `known` is their total. A pass reads all inputs in turn. All quantiles are computed. False on
+   failure. */
 bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,
                          const struct reduction *known, unsigned workers, bool propagate);
 
-/* Samples one of several inputs. */
+/* Reads a sample of one of several inputs. False on failure. */
 bool passes_sample(struct passes *r, struct source *source);
 
-/* Takes the samples of all of them, where that is of use. */
+/* Passes the samples of all inputs to the pass plan, if that needs them. False without memory. */
 bool passes_sampled(struct passes *r);
 
-/* Ends with it. */
+/* Frees the passes. */
 void passes_close(struct passes *r);
 
-/* Prepares the next pass of run->source: what it tallies, and what it finds beside that. */
+/* Prepares the next pass over run->source: its tallies, and run's partial_want bits. False on
+   failure. */
 bool passes_begin(struct passes *r, struct run *run);
 
-/* Takes a pass that was complete: the first one's partial result, which then replaces those of
-   later ones, and the tallies. */
+/* Evaluates a complete pass. *partial: its partial result; of later passes it is replaced by
+   that of the first. False on failure. */
 bool passes_take(struct passes *r, const struct run *run, struct partial *partial);
 
-/* Forgets what the pass under way has tallied. */
+/* Drops the tallies of the current pass. */
 void passes_drop(struct passes *r);
 
-/* Forgets it after an input, unless the pass goes on with the next one. */
+/* Drops the tallies after an input, unless the current pass continues with another one. */
 void passes_pause(struct passes *r);
 
-/* Fills in what the pass plan found: quantiles and the histogram, which lives until passes_close.
-   */
+/* Adds quantiles and the histogram to *reduction. The histogram is valid until passes_close. */
 void passes_finish(const struct passes *r, struct reduction *reduction);
 
 #endif
