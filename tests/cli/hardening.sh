@@ -56,6 +56,9 @@ for file in "$program" "$program-bench"; do
     done
 done
 
+# Tests link the program's objects, and bring what makes calls of CUDA fail with them.
+ok 'the program has no hooks for tests' test -z "$(grep -ao 'GPUREDUCE_CALL_GPU\|GPUREDUCE_CUDA_FAULT' "$program")"
+
 # To load the mathematics library takes a twentieth of the time of a small file. Optimizing, which
 # fortify needs, gcc has square roots and rounding of its own on these machines.
 if case " $HARDENING " in *' fortify '*) ;; *) false ;; esac &&
