@@ -537,7 +537,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
-    if (!partial_settle(&arguments, options))
+    if (!partial_check(&arguments, options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;

@@ -252,7 +252,7 @@ static bool read_places(struct index *index)
 
 /* Puts the places in order, each once, and makes paths of the names of files, each of which is
    added to the list. */
-static void settle_places(struct index *index, const char *path, struct list *files)
+static void sort_places(struct index *index, const char *path, struct list *files)
 {
     const char *slash = strrchr(path, '/'), *file = NULL;
     const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->base.count;
@@ -302,7 +302,7 @@ static bool add_index(struct options *options, struct list *files, const char *p
         options->left_out++;
         return false;
     }
-    settle_places(index, path, files);
+    sort_places(index, path, files);
     index->base.next = options->session.input.index;
     options->session.input.index = &index->base;
     return true;

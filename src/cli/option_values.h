@@ -65,7 +65,7 @@ bool rows_go_with(const struct arguments *a, const struct options *options);
 
 /* Leaves quantiles out where they may be, if partial results are asked for. False, after a message,
    where there are others. */
-bool partial_settle(const struct arguments *a, struct options *options);
+bool partial_check(const struct arguments *a, struct options *options);
 
 /* Whether the options go with each other, and with the number of files. A message says which do
    not. */

@@ -120,7 +120,7 @@ bool option_parse_shard(const struct arguments *a, const struct argument *x, con
  * Options that exclude each other.
  */
 
-bool partial_settle(const struct arguments *a, struct options *options)
+bool partial_check(const struct arguments *a, struct options *options)
 {
     struct pass_request *request = &options->session.passes;
 

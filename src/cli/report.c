@@ -618,7 +618,7 @@ void report_begin(struct report *r)
         struct source_facts facts;
         struct error why;
 
-        /* One that cannot be read now is judged when it is reduced (settle_heading). */
+        /* One that cannot be read now is judged when it is reduced (choose_heading). */
         (void)source_look(options->files[i], &options->session.input, &facts, &why);
         arrays = facts.container;
     }
@@ -628,7 +628,7 @@ void report_begin(struct report *r)
 
 /* Prints the heading of TSV where it is due. A container in a pipe, or compressed, is known as one
    when it has been read: false, with an error, where it is too late for the columns of arrays. */
-static bool settle_heading(struct report *r, const char *path, const struct reduction *reduction)
+static bool choose_heading(struct report *r, const char *path, const struct reduction *reduction)
 {
     const struct options *options = r->options;
     const bool arrays = reduction && reduction->arrays && reduction->error.kind == ERROR_NONE;
@@ -890,7 +890,7 @@ void report_rows(struct report *r)
     struct rows *rows = &r->held_back;
     bool table = false;
 
-    (void)settle_heading(r, NULL, NULL);
+    (void)choose_heading(r, NULL, NULL);
     rows_sort(rows);
     if (r->files.form == WRITER_LINES && r->arrays.form != WRITER_LINES)
         for (size_t i = 0; i < rows->count; i++)
@@ -922,7 +922,7 @@ void report(struct report *r, const char *path, const struct reduction *reductio
         failure_print(path, reduction->array, &reduction->error);
     else if (reduction->arrays)
         failure_print_arrays(path, reduction->arrays);
-    if (!settle_heading(r, path, reduction)) {
+    if (!choose_heading(r, path, reduction)) {
         report_fail_on(options, path, reduction);
         return;
     }
@@ -946,7 +946,7 @@ void report_total(struct report *r, const struct total *total)
 
     if (total->inputs == 0 && options->wanted.included > 0) /* report_end says why */
         return;
-    (void)settle_heading(r, NULL, NULL);
+    (void)choose_heading(r, NULL, NULL);
     if (options->output == OUTPUT_PARTIAL)
         report_partial_total(options, total);
     else

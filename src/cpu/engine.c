@@ -217,7 +217,7 @@ static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++) {
         uint64_t begun = clock_now();
 
-        cpu_tally_settle(&worker->tallies->tally[i]);
+        cpu_tally_finish(&worker->tallies->tally[i]);
         if (!worker->tallies->goes_on)
             tally_end(&worker->tallies->tally[i]);
         good = good && !worker->tallies->tally[i].failed;

@@ -483,7 +483,7 @@ bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
     return true;
 }
 
-void cpu_tally_settle(struct tally *t)
+void cpu_tally_finish(struct tally *t)
 {
     if (t->scratch && has_narrow_counters(t))
         empty_narrow_counters(t);

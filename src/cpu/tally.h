@@ -17,6 +17,6 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
 bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times);
 
 /* Ends an input: counts that were kept apart go into the tally; the caller then calls tally_end. */
-void cpu_tally_settle(struct tally *t);
+void cpu_tally_finish(struct tally *t);
 
 #endif

@@ -165,7 +165,7 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
 
 /* Rounds the result of an array, on the worker's thread, and writes its line. Without memory for
    that it is left to whoever prints. */
-static void conclude(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
+static void finish(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
 {
     struct lines *lines = lines_of(a, worker);
     struct found *found = &a->found[k];
@@ -322,7 +322,7 @@ void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct parti
         partial = &a->partials[k];
     }
     keep_partial(a, k, partial);
-    conclude(a, worker, k, partial);
+    finish(a, worker, k, partial);
 }
 
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)

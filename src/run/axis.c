@@ -1196,7 +1196,7 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
                       "has no header with a shape");
         return false;
     }
-    if (elements != SOURCE_UNKNOWN && axis_settle_shape(shape, elements))
+    if (elements != SOURCE_UNKNOWN && axis_complete_shape(shape, elements))
         return true;
     for (unsigned i = 0; i < shape->dimensions; i++)
         if (shape->sizes[i] == AXIS_SIZE_OPEN) {

@@ -23,7 +23,7 @@ static bool product(const uint64_t *sizes, unsigned first, unsigned last, uint64
     return fits || zero;
 }
 
-bool axis_settle_shape(struct source_shape *shape, uint64_t elements)
+bool axis_complete_shape(struct source_shape *shape, uint64_t elements)
 {
     uint64_t *open = NULL, others;
 

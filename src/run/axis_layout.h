@@ -35,7 +35,7 @@ struct axis_layout {
 
 /* Sets the open size of a shape, where it has one, so that it is one of so many elements. False if
    there is none such. */
-bool axis_settle_shape(struct source_shape *shape, uint64_t elements);
+bool axis_complete_shape(struct source_shape *shape, uint64_t elements);
 
 /* Results of an array without elements, at most: no file is long for a shape that asks for more. */
 #define AXIS_EMPTY_MAX (1 << 24)

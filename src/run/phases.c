@@ -69,8 +69,8 @@ uint64_t phases_time(const struct phases *p, uint64_t now)
     return started_at ? clock_between(started_at, now) : 0;
 }
 
-void phases_conclude(const struct phases *p, uint64_t now,
-                     struct profile_period periods[PROFILE_PHASES])
+void phases_finish(const struct phases *p, uint64_t now,
+                   struct profile_period periods[PROFILE_PHASES])
 {
     uint64_t from = get(&p->steady_from), to = get(&p->steady_to);
 

@@ -42,7 +42,7 @@ uint64_t phases_time(const struct phases *p, uint64_t now);
 
 /* Sets the times of the phases of a run that ended at `now`. The bytes must be there: where the run
    never was steady, they go to the ramp-up. */
-void phases_conclude(const struct phases *p, uint64_t now,
-                     struct profile_period periods[PROFILE_PHASES]);
+void phases_finish(const struct phases *p, uint64_t now,
+                   struct profile_period periods[PROFILE_PHASES]);
 
 #endif

@@ -174,7 +174,7 @@ void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
     for (int i = 0; i < ENGINES; i++)
         reduction->shares[i].bytes = reduction->shares[i].elements * amount_size(run);
     add_gpus(run, reduction->shares[ENGINE_CUDA].bytes, p);
-    phases_conclude(&run->phases, now, p->phases);
+    phases_finish(&run->phases, now, p->phases);
     add_source(run, reduction, p);
 
     p->start_up = clock_between(run->called_at, phases_started_at(&run->phases));

@@ -241,8 +241,8 @@ static bool check_partial(const struct run *run, const struct container_array *a
 }
 
 /* Fills in the reduction after the last reading. */
-static void conclude(struct run *run, const struct partial *partial, const struct passes *passes,
-                     struct reduction *reduction)
+static void finish(struct run *run, const struct partial *partial, const struct passes *passes,
+                   struct reduction *reduction)
 {
     const struct source_info *info = run->info;
     struct source *s = run->source;
@@ -272,7 +272,7 @@ static void conclude(struct run *run, const struct partial *partial, const struc
 }
 
 /* Finishes a run over several arrays, each of which has its own result. */
-static void conclude_arrays(struct run *run, struct reduction *reduction)
+static void finish_arrays(struct run *run, struct reduction *reduction)
 {
     const struct source_info *info = run->info;
     uint64_t now = clock_now();
@@ -378,7 +378,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
         verdict = SOURCE_BROKEN;
     }
     if (verdict == SOURCE_COMPLETE)
-        conclude_arrays(run, reduction);
+        finish_arrays(run, reduction);
     return verdict;
 }
 
@@ -524,7 +524,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
                                         passes_take(&session->passes, &run, &partial)))
         verdict = SOURCE_BROKEN;
     if (verdict == SOURCE_COMPLETE && !session->passes.more && !session->passes.inputs)
-        conclude(&run, &partial, &session->passes, reduction);
+        finish(&run, &partial, &session->passes, reduction);
     passes_pause(&session->passes);
     in->started_at = phases_started_at(&run.phases);
     in->file = run.info->file;

@@ -24,7 +24,7 @@ static bool has_extremes(const struct partial *p)
 
 /* Compares the extremes of partials of two types, whose keys cannot be compared with each other:
    keeps the one that is less, or greater, or else the first, and leaves nothing of the other. */
-static void settle_extremes(struct total *t, struct partial *other, enum element_type type)
+static void merge_extremes(struct total *t, struct partial *other, enum element_type type)
 {
     struct partial *p = &t->reduction.partial;
     const bool first = !has_extremes(p);
@@ -56,7 +56,7 @@ static bool is_found(enum element_type type, int64_t key)
 }
 
 /* Takes the least magnitude into the total. */
-static void settle_least(struct total *t, struct partial *other, enum element_type type)
+static void merge_least(struct total *t, struct partial *other, enum element_type type)
 {
     struct partial *p = &t->reduction.partial;
 
@@ -96,8 +96,8 @@ static void add_one(struct total *t, const struct reduction *reduction)
     t->repeatable = t->repeatable && reduction->repeatable;
     t->types.integers = t->types.integers && element_is_integer(reduction->type);
     if (t->types.min != reduction->type || t->types.max != reduction->type)
-        settle_extremes(t, &partial, reduction->type);
-    settle_least(t, &partial, partial_types_of(reduction->type).least);
+        merge_extremes(t, &partial, reduction->type);
+    merge_least(t, &partial, partial_types_of(reduction->type).least);
     partial_append(&sum->partial, &partial);
     sum->elements += reduction->elements;
     sum->bytes += reduction->bytes;

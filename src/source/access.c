@@ -46,7 +46,7 @@ void access_begin(struct access *w, enum access_choice choice, struct access_sha
 {
     const bool fixed = choice != ACCESS_CHOICE_TRIED && choice != ACCESS_CHOICE_TRIED_SMALL;
 
-    *w = (struct access){.shared = shared, .choice = choice, .settled = fixed};
+    *w = (struct access){.shared = shared, .choice = choice, .final = fixed};
     w->method = fixed ? (enum access_method)choice : ACCESS_MAPPED;
 }
 
@@ -74,14 +74,14 @@ static void choose(struct access *w)
     if (w->trying)
         s->begun[rarest]++;
     access_unlock(s);
-    w->settled = all;
+    w->final = all;
     w->method = w->trying ? rarest : best;
     w->left = w->trying ? WARM_BYTES : WAIT_BYTES;
 }
 
 enum access_method access_next(struct access *w, uint64_t *most)
 {
-    if (!w->settled && w->left == 0) {
+    if (!w->final && w->left == 0) {
         if (w->warming) {
             w->warming = false;
             w->left = w->method == ACCESS_COPIED ? TRIAL_COPIED : TRIAL_MAPPED;
@@ -90,7 +90,7 @@ enum access_method access_next(struct access *w, uint64_t *most)
         }
         w->taken = w->time = 0;
     }
-    *most = w->settled ? UINT64_MAX : w->left;
+    *most = w->final ? UINT64_MAX : w->left;
     return w->method;
 }
 

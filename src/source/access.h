@@ -45,7 +45,7 @@ struct access {
     struct access_shared *shared;
     enum access_choice choice;
     enum access_method method; /* the method in use */
-    bool settled;              /* the method will not change any more */
+    bool final;                /* the method will not change any more */
     bool trying;               /* the method is being measured */
     bool warming;              /* the method will be measured when its page tables and buffers have
                                   been used once */

@@ -488,7 +488,7 @@ static void read_once(const struct pass_plan_case *c, struct tally_set *sets, bo
     }
     for (unsigned i = 0; i < c->workers; i++)
         for (unsigned j = 0; j < sets[i].count; j++)
-            cpu_tally_settle(&sets[i].tally[j]);
+            cpu_tally_finish(&sets[i].tally[j]);
 }
 
 static enum pass_plan_verdict pass(const struct pass_plan_case *c, struct pass_plan *s,
@@ -832,7 +832,7 @@ static void check_beside(void)
                 continue;
             if (!tally_open(&t, &plan) || !cpu_tally_take(&t, cpu_kernels_all[k], x, n, false))
                 abort();
-            cpu_tally_settle(&t);
+            cpu_tally_finish(&t);
             tap_case(&family, memcmp(t.counts, expected, ((size_t)count + 2) * 8) == 0,
                      "%s: %u bins from %a to %a", cpu_kernels_all[k]->name, (unsigned)count,
                      range.low, range.high);

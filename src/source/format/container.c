@@ -58,7 +58,7 @@ bool container_add_size(struct container *c, uint64_t size)
     return true;
 }
 
-void container_settle_sizes(struct container *c)
+void container_finish_sizes(struct container *c)
 {
     const uint64_t *sizes = c->sizes;
 

@@ -217,7 +217,7 @@ void container_expect(struct container *c, size_t count);
 bool container_add_size(struct container *c, uint64_t size);
 
 /* Gives the arrays their sizes, which have been added array by array. */
-void container_settle_sizes(struct container *c);
+void container_finish_sizes(struct container *c);
 
 /* Sets the type's name in the container; a longer one is cut. */
 void container_name_type(struct container_array *a, const char *name);

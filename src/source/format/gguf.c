@@ -260,14 +260,14 @@ static enum entry_status read_entry(struct file *f, struct table *t)
     a->dimensions = (unsigned)dimensions;
     a->sizes = sizes;
     type = bytes_number(p + 8 * dimensions, 4, f->big);
-    a->offset = bytes_number(p + 8 * dimensions + 4, 8, f->big); /* see settle */
+    a->offset = bytes_number(p + 8 * dimensions + 4, 8, f->big); /* see finish */
     t->bytes[t->at + 8 + length] = 0; /* the name ends: what followed has been read */
     t->at += (size_t)(length + 24 + 8 * dimensions);
     return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
 }
 
 /* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
-static bool settle(struct file *f, uint64_t end)
+static bool finish(struct file *f, uint64_t end)
 {
     const uint64_t header = end;
     const uint64_t begin = end + (f->alignment - end % f->alignment) % f->alignment;
@@ -333,7 +333,7 @@ static bool read_tensors(struct file *f)
             return container_wrong(f->in, c->text_offset + most,
                                    "the file ends within its header, or that has more than 100 MB");
     }
-    return status == ENTRY_GOOD && settle(f, c->text_offset + t.at);
+    return status == ENTRY_GOOD && finish(f, c->text_offset + t.at);
 }
 
 static bool read_file(struct container *c, struct container_input *in)

@@ -505,7 +505,7 @@ static int compare_start(const void *key, const void *element)
 
 /* Names arrays as NumPy does: drops all members of one name but the last, and cuts .npy off, but
    where that would give two members one name. */
-static bool settle_names(struct archive *a)
+static bool finish_names(struct archive *a)
 {
     struct container *c = a->container;
     const bool plain = !a->other_names && container_names_differ(c);
@@ -546,13 +546,13 @@ static bool settle_names(struct archive *a)
 }
 
 /* Puts the arrays in order, and sees to it that they do not overlap. */
-static bool settle(struct archive *a)
+static bool finish(struct archive *a)
 {
     struct container *c = a->container;
     uint64_t end = 0;
 
-    container_settle_sizes(c);
-    if (!settle_names(a))
+    container_finish_sizes(c);
+    if (!finish_names(a))
         return false;
     if (c->count > 0)
         qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
@@ -603,7 +603,7 @@ static bool read_file(struct container *c, struct container_input *in)
     if (at != a.size)
         return container_wrong(
             in, a.begin + at, "the central directory has more than %" PRIu64 " members", a.members);
-    return settle(&a);
+    return finish(&a);
 }
 
 const struct container_format container_npz = {

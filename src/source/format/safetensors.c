@@ -240,7 +240,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
                                container_show_name(type, e->type));
     }
     a->dimensions = e->dimensions;
-    a->sizes = h->container->sizes + e->first_size; /* until more are read: see settle */
+    a->sizes = h->container->sizes + e->first_size; /* until more are read: see finish */
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
@@ -256,7 +256,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
                                " byte%s, but the offsets are %" PRIu64 " and %" PRIu64,
                                container_show_name(shown, name), a->elements, plural(a->elements),
                                a->type_name, length, plural(length), e->begin, e->end);
-    a->offset = e->begin; /* from the end of the header on: see settle */
+    a->offset = e->begin; /* from the end of the header on: see finish */
     a->length = length;
     return true;
 }
@@ -290,13 +290,13 @@ static bool read_members(struct header *h)
 
 /* Makes offsets those in the file, and sees to it that the arrays lie one behind the other, to the
    end of the file. */
-static bool settle(struct header *h)
+static bool finish(struct header *h)
 {
     struct container *c = h->container;
     char shown[CONTAINER_NAME_SHOWN];
     uint64_t end = 0;
 
-    container_settle_sizes(c);
+    container_finish_sizes(c);
     container_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
@@ -361,7 +361,7 @@ static bool read_file(struct container *c, struct container_input *in)
         return false;
     if (place(&h) != h.data)
         return malformed(&h, "it holds a zero byte");
-    return settle(&h);
+    return finish(&h);
 }
 
 const struct container_format container_safetensors = {
