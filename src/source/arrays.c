@@ -511,7 +511,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
         source_became_shorter(s, s->start + a->offset + length);
         return false;
     }
-    s->promised = a->elements;
+    s->stated = a->elements;
     s->info.format = "raw";
     s->array = a;
     s->info.compressed = container_array_compressed(a);

@@ -408,15 +408,15 @@ bool source_check_end(struct source *s, uint64_t size)
                       s->data_offset, s->data_offset == 1 ? "is" : "are");
         return false;
     }
-    if (s->promised != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
+    if (s->stated != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
         source_error_at(s, ERROR_DATA, size,
                         "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
                         " element%s, up to byte %" PRIu64,
-                        size, where, s->promised, plural(s->promised),
-                        s->data_offset + s->promised * s->info.element_size);
+                        size, where, s->stated, plural(s->stated),
+                        s->data_offset + s->stated * s->info.element_size);
         return false;
     }
-    if (s->promised == SOURCE_UNKNOWN && data % s->info.element_size != 0 &&
+    if (s->stated == SOURCE_UNKNOWN && data % s->info.element_size != 0 &&
         s->info.elements > data / s->info.element_size) {
         source_error_at(s, ERROR_DATA, size - data % s->info.element_size,
                         "byte %" PRIu64 "%s: the last %s element is cut off after %zu of %zu bytes",

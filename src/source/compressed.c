@@ -370,7 +370,7 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
 /* Whether the input may be cut at all. */
 static bool can_cut(const struct source *s)
 {
-    return s->info.elements == s->promised && s->info.input_bytes >= 2 * s->tuning->part_least &&
+    return s->info.elements == s->stated && s->info.input_bytes >= 2 * s->tuning->part_least &&
            s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
 }
 
@@ -719,7 +719,7 @@ struct compressed_layout compressed_layout(const struct source *s)
         .window_max = (uint64_t)1 << s->zstd.window_log,
         .begin = s->data_offset,
         .end = source_end_position(s),
-        .stop = s->info.elements != s->promised,
+        .stop = s->info.elements != s->stated,
         .content = p->first.content,
         .checked = p->first.checksum && !s->zstd.no_check,
         .piece = s->tuning->piece,

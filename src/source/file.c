@@ -1102,8 +1102,8 @@ bool file_layout(struct source *s, const struct source_options *options)
     if (!ok || !source_check_end(s, s->info.input_bytes))
         return false;
     available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
-    if (s->promised != SOURCE_UNKNOWN && s->promised <= available)
-        behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
+    if (s->stated != SOURCE_UNKNOWN && s->stated <= available)
+        behind = s->info.input_bytes - s->data_offset - s->stated * s->info.element_size;
     if (behind > 0)
         log_warn(s->log, s->name, NO_ADVICE, "ignoring %" PRIu64 " byte%s after the array", behind,
                  plural(behind));

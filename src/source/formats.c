@@ -168,7 +168,7 @@ static bool layout_npy(struct source *s, const struct source_options *options,
         return false;
     }
     s->data_offset = npy.data_offset;
-    s->promised = npy.elements;
+    s->stated = npy.elements;
     if (!npy.untyped)
         warn_overridden(s, options, npy.big_endian);
     s->info.shape = (struct source_shape){
@@ -353,7 +353,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     unsigned char head[FORMATS_HEAD];
     ptrdiff_t got = 0;
 
-    s->promised = SOURCE_UNKNOWN;
+    s->stated = SOURCE_UNKNOWN;
     if (!asked || asked->recognise) {
         got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
@@ -389,8 +389,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     s->info.data_offset = s->data_offset;
     s->info.format = s->info.compressed ? found->inside : found->name;
     s->info.element_size = element_size(s->info.type);
-    s->info.elements = options->length < s->promised ? options->length : s->promised;
-    s->zstd.stop = s->info.compressed && s->info.elements != s->promised
+    s->info.elements = options->length < s->stated ? options->length : s->stated;
+    s->zstd.stop = s->info.compressed && s->info.elements != s->stated
                        ? position_behind(s->data_offset, s->info.elements, s->info.element_size)
                        : SOURCE_UNKNOWN;
     return true;

@@ -22,7 +22,7 @@ struct format {
     /* Whether data that begin with these bytes have this format. NULL: it cannot be recognised. */
     bool (*recognise)(const void *bytes, size_t size);
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
-       info.swap, data_offset and promised. The reader then stands after the header. NULL for a
+       info.swap, data_offset and stated. The reader then stands after the header. NULL for a
        compression. */
     bool (*layout)(struct source *, const struct source_options *, struct reader *,
                    const unsigned char *prefix, size_t had);
@@ -41,8 +41,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size);
 
-/* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
-   and elements (from the promise and --length alone). The reader then stands after the header, or
+/* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, stated
+   and elements (from the stated number and --length alone). The reader then stands after the header, or
    at the very start of raw input, before what is to be skipped. If the bytes begin a container that
    is accepted, it sets s->inner, fails, and the source does not. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);

@@ -116,7 +116,7 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
     state->next += count;
     if (s->through > 0 && state->next == s->info.elements)
         serial_end_part(s);
-    if (state->next == s->info.elements && s->info.elements == s->promised && !state->ended) {
+    if (state->next == s->info.elements && s->info.elements == s->stated && !state->ended) {
         serial_check_rest(s);
         state->ended = true;
     }

@@ -70,7 +70,7 @@ struct source {
     const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */
     uint64_t data_offset;    /* bytes, after decompression, before the first element */
-    uint64_t promised;       /* elements that a header promises; SOURCE_UNKNOWN without one */
+    uint64_t stated;         /* elements that a header states; SOURCE_UNKNOWN without one */
     struct source_part part; /* the part that is read, of zstd that was cut */
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
                          ends, whatever elements are requested; 0 for others */

@@ -194,8 +194,8 @@ static enum source_status zstd_next(struct source *s, const struct chunk_request
 /* Whether bytes lie behind the array that the header promises. */
 static bool more_than_promised(const struct source *s, uint64_t total)
 {
-    return s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
-           total > s->data_offset + s->promised * s->info.element_size;
+    return s->stated != SOURCE_UNKNOWN && s->info.elements == s->stated &&
+           total > s->data_offset + s->stated * s->info.element_size;
 }
 
 enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, bool true_positions)
@@ -234,7 +234,7 @@ static enum source_verdict zstd_finish(struct source *s)
         return zstd_source_finish_total(s, zstd_index_total(index), index->count == 0);
     /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
        array of a .npy can only be told from true positions. */
-    return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_REREAD : SOURCE_COMPLETE;
+    return index->count > 0 && s->stated != SOURCE_UNKNOWN ? SOURCE_REREAD : SOURCE_COMPLETE;
 }
 
 static uint64_t zstd_true_index(const struct source *s, uint64_t element)
@@ -262,8 +262,8 @@ static bool set_part(struct source *s, const struct source_options *options)
     if (part->begin == 0 && more_than_promised(s, frames->content))
         log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
     available = (frames->content - s->data_offset) / size;
-    if (available > s->promised)
-        available = s->promised;
+    if (available > s->stated)
+        available = s->stated;
     s->part = *part;
     s->info.cut = true;
     s->info.cut_bytes = part->end - part->begin;
@@ -322,7 +322,7 @@ static void describe(struct source *s)
     file->wanted_begin = source_begin_position(s);
     file->wanted_end = source_end_position(s);
     file->true_positions =
-        s->info.elements != s->promised || (!s->header && s->data_offset > 0) || s->part.cut;
+        s->info.elements != s->stated || (!s->header && s->data_offset > 0) || s->part.cut;
     file->part = s->part.cut ? &s->part.frames : NULL;
     file->through = s->through;
 }
