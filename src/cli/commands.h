@@ -1,22 +1,26 @@
 /*
- * The commands: what is done with the files of the options. Each is called by the main thread alone,
- * and prints its results and its errors, which raise the exit status; other files are still taken.
+ * The commands: what is done with the files of the options. Each is called by the main thread
+ * alone, and prints its results and its errors, which raise the exit status; other files are still
+ * taken.
  */
 #ifndef GPUREDUCE_COMMANDS_H
 #define GPUREDUCE_COMMANDS_H
 
 #include "cli/options.h"
 
-/* Reduces one file after the other, and prints the results, and those of all as one with --total. */
+/* Reduces one file after the other, and prints the results, and those of all as one with
+   --total. */
 void reduce_files(struct options *options);
 
-/* Prints what the slices of each file come to as lines on standard output, or writes a .npy file. */
+/* Prints what the slices of each file come to as lines on standard output, or writes a .npy
+   file. */
 void axis_files(struct options *options);
 
 /* Compares two files, sets whether they differ, and prints what does. */
 void diff_files(struct options *options);
 
-/* The exit status of diff_files, as those of cmp(1) and diff(1), once everything has been printed. */
+/* The exit status of diff_files, as those of cmp(1) and diff(1), once everything has been
+   printed. */
 enum diff_status { DIFF_STATUS_SAME = 0, DIFF_STATUS_DIFFERENT = 1, DIFF_STATUS_TROUBLE = 2 };
 enum diff_status diff_exit_status(bool differs);
 
@@ -26,8 +30,8 @@ void merge_files(struct options *options);
 /* Prints a line for each array of the files, from headers alone. */
 void list_files(struct options *options);
 
-/* Reduces the files of the record that --check names, one after the other, as sha256sum -c does, and
-   prints whether each comes to what is recorded. */
+/* Reduces the files of the record that --check names, one after the other, as sha256sum -c does,
+   and prints whether each comes to what is recorded. */
 void check_files(struct options *options);
 
 #endif

@@ -119,8 +119,8 @@ void partial_append(struct partial *p, const struct partial *other);
    remain. */
 void partial_repeat(struct partial *p, uint64_t times);
 
-/* Updates the minimum with a value, given by its key, at `index`. If keys are equal, the lesser index
-   is kept. */
+/* Updates the minimum with a value, given by its key, at `index`. If keys are equal, the lesser
+   index is kept. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
 {
     if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
@@ -129,8 +129,8 @@ EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
-/* Updates the maximum with a value, given by its key, at `index`. If keys are equal, the lesser index
-   is kept. */
+/* Updates the maximum with a value, given by its key, at `index`. If keys are equal, the lesser
+   index is kept. */
 EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t index)
 {
     if (key > p->max_key || (key == p->max_key && index < p->max_index)) {

@@ -1,6 +1,6 @@
 /*
- * Finite numbers as integers times powers of two, so that floats and integers of all types are added
- * up, and multiplied, by one code. Pure functions.
+ * Finite numbers as integers times powers of two, so that floats and integers of all types are
+ * added up, and multiplied, by one code. Pure functions.
  */
 #ifndef GPUREDUCE_TERM_H
 #define GPUREDUCE_TERM_H

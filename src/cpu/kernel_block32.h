@@ -161,9 +161,9 @@ INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum
 }
 
 /*
- * Elements of 16 bits: the extremes are found before they are widened, twice as many at a time. Sums
- * need no conversion: the sign, the exponent and the mantissa of an element, put in the places that
- * they have in a binary64, are its value times a power of two. doc/tuning.md has rates.
+ * Elements of 16 bits: the extremes are found before they are widened, twice as many at a time.
+ * Sums need no conversion: the sign, the exponent and the mantissa of an element, put in the places
+ * that they have in a binary64, are its value times a power of two. doc/tuning.md has rates.
  */
 
 /* How far they move to the right from the upper end, which bits they are then, and what values are

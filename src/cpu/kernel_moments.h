@@ -2,8 +2,8 @@
  * Kernels that also find what moments.h is about: what blocks of up to 32 bits and of 64 share. A
  * part of kernel_template.h.
  *
- * A block goes the fast way (kernel_moments32.h, kernel_moments64.h) if what it takes for that holds;
- * otherwise its squares or its magnitudes are laid out in the scratch and added up here.
+ * A block goes the fast way (kernel_moments32.h, kernel_moments64.h) if what it takes for that
+ * holds; otherwise its squares or its magnitudes are laid out in the scratch and added up here.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_MOMENTS_H
 #define GPUREDUCE_CPU_KERNEL_MOMENTS_H

@@ -173,8 +173,8 @@ struct engine_decode {
     /* The memory for its input, laid out as compressed.h describes. *size: bytes. */
     unsigned char *(*memory)(struct engine_decoder *, size_t *size);
 
-    /* Does one step of the work. `input` has the bytes from the offset that wanted() returned on, as
-       far as they have been read; they remain there until taken() is after them. */
+    /* Does one step of the work. `input` has the bytes from the offset that wanted() returned
+       on, as far as they have been read; they remain there until taken() is after them. */
     enum engine_decode_status (*advance)(struct engine_decoder *, const struct stream_bytes *input,
                                          struct engine_content *content);
 

@@ -54,8 +54,8 @@ struct hdf5_input {
 /* Opens the file; negative where the library fails. */
 hid_t hdf5_open(const struct hdf5_input *in);
 
-/* Finds the place in the file of the chunk of a dataset that begins at `begin`, and the filters that
-   were left out; size is 0 if the library finds none. */
+/* Finds the place in the file of the chunk of a dataset that begins at `begin`, and the filters
+   that were left out; size is 0 if the library finds none. */
 void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
                      uint32_t *mask);
 

@@ -1,8 +1,8 @@
 /*
  * Goes through all objects of a file, each group in the order of its names. H5Ovisit opens each
- * object by its path from the root on, and what is opened by any name keeps its path: the time grows
- * with the square of the depth, or its cube. So objects are opened by their addresses here, and
- * groups are left and entered by a loop.
+ * object by its path from the root on, and what is opened by any name keeps its path: the time
+ * grows with the square of the depth, or its cube. So objects are opened by their addresses here,
+ * and groups are left and entered by a loop.
  */
 #ifndef GPUREDUCE_HDF5_WALK_H
 #define GPUREDUCE_HDF5_WALK_H

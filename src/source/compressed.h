@@ -109,8 +109,8 @@ void compressed_refuse(struct source *s);
    False if the refused frame is not in memory any more, or on failure. */
 bool compressed_resume(struct source *s, const struct stream_refusal *place);
 
-/* Makes the source fail because the checksum of the frame at offset `frame` is wrong, with the error
-   of libzstd. */
+/* Makes the source fail because the checksum of the frame at offset `frame` is wrong, with the
+   error of libzstd. */
 void compressed_wrong_checksum(struct source *s, uint64_t frame);
 
 #endif

@@ -41,10 +41,10 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size);
 
-/* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, stated
-   and elements (from the stated number and --length alone). The reader then stands after the header, or
-   at the very start of raw input, before what is to be skipped. If the bytes begin a container that
-   is accepted, it sets s->inner, fails, and the source does not. */
+/* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset,
+   stated and elements (from the stated number and --length alone). The reader then stands after
+   the header, or at the very start of raw input, before what is to be skipped. If the bytes
+   begin a container that is accepted, it sets s->inner, fails, and the source does not. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
 
 #endif

@@ -17,8 +17,8 @@ struct buffer {
     bool failed; /* there was no memory: something is missing */
 };
 
-/* Makes room for `more` bytes after those there are. Returns where they go, and the caller adds them
-   to the size; NULL without memory. */
+/* Makes room for `more` bytes after those there are. Returns where they go, and the caller adds
+   them to the size; NULL without memory. */
 void *buffer_extend(struct buffer *b, size_t more);
 
 /* Adds bytes, a text, a text as printf has it, or an escaped one. */

@@ -1,11 +1,11 @@
 /*
- * The mutex of what workers share, and the workers that wait for another one: to have their requests
- * fulfilled, or for something to do.
+ * The mutex of what workers share, and the workers that wait for another one: to have their
+ * requests fulfilled, or for something to do.
  *
- * ONE RULE of locking for all who use it: fields are GUARDED_BY(waiters_role). A function that needs
- * the mutex ends in _locked; it may drop the mutex in between, by waiters_unlock and waiters_lock in
- * the same block, and its comment says so. The work in between (reading, decoding) belongs to a role
- * that one worker holds at a time, and that the guarded state names.
+ * ONE RULE of locking for all who use it: fields are GUARDED_BY(waiters_role). A function that
+ * needs the mutex ends in _locked; it may drop the mutex in between, by waiters_unlock and
+ * waiters_lock in the same block, and its comment says so. The work in between (reading, decoding)
+ * belongs to a role that one worker holds at a time, and that the guarded state names.
  */
 #ifndef GPUREDUCE_WAITERS_H
 #define GPUREDUCE_WAITERS_H

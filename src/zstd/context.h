@@ -25,8 +25,8 @@
 
 #include "zstd/file.h"
 
-/* A context that accepts windows as large as the file may need, and verifies checksums if they are to
-   be. NULL without memory; nothing is noted. */
+/* A context that accepts windows as large as the file may need, and verifies checksums if they
+   are to be. NULL without memory; nothing is noted. */
 ZSTD_DCtx *zstd_context_open(const struct zstd_file *file);
 
 /* ZSTD_decompressStream; its time counts as the file's decode_time. */

@@ -1,8 +1,8 @@
 /*
  * Which arrays of containers are wanted: those whose names match one of some patterns, or all where
  * there is none but patterns that exclude arrays; of these, those that no such pattern matches.
- * Patterns are matched as a shell matches files, but that * and ? also stand for slashes and leading
- * dots.
+ * Patterns are matched as a shell matches files, but that * and ? also stand for slashes and
+ * leading dots.
  */
 #ifndef GPUREDUCE_PATTERN_H
 #define GPUREDUCE_PATTERN_H

@@ -76,9 +76,9 @@ void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path);
 void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
                                char word[UNSUPPORTED_WORD_MAX], const char *path);
 
-/* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's name,
-   by unsupported_operand; 'FILE' in the expression stands for it. `modules` are those of the expression, but for numpy,
-   separated by commas. */
+/* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's
+   name, by unsupported_operand; 'FILE' in the expression stands for it. `modules` are those of
+   the expression, but for numpy, separated by commas. */
 void unsupported_python(char *command, size_t size, const char *word, const char *modules,
                         const char *expression);
 
