@@ -79,12 +79,13 @@ static void fail(struct arrays *a, size_t k, struct error error)
     struct array_error *kept = malloc(sizeof *kept + length + 1);
 
     free_error(&a->found[k]);
+    a->found[k].error = &no_memory;
     if (kept) {
         kept->kind = error.kind;
         kept->advice = error.advice.kind;
         memcpy(kept->text, error.text, length + 1);
+        a->found[k].error = kept;
     }
-    a->found[k].error = kept ? kept : &no_memory;
     a->found[k].done = true;
 }
 

@@ -64,7 +64,8 @@ void container_finish_sizes(struct container *c)
 
     for (size_t i = 0; i < c->count; i++) {
         c->arrays[i].sizes = sizes;
-        sizes += c->arrays[i].dimensions;
+        if (c->arrays[i].dimensions > 0) /* there may be no sizes at all */
+            sizes += c->arrays[i].dimensions;
     }
 }
 

@@ -240,7 +240,8 @@ static bool add(struct header *h, const char *name, const struct entry *e)
                                container_show_name(type, e->type));
     }
     a->dimensions = e->dimensions;
-    a->sizes = h->container->sizes + e->first_size; /* until more are read: see finish */
+    /* Until more are read: see finish. */
+    a->sizes = a->dimensions > 0 ? h->container->sizes + e->first_size : NULL;
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
