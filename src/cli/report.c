@@ -955,7 +955,8 @@ void report_total(struct report *r, const struct total *total)
     if (wants_stats(options, &total->reduction))
         report_stats(options, NULL, &total->reduction);
     if (total->reduction.error.kind != ERROR_NONE)
-        message_error(
-            EXIT_FAILED, "no total: %s%s", total->reduction.error.text,
-            total->unreadable ? "; --skip-unsupported leaves out arrays that cannot be read" : "");
+        message_error(EXIT_FAILED, "no total: %s%s", total->reduction.error.text,
+                      total->unreadable && !options->session.input.skip_unsupported
+                          ? "; --skip-unsupported leaves out arrays that cannot be read"
+                          : "");
 }

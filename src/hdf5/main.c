@@ -715,6 +715,7 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
     d->typed = true;
     d->not_numeric = false;
     d->unreadable = v->trouble.text;
+    d->by_attributes = false;
     if (d->dimensions == 0) { /* none would be those of a single number */
         d->dimensions = 1;
         d->sizes[0] = 0;

@@ -171,7 +171,7 @@ static bool is_picked(const struct container_array *a, const struct source_optio
         return true;
     if (a->not_numeric)
         return options->as_bytes && a->type_name[0];
-    return !options->skip_unsupported;
+    return a->missing || !options->skip_unsupported;
 }
 
 /* Picks the arrays. False without memory. */

@@ -58,7 +58,8 @@ void source_cancel(struct source *s)
 
 void source_fail(struct source *s, struct error error)
 {
-    if (!s->muted)
+    /* Bytes that are only looked at may be anything; that there is no memory is always an error. */
+    if (!s->muted || error.kind == ERROR_MEMORY)
         fail(s, error);
 }
 

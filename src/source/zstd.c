@@ -23,10 +23,16 @@ struct zstd_file *zstd_source_file(struct source *s)
     return file;
 }
 
-void zstd_source_error(struct source *s)
+UNCHECKED void zstd_source_error(struct source *s)
 {
+    struct error error = {.kind = ERROR_NONE};
+
+    mutex_lock(&s->zstd.mutex);
     if (zstd_failed(&s->zstd) || zstd_error_noted(&s->zstd) != ZSTD_UNKNOWN)
-        source_fail(s, s->zstd.error);
+        error = s->zstd.error;
+    mutex_unlock(&s->zstd.mutex);
+    if (error.kind != ERROR_NONE)
+        source_fail(s, error);
 }
 
 /*

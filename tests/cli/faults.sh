@@ -518,6 +518,10 @@ sweep '.npy' -q -j 1 -o "$ops" large.npy
 for file in $zstd_files; do
     sweep "$file" -q -j 2 -o "$ops" "$file"
 done
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q -c large.npy >npy.zst
+    sweep 'a compressed .npy' -q -j 2 -o "$ops" npy.zst
+fi
 # Of the arrays of a file with quantiles each has a result of its own, or NA.
 head -c 300000 large >tensor
 safetensors tensors a:F32:75000:tensor b:F32:75000:tensor
@@ -582,7 +586,11 @@ mkdir -p "$long" && cp small "$long"
 "$GPUREDUCE" --json -o count small "$long/small" >record
 all_or_error 'a record' --check=record -j 1
 flip indexed/b.safetensors 5000003
+{ npy 1 "$(npy_header '<f4' '(750000,)')" && cat small; } >member.npy
+npz two.npz a.npy:member.npy b.npy:member.npy
+all_or_error 'a .npz' --list two.npz
 done_badly=2
+all_or_error 'a .npz and itself' --diff -q -j 1 two.npz two.npz
 all_or_error 'two directories that differ' --diff --tsv -j 1 model indexed
 done_badly=1
 

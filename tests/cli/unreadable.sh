@@ -131,6 +131,8 @@ for file in three.safetensors three.npz deflated.npz three.h5; do
         done
         preload "FAULT_BYTE=${at##* }" -q --axis=0 -o sum $file
         ok "$file: along an axis, in $name" test "$status:$(grep -c "read error" err):$(wc -l <err)" = 1:1:1
+        preload "FAULT_BYTE=${at%% *}" -q --total --skip-unsupported -o sum $file
+        ok "$file: and is not left out, in $name" test "$status:$(tail -n 1 out)" = 1:NA
         preload "FAULT_BYTE=${at##* }" --diff $file $file
         ok "$file: compared, in $name" test "$status:$(grep -c "read error" err)" = "2:$(wc -l <err)"
     done <places

@@ -425,7 +425,7 @@ static bool note_damage(struct archive *a, struct container_array *array)
 {
     struct container_input *in = a->in;
 
-    if (in->error.kind == ERROR_NONE)
+    if (in->error.kind == ERROR_NONE || in->error.kind == ERROR_MEMORY)
         return false;
     a->container->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
@@ -594,6 +594,7 @@ static bool read_file(struct container *c, struct container_input *in)
         if (!array)
             return container_no_memory(in);
         in->lenient = true;
+        in->unread = false;
         if (!read_member(&a, &m, array))
             return false;
         a.other_names = a.other_names || !ends_with_npy(m.name, m.name_length);
