@@ -183,10 +183,12 @@ static enum exit_status status_of(enum error_kind kind)
 
 void failure_print_named(const char *name, const struct error *error)
 {
+    /* Names of arrays, and those that are shown in another form, are no paths. */
+    const char *path = *name && !strpbrk(name, " '") ? name : NULL;
     char text[FAILURE_TEXT_MAX];
 
     message_error(status_of(error->kind), "%s%s%s", name, *name ? ": " : "",
-                  failure_text(text, error, NULL));
+                  failure_text(text, error, path));
 }
 
 void failure_print(const char *path, const char *array, const struct error *error)
