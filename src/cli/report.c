@@ -627,12 +627,11 @@ void report_begin(struct report *r)
 }
 
 /* Prints the heading of TSV where it is due. A container in a pipe, or compressed, is known as one
-   when it has been read: false, with an error, where it is too late for the columns of arrays. */
-static bool choose_heading(struct report *r, const char *path, const struct reduction *reduction)
+   when it has been read: false where it is too late for the columns of arrays. */
+static bool choose_heading(struct report *r, const struct reduction *reduction)
 {
     const struct options *options = r->options;
     const bool arrays = reduction && reduction->arrays && reduction->error.kind == ERROR_NONE;
-    char name[SOURCE_NAME_MAX];
 
     if (options->output != OUTPUT_TSV)
         return true;
@@ -642,12 +641,7 @@ static bool choose_heading(struct report *r, const char *path, const struct redu
             write_heading(r, &r->files);
     }
     r->heading_due = false;
-    if ((r->files.shows & IN_ARRAY) || !arrays)
-        return true;
-    message_error(EXIT_FAILED,
-                  "%s: holds arrays, for which the lines before have no columns: name it first",
-                  source_name(name, path));
-    return false;
+    return (r->files.shows & IN_ARRAY) || !arrays;
 }
 
 /* Room for what list_names writes. */
@@ -890,7 +884,7 @@ void report_rows(struct report *r)
     struct rows *rows = &r->held_back;
     bool table = false;
 
-    (void)choose_heading(r, NULL, NULL);
+    (void)choose_heading(r, NULL);
     rows_sort(rows);
     if (r->files.form == WRITER_LINES && r->arrays.form != WRITER_LINES)
         for (size_t i = 0; i < rows->count; i++)
@@ -913,19 +907,19 @@ void report_rows(struct report *r)
     writer_flush(&r->files);
 }
 
-void report(struct report *r, const char *path, const struct reduction *reduction)
+void report(struct report *r, const char *path, struct reduction *reduction)
 {
     const struct options *options = r->options;
-    const bool failed = reduction->error.kind != ERROR_NONE;
+    bool failed;
 
+    if (!choose_heading(r, reduction))
+        (void)error_set(&reduction->error, ERROR_REQUEST,
+                        "holds arrays, for which the lines before have no columns: name it first");
+    failed = reduction->error.kind != ERROR_NONE;
     if (failed)
         failure_print(path, reduction->array, &reduction->error);
     else if (reduction->arrays)
         failure_print_arrays(path, reduction->arrays);
-    if (!choose_heading(r, path, reduction)) {
-        report_fail_on(options, path, reduction);
-        return;
-    }
     if (!reduction->arrays || failed)
         report_one(r, path, reduction);
     else
@@ -946,7 +940,7 @@ void report_total(struct report *r, const struct total *total)
 
     if (total->inputs == 0 && options->wanted.included > 0) /* report_end says why */
         return;
-    (void)choose_heading(r, NULL, NULL);
+    (void)choose_heading(r, NULL);
     if (options->output == OUTPUT_PARTIAL)
         report_partial_total(options, total);
     else

@@ -44,8 +44,9 @@ void report_begin(struct report *r);
 
 /* Prints the result of one input as the options ask, or, where there is none, what stands for it;
    with --sort its rows are held back. Rows that --where leaves out are not printed.
-   Prints an error for what --fail-on asks for. */
-void report(struct report *r, const char *path, const struct reduction *reduction);
+   Prints an error for what --fail-on asks for. Sets the error of a reduction whose arrays have no
+   columns in the table so far. */
+void report(struct report *r, const char *path, struct reduction *reduction);
 
 /* Prints the results that were held back to be sorted: after those of all inputs, and before the
    total. */

@@ -378,8 +378,15 @@ done
 shell "cat $file | gpureduce -q -o sum --nan=error --array='*nan'"
 is 'the first NaN in a pipe' 1 NA 'gpureduce: standard input: array layer/0/nan: element 7 [1, 2] is a NaN'
 shell "cat $file | gpureduce --tsv -o sum three.f32 -"
+late='gpureduce: standard input: holds arrays, for which the lines before have no columns: name it first'
 is 'too late for a heading' 1 "file${tab}sum
-three.f32${tab}6" 'gpureduce: standard input: holds arrays, for which the lines before have no columns: name it first'
+three.f32${tab}6
+-${tab}NA" "$late"
+shell "cat $file | gpureduce --tsv --total -q -o sum three.f32 -"
+is 'and then there is no total' 1 "three.f32${tab}6
+-${tab}NA
+total${tab}NA" "$late
+gpureduce: no total: 1 of 2 files failed"
 for option in -omedian --axis=0; do
     shell "cat $file | gpureduce $option -"
     fails_like "not for $option" 'standard input: a safetensors file; this request needs a file that is not compressed, not a pipe .*'
