@@ -572,31 +572,16 @@ static void print(const struct printed *p)
     buffer_free(&out);
 }
 
-/* The printed form of a name, to be freed: JSON has U+FFFD for each byte that is no UTF-8, and TSV
-   another name for a file that is called as the total is. */
+/* The name that is read back from a printed one, to be freed: TSV has another for a file that is
+   called as the total is. */
 static char *printed_name(const char *name, bool json)
 {
-    char *text = malloc(3 * strlen(name) + 3), *to = text;
-    size_t length;
+    const size_t size = strlen(name) + 3;
+    char *text = malloc(size);
 
     if (!text)
         abort();
-    if (!json) {
-        snprintf(text, 3 * strlen(name) + 3, strcmp(name, "total") == 0 ? "./%s" : "%s", name);
-        return text;
-    }
-    for (; *name; name += length) {
-        length = escape_utf8_length((const unsigned char *)name);
-        if (length > 0) {
-            memcpy(to, name, length);
-            to += length;
-        } else {
-            memcpy(to, "\357\277\275", 3);
-            to += 3;
-            length = 1;
-        }
-    }
-    *to = '\0';
+    snprintf(text, size, !json && strcmp(name, "total") == 0 ? "./%s" : "%s", name);
     return text;
 }
 
