@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
+#include "sys/grow.h"
+#include "sys/search.h"
 #include "zstd/file.h"
-
-#define FIRST_CAPACITY 64
 
 void zstd_index_init(struct zstd_index *x, uint64_t data_offset, size_t element_size)
 {
@@ -28,15 +28,8 @@ bool zstd_index_begin(struct zstd_index *x, uint64_t content, size_t *number)
     *number = ZSTD_INDEX_STATED;
     if (content != ZSTD_UNKNOWN)
         return true;
-    if (x->count == x->capacity) {
-        size_t capacity = x->capacity ? 2 * x->capacity : FIRST_CAPACITY;
-        struct zstd_unstated *grown = realloc(x->unstated, capacity * sizeof *grown);
-
-        if (!grown)
-            return false;
-        x->unstated = grown;
-        x->capacity = capacity;
-    }
+    if (!GROW(x->unstated, x->capacity, x->count + 1))
+        return false;
     *number = x->count++;
     x->unstated[*number] = (struct zstd_unstated){.base = x->next};
     return true;
@@ -93,13 +86,6 @@ uint64_t zstd_index_true(const struct zstd_index *x, uint64_t element)
     uint64_t position = x->data_offset + element * x->element_size;
     size_t low = 0, high = x->count; /* how many batches end at or before it */
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (x->unstated[middle].base + x->unstated[middle].reserved <= position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, high, x->unstated[middle].base + x->unstated[middle].reserved <= position);
     return low ? element - x->unstated[low - 1].gap / x->element_size : element;
 }
