@@ -360,7 +360,7 @@ bool unsupported_is_table(const struct unsupported_input *in)
     struct table table;
     bool utf8;
 
-    return find_table(in, looked_at(in), &table) && all_text(in, &utf8) &&
+    return all_text(in, &utf8) && find_table(in, looked_at(in), &table) &&
            (no_chance(in, MODEL_EITHER, utf8) || no_chance(in, MODEL_PROSE, utf8));
 }
 
