@@ -275,7 +275,7 @@ struct output {
     uint64_t header_size;     /* bytes of it before the results */
     size_t result_size;       /* bytes of each */
     bool failed;              /* it could not be written to, as an error has said */
-    struct error error;       /* why results cannot be had, which `refused` says is set */
+    struct error error;       /* why there are no results; valid if `refused` is set */
     struct engine_state *gpu; /* NULL where the CPU does it */
     _Atomic bool refused;     /* by one of all threads */
     bool no_memory;           /* there was none for another array of the input */

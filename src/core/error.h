@@ -18,7 +18,7 @@ enum error_kind {
     ERROR_READ,     /* the system cannot open or read an input */
     ERROR_DATA,     /* an input is damaged, or of a format or type that is not supported */
     ERROR_CHANGED,  /* an input changed while it was read */
-    ERROR_REQUEST,  /* what is asked for cannot be had of this input */
+    ERROR_REQUEST,  /* this input cannot give what was requested */
     ERROR_NAN,      /* there is a NaN, which the caller wants to be an error */
     ERROR_WRITE,    /* the caller could not take results, as it knows */
     ERROR_GPU,      /* a GPU failed */

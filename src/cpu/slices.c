@@ -501,7 +501,7 @@ static void add_integers(const struct cpu_slice_results *s, size_t key_size, siz
         take_keys(s, key_size, first + i, found->min[i], found->max[i]);
 }
 
-/* Adds to what there is of `rows` slices, which are rows of `length` elements of `size` bytes: as
+/* Adds to the results of `rows` slices, which are rows of `length` elements of `size` bytes: as
    many as SLICES_INTEGER_LENGTH, or more. Keys have key_size bytes; without extremes there are
    none. *found is scratch memory. */
 static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_integer_found *found,

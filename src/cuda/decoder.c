@@ -148,7 +148,7 @@ static void note_time(struct timeline *t, const struct engine_decoder *u, cudaEv
     timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
 }
 
-/* Position behind the last element that is wanted, UINT64_MAX where that is not known. */
+/* Position after the last requested element; UINT64_MAX if it is unknown. */
 static uint64_t wanted_end(const struct engine_decoder *u)
 {
     const uint64_t position = u->part.position;
@@ -165,7 +165,7 @@ static uint64_t wanted_end(const struct engine_decoder *u)
 /* The word that tells what became of a batch's jobs stands before them. Bytes. */
 #define JOBS_AT 64
 
-/* Memory and streams for verifying on the device. False with a reason where they cannot be had. */
+/* Opens memory and streams for verifying on the device. False, with a reason, on failure. */
 static bool open_checks(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     const uint32_t jobs = u->device->tuning->hash_jobs;

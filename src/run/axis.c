@@ -254,7 +254,7 @@ static bool begin_worker(struct axis_worker *w)
     return fail(w);
 }
 
-/* Writes what there is to hand in where it belongs, if that can be done before its turn comes. The
+/* Writes finished results to their place, if that can be done before their turn comes. The
    last result waits for its turn: as long as any is missing, a file is shorter than its header
    says. */
 static void place_early(struct axis_worker *w, struct buffer *own)
