@@ -181,6 +181,7 @@ if $traced; then
     # Small chunks go out of memory together: the file of 9 MB has 2198 of this size. Each worker leaves
     # 2 MiB at most.
     for threads in 1 3; do
+        cat large >/dev/null # into the page cache: nothing else is mapped
         strace -f -qq -o trace -e trace=madvise "$program" -q -j $threads --chunk-size 4096 \
             -o "$ops" large >out 2>err
         calls=$(grep -c MADV_DONTNEED trace)

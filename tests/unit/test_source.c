@@ -325,6 +325,15 @@ static bool same_info(const struct source *s, const struct expected *e, uint64_t
            strcmp(info->name, path) == 0;
 }
 
+/* Whether the page cache held all of the mapped input when it was opened. The rest is read, not
+   mapped, and a system that is short of memory may drop a file that was just written. */
+static bool is_cached(const struct haul *h, const char *what)
+{
+    if (source_info(h->source)->uncached > 0)
+        tap_skip(what, "the page cache does not hold the file");
+    return source_info(h->source)->uncached <= 0;
+}
+
 /* The file at ./path, taken into buffers and in place. */
 static void check_file(const struct expected *e, uint64_t input_bytes)
 {
@@ -345,8 +354,9 @@ static void check_file(const struct expected *e, uint64_t input_bytes)
         tap_ok(complete(&h, 0, e->elements), "%s, %s: each element comes once", e->name, how);
         tap_ok(source_stats(h.source).input_read == input_bytes, "%s, %s: all is read", e->name,
                how);
-        tap_ok(h.mapped == (in_place && e->mapped) && h.borrowed == (in_place && e->borrowed),
-               "%s, %s: where the chunks lie", e->name, how);
+        if (is_cached(&h, e->name))
+            tap_ok(h.mapped == (in_place && e->mapped) && h.borrowed == (in_place && e->borrowed),
+                   "%s, %s: where the chunks lie", e->name, how);
         close_haul(&h);
         tap_ok(warns(""), "%s, %s: no warning", e->name, how);
     }
@@ -730,8 +740,11 @@ static void check_lost(void)
     request.buffer = h.buffers[0];
     request.size = BUFFER;
     h.last = source_next(h.source, &request, &chunk);
-    if (!tap_ok(h.last == SOURCE_CHUNK && chunk.mapped, "a mapped chunk"))
+    if (!is_cached(&h, "a mapped file that becomes shorter") ||
+        !tap_ok(h.last == SOURCE_CHUNK && chunk.mapped, "a mapped chunk")) {
+        close_haul(&h);
         return;
+    }
     if (truncate(path, 4096) != 0)
         bail(path);
     source_lost(h.source, &chunk);
