@@ -133,7 +133,8 @@ const char *const option_device_words[] = {
     [DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", NULL};
 const char *const option_number_words[] = {
     [NUMBER_DECIMAL] = "decimal", [NUMBER_HEX] = "hex", NULL};
-const char *const option_fail_on_words[] = {"nan", "inf", "empty", NULL}; /* in the order of bits */
+const char *const option_fail_on_words[] = {"nan", "inf", "empty", "missing",
+                                            NULL}; /* in the order of bits */
 
 /* LO,HI */
 static bool parse_range(const char *text, struct histogram_request *h)
@@ -255,6 +256,21 @@ bool option_parse_pattern(const struct arguments *a, const struct argument *x, c
     wanted->patterns[wanted->count++] =
         (struct container_pattern){.pattern = text, .exclude = exclude};
     wanted->included += !exclude;
+    return true;
+}
+
+/* Adds a missing value to those before. */
+bool option_parse_missing(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    struct missing_values *missing = &((struct options *)target)->session.missing;
+
+    (void)x;
+    if (!missing_text_is_valid(text))
+        return arguments_wrong(a, "--missing takes a number or nan, not %s", text);
+    if (missing->count == MISSING_VALUES_MAX)
+        return arguments_wrong(a, "too many missing values at %s", text);
+    missing->texts[missing->count++] = text;
     return true;
 }
 

@@ -25,7 +25,7 @@
 enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV, OUTPUT_PARTIAL };
 
 /* Conditions besides errors that make the exit status 1; bits. */
-enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
+enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4, FAIL_ON_MISSING = 8 };
 
 /* The command: what to do with the files. */
 enum command {

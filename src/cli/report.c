@@ -265,8 +265,8 @@ static void add_rest(struct writer *w, const struct options *options,
     report_histogram_object(w, reduction);
     WRITER_FIELDS(
         w, field_count(J, "count", result->count), field_count(J, "nan", result->nan),
-        field_count(J, "inf", result->infinity), field_count(J, "elements", reduction->elements),
-        field_count(J, "bytes", reduction->bytes),
+        field_count(J, "inf", result->infinity), field_count(J, "missing", result->missing),
+        field_count(J, "elements", reduction->elements), field_count(J, "bytes", reduction->bytes),
         field_count(J, options->command == COMMAND_MERGE ? "of" : "input_bytes",
                     options->command == COMMAND_MERGE ? reduction->of : reduction->input_bytes));
     if (options->command != COMMAND_MERGE && !reduction->array) /* many are reduced at a time */
@@ -712,6 +712,9 @@ static void fail_on(const struct options *options, const char *path,
     if ((options->fail_on & FAIL_ON_INF) && result->infinity > 0)
         message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " element%s", name,
                       result->infinity, reduction->elements, plural(reduction->elements));
+    if ((options->fail_on & FAIL_ON_MISSING) && result->missing > 0)
+        message_error(EXIT_FAILED, "%s: missing: %" PRIu64 " of %" PRIu64 " element%s", name,
+                      result->missing, reduction->elements, plural(reduction->elements));
     /* A part of an input is not empty since it has no elements. */
     if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0 &&
         reduction->elements == reduction->of)

@@ -303,7 +303,7 @@ bool histogram_make(struct histogram *h, const struct histogram_request *request
                             .counts = calloc(size, sizeof *h->counts)};
     if (!h->counts)
         return false;
-    if (partial->count == partial->nan)
+    if (partial_numbers(partial) == 0)
         return true;
     if (!bins) {
         exponents_of_words(h, type, tally, partial);

@@ -8,6 +8,7 @@ library_sources += \
 	src/core/exact.c src/core/exact.h \
 	src/core/histogram.c src/core/histogram.h \
 	src/core/merger.c src/core/merger.h \
+	src/core/missing.c src/core/missing.h \
 	src/core/number.c src/core/number.h \
 	src/core/operation.c src/core/operation.h \
 	src/core/order.c src/core/order.h \

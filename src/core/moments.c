@@ -244,7 +244,7 @@ static void finish_squares(const struct partial *p, uint64_t n, const struct mom
 void moments_finish(const struct partial *p, const struct moments_terms *terms,
                     struct result *result)
 {
-    uint64_t n = p->count - p->nan;
+    const uint64_t n = partial_numbers(p);
 
     result->zeros = p->zeros;
     result->negatives = p->negative;

@@ -32,10 +32,11 @@ const struct operation operation_table[] = {
     {"zeros", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(zeros), 0, {0}},
     {"negatives", OPERATION_COUNT, PARTIAL_NEGATIVE, MEMBER(negatives), 0, {0}},
     {"subnormals", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(subnormals), 0, {0}},
+    {"missing", OPERATION_COUNT, 0, MEMBER(missing), 0, {0}},
     {"median", OPERATION_BINARY64, PARTIAL_EXTREMES, QUANTILE(0), 0, {5, 10}},
 };
 
-#define MEDIAN 21
+#define MEDIAN 22
 _Static_assert(sizeof operation_table / sizeof *operation_table == MEDIAN + 1, "it is the last");
 _Static_assert(MEDIAN + RESULT_QUANTILES_MAX <= OPERATIONS_MAX, "room for all quantiles");
 

@@ -22,6 +22,7 @@ void partial_merge(struct partial *p, const struct partial *other)
     partial_take_min(p, other->min_key, other->min_index);
     partial_take_max(p, other->max_key, other->max_index);
     p->count += other->count;
+    p->missing += other->missing;
     p->nan += other->nan;
     p->positive_infinity += other->positive_infinity;
     p->negative_infinity += other->negative_infinity;
@@ -56,7 +57,7 @@ void partial_append(struct partial *p, const struct partial *other)
 void partial_repeat(struct partial *p, uint64_t times)
 {
     uint64_t *const counts[] = {
-        &p->count, &p->nan,      &p->positive_infinity, &p->negative_infinity,
+        &p->count, &p->missing,  &p->nan,      &p->positive_infinity, &p->negative_infinity,
         &p->zeros, &p->negative, &p->subnormal};
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -137,12 +138,13 @@ double partial_infinite_sum(uint64_t positive, uint64_t negative)
 
 void partial_finish(const struct partial *p, int skip_nan, struct result *result)
 {
-    uint64_t numbers = p->count - p->nan;
+    const uint64_t numbers = partial_numbers(p);
 
+    result->missing = p->missing;
     result->nan = p->nan;
     result->infinity = p->positive_infinity + p->negative_infinity;
     result->first_nan = p->first_nan;
-    result->count = skip_nan ? numbers : p->count;
+    result->count = skip_nan ? numbers : p->count - p->missing;
     result->argmin = p->min_index;
     result->argmax = p->max_index;
     result->min = numbers ? exact_key_value(p->min_key) : NAN;
@@ -178,7 +180,7 @@ void partial_finish_types(const struct partial *p, const struct partial_types *t
     partial_finish(p, skip_nan, result);
     if (types->integers)
         result->sum_integer = exact_integer(&p->sum);
-    if (p->count == p->nan || propagates)
+    if (partial_numbers(p) == 0 || propagates)
         return;
     if (element_is_integer(types->min)) {
         result->min = element_key_value(types->min, p->min_key);

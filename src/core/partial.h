@@ -27,6 +27,7 @@ enum partial_want {
     PARTIAL_ABSOLUTE = 16, /* the exact sum of the magnitudes */
     PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
     PARTIAL_NEGATIVE = 64, /* the count of elements below zero */
+    PARTIAL_MISSING = 128, /* missing elements are left out, and counted */
     PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
                   PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };
@@ -39,6 +40,8 @@ struct partial {
                                  element_key, which for floats are those of exact_key */
     uint64_t min_index, max_index; /* indices of their first occurrences */
     uint64_t count;                /* all elements */
+    uint64_t missing;              /* elements that stand for no data (missing.h), of which nothing
+                                 else here knows */
     uint64_t nan;                  /* NaNs */
     uint64_t positive_infinity;    /* elements that are +inf */
     uint64_t negative_infinity;    /* elements that are -inf */
@@ -66,7 +69,9 @@ struct result {
     double max;
     uint64_t argmin;
     uint64_t argmax;
-    uint64_t count;     /* elements that took part: without NaNs if these are skipped */
+    uint64_t count;     /* elements that took part: none that is missing, and without NaNs if these
+                           are skipped */
+    uint64_t missing;   /* elements that are missing */
     uint64_t nan;       /* NaNs, skipped or not */
     uint64_t infinity;  /* infinities of both signs */
     uint64_t first_nan; /* index of the first NaN */
@@ -107,6 +112,12 @@ struct partial_types partial_types_of(enum element_type type);
 
 /* Makes *p the partial result of no elements. */
 void partial_clear(struct partial *p);
+
+/* The number of elements that are numbers: neither missing nor NaN. */
+static inline uint64_t partial_numbers(const struct partial *p)
+{
+    return p->count - p->missing - p->nan;
+}
 
 /* Adds the elements of `other` to p. Partial results may be merged in any order. */
 void partial_merge(struct partial *p, const struct partial *other);

@@ -137,7 +137,7 @@ void partial_text_forget(struct partial *p, unsigned holds)
 /* Whether a member is null, since there are no numbers. */
 static bool is_null(const struct partial_text *t, const struct member *m)
 {
-    return m->kind >= MEMBER_PLACE && t->partial.count == t->partial.nan;
+    return m->kind >= MEMBER_PLACE && partial_numbers(&t->partial) == 0;
 }
 
 /*
@@ -650,9 +650,9 @@ static bool infinities_fit(const struct partial_text *t)
 
     if (element_formats[t->type].kind != ELEMENT_IEEE && both > 0)
         return false;
-    if (both > p->count - p->nan)
+    if (both > partial_numbers(p))
         return false;
-    if (!(t->holds & PARTIAL_EXTREMES) || element_is_integer(t->type) || p->count == p->nan)
+    if (!(t->holds & PARTIAL_EXTREMES) || element_is_integer(t->type) || partial_numbers(p) == 0)
         return true;
     return (p->min_key == exact_key(-INFINITY)) == (p->negative_infinity > 0) &&
            (p->max_key == exact_key(INFINITY)) == (p->positive_infinity > 0);
@@ -663,10 +663,11 @@ static bool holds_together(const struct partial_text *t)
     const struct partial *p = &t->partial;
     uint64_t numbers;
 
-    if (!ranges_fit(t) || p->nan > p->count || (element_is_integer(t->type) && p->nan > 0) ||
-        !index_fits(t, p->nan > 0, p->first_nan) || !infinities_fit(t))
+    if (!ranges_fit(t) || p->nan > p->count - p->missing ||
+        (element_is_integer(t->type) && p->nan > 0) || !index_fits(t, p->nan > 0, p->first_nan) ||
+        !infinities_fit(t))
         return false;
-    numbers = p->count - p->nan;
+    numbers = partial_numbers(p);
     if ((t->holds & PARTIAL_EXTREMES) && numbers > 0 && p->min_key > p->max_key)
         return false;
     if ((t->holds & PARTIAL_WHERE) &&

@@ -130,7 +130,7 @@ static bool histogram_range(const struct pass_plan *s, struct histogram_range *r
     }
     if (!s->begun)
         return false;
-    if (s->first.count == s->first.nan)
+    if (partial_numbers(&s->first) == 0)
         return true;
     range->low = element_key_value(type, s->first.min_key);
     range->high = element_key_value(type, s->first.max_key);
@@ -221,7 +221,7 @@ static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned nu
 /* Whether the partial result is that of the first pass. */
 static bool same_input(const struct partial *a, const struct partial *b)
 {
-    return a->count == b->count && a->nan == b->nan &&
+    return a->count == b->count && a->missing == b->missing && a->nan == b->nan &&
            a->positive_infinity == b->positive_infinity &&
            a->negative_infinity == b->negative_infinity && a->min_key == b->min_key &&
            a->max_key == b->max_key;
@@ -286,7 +286,7 @@ void pass_plan_begin(struct pass_plan *s, const struct partial *partial)
     s->begun = true;
     if (s->quantiles_done)
         return;
-    s->no_numbers = s->first.count == s->first.nan || (s->propagate && s->first.nan > 0);
+    s->no_numbers = partial_numbers(&s->first) == 0 || (s->propagate && s->first.nan > 0);
     if (!s->no_numbers)
         selection_begin(s->selection, &s->first);
     s->quantiles_done = s->no_numbers || selection_is_done(s->selection);

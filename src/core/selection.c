@@ -475,7 +475,7 @@ const struct tally_plan *selection_plan(struct selection *s)
 
 void selection_begin(struct selection *s, const struct partial *first)
 {
-    const uint64_t last = first->count - first->nan - 1;
+    const uint64_t last = partial_numbers(first) - 1;
 
     s->begun = true;
     s->numbers = last + 1;

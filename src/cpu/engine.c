@@ -42,8 +42,11 @@ struct engine_worker {
     struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
     size_t size;
-    bool swap;              /* elements are of the other byte order */
-    unsigned char *swapped; /* PIECE_BYTES, once they have been */
+    bool swap;                     /* elements are of the other byte order */
+    unsigned char *swapped;        /* PIECE_BYTES, once they have been */
+    const struct missing *missing; /* the setup's */
+    unsigned char *present;        /* PIECE_BYTES: elements that are not missing; NULL until there
+                                      are missing values */
     uint64_t reduce_time;
 };
 
@@ -80,17 +83,21 @@ static void cpu_worker_close(struct engine_worker *worker)
 {
     free(worker->buffer);
     free(worker->swapped);
+    free(worker->present);
     cpu_reducer_close(&worker->reducer);
     free(worker);
 }
 
-/* Sets the byte order. False without memory. */
-static bool set_order(struct engine_worker *worker, bool swap)
+/* Sets what a setup says of the elements. False without memory. */
+static bool set_elements(struct engine_worker *worker, const struct engine_setup *setup)
 {
-    worker->swap = swap;
-    if (swap && !worker->swapped)
+    worker->swap = setup->swap;
+    worker->missing = setup->missing;
+    if (worker->swap && !worker->swapped)
         worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
-    return !swap || worker->swapped;
+    if (worker->missing && !worker->present)
+        worker->present = aligned_alloc(ALIGNMENT, PIECE_BYTES);
+    return (!worker->swap || worker->swapped) && (!worker->missing || worker->present);
 }
 
 static struct engine_worker *cpu_worker_open(struct engine_state *engine,
@@ -110,7 +117,7 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
         worker->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
         worker->size = (worker->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         worker->buffer = aligned_alloc(ALIGNMENT, worker->size);
-        if (good && worker->buffer && set_order(worker, setup->swap))
+        if (good && worker->buffer && set_elements(worker, setup))
             return worker;
         cpu_worker_close(worker);
     }
@@ -124,17 +131,13 @@ static void *cpu_buffer(struct engine_worker *worker, size_t *size)
     return worker->buffer;
 }
 
-/* Takes a piece of a chunk. False without memory. */
-static bool reduce_piece(struct engine_worker *worker, const unsigned char *data, size_t count,
-                         uint64_t index)
+/* Takes the elements of a piece, none of which is missing. False without memory. */
+static bool reduce_present(struct engine_worker *worker, const unsigned char *data, size_t count,
+                           uint64_t index)
 {
     struct cpu_reducer *r = &worker->reducer;
     uint64_t nans = r->partial.nan;
 
-    if (worker->swap) {
-        element_swap(worker->swapped, data, count, element_size(r->type));
-        data = worker->swapped;
-    }
     if (worker->tallies && worker->tallies->alone)
         r->partial.count += count;
     else
@@ -144,6 +147,42 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
         if (!cpu_tally_take(&worker->tallies->tally[i], worker->kernels, data, count, nans > 0))
             return false;
     return true;
+}
+
+/* Takes a piece some of whose elements are missing. The others get the indices that follow that of
+   the first, by which they stand as before among all other elements; those that the partial result
+   then has are replaced by the true ones. False without memory. */
+static bool reduce_some(struct engine_worker *worker, const unsigned char *data, size_t count,
+                        size_t present, uint64_t index)
+{
+    struct partial *p = &worker->reducer.partial;
+    uint64_t *const indices[] = {&p->min_index, &p->max_index, &p->first_nan};
+    const bool good = reduce_present(worker, worker->present, present, index);
+
+    p->count += count - present;
+    p->missing += count - present;
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        if (*indices[i] - index < present)
+            *indices[i] = index + missing_find(worker->missing, worker->reducer.type, data, count,
+                                               (size_t)(*indices[i] - index));
+    return good;
+}
+
+/* Takes a piece of a chunk. False without memory. */
+static bool reduce_piece(struct engine_worker *worker, const unsigned char *data, size_t count,
+                         uint64_t index)
+{
+    const enum element_type type = worker->reducer.type;
+    size_t present = count;
+
+    if (worker->swap) {
+        element_swap(worker->swapped, data, count, element_size(type));
+        data = worker->swapped;
+    }
+    if (worker->missing)
+        present = missing_leave_out(worker->missing, type, worker->present, data, count);
+    return present < count ? reduce_some(worker, data, count, present, index)
+                           : reduce_present(worker, data, count, index);
 }
 
 /* Has the pages of a mapped chunk become present: what is asked for ahead of its use is not loaded
@@ -166,6 +205,12 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         element_swap(element, chunk->data, 1, element_size(r->type));
     else
         memcpy(element, chunk->data, element_size(r->type));
+    if (worker->missing &&
+        missing_has(worker->missing, order_key(r->type, order_load(r->type, element)))) {
+        r->partial.count += chunk->count;
+        r->partial.missing += chunk->count;
+        return true;
+    }
     partial_clear(&one);
     partial_take_element(&one, r->type, element, chunk->index);
     if (r->wants & MOMENTS_WANTS)
@@ -183,7 +228,8 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
     struct partial_places before;
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
-    size_t piece = worker->swap || worker->tallies ? PIECE_BYTES / size : chunk->count;
+    size_t piece =
+        worker->swap || worker->tallies || worker->missing ? PIECE_BYTES / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 
@@ -246,7 +292,7 @@ static bool cpu_restart(struct engine_worker *worker, const struct engine_setup 
 {
     worker->reduce_time = 0;
     return cpu_reducer_restart(&worker->reducer, worker->kernels, setup->type) &&
-           set_order(worker, setup->swap);
+           set_elements(worker, setup);
 }
 
 const struct engine engine_cpu = {

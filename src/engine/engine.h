@@ -23,6 +23,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
+#include "core/missing.h"
 #include "core/partial.h"
 #include "core/stream.h"
 #include "core/tally.h"
@@ -62,11 +63,14 @@ struct engine_needs {
 /* The request to open a worker. */
 struct engine_setup {
     enum element_type type;
-    bool swap;                 /* elements are not in this machine's byte order */
-    unsigned wants;            /* partial_want bits: what to compute; engine_finds is true of
+    bool swap;                     /* elements are not in this machine's byte order */
+    unsigned wants;                /* partial_want bits: what to compute; engine_finds is true of
                                   them */
-    size_t chunk_size;         /* bytes of a buffer; 0: the engine's chunk_bytes */
-    size_t in_place;           /* bytes of the largest chunk in place; 0: there will be none */
+    size_t chunk_size;             /* bytes of a buffer; 0: the engine's chunk_bytes */
+    size_t in_place;               /* bytes of the largest chunk in place; 0: there will be none */
+    const struct missing *missing; /* the missing values of the elements, which outlive the worker
+                                      and are what they are at its next chunk; with
+                                      PARTIAL_MISSING, else NULL */
     struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
                                   before finish; NULL: none */
 };

@@ -295,6 +295,17 @@ enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap)
     return array->type;
 }
 
+const struct missing *arrays_missing(const struct arrays *a, size_t k, struct missing *m)
+{
+    const struct container_array *array = a->info->picks[k].array;
+
+    if (!array->missing_values && a->options->missing.count == 0)
+        return NULL;
+    *m = array->missing_values ? *array->missing_values : (struct missing){.count = 0};
+    (void)missing_add_values(m, array->type, &a->options->missing);
+    return m->count > 0 ? m : NULL;
+}
+
 size_t arrays_element_size(const struct arrays *a, size_t k)
 {
     return element_size(a->info->picks[k].array->type);

@@ -41,6 +41,10 @@ size_t arrays_total(const struct arrays *a);
    order. */
 enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
 
+/* The missing values of array number k: those that its container names, and those that the user
+   names and its type has. They are put into *m, if there are any; NULL: there are none. */
+const struct missing *arrays_missing(const struct arrays *a, size_t k, struct missing *m);
+
 /* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 

@@ -267,8 +267,9 @@ bool passes_begin(struct passes *r, struct run *run)
     if (r->type != run->info->type || (!r->inputs && r->data_offset != run->info->data_offset))
         return changed(run);
     /* The first pass has found all else, but for what tells whether the next are of the same. */
-    run->setup.wants =
-        r->count == 0 && !r->inputs ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
+    run->setup.wants = r->count == 0 && !r->inputs
+                           ? run->setup.wants | PARTIAL_EXTREMES
+                           : PARTIAL_EXTREMES | (run->setup.wants & (unsigned)PARTIAL_MISSING);
     if (!r->sets && !open_tallies(r, run))
         return false;
     for (unsigned i = 0; i < r->workers; i++) {

@@ -52,6 +52,7 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
+    struct missing missing;    /* that of the input; see setup.missing */
     struct arrays *arrays;     /* of a container: what is found of each; otherwise NULL */
     struct tally_set *tallies; /* of `cpu_tallies` CPU workers, and then of each feeder; NULL for
                                    none */

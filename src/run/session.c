@@ -405,7 +405,8 @@ static bool plan_pass(struct session *session, struct input *in)
            names is not known before it is decoded. */
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
                      (wanted && wanted->included > 0) || !engine_cuda.decode,
-        .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
+        .no_kernels = options->missing.count > 0 ||
+                      !engine_finds(&engine_cuda, options->input.type, options->wants),
         .forced = session_tuning(options)->gpu_always,
         .gpu = gpu_state(&session->gpu),
         .cores = session->cores,
@@ -468,6 +469,29 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     return run->source && source_open_probed(run->source, &options, workers);
 }
 
+/* Sets the missing values of the input, or of an array of it: those that it names, and the user's.
+   A single array whose type lacks one of these is an error. */
+static bool find_missing(struct run *run, const struct container_array *array)
+{
+    const struct missing_values *values = &run->options->missing;
+    const char *lacking;
+
+    if (array && array->missing_values)
+        run->missing = *array->missing_values;
+    lacking = missing_add_values(&run->missing, run->info->type, values);
+    if (lacking && !array) {
+        source_refuse(run->source, NO_ADVICE,
+                      "an element of type %s is never %s, which is to be missing",
+                      element_name(run->info->type), lacking);
+        return false;
+    }
+    if (run->missing.count > 0) {
+        run->setup.wants |= PARTIAL_MISSING;
+        run->setup.missing = &run->missing;
+    }
+    return true;
+}
+
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
  */
 static enum source_verdict reduce_once(struct session *session, struct input *in,
@@ -516,7 +540,8 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         reduction->error = *source_why(run.source);
         return verdict;
     }
-    verdict = engine_has_kernels(&run) && passes_begin(&session->passes, &run)
+    verdict = find_missing(&run, in->array) && engine_has_kernels(&run) &&
+                      passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;

@@ -61,6 +61,7 @@ struct session_options {
     unsigned threads;                         /* 0: chosen by the session */
     size_t chunk_size;                        /* bytes; 0: chosen by the engine */
     unsigned wants;                           /* partial_want bits */
+    struct missing_values missing;            /* values that are missing wherever they are found */
     bool keep_partials;                       /* keep the partial results of arrays, for a total */
     uint64_t ddof;                            /* see struct moments_terms */
     struct pass_request passes;               /* quantiles and histogram */

@@ -60,9 +60,9 @@ static void merge_least(struct total *t, struct partial *other, enum element_typ
 {
     struct partial *p = &t->reduction.partial;
 
-    if (t->types.least == type || other->count == other->nan)
+    if (t->types.least == type || partial_numbers(other) == 0)
         return;
-    if (p->count == p->nan || !is_found(t->types.least, p->least_magnitude) ||
+    if (partial_numbers(p) == 0 || !is_found(t->types.least, p->least_magnitude) ||
         (is_found(type, other->least_magnitude) &&
          element_key_compare(type, other->least_magnitude, t->types.least, p->least_magnitude) <
              0)) {

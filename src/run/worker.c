@@ -235,6 +235,7 @@ static bool change_array(struct worker *w, const struct engine *engine, struct e
         return false;
     w->array = chunk->array;
     w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
+    w->kept_setup.missing = arrays_missing(w->run->arrays, chunk->array, &w->missing);
     return engine->restart(ew, &w->kept_setup);
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/element.h"
 #include "core/error.h"
+#include "core/missing.h"
 #include "source/format/pattern.h"
 
 /* Room for the name of an array in an error; a longer one is cut. */
@@ -108,6 +109,7 @@ struct container_array {
                                that hdf5_records.h describes; NULL if that is not known */
     const uint64_t *sizes;  /* elements in each dimension */
     unsigned dimensions;    /* 0: it is a single number */
+    const struct missing *missing_values; /* those that its attributes name; NULL: none */
 };
 
 /* Whether the elements of an array have to be decompressed. */

@@ -1,0 +1,152 @@
+#include "config.h"
+
+#include "core/missing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/number.h"
+
+bool missing_text_is_valid(const char *text)
+{
+    double x;
+
+    return number_parse(text, ELEMENT_F64, &x);
+}
+
+/* The bits of an integer of the type. False if it has no such number. */
+static bool integer_bits(enum element_type type, const char *text, uint64_t *bits)
+{
+    const struct element_format *format = &element_formats[type];
+    const uint64_t most = UINT64_MAX >> (64 - format->significant_bits);
+    struct integer x;
+    double value;
+
+    if (!number_parse_integer(text, &x)) {
+        if (!number_parse(text, ELEMENT_F64, &value) || value != floor(value) ||
+            fabs(value) > 0x1p64 - 0x1p11)
+            return false;
+        x = (struct integer){.known = true, .negative = value < 0, .low = (uint64_t)fabs(value)};
+    }
+    if (x.high != 0)
+        return false;
+    if (format->kind == ELEMENT_SIGNED ? x.low > most / 2 + x.negative
+                                       : x.low > most || (x.negative && x.low > 0))
+        return false;
+    *bits = (x.negative ? -x.low : x.low) & UINT64_MAX >> (64 - 8 * format->size);
+    return true;
+}
+
+bool missing_key(enum element_type type, const char *text, uint64_t *key)
+{
+    uint64_t bits;
+    double x;
+
+    if (element_is_integer(type)) {
+        if (!integer_bits(type, text, &bits))
+            return false;
+        *key = order_key(type, bits);
+        return true;
+    }
+    if (!number_parse(text, type, &x) || isnan(x) || (isinf(x) && !strstr(text, "inf")) ||
+        (isinf(x) && element_formats[type].kind == ELEMENT_FINITE))
+        return false;
+    *key = order_first(type, x, false);
+    return true;
+}
+
+bool missing_add_range(struct missing *m, uint64_t first, uint64_t last)
+{
+    struct missing_range *r = m->ranges;
+    unsigned from = 0, to;
+
+    /* Ranges from number `from` to before number `to` touch the new one, and become one with it. */
+    while (from < m->count && r[from].last < first && first - r[from].last > 1)
+        from++;
+    for (to = from; to < m->count && (r[to].first <= last || r[to].first - last == 1); to++) {
+        first = r[to].first < first ? r[to].first : first;
+        last = r[to].last > last ? r[to].last : last;
+    }
+    if (from == to && m->count == MISSING_RANGES_MAX)
+        return false;
+    memmove(r + from + 1, r + to, (m->count - to) * sizeof *r);
+    m->count = m->count - (to - from) + 1;
+    r[from] = (struct missing_range){first, last};
+    return true;
+}
+
+/* Adds all NaNs of a float type. */
+static bool add_nans(struct missing *m, enum element_type type)
+{
+    const uint64_t sign = order_sign(type);
+
+    return missing_add_range(m, 0, order_least(type) - 1) &&
+           missing_add_range(m, order_greatest(type) + 1, sign | (sign - 1));
+}
+
+/* Adds the elements that are equal to the one with this key. */
+static bool add_key(struct missing *m, enum element_type type, uint64_t key)
+{
+    const uint64_t zero = order_sign(type); /* of floats: the key of +0, after that of -0 */
+
+    if (!element_is_integer(type) && (key == zero || key + 1 == zero))
+        return missing_add_range(m, zero - 1, zero);
+    return missing_add_range(m, key, key);
+}
+
+bool missing_add_bits(struct missing *m, enum element_type type, uint64_t bits)
+{
+    const uint64_t key = order_key(type, bits);
+
+    if (m->count == 0)
+        m->value = bits;
+    return key < order_least(type) || key > order_greatest(type) ? add_nans(m, type)
+                                                                 : add_key(m, type, key);
+}
+
+bool missing_add(struct missing *m, enum element_type type, const char *text)
+{
+    uint64_t key;
+
+    if (!element_is_integer(type) && strcmp(text, "nan") == 0)
+        return missing_add_bits(m, type, order_bits(type, order_greatest(type) + 1));
+    return missing_key(type, text, &key) && missing_add_bits(m, type, order_bits(type, key));
+}
+
+const char *missing_add_values(struct missing *m, enum element_type type,
+                               const struct missing_values *values)
+{
+    const char *lacking = NULL;
+
+    for (unsigned i = 0; i < values->count; i++)
+        if (!missing_add(m, type, values->texts[i]) && !lacking)
+            lacking = values->texts[i];
+    return lacking;
+}
+
+size_t missing_leave_out(const struct missing *m, enum element_type type, void *to,
+                         const void *from, size_t count)
+{
+    const size_t size = element_size(type);
+    unsigned char *next = to;
+
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *x = (const unsigned char *)from + i * size;
+
+        memmove(next, x, size);
+        next += missing_has(m, order_key(type, order_load(type, x))) ? 0 : size;
+    }
+    return (size_t)(next - (unsigned char *)to) / size;
+}
+
+size_t missing_find(const struct missing *m, enum element_type type, const void *from, size_t count,
+                    size_t n)
+{
+    const size_t size = element_size(type);
+    const unsigned char *x = from;
+
+    for (size_t i = 0; i < count; i++, x += size)
+        if (!missing_has(m, order_key(type, order_load(type, x))) && n-- == 0)
+            return i;
+    return count;
+}

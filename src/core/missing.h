@@ -1,0 +1,87 @@
+/*
+ * Missing values: the stored numbers of an array that stand for no data. They are ranges of keys
+ * (core/order.h), so that a value, a NaN, and all that lies outside of a valid range are looked for
+ * in one way.
+ *
+ * Pure functions; a set belongs to one thread at a time.
+ */
+#ifndef GPUREDUCE_MISSING_H
+#define GPUREDUCE_MISSING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/order.h"
+
+/* The most ranges of a set. */
+#define MISSING_RANGES_MAX 32
+
+/* Keys, the last one included. */
+struct missing_range {
+    uint64_t first, last;
+};
+
+/* The missing values of one array of a type: ranges in ascending order, between which there are
+   other keys. All zeros: nothing is missing. */
+struct missing {
+    unsigned count;
+    struct missing_range ranges[MISSING_RANGES_MAX];
+    uint64_t value; /* the bits of the value that was added first, which stands for a missing
+                       element where one is to be written; if there are any */
+};
+
+/* The missing values that the user names, as texts; each is read as the type that it is looked for
+   in. The texts are the caller's. */
+#define MISSING_VALUES_MAX 4
+struct missing_values {
+    unsigned count;
+    const char *texts[MISSING_VALUES_MAX];
+};
+
+/* Whether a text is a number: nan, inf, -inf, or a decimal or hexadecimal number. */
+bool missing_text_is_valid(const char *text);
+
+/* Finds the key of the number of a type that compares equal to what the text says, rounded to the
+   type once. Of zeros it is that of -0. False if the type has no such number, as -1 and 1.5 of u8,
+   or 1e39 of f32; and for NaNs, which have no single key. */
+bool missing_key(enum element_type type, const char *text, uint64_t *key);
+
+/* Adds all elements that compare equal to the number, or for "nan" all NaNs. False if the type has
+   no such number, or if the set is full. */
+bool missing_add(struct missing *m, enum element_type type, const char *text);
+
+/* Adds all values that a type has. Returns the first text that it lacks, or for which the set has no
+   room; NULL if there is none. */
+const char *missing_add_values(struct missing *m, enum element_type type,
+                               const struct missing_values *values);
+
+/* Adds a range of keys. False if the set is full. */
+bool missing_add_range(struct missing *m, uint64_t first, uint64_t last);
+
+/* Adds the element with these bits: all elements that compare equal to it, of a NaN all NaNs. False
+   if the set is full. */
+bool missing_add_bits(struct missing *m, enum element_type type, uint64_t bits);
+
+/* Whether the element with this key is missing. */
+static inline bool missing_has(const struct missing *m, uint64_t key)
+{
+    for (unsigned i = 0; i < m->count; i++)
+        if (key <= m->ranges[i].last)
+            return key >= m->ranges[i].first;
+    return false;
+}
+
+/* Copies those of `count` elements at `from`, in this machine's byte order, that are not missing to
+   `to`, one after the other, and returns their number. `to` has room for all; it is `from` or does
+   not overlap it. */
+size_t missing_leave_out(const struct missing *m, enum element_type type, void *to,
+                         const void *from, size_t count);
+
+/* The index among `count` elements at `from` of the one that is number `n`, from 0, of those that
+   are not missing; `count` if there are not so many. */
+size_t missing_find(const struct missing *m, enum element_type type, const void *from, size_t count,
+                    size_t n);
+
+#endif
