@@ -14,6 +14,7 @@ void partial_clear(struct partial *p)
     p->max_index = PARTIAL_NO_INDEX;
     p->first_nan = PARTIAL_NO_INDEX;
     p->least_magnitude = INT64_MAX;
+    p->below_key = INT64_MIN;
 }
 
 void partial_merge(struct partial *p, const struct partial *other)
@@ -34,6 +35,8 @@ void partial_merge(struct partial *p, const struct partial *other)
     exact_wide_merge(&p->squares, &other->squares);
     if (other->least_magnitude < p->least_magnitude)
         p->least_magnitude = other->least_magnitude;
+    if (other->below_key > p->below_key)
+        p->below_key = other->below_key;
     p->zeros += other->zeros;
     p->negative += other->negative;
     p->subnormal += other->subnormal;

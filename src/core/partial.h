@@ -28,6 +28,8 @@ enum partial_want {
     PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
     PARTIAL_NEGATIVE = 64, /* the count of elements below zero */
     PARTIAL_MISSING = 128, /* missing elements are left out, and counted */
+    PARTIAL_SPLIT = 256,   /* sums and counts on both sides of a threshold (scale.h), in place of
+                              PARTIAL_ABSOLUTE, PARTIAL_SMALL and PARTIAL_NEGATIVE */
     PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
                   PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };
@@ -55,6 +57,12 @@ struct partial {
     uint64_t zeros;            /* elements that are zero, of either sign */
     uint64_t negative;         /* elements less than zero; -0 is not */
     uint64_t subnormal;        /* subnormal elements */
+
+    /* With PARTIAL_SPLIT `absolute` is the sum of the finite elements that are not below the
+       threshold, `least_magnitude` the least element_key of the numbers that are not below it,
+       `zeros` counts the numbers equal to it and `negative` those below it; `subnormal` is 0. */
+    int64_t below_key; /* greatest element_key of the numbers below the threshold; INT64_MIN if
+                          there is none */
 };
 
 /* The most quantiles that a result has. */

@@ -25,6 +25,7 @@
 #include "core/element.h"
 #include "core/missing.h"
 #include "core/partial.h"
+#include "core/scale.h"
 #include "core/stream.h"
 #include "core/tally.h"
 #include "engine/gpu_tuning.h"
@@ -71,6 +72,8 @@ struct engine_setup {
     const struct missing *missing; /* the missing values of the elements, which outlive the worker
                                       and are what they are at its next chunk; with
                                       PARTIAL_MISSING, else NULL */
+    const struct partial_split *split; /* the threshold, which outlives the worker and is what it is
+                                          at its next chunk; with PARTIAL_SPLIT, else NULL */
     struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
                                   before finish; NULL: none */
 };

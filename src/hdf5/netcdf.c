@@ -173,13 +173,13 @@ struct scale_reference {
 };
 
 /* A dimension that has been seen; the length is 0 where it is not unlimited, or not netCDF's. */
-struct scale {
-    struct scale *next;
+struct dimension_scale {
+    struct dimension_scale *next;
     unsigned char address[HDF5_ADDRESS_BYTES];
     hsize_t length;
 };
 
-static struct scale *scales;
+static struct dimension_scale *scales;
 
 /* The sizes of an open dataset. Returns how many there are; less than 0 where the library fails. */
 static int get_sizes(hid_t dataset, hsize_t *sizes, hsize_t *most)
@@ -269,7 +269,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
 {
     hsize_t sizes[CONTAINER_DIMENSIONS_MAX], most[CONTAINER_DIMENSIONS_MAX];
     hdf5_object_info info;
-    struct scale *s;
+    struct dimension_scale *s;
     int number;
 
     if (scale < 0 || HDF5_INFO(scale, &info, H5O_INFO_BASIC) < 0)

@@ -119,6 +119,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->big_endian = array->big_endian;
     one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);
+    one->scale = array->scale ? *array->scale : (struct scale){.given = false};
     one->shape.known = !array->unreadable || array->type_name[0];
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;

@@ -33,6 +33,7 @@ bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction)
     memcpy(p->array, array, strlen(array) + 1);
     snprintf(p->format, sizeof p->format, "%s", reduction->format);
     p->shape = reduction->shape;
+    p->scale = reduction->scale;
     p->data_offset = reduction->data_offset;
     p->elements = reduction->elements;
     p->of = reduction->of;
@@ -79,6 +80,7 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     reduction->big_endian = p->big_endian;
     reduction->data_offset = p->data_offset;
     reduction->shape = p->shape;
+    reduction->scale = p->scale;
     reduction->format = p->format;
     reduction->compressed = p->compressed;
     reduction->elements = p->elements;

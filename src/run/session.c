@@ -257,6 +257,7 @@ static void finish(struct run *run, const struct partial *partial, const struct 
     reduction->big_endian = info->swap != element_host_is_big();
     reduction->data_offset = info->data_offset;
     reduction->shape = info->shape;
+    reduction->scale = info->scale;
     reduction->format = info->format;
     reduction->compressed = info->compressed;
     reduction->repeatable = info->repeatable;

@@ -530,6 +530,8 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     _Static_assert(SOURCE_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");
     if (a->dimensions > 0)
         memcpy(s->info.shape.sizes, a->sizes, a->dimensions * sizeof *a->sizes);
+    if (a->scale)
+        s->info.scale = *a->scale;
     s->info.parallel = true;
     s->header = true;
     return true;

@@ -216,6 +216,7 @@ struct source_info {
     uint64_t data_offset;   /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */
     struct source_shape shape;
+    struct scale scale;   /* of an array of a container; not given if there is none */
     bool compressed;      /* its bytes are decompressed */
     bool scattered;       /* its chunks have places (chunk.h), so GPUs cannot take them */
     bool parallel;        /* workers claim parts of it; if not, it is read in order */

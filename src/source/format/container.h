@@ -18,6 +18,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/missing.h"
+#include "core/scale.h"
 #include "source/format/pattern.h"
 
 /* Room for the name of an array in an error; a longer one is cut. */
@@ -110,6 +111,7 @@ struct container_array {
     const uint64_t *sizes;  /* elements in each dimension */
     unsigned dimensions;    /* 0: it is a single number */
     const struct missing *missing_values; /* those that its attributes name; NULL: none */
+    const struct scale *scale;            /* that of its attributes; NULL: none */
 };
 
 /* Whether the elements of an array have to be decompressed. */
