@@ -62,12 +62,6 @@ static const struct argument table[] = {
      .aliases = option_nan_aliases,
      .completion = COMPLETE_WORD,
      .help = "what NaNs do: propagate (default), skip, error"},
-    {.name = "missing",
-     .value = "VALUE",
-     .kind = ARGUMENT_PARSED,
-     .parse = option_parse_missing,
-     .modes = M_REDUCE | M_LIST,
-     .help = "elements equal to VALUE, or nan, are no data"},
     {.name = "histogram",
      .value = "BINS",
      .kind = ARGUMENT_PARSED,
@@ -96,7 +90,7 @@ static const struct argument table[] = {
      .words = option_fail_on_words,
      .completion = COMPLETE_LIST,
      .modes = M_ALL & ~(M_AXIS | M_DIFF | M_LIST),
-     .help = "exit with 1 on any nan, inf, missing or empty input"},
+     .help = "exit with 1 on nan, inf, missing, empty input"},
     {.name = "dtype",
      .group = "Input",
      .common = true,
@@ -158,6 +152,13 @@ static const struct argument table[] = {
      .target = MEMBER(session.input.skip_unsupported),
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "leave out arrays that cannot be read"},
+    {.name = "missing",
+     .value = "VALUE",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_missing,
+     .modes = M_REDUCE | M_LIST,
+     .help = "elements equal to VALUE, or nan, are no data",
+     .joined = "VALUE is no data; ignore attributes"},
     {.name = "stored",
      .kind = ARGUMENT_SET,
      .target = MEMBER(session.input.stored),
@@ -377,9 +378,9 @@ static struct arguments arguments = {
     .count = COUNT(table),
     .aliases = aliases,
     .operands = -1,
-    .details = "LIST: sum, mean, min, max, argmin, argmax, count, nan, inf, zeros, negatives,\n"
-               "  subnormals, var, std, sumsq, rms, l1, l2, absmax, absmin, range, median,\n"
-               "  quantiles such as q0.25 and p99.9, or summary, an overview\n"
+    .details = "LIST: sum, mean, min, max, argmin, argmax, count, nan, inf, missing, zeros,\n"
+               "  negatives, subnormals, var, std, sumsq, rms, l1, l2, absmax, absmin, range,\n"
+               "  median, quantiles such as q0.25 and p99.9, or summary, an overview\n"
                "TYPE: f32, f64, f16, bf16, f8e4m3, f8e5m2, i8 to i64, u8 to u64 (bits), bool, or\n"
                "  a name of NumPy or safetensors: <f4, uint8, BF16; i8 has 1 byte, <i8 has 8\n"
                "FMT: auto, raw, npy, safetensors, npz, gguf, hdf5, zstd, raw+zstd\n"

@@ -44,7 +44,7 @@ struct missing_values {
 bool missing_text_is_valid(const char *text);
 
 /* Finds the key of the number of a type that compares equal to what the text says, rounded to the
-   type once. Of zeros it is that of -0. False if the type has no such number, as -1 and 1.5 of u8,
+   type once; for zeros, that of -0. False if the type has no such number, as -1 and 1.5 of u8,
    or 1e39 of f32; and for NaNs, which have no single key. */
 bool missing_key(enum element_type type, const char *text, uint64_t *key);
 

@@ -57,7 +57,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'names alike' 'gpureduce --pr' '--progress'
     offers bash 'names of one beginning' 'gpureduce --l' '--label=\n--length=\n--list\n--long'
     offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,--histogram=,--plot=,-t,--dtype=,--endian=} \
-        {--format=,--array=,--exclude=,--skip-unsupported,--list,--stored,--where=,--sort=,--skip=,--length=,--long,--no-check,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
+        {--format=,--array=,--exclude=,--skip-unsupported,--list,--stored,--missing=,--where=,--sort=,--skip=,--length=,--long,--no-check,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
         {--json,--tsv,--number=,--total,--check=,--diff,--tolerance=,--fail-on=,--axis=,--shape=,--output=} \
         {-q,--quiet,-v,--verbose,--progress,--no-progress,--partial,--merge,--allow-gaps,--label=,--shard=,-h,--help,-V,--version}' |
         sed 's/ /\\n/g')"
@@ -66,7 +66,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'all words, behind =' 'gpureduce --nan =' 'propagate\nskip\nerror'
     offers bash 'words, as the next word' 'gpureduce --nan ' 'propagate\nskip\nerror'
     offers bash 'words, behind a letter' 'gpureduce -D g' gpu
-    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean\nsum,median'
+    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean\nsum,missing\nsum,median'
     offers bash 'the last of a list, where = does not split' 'gpureduce --op=sum,min,argma' \
         --op=sum,min,argmax
     offers bash 'a number' 'gpureduce -j ' ''

@@ -151,7 +151,7 @@ tenth.f32${tab}nan
 total${tab}nan"
 run --json -o sum,argmax --total three.f32 three.f32
 normalise out | tail -n 1 >last
-ok '--total in JSON' same last '{"file": null, "total": true, "dtype": "f32", "nan_policy": "propagate", "sum": 12, "argmax": 2, "nonfinite": {}, "count": 6, "nan": 0, "inf": 0, "elements": 6, "bytes": 24, "input_bytes": 24, "seconds": T, "gigabytes_per_second": R}'
+ok '--total in JSON' same last '{"file": null, "total": true, "dtype": "f32", "nan_policy": "propagate", "sum": 12, "argmax": 2, "nonfinite": {}, "count": 6, "nan": 0, "inf": 0, "missing": 0, "elements": 6, "bytes": 24, "input_bytes": 24, "seconds": T, "gigabytes_per_second": R}'
 run --json -o count --total tenth.f32 data/npy/v3-f8.npy
 ok '--total of several types in JSON' grep -q '"total": true, "dtype": null' out
 run --json -o count --total three.f32 missing
@@ -182,7 +182,7 @@ run -q -o count --nan=skip --fail-on=empty empty data/raw/all-nan.f32 three.f32
 ok '--fail-on=empty' test "$status:$(cat err)" = '1:gpureduce: empty: empty: no elements
 gpureduce: data/raw/all-nan.f32: empty: no elements but NaNs'
 run --fail-on=nan,zero three.f32
-is '--fail-on something else' 2 '' "gpureduce: unknown condition 'zero': must be nan, inf or empty (try 'gpureduce --help')"
+is '--fail-on something else' 2 '' "gpureduce: unknown condition 'zero': must be nan, inf, empty or missing (try 'gpureduce --help')"
 
 #
 # --check.

@@ -155,7 +155,7 @@ for condition in '' sum 'sum>' 'sum>x' 'sum>+1' 'sum~1' '=1' 'sum><1' 'sum>1 '; 
     *) is "a condition $condition" 2 '' "gpureduce: bad condition '$condition': $syntax (try 'gpureduce --help')" ;;
     esac
 done
-refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, median or a quantile such as q0.25 or p99.9" --where='x=1'
+refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, missing, median or a quantile such as q0.25 or p99.9" --where='x=1'
 refused "bad condition 'sum=nan': nan is equal to no number; nan>0 finds NaNs" --where='sum=nan'
 refused "bad condition 'name=1': names are not compared with numbers; --array chooses by name" --where='name=1'
 run --sort=nothing a.safetensors
