@@ -71,7 +71,8 @@ static bool know(struct known *known, const char *path, const struct ranks_input
                                      .compressed = p->input_bytes,
                                      .dimensions = p->shape.dimensions,
                                      .sizes = p->shape.sizes,
-                                     .fortran_order = p->shape.fortran_order};
+                                     .fortran_order = p->shape.fortran_order,
+                                     .missing_values = &p->missing};
         memcpy(known->arrays[k].type_name, p->type_name, sizeof p->type_name);
         known->picks[k] = (struct source_pick){
             .array = &known->arrays[k], .elements = p->of, .of = p->of, .number = k};

@@ -75,6 +75,18 @@ bool missing_add_range(struct missing *m, uint64_t first, uint64_t last)
     return true;
 }
 
+bool missing_same(const struct missing *a, const struct missing *b)
+{
+    return a->differ == b->differ && a->count == b->count &&
+           memcmp(a->ranges, b->ranges, a->count * sizeof *a->ranges) == 0;
+}
+
+void missing_join(struct missing *m, const struct missing *other, bool one_type)
+{
+    if (!missing_same(m, other) || (!one_type && m->count > 0))
+        *m = (struct missing){.differ = true};
+}
+
 /* Adds all NaNs of a float type. */
 static bool add_nans(struct missing *m, enum element_type type)
 {

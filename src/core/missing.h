@@ -24,8 +24,10 @@ struct missing_range {
 };
 
 /* The missing values of one array of a type: ranges in ascending order, between which there are
-   other keys. All zeros: nothing is missing. */
+   other keys, and which have all NaNs or none. All zeros: nothing is missing. */
 struct missing {
+    bool differ; /* of several arrays together: these have different ones, and there is nothing
+                    else here */
     unsigned count;
     struct missing_range ranges[MISSING_RANGES_MAX];
     uint64_t value; /* the bits of the value that was added first, which stands for a missing
@@ -57,8 +59,15 @@ bool missing_add(struct missing *m, enum element_type type, const char *text);
 const char *missing_add_values(struct missing *m, enum element_type type,
                                const struct missing_values *values);
 
-/* Adds a range of keys. False if the set is full. */
+/* Adds a range of keys of numbers. False if the set is full. */
 bool missing_add_range(struct missing *m, uint64_t first, uint64_t last);
+
+/* Whether two arrays of one type have the same missing values. */
+bool missing_same(const struct missing *a, const struct missing *b);
+
+/* Makes *m what is missing of several arrays together, to which those with `other` are added;
+   `one_type`: all have one type. */
+void missing_join(struct missing *m, const struct missing *other, bool one_type);
 
 /* Adds the element with these bits: all elements that compare equal to it, of a NaN all NaNs. False
    if the set is full. */

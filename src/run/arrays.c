@@ -116,6 +116,8 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->quantiles = a->found[k].quantiles;
     one->passes = a->found[k].passes;
     one->type = array->type;
+    if (!arrays_missing(a, k, &one->missing))
+        one->missing.count = 0;
     one->big_endian = array->big_endian;
     one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);

@@ -30,6 +30,7 @@ bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction)
         snprintf(p->error_text, sizeof p->error_text, "%.*s", (int)sizeof p->error_text - 1,
                  reduction->error.text);
     p->type = reduction->type;
+    p->missing = reduction->missing;
     memcpy(p->array, array, strlen(array) + 1);
     snprintf(p->format, sizeof p->format, "%s", reduction->format);
     p->shape = reduction->shape;
@@ -77,6 +78,7 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     }
     reduction->partial = p->partial;
     reduction->type = p->type;
+    reduction->missing = p->missing;
     reduction->big_endian = p->big_endian;
     reduction->data_offset = p->data_offset;
     reduction->shape = p->shape;

@@ -27,6 +27,7 @@ struct rank_piece {
     char error_text[RANK_PIECE_ERROR_MAX],
         type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
     enum element_type type;
+    struct missing missing;
     char array[RANK_PIECE_NAME_MAX]; /* empty for an input that is no container */
     char format[16];
     struct source_shape shape;

@@ -10,6 +10,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/histogram.h"
+#include "core/missing.h"
 #include "core/moments.h"
 #include "core/partial.h"
 #include "engine/engine.h"
@@ -44,6 +45,7 @@ struct reduction {
     struct result result;
     struct partial partial; /* the exact state from which the result was rounded */
     enum element_type type;
+    struct missing missing; /* the missing values of the input, or of the array */
     bool big_endian;
     uint64_t data_offset; /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */

@@ -254,6 +254,7 @@ static void finish(struct run *run, const struct partial *partial, const struct 
     now = clock_now();
     reduction->partial = *partial;
     reduction->type = info->type;
+    reduction->missing = run->missing;
     reduction->big_endian = info->swap != element_host_is_big();
     reduction->data_offset = info->data_offset;
     reduction->shape = info->shape;

@@ -87,12 +87,14 @@ static void add_one(struct total *t, const struct reduction *reduction)
     }
     if (t->inputs - t->failed == 1) { /* the first */
         sum->type = reduction->type;
+        sum->missing = reduction->missing;
         t->types = partial_types_of(reduction->type);
     }
     if (sum->type != reduction->type) {
         sum->type = ELEMENT_F64;
         t->mixed = true;
     }
+    missing_join(&sum->missing, &reduction->missing, !t->mixed);
     t->repeatable = t->repeatable && reduction->repeatable;
     t->types.integers = t->types.integers && element_is_integer(reduction->type);
     if (t->types.min != reduction->type || t->types.max != reduction->type)
