@@ -194,6 +194,7 @@ test_scripts = \
 	tests/cli/files.sh \
 	tests/cli/unsupported.sh \
 	tests/cli/hostile.sh \
+	tests/cli/missing.sh \
 	tests/cli/rows.sh \
 	tests/cli/quantiles.sh \
 	tests/cli/hardening.sh \

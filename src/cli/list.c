@@ -14,6 +14,8 @@ struct item {
     const char *format;
     bool readable, big_endian;
     struct source_shape shape;
+    enum element_type missing_type; /* that of `missing` */
+    struct missing missing;
     uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
     uint64_t offset, skip;    /* bytes before the first one in the file, and after decompression;
                                  SOURCE_UNKNOWN: there is no such place */
@@ -46,6 +48,7 @@ static void write_item(struct writer *w, const char *path, const struct item *it
                       : field_list(IN_CELLS, "shape",
                                    item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
     report_shape(w, shape);
+    report_missing_values(w, &item->missing, item->missing_type);
     WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),
@@ -90,6 +93,13 @@ static void print_kept(struct list *list)
     rows_free(&list->rows);
 }
 
+/* Adds the missing values that the user names to those of the input. Arrays need not have them. */
+static void name_missing(const struct list *list, struct item *item, enum element_type type)
+{
+    item->missing_type = type;
+    (void)missing_add_values(&item->missing, type, &list->options->session.missing);
+}
+
 /* An array of a container. */
 static void list_array(struct list *list, const struct inputs *inputs)
 {
@@ -102,6 +112,9 @@ static void list_array(struct list *list, const struct inputs *inputs)
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
+    item.missing = a->missing_values ? *a->missing_values : (struct missing){.count = 0};
+    if (!a->unreadable)
+        name_missing(list, &item, a->type);
     if (a->unreadable)
         why = container_why(a);
     if (a->unreadable && !a->not_numeric)
@@ -142,6 +155,7 @@ static void list_one(struct list *list, const char *path, const struct source_in
 
     if (item.elements != SOURCE_UNKNOWN)
         item.bytes = item.elements * info->element_size;
+    name_missing(list, &item, info->type);
     list_item(list, path, &item);
 }
 

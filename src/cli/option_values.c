@@ -269,7 +269,7 @@ bool option_parse_missing(const struct arguments *a, const struct argument *x, c
     if (!missing_text_is_valid(text))
         return arguments_wrong(a, "--missing takes a number or nan, not %s", text);
     if (missing->count == MISSING_VALUES_MAX)
-        return arguments_wrong(a, "too many missing values at %s", text);
+        return arguments_wrong(a, "--missing may be given 4 times; remove %s", text);
     missing->texts[missing->count++] = text;
     return true;
 }

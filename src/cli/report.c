@@ -212,6 +212,7 @@ static void add_input(struct writer *w, const struct options *options,
         WRITER_FIELDS(w, field_count(J, "skip", reduction->data_offset),
                       field_count(J, "length", options->session.input.length));
     }
+    report_missing_values(w, &reduction->missing, reduction->type);
     writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
@@ -238,6 +239,15 @@ struct field report_value(unsigned in, const struct operation *op,
                         row_number_type(op, reduction));
 }
 
+/* Whether the count of missing values is among the results. */
+static bool asks_for_missing(const struct options *options)
+{
+    for (size_t i = 0; i < options->operation_count; i++)
+        if (strcmp(options->operations[i]->name, "missing") == 0)
+            return true;
+    return false;
+}
+
 /* The values. An object has each once, and the counts behind the others. */
 static void add_values(struct writer *w, const struct options *options,
                        const struct reduction *reduction)
@@ -253,6 +263,10 @@ static void add_values(struct writer *w, const struct options *options,
         else
             writer_field(w, report_value(in, op, reduction));
     }
+    /* Readers of text are told of what is left out. */
+    if (w->form == WRITER_LINES && reduction->error.kind == ERROR_NONE &&
+        reduction->result.missing > 0 && !asks_for_missing(options))
+        writer_field(w, field_count(IN_LINES, "missing", reduction->result.missing));
 }
 
 /* Everything else that an object tells of a result. */
@@ -511,6 +525,13 @@ static void report_verbose(const struct options *options, const struct reduction
                  reduction->arrays ? "" : element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
+    if (reduction->missing.count > 0) {
+        struct buffer values = {0};
+
+        report_missing_text(&values, &reduction->missing, reduction->type);
+        message_line("  missing   %.*s", (int)values.size, values.data ? values.data : "");
+        buffer_free(&values);
+    }
     if (reduction->passes > 1)
         message_line("  passes  %u", reduction->passes);
     verbose_engines(options, reduction);
@@ -522,7 +543,9 @@ static void report_verbose(const struct options *options, const struct reduction
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction)
 {
-    char quoted[ESCAPE_QUOTE_MAX], compressed[80] = "", arrays[40] = "";
+    const uint64_t absent =
+        reduction->arrays ? arrays_missing_count(reduction->arrays) : reduction->result.missing;
+    char quoted[ESCAPE_QUOTE_MAX], compressed[80] = "", arrays[40] = "", missing[40] = "";
     bool named = options->file_count > 1 || options->total;
 
     if (reduction->compressed)
@@ -531,12 +554,14 @@ void report_stats(const struct options *options, const char *path,
     if (reduction->arrays)
         snprintf(arrays, sizeof arrays, "%zu array%s, ", arrays_count(reduction->arrays),
                  plural(arrays_count(reduction->arrays)));
-    message_line("%s%s%s%" PRIu64 " element%s, %" PRIu64 " byte%s, %.6f s, %.3f GB/s%s",
+    if (absent > 0)
+        snprintf(missing, sizeof missing, "%" PRIu64 " missing, ", absent);
+    message_line("%s%s%s%" PRIu64 " element%s, %s%" PRIu64 " byte%s, %.6f s, %.3f GB/s%s",
                  !named ? ""
                  : path ? escape_quote(quoted, path)
                         : "total",
                  named ? ": " : "", arrays, reduction->elements, plural(reduction->elements),
-                 reduction->bytes, plural(reduction->bytes), reduction->seconds,
+                 missing, reduction->bytes, plural(reduction->bytes), reduction->seconds,
                  report_rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose && path)
         report_verbose(options, reduction);
@@ -719,7 +744,11 @@ static void fail_on(const struct options *options, const char *path,
     if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0 &&
         reduction->elements == reduction->of)
         message_error(EXIT_FAILED, "%s: empty: %s", name,
-                      reduction->elements > 0 ? "no elements but NaNs" : "no elements");
+                      reduction->elements == 0 ? "no elements"
+                      : result->missing == 0   ? "no elements but NaNs"
+                      : result->missing == reduction->elements
+                          ? "all elements are missing"
+                          : "no elements but NaNs and missing ones");
 }
 
 void report_fail_on(const struct options *options, const char *path,

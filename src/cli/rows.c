@@ -11,13 +11,16 @@
 #include "core/number.h"
 #include "sys/grow.h"
 
-enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
+enum element_type row_element_type(enum element_type type)
 {
-    if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))
-        return ELEMENT_F64;
     /* The shortest decimals of narrow types have few digits: an f8e4m3 of 448 would be 450, and the
        mean of equal f16 would not be between their minimum and maximum. */
-    return element_size(reduction->type) <= 2 ? ELEMENT_F64 : reduction->type;
+    return element_is_integer(type) || element_size(type) <= 2 ? ELEMENT_F64 : type;
+}
+
+enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
+{
+    return op->kind == OPERATION_ELEMENT ? row_element_type(reduction->type) : ELEMENT_F64;
 }
 
 const char *row_type_name(const struct reduction *reduction)

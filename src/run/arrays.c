@@ -23,6 +23,7 @@ struct found {
     const struct lines *lines; /* those of a worker, in which its line is; NULL where it has none */
     size_t offset, length;     /* of the line in these, bytes */
     struct array_error *error; /* why there is no result; NULL where there is one. See fail */
+    uint64_t missing;          /* elements that are missing */
     uint32_t quantiles;        /* as in struct reduction, as is the next */
     unsigned passes;
     bool done;
@@ -95,6 +96,7 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
 {
     reduction_round(result, partial, a->info->picks[k].array->type, NULL,
                     a->options->nan == NAN_SKIP, a->options->ddof);
+    a->found[k].missing = result->missing;
     a->found[k].passes = 1; /* all arrays are read together, once */
     a->found[k].done = true;
 }
@@ -285,6 +287,15 @@ size_t arrays_count(const struct arrays *a)
     return a->info->pick_count;
 }
 
+uint64_t arrays_missing_count(const struct arrays *a)
+{
+    uint64_t count = 0;
+
+    for (size_t k = 0; k < a->info->pick_count; k++)
+        count += a->found[k].missing;
+    return count;
+}
+
 size_t arrays_total(const struct arrays *a)
 {
     return a->info->pick_total;
@@ -350,6 +361,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     }
     found->done = true;
     a->results[k] = reduction->result;
+    found->missing = reduction->result.missing;
     found->quantiles = reduction->quantiles;
     found->passes = reduction->passes;
     keep_partial(a, k, &reduction->partial);

@@ -45,6 +45,9 @@ enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
    names and its type has. They are put into *m, if there are any; NULL: there are none. */
 const struct missing *arrays_missing(const struct arrays *a, size_t k, struct missing *m);
 
+/* The number of missing elements of all arrays together. */
+uint64_t arrays_missing_count(const struct arrays *a);
+
 /* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 

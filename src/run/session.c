@@ -482,9 +482,8 @@ static bool find_missing(struct run *run, const struct container_array *array)
         run->missing = *array->missing_values;
     lacking = missing_add_values(&run->missing, run->info->type, values);
     if (lacking && !array) {
-        source_refuse(run->source, NO_ADVICE,
-                      "an element of type %s is never %s, which is to be missing",
-                      element_name(run->info->type), lacking);
+        source_refuse(run->source, NO_ADVICE, "the missing value %s is not a value of type %s",
+                      lacking, element_name(run->info->type));
         return false;
     }
     if (run->missing.count > 0) {

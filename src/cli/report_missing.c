@@ -1,0 +1,106 @@
+/*
+ * Missing values as they are shown: numbers of the type, ranges of these, and NaNs.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "cli/report.h"
+#include "core/order.h"
+
+/* Keys of numbers that are missing; of NaNs, from 1 to 0. */
+struct item {
+    uint64_t first, last;
+};
+
+/* Cuts item number i, from 0, off NaNs, which are one item after the numbers. False if there is
+   none. */
+static bool find_item(const struct missing *m, enum element_type type, unsigned i,
+                      struct item *item)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+    bool nan = false;
+
+    for (unsigned k = 0; k < m->count; k++) {
+        const struct missing_range *r = &m->ranges[k];
+
+        item->first = r->first < least ? least : r->first;
+        item->last = r->last > greatest ? greatest : r->last;
+        nan = nan || r->first < least || r->last > greatest;
+        if (item->first <= item->last && i-- == 0)
+            return true;
+    }
+    *item = (struct item){1, 0};
+    return nan && i == 0;
+}
+
+static bool is_nan(const struct item *item)
+{
+    return item->first > item->last;
+}
+
+/* Whether all elements of the item are equal, as are zeros of both signs. */
+static bool is_one(const struct item *item, enum element_type type)
+{
+    return item->first == item->last ||
+           (item->last - item->first == 1 && !element_is_integer(type) &&
+            order_value(type, item->first) == order_value(type, item->last));
+}
+
+static struct field field_of_key(enum element_type type, uint64_t key, struct integer *integer)
+{
+    double x;
+
+    if (element_is_integer(type)) {
+        *integer = order_integer(type, key);
+        return field_value(IN_OBJECT, NULL, integer, 0);
+    }
+    x = order_value(type, key);
+    return isinf(x) ? field_text(IN_OBJECT, NULL, x < 0 ? "-inf" : "inf")
+                    : field_number(IN_OBJECT, NULL, x, row_element_type(type));
+}
+
+void report_missing_values(struct writer *w, const struct missing *m, enum element_type type)
+{
+    struct integer first, last;
+    struct item item;
+
+    if (m->count == 0)
+        return;
+    writer_field(w, field_of(IN_OBJECT, "missing_values", FIELD_ARRAY));
+    for (unsigned i = 0; find_item(m, type, i, &item); i++) {
+        if (is_nan(&item))
+            writer_field(w, field_text(IN_OBJECT, NULL, "nan"));
+        else if (is_one(&item, type))
+            writer_field(w, field_of_key(type, item.last, &last));
+        else
+            WRITER_FIELDS(
+                w, field_of(IN_OBJECT, NULL, FIELD_ARRAY), field_of_key(type, item.first, &first),
+                field_of_key(type, item.last, &last), field_of(IN_OBJECT, "]", FIELD_END));
+    }
+    writer_field(w, field_of(IN_OBJECT, "]", FIELD_END));
+}
+
+void report_missing_text(struct buffer *out, const struct missing *m, enum element_type type)
+{
+    char text[NUMBER_MAX];
+    struct integer integer;
+    struct item item;
+
+    for (unsigned i = 0; find_item(m, type, i, &item); i++) {
+        const uint64_t keys[] = {item.first, item.last};
+
+        buffer_text(out, i > 0 ? ", " : "");
+        if (is_nan(&item)) {
+            buffer_text(out, "nan");
+            continue;
+        }
+        for (int end = is_one(&item, type); end < 2; end++) {
+            const struct field field = field_of_key(type, keys[end], &integer);
+
+            writer_show(text, &field, NUMBER_DECIMAL);
+            buffer_print(out, "%s%s", field.kind == FIELD_TEXT ? field.text : text,
+                         end == 0 ? " to " : "");
+        }
+    }
+}
