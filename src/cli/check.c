@@ -108,6 +108,7 @@ static void prepare(struct check *check, int i)
 
     check->options->session.input = line->input;
     check->options->session.nan = line->nan;
+    check->options->session.missing = line->missing;
     check->options->session.ddof = line->ddof;
 }
 

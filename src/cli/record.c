@@ -68,9 +68,11 @@ static struct record_line *add_line(struct parse *r)
         return NULL;
     }
     line = &record->lines[record->count];
-    *line = (struct record_line){
-        .input = r->session->input, .nan = r->session->nan, .ddof = r->session->ddof};
-    line->value = calloc(OPERATIONS_MAX, sizeof *line->value);
+    *line = (struct record_line){.input = r->session->input,
+                                 .nan = r->session->nan,
+                                 .missing = r->session->missing,
+                                 .ddof = r->session->ddof};
+    line->value = calloc(OPERATIONS_MAX + MISSING_VALUES_MAX, sizeof *line->value);
     if (!line->value) {
         out_of_memory(r);
         return NULL;
@@ -247,6 +249,30 @@ static bool read_count(struct parse *r, struct json_reader *json, const char *ke
            wrong(r, "\"%s\" is not a count: %s", key, text);
 }
 
+/* The missing values. Ranges are those of containers, whose records are not read. */
+static bool read_missing(struct parse *r, struct json_reader *json, struct record_line *line)
+{
+    struct missing_values *missing = &line->missing;
+
+    missing->count = 0;
+    json_read_begin(json, '[');
+    while (json_read_more(json, ']')) {
+        char *text = line->value[OPERATIONS_MAX + missing->count];
+
+        json_read_space(json);
+        if (missing->count == MISSING_VALUES_MAX)
+            return wrong(r, "there are more than %d missing values", MISSING_VALUES_MAX);
+        if (*json->at == '"')
+            json_read_string(json, text, NUMBER_MAX);
+        else
+            json_read_number_text(json, text, NUMBER_MAX);
+        if (!json->failed && !missing_text_is_valid(text))
+            return wrong(r, "a missing value is not a number");
+        missing->texts[missing->count++] = text;
+    }
+    return true;
+}
+
 /* How the file was read. False when there is an error, other than of JSON. */
 static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                      struct record_line *line)
@@ -285,6 +311,8 @@ static bool read_how(struct parse *r, struct json_reader *json, const char *key,
         if (place == 3)
             return json->failed || wrong(r, "unknown NaN policy");
         line->nan = (enum nan_policy)place;
+    } else if (strcmp(key, "missing_values") == 0) {
+        return read_missing(r, json, line);
     } else if (strcmp(key, "ddof") == 0) {
         return read_count(r, json, key, &line->ddof);
     } else if (strcmp(key, "skip") == 0) {
@@ -379,6 +407,7 @@ static bool read_json(struct parse *r)
     r->named = r->header = r->histogram = false;
     r->seen = r->null = r->nonfinite = 0;
     line->binary64 = true;
+    line->missing.count = 0;
     json_read(&json, r->text);
     json_read_begin(&json, '{');
     while (json_read_more(&json, '}'))

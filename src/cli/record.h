@@ -17,11 +17,13 @@ struct record_line {
     char *file;    /* NULL: the total of the files since the last total */
     bool failed;   /* the file had no result */
     bool binary64; /* all numbers are binary64; if not, they have the type of the operation */
-    char (*value)[NUMBER_MAX]; /* texts of OPERATIONS_MAX operations; empty: not recorded */
+    char (*value)[NUMBER_MAX]; /* texts of OPERATIONS_MAX operations; empty: not recorded. Those
+                                  of missing values follow */
 
     /* How the file was read, by the line; what it does not say is by the session's options. */
     struct source_options input;
     enum nan_policy nan;
+    struct missing_values missing;
     uint64_t ddof;
 };
 

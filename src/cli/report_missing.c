@@ -13,8 +13,30 @@ struct item {
     uint64_t first, last;
 };
 
-/* Cuts item number i, from 0, off NaNs, which are one item after the numbers. False if there is
-   none. */
+/* Cuts item number i, from 0, off the numbers of a range; `i` counts down. */
+static bool find_in_range(enum element_type type, unsigned *i, struct item *item)
+{
+    const struct item range = *item;
+
+    if (range.first > range.last)
+        return false;
+    if (range.last - range.first > MISSING_VALUES_MAX)
+        return (*i)-- == 0;
+    /* Values that are next to each other are listed one by one, both zeros as one. */
+    for (uint64_t key = range.first; key <= range.last; key++) {
+        *item = (struct item){key, key};
+        if (!(key < range.last && !element_is_integer(type) &&
+              order_value(type, key) == order_value(type, key + 1)) &&
+            (*i)-- == 0)
+            return true;
+        if (key == UINT64_MAX)
+            break;
+    }
+    return false;
+}
+
+/* Finds item number i, from 0: of numbers in ascending order, and after these of NaNs. False if
+   there is none. */
 static bool find_item(const struct missing *m, enum element_type type, unsigned i,
                       struct item *item)
 {
@@ -24,10 +46,10 @@ static bool find_item(const struct missing *m, enum element_type type, unsigned 
     for (unsigned k = 0; k < m->count; k++) {
         const struct missing_range *r = &m->ranges[k];
 
-        item->first = r->first < least ? least : r->first;
-        item->last = r->last > greatest ? greatest : r->last;
+        *item = (struct item){r->first < least ? least : r->first,
+                              r->last > greatest ? greatest : r->last};
         nan = nan || r->first < least || r->last > greatest;
-        if (item->first <= item->last && i-- == 0)
+        if (find_in_range(type, &i, item))
             return true;
     }
     *item = (struct item){1, 0};
@@ -37,14 +59,6 @@ static bool find_item(const struct missing *m, enum element_type type, unsigned 
 static bool is_nan(const struct item *item)
 {
     return item->first > item->last;
-}
-
-/* Whether all elements of the item are equal, as are zeros of both signs. */
-static bool is_one(const struct item *item, enum element_type type)
-{
-    return item->first == item->last ||
-           (item->last - item->first == 1 && !element_is_integer(type) &&
-            order_value(type, item->first) == order_value(type, item->last));
 }
 
 static struct field field_of_key(enum element_type type, uint64_t key, struct integer *integer)
@@ -71,7 +85,7 @@ void report_missing_values(struct writer *w, const struct missing *m, enum eleme
     for (unsigned i = 0; find_item(m, type, i, &item); i++) {
         if (is_nan(&item))
             writer_field(w, field_text(IN_OBJECT, NULL, "nan"));
-        else if (is_one(&item, type))
+        else if (item.first == item.last)
             writer_field(w, field_of_key(type, item.last, &last));
         else
             WRITER_FIELDS(
@@ -95,7 +109,7 @@ void report_missing_text(struct buffer *out, const struct missing *m, enum eleme
             buffer_text(out, "nan");
             continue;
         }
-        for (int end = is_one(&item, type); end < 2; end++) {
+        for (int end = item.first == item.last; end < 2; end++) {
             const struct field field = field_of_key(type, keys[end], &integer);
 
             writer_show(text, &field, NUMBER_DECIMAL);

@@ -150,6 +150,29 @@ run --missing=-9999 -v --missing=1 --missing=nan rain.f32
 ok '-v' grep -qx '  missing   -9999, 1, nan' err
 
 #
+# Records.
+#
+for number in decimal hex; do
+    run --json --number=$number --missing=-9999 --missing=0.1 --missing=-inf --missing=nan -o sum,min,argmin,count odd.f32 rain.f32 --total
+    cp out record
+    run --check=record
+    is "--check, $number" 0 'odd.f32: OK
+rain.f32: OK
+total: OK'
+done
+run --json --missing=-9999 -o sum rain.f32
+sed 's/"missing_values": \[-9999\], //' out >record
+run --check=record --missing=-9999
+is '--check: the record has the last word' 1 'rain.f32: FAILED (sum: recorded 7, found -9992; count: recorded 3, found 4; missing: recorded 1, found 0)' '*'
+sed 's/"nan_policy"/"missing_values": [1,2,3,4,5], &/' record >more
+run --check=more
+fails '--check: too many' 'more: line 1: there are more than 4 missing values'
+run --tsv --missing=-9999 -o sum rain.f32
+cp out record
+run --check=record --missing=-9999
+is '--check of TSV' 0 'rain.f32: OK'
+
+#
 # Conditions and errors.
 #
 run -q -o count --missing=-9999 --fail-on=missing rain.f32
