@@ -171,6 +171,15 @@ static void store_float(unsigned char *to, double x, size_t size)
         store(to, size == 2 ? half_bits(x) : exact_bits(x), size);
 }
 
+/* The integer that stands for one that is not known: a missing value, where there are any. */
+static struct integer unknown_integer(const struct axis_plan *plan)
+{
+    if (plan->missing.count == 0)
+        return (struct integer){.known = false};
+    return order_integer(plan->type,
+                         order_key(plan->type, missing_bits(&plan->missing, plan->type)));
+}
+
 /* Stores an integer. False where it is beyond the type, or there is none. */
 static bool store_integer(unsigned char *to, const struct integer *x, struct stored field)
 {
@@ -193,6 +202,7 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
 {
     const struct axis_plan *plan = batch->plan;
     const union axis_values values = batch->values[j];
+    const struct integer unknown = unknown_integer(plan);
 
     switch (axis_kind(plan->operations[j], plan->type)) {
     case AXIS_NUMBER:
@@ -208,7 +218,8 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
         break;
     case AXIS_INTEGER:
         for (size_t i = 0; i < batch->count; i++)
-            if (!store_integer(to + i * step, &values.integer[i], field))
+            if (!store_integer(to + i * step,
+                               values.integer[i].known ? &values.integer[i] : &unknown, field))
                 return i;
         break;
     }
@@ -353,17 +364,22 @@ static void write_without(struct output *out, const char *error)
 /* Says which integer the .npy has no room for: one, of all that threads find. */
 static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
-    const struct field value = value_of(batch, j, i);
+    const struct axis_plan *plan = batch->plan;
+    const bool missing = !batch->values[j].integer[i].known;
+    const struct integer unknown = unknown_integer(plan);
+    const struct field value = missing ? field_value(0, "", &unknown, NAN) : value_of(batch, j, i);
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
     if (atomic_exchange(&out->refused, true))
         return;
-    (void)axis_show_place(place, batch->plan->layout, batch->first + i);
+    (void)axis_show_place(place, plan->layout, batch->first + i);
     writer_show(text, &value, out->options->number);
     (void)error_set(
         &out->error, ERROR_REQUEST,
-        "the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
-        batch->plan->operations[j]->name, place, text);
+        missing
+            ? "the %s of slice [%s] is missing, and %s is no unsigned integer; leave out --output"
+            : "the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
+        plan->operations[j]->name, place, text);
 }
 
 static void no_memory(struct output *out)

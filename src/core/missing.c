@@ -136,6 +136,24 @@ const char *missing_add_values(struct missing *m, enum element_type type,
     return lacking;
 }
 
+uint64_t missing_bits(const struct missing *m, enum element_type type)
+{
+    if (missing_has(m, order_key(type, m->value)))
+        return m->value;
+    return order_bits(type, m->ranges[0].first);
+}
+
+bool missing_some(const struct missing *m, enum element_type type, const void *from, size_t count)
+{
+    const size_t size = element_size(type);
+    const unsigned char *x = from;
+
+    for (size_t i = 0; i < count; i++, x += size)
+        if (missing_has(m, order_key(type, order_load(type, x))))
+            return true;
+    return false;
+}
+
 size_t missing_leave_out(const struct missing *m, enum element_type type, void *to,
                          const void *from, size_t count)
 {

@@ -73,6 +73,10 @@ void missing_join(struct missing *m, const struct missing *other, bool one_type)
    if the set is full. */
 bool missing_add_bits(struct missing *m, enum element_type type, uint64_t bits);
 
+/* The bits of an element that is missing: `value`, or, where only ranges were added, the first of
+   these. */
+uint64_t missing_bits(const struct missing *m, enum element_type type);
+
 /* Whether the element with this key is missing. */
 static inline bool missing_has(const struct missing *m, uint64_t key)
 {
@@ -81,6 +85,9 @@ static inline bool missing_has(const struct missing *m, uint64_t key)
             return key >= m->ranges[i].first;
     return false;
 }
+
+/* Whether some of `count` elements at `from`, in this machine's byte order, are missing. */
+bool missing_some(const struct missing *m, enum element_type type, const void *from, size_t count);
 
 /* Copies those of `count` elements at `from`, in this machine's byte order, that are not missing to
    `to`, one after the other, and returns their number. `to` has room for all; it is `from` or does

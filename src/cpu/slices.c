@@ -553,7 +553,7 @@ static void integer_columns(const struct cpu_integer_slices *kernels,
 /*
  * NaNs and infinities, which kernels leave. They are counted in a few integers a slice, and the
  * numbers among them are added one by one, so that an array in which some are missing needs no
- * partial result for each slice that one is in.
+ * partial result for each slice that one is in. Missing elements of columns are taken as NaNs.
  */
 
 /* Elements of a slice, `stride` bytes apart, whose indices in it are index, index + step, ... */
@@ -561,6 +561,7 @@ struct run {
     const unsigned char *x;
     size_t stride, count;
     uint64_t index, step;
+    bool masked; /* NaNs stand for missing elements */
 };
 
 /* The partial result of a slice; a new one is empty. NULL without memory. */
@@ -622,6 +623,25 @@ static inline void take_key(struct cpu_slices *sums, size_t at, double x)
         take_keys64(sums->min, sums->max, at, key, key);
 }
 
+/* Adds some to others. */
+static void add_special(struct cpu_slice_special *to, const struct cpu_slice_special *x)
+{
+    if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
+        to->first_nan = x->first_nan;
+    to->missing += x->missing;
+    to->nan += x->nan;
+    to->positive += x->positive;
+    to->negative += x->negative;
+}
+
+/* NaNs, the first of which has this index in its slice. */
+static struct cpu_slice_special nans(uint64_t count, uint64_t first, bool masked)
+{
+    if (masked)
+        return (struct cpu_slice_special){.missing = count};
+    return (struct cpu_slice_special){.nan = count, .first_nan = first};
+}
+
 /* Takes elements of a run until the sum of one does not fit. Returns how many. */
 static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices *sums, size_t at,
                            enum element_type type, const struct run *run)
@@ -634,9 +654,9 @@ static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices 
         double error, rest, sum, lower;
 
         if (isnan(x)) {
-            if (special->nan == 0 || run->index + i * run->step < special->first_nan)
-                special->first_nan = run->index + i * run->step;
-            special->nan++;
+            const struct cpu_slice_special one = nans(1, run->index + i * run->step, run->masked);
+
+            add_special(special, &one);
             continue;
         }
         if (isfinite(x)) {
@@ -693,16 +713,9 @@ static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
 /* Adds some to those of a slice. False without memory. */
 static bool special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x)
 {
-    struct cpu_slice_special *to;
-
     if (!open_special(s))
         return false;
-    to = &s->special[slice];
-    if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
-        to->first_nan = x->first_nan;
-    to->nan += x->nan;
-    to->positive += x->positive;
-    to->negative += x->negative;
+    add_special(&s->special[slice], x);
     return true;
 }
 
@@ -713,6 +726,7 @@ static void special_add_to(const struct cpu_slices *s, size_t slice, struct part
 
     if (x->nan > 0 && x->first_nan < p->first_nan)
         p->first_nan = x->first_nan;
+    p->missing += x->missing;
     p->nan += x->nan;
     p->positive_infinity += x->positive;
     p->negative_infinity += x->negative;
@@ -806,16 +820,26 @@ void cpu_slices_close(struct cpu_slices *s)
 }
 
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
-                     enum element_type type, unsigned wants, bool swap)
+                     enum element_type type, unsigned wants, bool swap,
+                     const struct missing *missing)
 {
     memset(z, 0, sizeof *z);
     z->given = type;
     z->wants = wants;
+    z->missing = missing;
     z->swap = swap && element_size(type) > 1;
+    if (missing && cpu_slices_are_fast(type, wants)) {
+        z->swap_first = z->swap;
+        z->swap = false;
+    }
     if (cpu_slices_are_fast(type, wants))
         type = taken_type(type);
     z->type = type;
-    z->scratch = aligned_alloc(ALIGNMENT, 2 * SCRATCH_BYTES);
+    z->scratch = aligned_alloc(ALIGNMENT, (missing ? 4 : 2) * SCRATCH_BYTES);
+    if (z->scratch && missing) {
+        z->present = z->scratch + 2 * SCRATCH_BYTES;
+        z->native = z->present + SCRATCH_BYTES;
+    }
     if (cpu_slices_are_fast(type, wants)) {
         z->fast =
             wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
@@ -903,6 +927,34 @@ static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, si
     return p;
 }
 
+/* Sets the index of an element of a slice, if it is one of `present` that were taken as if they
+   were neighbours, from this index on, to what it is among all `count` at x. */
+static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, size_t count,
+                       size_t present, uint64_t index)
+{
+    if (*at - index < present)
+        *at = index + missing_find(z->missing, z->given, x, count, (size_t)(*at - index));
+}
+
+/* Takes those elements that are not missing into the reducer. */
+static void take_present(struct cpu_slicer *z, const unsigned char *x, size_t count, uint64_t index)
+{
+    const size_t size = element_size(z->type), most = SCRATCH_BYTES / size;
+    struct cpu_reducer *r = &z->reducer;
+    uint64_t *const indices[] = {&r->partial.min_index, &r->partial.max_index,
+                                 &r->partial.first_nan};
+
+    for (size_t i = 0; i < count; i += most, x += most * size, index += most) {
+        const size_t some = count - i < most ? count - i : most;
+        const size_t present = missing_leave_out(z->missing, z->type, z->present, x, some);
+
+        r->kernel(r, z->present, present, index);
+        r->partial.missing += some - present;
+        for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
+            find_place(z, indices[k], x, some, present, index);
+    }
+}
+
 /* Takes a run of elements of a slice into its partial result, by the kernels of whole files. */
 static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, const void *data,
                      size_t count, uint64_t index)
@@ -917,7 +969,10 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
         r->partial = *p;
     else
         partial_clear(&r->partial);
-    r->kernel(r, data, count, index);
+    if (z->missing && !z->fast)
+        take_present(z, data, count, index);
+    else
+        r->kernel(r, data, count, index);
     *p = r->partial;
 }
 
@@ -1031,11 +1086,11 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     s->filled = s->filled < first + rows ? first + rows : s->filled;
 }
 
-void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
-                     size_t rows, size_t length, uint64_t index)
+/* Takes rows none of whose elements are missing, or that are taken by take_run. */
+static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t rows, size_t length, uint64_t index)
 {
     const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
-    const unsigned char *x = data;
     struct cpu_slice_results to;
 
     if (!z->swap && z->given == z->type) {
@@ -1058,6 +1113,65 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
             bring(z->scratch, x + (i * length + at) * size, count * part, z->given, z->type,
                   z->swap);
             take_rows(z, s, first + i, z->scratch, count, part, index + at);
+        }
+        i += count;
+    }
+}
+
+/* Takes a row some of whose elements are missing: as a shorter one of the others. */
+static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
+                             const unsigned char *x, size_t length, uint64_t index)
+{
+    const size_t present = missing_leave_out(z->missing, z->given, z->present, x, length);
+    const struct cpu_slice_special missing = {.missing = length - present};
+
+    if (present > 0)
+        take_present_rows(z, s, slice, z->present, 1, present, index);
+    else
+        begin(s, slice + 1);
+    if (!special_add(s, slice, &missing)) {
+        z->failed = true;
+        return;
+    }
+    find_place(z, &s->special[slice].first_nan, x, length, present, index);
+    if (s->used[slice])
+        find_place(z, &s->partial[slice]->first_nan, x, length, present, index);
+}
+
+/* Elements of a piece in this machine's byte order, with which they come where some may be
+   missing. */
+static const unsigned char *native(struct cpu_slicer *z, const unsigned char *x, size_t count)
+{
+    if (!z->swap_first)
+        return x;
+    element_swap(z->native, x, count, element_size(z->given));
+    return z->native;
+}
+
+void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                     size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->given), most = SCRATCH_BYTES / size;
+    const unsigned char *x = data;
+
+    if (!z->missing || !z->fast) {
+        take_present_rows(z, s, first, x, rows, length, index);
+        return;
+    }
+    for (size_t i = 0; i < rows;) {
+        const size_t group = length < most ? most / length : 1, left = rows - i;
+        const size_t count = left < group ? left : group;
+
+        for (size_t at = 0; at < length; at += most) {
+            const size_t part = length - at < most ? length - at : most;
+            const unsigned char *piece = native(z, x + (i * length + at) * size, count * part);
+
+            if (missing_some(z->missing, z->given, piece, count * part))
+                for (size_t row = 0; row < count; row++)
+                    take_some_of_row(z, s, first + i + row, piece + row * part * size, part,
+                                     index + at);
+            else
+                take_present_rows(z, s, first + i, piece, count, part, index + at);
         }
         i += count;
     }
@@ -1111,7 +1225,8 @@ static void take_left(void *context, size_t column, size_t row, size_t rows)
                                        .stride = c->stride,
                                        .count = rows,
                                        .index = c->index + row * c->fold + column / c->folded,
-                                       .step = c->fold}))
+                                       .step = c->fold,
+                                       .masked = c->slicer->masked}))
         c->slicer->failed = true;
 }
 
@@ -1120,12 +1235,12 @@ static void take_counts(void *context, size_t column, size_t row,
                         const struct cpu_slice_counts *counts)
 {
     const struct column_call *c = context;
-    const struct cpu_slice_special special = {
-        .nan = counts->nan,
-        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
-        .positive = counts->positive,
-        .negative = counts->negative};
+    struct cpu_slice_special special =
+        nans(counts->nan, c->index + (row + counts->first_nan) * c->fold + column / c->folded,
+             c->slicer->masked);
 
+    special.positive = counts->positive;
+    special.negative = counts->negative;
     if (!special_add(c->slices, c->first + column % c->folded, &special))
         c->slicer->failed = true;
 }
@@ -1263,11 +1378,12 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
 /* The most columns that are swapped together. */
 #define SWAPPED_COLUMNS 1024
 
-void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
-                        size_t stride, size_t rows, size_t columns, uint64_t index)
+/* Takes columns none of whose elements are missing, or that are taken by take_run. */
+static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                 uint64_t index)
 {
     const size_t size = element_size(z->given), taken = element_size(z->type);
-    const unsigned char *x = data;
     size_t width, height;
 
     if (!z->swap && z->given == z->type) {
@@ -1299,6 +1415,110 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }
+}
+
+/* Elements of columns: `rows` times `columns` of them, the rows `stride` bytes apart, from index
+   `index` of the slices on. */
+struct block {
+    const unsigned char *x;
+    size_t stride, rows, columns;
+    uint64_t index;
+};
+
+/* Whether some elements of a block are missing. */
+static bool block_misses(const struct cpu_slicer *z, const struct block *b)
+{
+    if (b->stride == b->columns * element_size(z->given))
+        return missing_some(z->missing, z->given, b->x, b->rows * b->columns);
+    for (size_t row = 0; row < b->rows; row++)
+        if (missing_some(z->missing, z->given, b->x + row * b->stride, b->columns))
+            return true;
+    return false;
+}
+
+/* Makes elements of a row those of the type they are taken as, with a NaN in the place of each that
+   is missing. NaNs that are not are counted: kernels will count them as missing. */
+static void mask_row(struct cpu_slicer *z, struct cpu_slices *s, size_t first, unsigned char *to,
+                     const unsigned char *x, size_t columns, uint64_t index)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    const uint64_t least = order_least(z->given), greatest = order_greatest(z->given);
+    const struct cpu_slice_special nan = {.missing = UINT64_MAX, .nan = 1, .first_nan = index};
+
+    if (z->given == z->type)
+        memcpy(to, x, columns * size);
+    else
+        convert(to, x, columns, z->given);
+    for (size_t j = 0; j < columns; j++) {
+        const uint64_t key = order_key(z->given, order_load(z->given, x + j * size));
+
+        if (missing_has(z->missing, key))
+            memset(to + j * taken, 0xff, taken);
+        else if ((key < least || key > greatest) && !special_add(s, first + j, &nan))
+            z->failed = true;
+    }
+}
+
+/* Takes a block some of whose elements are missing: a piece at a time, in which they are NaNs. */
+static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const struct block *b)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    const size_t most = SCRATCH_BYTES / taken;
+    const size_t width = b->columns < SWAPPED_COLUMNS ? b->columns : SWAPPED_COLUMNS;
+    const size_t height = most / width;
+
+    z->masked = true;
+    for (size_t i = 0; i < b->rows; i += height)
+        for (size_t j = 0; j < b->columns; j += width) {
+            const size_t rows = b->rows - i < height ? b->rows - i : height;
+            const size_t columns = b->columns - j < width ? b->columns - j : width;
+
+            for (size_t row = 0; row < rows; row++)
+                mask_row(z, s, first + j, z->present + row * columns * taken,
+                         b->x + (i + row) * b->stride + j * size, columns, b->index + i + row);
+            take_columns(z, s, first + j, z->present, columns * taken, rows, columns, b->index + i);
+        }
+    z->masked = false;
+}
+
+/* The bytes of a block, about, of which it is looked whether some are missing before it is taken:
+   the level-2 cache holds them. And its least rows. */
+#define LOOKED_BYTES ((size_t)256 << 10)
+#define LOOKED_ROWS ((size_t)16)
+
+void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                        size_t stride, size_t rows, size_t columns, uint64_t index)
+{
+    const size_t size = element_size(z->given);
+    const size_t most = (z->swap_first ? SCRATCH_BYTES : LOOKED_BYTES) / size;
+    const size_t wide = z->integer ? CPU_INTEGER_COLUMNS : most / LOOKED_ROWS;
+    const size_t width = columns < wide ? columns : wide;
+
+    if (!z->missing || !z->fast) {
+        take_present_columns(z, s, first, data, stride, rows, columns, index);
+        return;
+    }
+    for (size_t i = 0; i < rows; i += most / width)
+        for (size_t j = 0; j < columns; j += width) {
+            struct block b = {.x = (const unsigned char *)data + i * stride + j * size,
+                              .stride = stride,
+                              .rows = rows - i < most / width ? rows - i : most / width,
+                              .columns = columns - j < width ? columns - j : width,
+                              .index = index + i};
+
+            if (z->swap_first) {
+                for (size_t row = 0; row < b.rows; row++)
+                    element_swap(z->native + row * b.columns * size, b.x + row * stride, b.columns,
+                                 size);
+                b.x = z->native;
+                b.stride = b.columns * size;
+            }
+            if (block_misses(z, &b))
+                take_masked(z, s, first + j, &b);
+            else
+                take_present_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
+        }
 }
 
 /* Adds a record to that of a slice. */

@@ -6,7 +6,7 @@
  *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts:
  *     J. R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two
  *     extremes;
- *   - how many of the elements are no numbers;
+ *   - how many of the elements are missing, or no numbers;
  *   - where a GPU has found more than sums and extremes, its record;
  *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
  *     fit the two numbers, long rows with some elements that are no numbers, and all elements where
@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/missing.h"
 #include "cpu/kernel.h"
 #include "engine/engine.h"
 
@@ -32,8 +33,9 @@ enum cpu_slices_kind {
     CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
 };
 
-/* Elements of a slice that are no numbers. */
+/* Elements of a slice that are missing, or no numbers. */
 struct cpu_slice_special {
+    uint64_t missing;
     uint64_t nan, first_nan;     /* how many, and the index of the first, if there is one */
     uint64_t positive, negative; /* infinities */
 };
@@ -64,11 +66,11 @@ struct cpu_slices {
     bool *used;
 };
 
-/* Whether a slice has elements that are no numbers, beside its partial result. */
+/* Whether a slice has elements that are missing or no numbers, beside its partial result. */
 static inline bool slices_is_special(const struct cpu_slices *s, size_t i)
 {
-    return s->special_used &&
-           (s->special[i].nan | s->special[i].positive | s->special[i].negative) != 0;
+    return s->special_used && (s->special[i].missing | s->special[i].nan | s->special[i].positive |
+                               s->special[i].negative) != 0;
 }
 
 /* Takes elements into slices; a thread has one. */
@@ -79,7 +81,12 @@ struct cpu_slicer {
     enum element_type type;  /* that they are taken as, which has all their values: a float that has
                                 kernels, or their own where there is none */
     unsigned wants;          /* partial_want bits */
-    bool swap;               /* elements are of the other byte order */
+    bool swap;               /* elements are of the other byte order, when they are reduced */
+    bool swap_first;         /* or before it is looked which of them are missing */
+    const struct missing *missing;   /* the missing values of the elements; NULL: none */
+    unsigned char *present, *native; /* with these: memory for elements that are not missing, and
+                                        for swapped ones */
+    bool masked;                     /* NaNs that kernels find stand for missing elements */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */
@@ -104,9 +111,11 @@ void cpu_slices_close(struct cpu_slices *s);
    and are to be cleared, too, before they are given some. */
 void cpu_slices_clear(struct cpu_slices *s, size_t count);
 
-/* False without memory; it has to be closed then, too. */
+/* `missing` are the missing values of the elements, which outlive it; NULL: there are none. False
+   without memory; it has to be closed then, too. */
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
-                     enum element_type type, unsigned wants, bool swap);
+                     enum element_type type, unsigned wants, bool swap,
+                     const struct missing *missing);
 void cpu_slicer_close(struct cpu_slicer *z);
 
 /* Takes `rows` runs of `length` elements that lie one after the other at `data`, with any

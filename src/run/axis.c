@@ -213,7 +213,8 @@ static bool alloc_memory(struct axis_worker *w)
     if (!w->gpu)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
-           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap);
+           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap,
+                           plan->missing.count > 0 ? &plan->missing : NULL);
     good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
     if (parts)
@@ -1259,6 +1260,25 @@ void axis_close_gpu(struct engine_state *gpu)
         engine_get(ENGINE_CUDA)->close(gpu);
 }
 
+/* Finds out what the elements mean. False, with the reason in the source, where that is not
+   supported. */
+static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
+{
+    if (run->info->scale.given) {
+        source_refuse(run->source, NO_ADVICE,
+                      "it has a scale or an offset, which reductions along an axis do not support");
+        return false;
+    }
+    if (!source_find_missing(run->source, &run->options->missing, &plan->missing))
+        return false;
+    if (plan->missing.count > 0 && run->gpu) {
+        source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                      "the GPU has no kernels for slices with missing values");
+        return false;
+    }
+    return true;
+}
+
 /* Reduces an open source. False on failure. */
 static bool reduce_source(struct axis_run *run, const struct axis_request *request,
                           struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
@@ -1268,7 +1288,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct source_shape shape;
     bool good;
 
-    if (!find_shape(run, request, &shape))
+    if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
         return false;
     if (!axis_layout(&shape, request->axis, layout, reason)) {
         source_error(run->source, ERROR_REQUEST, "%s", reason);

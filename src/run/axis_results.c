@@ -92,6 +92,7 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     const struct axis_plan *plan = b->plan;
     const struct partial_types types = partial_types_of(plan->type);
     const bool skip = plan->nan == NAN_SKIP;
+    const bool none = p->missing > 0 && p->missing == p->count; /* no element is left */
     struct result result;
 
     if (plan->nan == NAN_ERROR && p->nan > 0) {
@@ -113,13 +114,13 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
 
         switch (axis_kind(op, plan->type)) {
         case AXIS_NUMBER:
-            b->values[j].number[i] = operation_number(op, &result);
+            b->values[j].number[i] = none ? NAN : operation_number(op, &result);
             break;
         case AXIS_COUNT:
             b->values[j].count[i] = operation_integer(op, &result);
             break;
         case AXIS_INTEGER: {
-            const struct integer *x = operation_exact_integer(op, &result);
+            const struct integer *x = none ? NULL : operation_exact_integer(op, &result);
 
             b->values[j].integer[i] = x ? *x : (struct integer){.known = false};
             break;
@@ -132,9 +133,13 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
 static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from,
                             const struct operation *op, struct integer *values)
 {
+    const uint64_t length = b->plan->layout->length;
+
     for (size_t i = 0; i < b->count; i++) {
         int64_t value;
 
+        if (s->special_used && s->special[from + i].missing == length)
+            continue; /* there is no key */
         if (op->member == MEMBER(sum)) {
             /* Rows and columns of some 2^20 elements, or small ones: else it takes all. */
             if (s->low[from + i] != 0 || fabs(s->high[from + i]) >= 0x1p62)
@@ -196,6 +201,7 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
                                                               : cpu_slices_max_key(s, from + i));
         return true;
     case MEMBER(count):
+    case MEMBER(missing):
     case MEMBER(nan):
     case MEMBER(infinity):
         for (size_t i = 0; i < b->count; i++)
@@ -223,21 +229,24 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     }
 }
 
-/* Sets an operation of one slice, number i of the batch, that has NaNs or infinities and needed no
-   partial result: as finish_plain has left it, where that is so. False where it takes a partial
-   result. */
+/* Sets an operation of one slice, number i of the batch, that has missing elements, NaNs or
+   infinities and needed no partial result: as finish_plain has left it, where that is so. False
+   where it takes a partial result. */
 static bool finish_special(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
                            size_t i, const struct operation *op, union axis_values values)
 {
     const struct cpu_slice_special *special = &s->special[from + i];
     const bool skip = b->plan->nan == NAN_SKIP;
-    const uint64_t length = b->plan->layout->length, numbers = length - special->nan;
+    const uint64_t present = b->plan->layout->length - special->missing;
+    const uint64_t numbers = present - special->nan;
     const bool propagates = special->nan > 0 && !skip;
     double rest;
 
     /* The value of NaNs alone is NaN, or 0, or missing. */
-    if (axis_kind(op, b->plan->type) == AXIS_INTEGER || (numbers == 0 && !propagates))
+    if (numbers == 0 && !propagates)
         return false;
+    if (axis_kind(op, b->plan->type) == AXIS_INTEGER)
+        return true;
     switch (op->member) {
     case MEMBER(sum):
     case MEMBER(mean):
@@ -258,7 +267,10 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
             values.number[i] = NAN;
         return true;
     case MEMBER(count):
-        values.count[i] = skip ? numbers : length;
+        values.count[i] = skip ? numbers : present;
+        return true;
+    case MEMBER(missing):
+        values.count[i] = special->missing;
         return true;
     case MEMBER(nan):
         values.count[i] = special->nan;
@@ -276,7 +288,7 @@ static bool finish_all_special(const struct axis_batch *b, const struct cpu_slic
                                size_t i)
 {
     const struct axis_plan *plan = b->plan;
-    bool good = plan->nan != NAN_ERROR;
+    bool good = plan->nan != NAN_ERROR || s->special[from + i].nan == 0;
 
     for (size_t j = 0; j < plan->operation_count && good; j++)
         good = finish_special(b, s, from, i, plan->operations[j], b->values[j]);

@@ -20,7 +20,8 @@ struct axis_plan {
     enum element_type type;
     enum nan_policy nan;
     uint64_t ddof;
-    unsigned wants; /* partial_want bits of all operations */
+    unsigned wants;         /* partial_want bits of all operations */
+    struct missing missing; /* the missing values of the elements */
     const struct operation *const *operations;
     size_t operation_count;
 };
@@ -29,7 +30,8 @@ struct axis_plan {
 enum axis_kind {
     AXIS_NUMBER, /* double; of an element type, or binary64 */
     AXIS_COUNT,  /* uint64_t; PARTIAL_NO_INDEX for none */
-    AXIS_INTEGER /* struct integer; a number that is not known is NaN */
+    AXIS_INTEGER /* struct integer; a number that is not known is NaN, or, with missing values,
+                    missing */
 };
 
 enum axis_kind axis_kind(const struct operation *op, enum element_type type);

@@ -471,21 +471,12 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     return run->source && source_open_probed(run->source, &options, workers);
 }
 
-/* Sets the missing values of the input, or of an array of it: those that it names, and the user's.
-   A single array whose type lacks one of these is an error. */
-static bool find_missing(struct run *run, const struct container_array *array)
+/* Sets the missing values of the input. False, with the reason in the source, if one of the user's
+   cannot be. */
+static bool find_missing(struct run *run)
 {
-    const struct missing_values *values = &run->options->missing;
-    const char *lacking;
-
-    if (array && array->missing_values)
-        run->missing = *array->missing_values;
-    lacking = missing_add_values(&run->missing, run->info->type, values);
-    if (lacking && !array) {
-        source_refuse(run->source, NO_ADVICE, "the missing value %s is not a value of type %s",
-                      lacking, element_name(run->info->type));
+    if (!source_find_missing(run->source, &run->options->missing, &run->missing))
         return false;
-    }
     if (run->missing.count > 0) {
         run->setup.wants |= PARTIAL_MISSING;
         run->setup.missing = &run->missing;
@@ -541,8 +532,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         reduction->error = *source_why(run.source);
         return verdict;
     }
-    verdict = find_missing(&run, in->array) && engine_has_kernels(&run) &&
-                      passes_begin(&session->passes, &run)
+    verdict = find_missing(&run) && engine_has_kernels(&run) && passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;

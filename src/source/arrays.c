@@ -500,6 +500,21 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
     return NULL;
 }
 
+bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m)
+{
+    const char *lacking;
+
+    *m = s->array && s->array->missing_values ? *s->array->missing_values
+                                              : (struct missing){.count = 0};
+    lacking = missing_add_values(m, s->info.type, values);
+    if (lacking && !s->array) {
+        source_refuse(s, NO_ADVICE, "the missing value %s is not a value of type %s", lacking,
+                      element_name(s->info.type));
+        return false;
+    }
+    return true;
+}
+
 bool arrays_layout_one(struct source *s, const struct source_options *options)
 {
     const struct container_array *a = options->array;

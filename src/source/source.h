@@ -336,6 +336,11 @@ bool source_cut(const char *path, const struct source_options *options, struct s
 /* The properties of the input, which are valid as long as the source. */
 const struct source_info *source_info(const struct source *s);
 
+/* Sets *m to the missing values of an open source that is one array: those that its container names,
+   and those of `values` that its type has. False, where it is in no container, if its type lacks one
+   of these. */
+bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m);
+
 /* Whether there is memory to read an array with options->consecutive = `inputs`. */
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs);
 

@@ -116,6 +116,40 @@ run --axis=0 --shape=1 --json -o max,range,mean tenth.f32
 is 'JSON has the digits of binary64' 0 '{"file": "tenth.f32", "index": [], "max": 0.10000000149011612, "range": 0, "mean": 0.10000000149011612}'
 run --axis=0 --shape=1 -q -o max tenth.f32
 is 'and text those of the type' 0 0.1
+# 1, 9, 3; 9, 9, 9; -1, 5, 9, where 9 is missing.
+printf '\001\011\003\011\011\011\377\005\011' >nines.i8
+nines='--missing=9 --shape=3,3 -t i8'
+# shellcheck disable=SC2086 # several words, here and below
+run --axis=1 $nines -o sum,min,mean,argmax,count,missing,std nines.i8
+is 'missing elements' 0 "index${tab}sum${tab}min${tab}mean${tab}argmax${tab}count${tab}missing${tab}std
+0${tab}4${tab}1${tab}2${tab}2${tab}2${tab}1${tab}1
+1${tab}nan${tab}nan${tab}nan${tab}nan${tab}0${tab}3${tab}nan
+2${tab}4${tab}-1${tab}2${tab}1${tab}2${tab}1${tab}3" '*'
+# shellcheck disable=SC2086
+run --axis=0 --tsv -q $nines -o sum,max,missing nines.i8
+is 'missing elements of columns' 0 "nines.i8${tab}${tab}0${tab}0${tab}1${tab}1
+nines.i8${tab}${tab}1${tab}5${tab}5${tab}2
+nines.i8${tab}${tab}2${tab}3${tab}3${tab}2"
+# shellcheck disable=SC2086
+run --axis=1 --json $nines -o sum,argmin,missing nines.i8
+is 'missing elements in JSON' 0 '{"file": "nines.i8", "index": [0], "sum": 4, "argmin": 0, "missing": 1}
+{"file": "nines.i8", "index": [1], "sum": null, "argmin": null, "missing": 3, "nonfinite": {"sum": "nan"}}
+{"file": "nines.i8", "index": [2], "sum": 4, "argmin": 0, "missing": 1}'
+# shellcheck disable=SC2086
+shell "gpureduce -q --axis=1 $nines -o sum --output=nines.npy nines.i8 && tail -c 24 nines.npy | od -An -v -td8 -w8 | tr -d ' '"
+is 'in a .npy integers that are missing are the missing value' 0 '4
+9
+4'
+printf '\377\002\377\003' >ones.i8
+run -q --axis=0 --shape=2,2 -t i8 --missing=-1 -o absmax --output=ones.npy ones.i8
+is 'unsigned ones cannot be a negative one' 1 '' 'gpureduce: ones.i8: the absmax of slice [0] is missing, and -1 is no unsigned integer; leave out --output'
+run -q --axis=0 --shape=2,2 -t u8 --missing=-1 -o sum ones.i8
+is 'a type without the missing value' 1 '' 'gpureduce: ones.i8: the missing value -1 is not a value of type u8'
+run --axis=0 --shape=2,2 -q --nan=error --missing=nan -o sum odd.f32
+is 'NaNs that are missing are no error' 0 '-inf
+2'
+run -q --axis=0 --shape=2,2 --nan=error --missing=1 -o sum odd.f32
+is 'others are' 1 -inf 'gpureduce: odd.f32: element 0,1 is a NaN'
 run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
 is '--nan=skip' 0 "-inf${tab}1${tab}2
 2${tab}2${tab}1"
@@ -435,7 +469,7 @@ fi
 
 python=$(command -v python3)
 if [ -n "$python" ]; then
-    ok 'arrays of all types and shapes' "$python" "$sources/tests/lib/axis_check.py" "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-80}"
+    ok 'arrays of all types and shapes' "$python" "$sources/tests/lib/axis_check.py" "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-160}"
 else
     skip 'arrays of all types and shapes' 'there is no python3'
 fi

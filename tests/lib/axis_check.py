@@ -5,8 +5,8 @@ usage: axis_check.py PROGRAM SEED COUNT [OPTION...]
 
 Makes COUNT arrays of all types, in either byte order and either order of elements, with any shape,
 and has PROGRAM reduce each along an axis: from a file, a pipe, or raw numbers, and into lines or a
-.npy, which is read here. The options go to PROGRAM. Nothing but Python itself is needed. Prints what differs; the exit status is
-1 then.
+.npy, which is read here. Without options, which go to PROGRAM, half of them have missing values.
+Nothing but Python itself is needed. Prints what differs; the exit status is 1 then.
 """
 
 import math
@@ -25,8 +25,11 @@ TYPES = {
     'u1': 'B', 'u2': 'H', 'u4': 'I', 'u8': 'Q', 'b1': '?',
 }
 RAW = {'f2': 'f16', 'f4': 'f32', 'f8': 'f64', 'b1': 'bool'}
-OPERATIONS = ('sum', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', 'nan', 'inf', 'zeros',
+OPERATIONS = ('sum', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', 'nan', 'inf', 'missing', 'zeros',
               'negatives', 'absmin', 'absmax', 'sumsq', 'l1', 'l2', 'rms', 'var', 'std')
+
+# Of integers, these are integers.
+INTEGERS = ('sum', 'min', 'max', 'absmin', 'absmax')
 
 
 def to_float(fraction):
@@ -62,8 +65,26 @@ def key(v):
     return (v, math.copysign(1, v) if v == 0 else 0)
 
 
-def expected(operation, row, skip):
-    """The value of an operation on a list of numbers; None for an index that there is none of."""
+def is_missing(v, missing):
+    return any(v == m or (v != v and m != m) for m in missing)
+
+
+def expected(operation, whole, skip, missing):
+    """The value of an operation on a list of numbers; None for an index that there is none of, and 'none' for
+    what there is none of since all numbers are missing."""
+    row = [v for v in whole if not is_missing(v, missing)]
+    if operation == 'missing':
+        return len(whole) - len(row)
+    if operation in ('argmin', 'argmax'):
+        at = expected_left(operation, row, skip)
+        return None if at is None else [i for i, v in enumerate(whole) if not is_missing(v, missing)][at]
+    if whole and not row and operation not in ('count', 'nan', 'inf', 'zeros', 'negatives'):
+        return 'none'
+    return expected_left(operation, row, skip)
+
+
+def expected_left(operation, row, skip):
+    """The value of an operation on the numbers that are not missing."""
     numbers = [v for v in row if v == v]
     nans = len(row) - len(numbers)
     taken = numbers if skip else row
@@ -145,7 +166,23 @@ def draw_values(rng, name, n):
     return values
 
 
+def draw_missing(rng, name, values):
+    """Some missing values, which some of the values become."""
+    missing = rng.choices(values, k=rng.randint(1, 3)) + draw_values(rng, name, 1)
+    if rng.random() < .2 and name != 'b1':
+        missing.append(NAN if name[0] == 'f' else 2 ** (8 * int(name[1]) - (name[0] == 'i')) - 1)
+    rng.shuffle(missing)
+    missing = missing[:4]
+    chance = rng.choice((0, .01, .5, .5, 1))
+    for i in range(len(values)):
+        if rng.random() < chance:
+            values[i] = rng.choice(missing)
+    return missing
+
+
 def draw_shape(rng):
+    if rng.random() < .05:  # more than are taken at a time
+        return rng.choice(([3, 9000], [9000, 3], [20, 1500], [1500, 20], [70000], [1, 70000], [5, 20, 300]))
     if rng.random() < .1:
         sizes = [rng.randint(0, 3) for _ in range(rng.randint(1, 4))]
     elif rng.random() < .5:
@@ -200,15 +237,16 @@ def check(program, options, rng, where):
     axis = rng.randrange(len(sizes))
     values = draw_values(rng, name, math.prod(sizes))
     order = rng.choice('<>') if name[1] != '1' else '|'
-    whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
     path, out = os.path.join(where, 'a.npy'), os.path.join(where, 'o.npy')
     operations = rng.choice((('sum',), ('sum', 'min', 'max', 'mean'), ('argmin', 'argmax', 'count'),
                              ('min', 'max'), tuple(rng.sample(OPERATIONS, 4))))
-    skip = rng.random() < .3
+    policy = rng.choices(('propagate', 'skip', 'error'), (6, 3, 1))[0]
+    missing = draw_missing(rng, name, values) if values and not options and rng.random() < .5 else []
+    whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
     command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
                '--axis=%d' % (axis - rng.choice((0, len(sizes)))),
                '--chunk-size=%d' % rng.choice((1, 100, 1000, 10000))]
-    command += ['--nan=skip'] if skip else []
+    command += ['--nan=' + policy] + ['--missing=' + repr(v + 0 if name == 'b1' else v) for v in missing]
     way = rng.choice(('file', 'pipe', 'raw'))
     if way == 'raw' and not fortran:
         command += ['-t', RAW.get(name, name[0] + str(8 * int(name[1]))), '--format=raw',
@@ -217,14 +255,14 @@ def check(program, options, rng, where):
         whole = data
     # An integer type has no word for nothing, and no room for more.
     binary = rng.random() < .5 and sizes[axis] > 0 and name not in ('i8', 'u8')
+    binary = binary and (name[0] != 'i' or not missing or missing[0] >= 0 or
+                         not {'absmin', 'absmax'} & set(operations))
     command += ['--output=' + out] if binary else []
     with open(path, 'wb') as f:
         f.write(whole)
     command += [] if way == 'pipe' else [path]
     run = subprocess.run(command, input=whole if way == 'pipe' else None, capture_output=True,
                          check=False)
-    if run.returncode:
-        raise Failure('%s\n%s' % (' '.join(command), run.stderr.decode()))
     rest = sizes[:axis] + sizes[axis + 1:]
     strides = [1] * len(sizes)
     for i in range(1, len(sizes)):
@@ -232,6 +270,24 @@ def check(program, options, rng, where):
             strides[i] = strides[i - 1] * sizes[i - 1]
         else:
             strides[-1 - i] = strides[-i] * sizes[-i]
+    others = [s for i, s in enumerate(strides) if i != axis]
+    rows, first_nan = [], None
+    for k in range(math.prod(rest)):
+        left, begin, place = k, 0, [0] * len(rest)
+        for i in range(len(rest)) if fortran else reversed(range(len(rest))):
+            place[i] = left % rest[i]
+            begin += place[i] * others[i]
+            left //= rest[i]
+        rows.append([values[begin + j * strides[axis]] for j in range(sizes[axis])])
+        nans = [j for j, v in enumerate(rows[-1]) if v != v and not is_missing(v, missing)]
+        if nans and first_nan is None:
+            first_nan = place[:axis] + [nans[0]] + place[axis:]
+    if policy == 'error' and first_nan is not None:
+        if 'element %s is a NaN' % ','.join(map(str, first_nan)) not in run.stderr.decode():
+            raise Failure('%s\n%s, not of %s' % (' '.join(command), run.stderr.decode(), first_nan))
+        return
+    if run.returncode:
+        raise Failure('%s\n%s' % (' '.join(command), run.stderr.decode()))
     if binary:
         found, header = read_npy(out)
         if header['shape'] != tuple(rest) or header['fortran_order'] != fortran:
@@ -242,17 +298,13 @@ def check(program, options, rng, where):
         found = [[line[i] for line in lines] for i in range(len(operations))]
     if any(len(f) != math.prod(rest) for f in found):
         raise Failure('%s: %d results' % (' '.join(command), len(found[0])))
-    others = [s for i, s in enumerate(strides) if i != axis]
-    for k in range(math.prod(rest)):
-        left, begin = k, 0
-        for i in range(len(rest)) if fortran else reversed(range(len(rest))):
-            begin += left % rest[i] * others[i]
-            left //= rest[i]
-        row = [values[begin + j * strides[axis]] for j in range(sizes[axis])]
+    for k, row in enumerate(rows):
         for i, operation in enumerate(operations):
-            wanted = expected(operation, row, skip)
+            wanted = expected(operation, row, policy == 'skip', missing)
             if wanted is None:
                 wanted = -1 if binary else NAN
+            elif wanted == 'none':
+                wanted = missing[0] if binary and name[0] != 'f' and operation in INTEGERS else NAN
             if not same(found[i][k], wanted):
                 raise Failure('%s %s %s, slice %d: %s is %r, not %r' % (
                     ' '.join(command), order + name, sizes, k, operation, found[i][k], wanted))
