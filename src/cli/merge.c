@@ -59,14 +59,22 @@ static bool take(struct merge *m, const struct partial_text *part, struct merger
 {
     char place[PLACE_MAX], other[PLACE_MAX];
     const struct merged *merged;
+    const enum merger_verdict verdict = merger_take(&m->merger, part, origin, &merged);
 
-    switch (merger_take(&m->merger, part, origin, &merged)) {
+    switch (verdict) {
     case MERGER_TAKEN:
         return true;
     case MERGER_TYPE:
         message_error(EXIT_FAILED, "%s: has type %s, but the same input at %s has type %s",
                       show_place(m, origin, place), element_name(part->type),
                       show_place(m, merged->first, other), element_name(merged->type));
+        return false;
+    case MERGER_MISSING:
+    case MERGER_SCALE:
+        message_error(EXIT_FAILED, "%s: has other %s than the same input at %s",
+                      show_place(m, origin, place),
+                      verdict == MERGER_SCALE ? "scale or offset" : "missing values",
+                      show_place(m, merged->first, other));
         return false;
     case MERGER_LENGTH:
         message_error(EXIT_FAILED,
@@ -159,7 +167,7 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     if (!m->options->allow_gaps && merged_gap(a, &gap)) {
         message_error(EXIT_FAILED,
                       "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
-                      " are missing (--allow-gaps accepts that)",
+                      " are in no partial result (--allow-gaps accepts that)",
                       show_name(name, a), gap.begin, gap.end - 1, a->of);
         return false;
     }
@@ -178,7 +186,7 @@ static bool is_held(const struct merge *m, const struct merged *a)
     for (size_t i = 0; i < all; i++) {
         const struct operation *op = i < count ? options->operations[i] : compared[i - count];
 
-        if (!(op->wants & ~a->holds) || operation_quantile(op))
+        if (!(scale_wants(&a->scale, op->wants) & ~a->holds) || operation_quantile(op))
             continue;
         message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
                       show_place(m, a->lacks, place), op->name);
@@ -227,7 +235,7 @@ static void print_partial(const struct options *options, const struct merged *a)
         return;
     }
     if (options->operation_count > 0)
-        text.holds &= options->session.wants;
+        text.holds &= scale_wants(&a->scale, options->session.wants);
     report_partial_text(options, a->input, a->array, &text);
 }
 
@@ -240,6 +248,8 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     memset(&reduction, 0, sizeof reduction);
     reduction.array = a->array;
     reduction.type = a->type;
+    reduction.missing = a->missing;
+    reduction.scale = a->scale;
     reduction.partial = a->partial;
     reduction.elements = a->partial.count;
     reduction.of = a->of;
@@ -262,12 +272,15 @@ static const char *append_all(const struct merger *m, struct partial_text *all)
 {
     memset(all, 0, sizeof *all);
     partial_clear(&all->partial);
-    all->holds = PARTIAL_ALL;
+    all->holds = m->merged[0].holds;
+    all->missing = m->merged[0].missing;
     for (size_t i = 0; i < m->count; i++) {
         const struct merged *a = &m->merged[i];
 
         if (a->type != m->merged[0].type)
             return "the partial results are of several types";
+        if (!scale_same(&a->scale, &m->merged[0].scale))
+            return "the partial results have several scales";
         if (!merged_append(all, a))
             return "there are too many gaps, or more elements than can be counted";
         all->holds &= a->holds;
@@ -284,6 +297,8 @@ static void print_total(struct report *r, const struct merger *m, struct total *
 
     total->types = partial_types_of(all.type);
     sum->type = all.type;
+    sum->missing = all.missing;
+    sum->scale = all.scale;
     sum->partial = all.partial;
     sum->elements = all.partial.count;
     sum->of = all.of;
@@ -296,7 +311,7 @@ static void print_total(struct report *r, const struct merger *m, struct total *
         return;
     }
     if (options->operation_count > 0)
-        all.holds &= options->session.wants;
+        all.holds &= scale_wants(&all.scale, options->session.wants);
     report_partial_text(options, NULL, NULL, &all);
 }
 

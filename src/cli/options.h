@@ -54,7 +54,7 @@ struct options {
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */
     bool merged_arrays;          /* some partial results are of arrays of containers */
-    bool allow_gaps;             /* even where elements are missing */
+    bool allow_gaps;             /* even where elements are in no partial result */
     const char *label;           /* the name of a partial result; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */

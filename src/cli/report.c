@@ -371,7 +371,13 @@ void report_partial_text(const struct options *options, const char *path, const 
                       source_name((char[SOURCE_NAME_MAX]){""}, name), escape_quote(quoted, array));
         return;
     }
-    (void)partial_text_write(line, text);
+    if (partial_text_write(line, text) == 0) {
+        message_error(EXIT_FAILED,
+                      "%s: its name and its missing values are too long together for a partial "
+                      "result: give another name by --label",
+                      source_name((char[SOURCE_NAME_MAX]){""}, name));
+        return;
+    }
     puts(line);
     /* A line at a time, which a pipe takes whole: others may be writing to it. */
     _Static_assert(PARTIAL_TEXT_MAX <= PIPE_BUF, "no line is torn");
@@ -384,7 +390,9 @@ static void print(const struct options *options, const char *path,
 {
     struct partial_text text = {
         .type = reduction->type,
-        .holds = options->session.wants,
+        .missing = reduction->missing,
+        .scale = reduction->scale,
+        .holds = scale_wants(&reduction->scale, options->session.wants),
         .of = of,
         .ranges = {{reduction->first, reduction->first + reduction->elements}},
         .range_count = reduction->elements > 0,

@@ -92,6 +92,8 @@ static struct merged *add(struct merger *m, const struct partial_text *part, con
     *a = (struct merged){.input = strdup(part->input),
                          .array = array ? strdup(array) : NULL,
                          .type = part->type,
+                         .missing = part->missing,
+                         .scale = part->scale,
                          .of = part->of,
                          .holds = part->holds,
                          .first = origin,
@@ -129,6 +131,10 @@ enum merger_verdict merger_take(struct merger *m, const struct partial_text *par
         return MERGER_MEMORY;
     if (a->type != part->type)
         return MERGER_TYPE;
+    if (!missing_same(&a->missing, &part->missing))
+        return MERGER_MISSING;
+    if (!scale_same(&a->scale, &part->scale))
+        return MERGER_SCALE;
     if (a->of != part->of)
         return MERGER_LENGTH;
     if (!note_pieces(a, part, origin))
@@ -214,6 +220,8 @@ static bool add_range(struct partial_text *text, struct partial_range range)
 bool merged_text(const struct merged *a, struct partial_text *text)
 {
     text->type = a->type;
+    text->missing = a->missing;
+    text->scale = a->scale;
     text->holds = a->holds;
     text->of = a->of;
     text->partial = a->partial;
@@ -240,6 +248,8 @@ bool merged_append(struct partial_text *total, const struct merged *a)
     behind.max_index = index_behind(total->of, behind.max_index);
     behind.first_nan = index_behind(total->of, behind.first_nan);
     longer.type = a->type;
+    missing_join(&longer.missing, &a->missing, true);
+    longer.scale = a->scale;
     longer.of += a->of;
     for (size_t i = 0; i < a->piece_count; i++)
         if (!add_range(&longer, (struct partial_range){a->pieces[i].range.begin + total->of,

@@ -29,6 +29,8 @@ struct merger_piece {
 struct merged {
     char *input, *array; /* names; `array` is NULL if the input is not a container */
     enum element_type type;
+    struct missing missing;
+    struct scale scale;
     uint64_t of;
     unsigned holds; /* partial_want bits that all parts hold */
     struct partial partial;
@@ -46,10 +48,12 @@ struct merger {
 };
 
 enum merger_verdict {
-    MERGER_TAKEN,  /* the part was merged */
-    MERGER_TYPE,   /* its type is not that of the first part of the array */
-    MERGER_LENGTH, /* its array has another length than that of the first part */
-    MERGER_MEMORY  /* memory is lacking */
+    MERGER_TAKEN,   /* the part was merged */
+    MERGER_TYPE,    /* its type is not that of the first part of the array */
+    MERGER_MISSING, /* its missing values are not those of the first part */
+    MERGER_SCALE,   /* its scale is not that of the first part */
+    MERGER_LENGTH,  /* its array has another length than that of the first part */
+    MERGER_MEMORY   /* memory is lacking */
 };
 
 /* Makes an empty merger, to be freed by merger_close. */
@@ -77,9 +81,9 @@ bool merged_gap(const struct merged *a, struct partial_range *gap);
 bool merged_text(const struct merged *a, struct partial_text *text);
 
 /* Appends an array to a total, whose elements are those of all arrays in turn. All arrays must
-   have one type. At first *total is all zeros with a cleared partial result; its names are not
-   changed. False, without a change, if it would have more ranges or elements than a text may
-   have. */
+   have one type and scale, but not the same missing values. At first *total is all zeros with a
+   cleared partial result, and the missing values of the first array; its names are not changed.
+   False, without a change, if it would have more ranges or elements than a text may have. */
 bool merged_append(struct partial_text *total, const struct merged *a);
 
 #endif

@@ -42,6 +42,13 @@ uint64_t order_from_element_key(enum element_type type, int64_t key)
     return first + (x == 0 && !signbit(x));
 }
 
+int64_t order_to_element_key(enum element_type type, uint64_t key)
+{
+    const uint64_t bits = order_bits(type, key);
+
+    return element_key(type, element_of(type, &bits));
+}
+
 /* The bits of the greatest float: of +inf, all bits of the exponent; or those below NaN's. */
 static uint64_t greatest_float(enum element_type type)
 {

@@ -64,6 +64,9 @@ struct integer order_integer(enum element_type type, uint64_t key);
 /* The key of the value that has this element_key. */
 uint64_t order_from_element_key(enum element_type type, int64_t key);
 
+/* The element_key of the number that has this key: the inverse of order_from_element_key. */
+int64_t order_to_element_key(enum element_type type, uint64_t key);
+
 /* The keys of the least and of the greatest number, which are infinities where the type has any. */
 uint64_t order_least(enum element_type type);
 uint64_t order_greatest(enum element_type type);

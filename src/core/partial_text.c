@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "core/order.h"
 #include "core/term.h"
 #include "sys/escape.h"
 #include "sys/json.h"
@@ -75,47 +76,67 @@ bool partial_text_set_array(struct partial_text *t, const char *name)
 }
 
 /*
- * The members of a line that are of its partial result, in their order.
+ * The members of a line that follow its ranges, in their order.
  */
 
 enum member_kind {
+    MEMBER_MISSING, /* a set of missing values */
+    MEMBER_SCALE,   /* a number of a scale; null where there is none */
+    MEMBER_NULL,    /* always null */
+
+    /* in the partial result */
     MEMBER_COUNT,
     MEMBER_INDEX,   /* null for none */
     MEMBER_EXACT,   /* of an accumulator */
     MEMBER_SQUARES, /* of a wide one */
 
-    /* null where there are no numbers */
-    MEMBER_PLACE,    /* the index of one */
-    MEMBER_KEY,      /* the value that a key stands for */
-    MEMBER_MAGNITUDE /* of a magnitude's key */
+    /* there, too; null where there are no numbers */
+    MEMBER_PLACE,     /* the index of one */
+    MEMBER_KEY,       /* the value that a key stands for */
+    MEMBER_MAGNITUDE, /* of a magnitude's key */
+
+    /* null where there are none of these numbers */
+    MEMBER_UPPER, /* a key of those that are not below the threshold of a scale */
+    MEMBER_LOWER  /* of those that are */
 };
 
 static const struct member {
     const char *key;
+    unsigned since; /* the first version that has it */
     unsigned holds; /* the partial_want bit that it is for; 0: always there */
     enum member_kind kind;
-    size_t offset; /* in struct partial */
+    size_t offset; /* in struct partial_text */
 } members[] = {
-#define MEMBER(name, holds, kind, member)                                        \
-    {                                                                            \
-        ",\"" name "\":", holds, MEMBER_##kind, offsetof(struct partial, member) \
+#define MEMBER(since, name, holds, kind, member)                                             \
+    {                                                                                        \
+        ",\"" name "\":", since, holds, MEMBER_##kind, offsetof(struct partial_text, member) \
     }
-    MEMBER("count", 0, COUNT, count),
-    MEMBER("nan", 0, COUNT, nan),
-    MEMBER("first_nan", 0, INDEX, first_nan),
-    MEMBER("posinf", 0, COUNT, positive_infinity),
-    MEMBER("neginf", 0, COUNT, negative_infinity),
-    MEMBER("sum", PARTIAL_SUM, EXACT, sum),
-    MEMBER("min", PARTIAL_EXTREMES, KEY, min_key),
-    MEMBER("max", PARTIAL_EXTREMES, KEY, max_key),
-    MEMBER("argmin", PARTIAL_WHERE, PLACE, min_index),
-    MEMBER("argmax", PARTIAL_WHERE, PLACE, max_index),
-    MEMBER("sumsq", PARTIAL_SQUARES, SQUARES, squares),
-    MEMBER("l1", PARTIAL_ABSOLUTE, EXACT, absolute),
-    MEMBER("absmin", PARTIAL_SMALL, MAGNITUDE, least_magnitude),
-    MEMBER("zeros", PARTIAL_SMALL, COUNT, zeros),
-    MEMBER("subnormals", PARTIAL_SMALL, COUNT, subnormal),
-    MEMBER("negatives", PARTIAL_NEGATIVE, COUNT, negative),
+    MEMBER(2, "missing_values", 0, MISSING, missing),
+    MEMBER(2, "scale_factor", 0, SCALE, scale.factor),
+    MEMBER(2, "add_offset", 0, SCALE, scale.offset),
+    MEMBER(1, "count", 0, COUNT, partial.count),
+    MEMBER(2, "missing", 0, COUNT, partial.missing),
+    MEMBER(1, "nan", 0, COUNT, partial.nan),
+    MEMBER(1, "first_nan", 0, INDEX, partial.first_nan),
+    MEMBER(1, "posinf", 0, COUNT, partial.positive_infinity),
+    MEMBER(1, "neginf", 0, COUNT, partial.negative_infinity),
+    MEMBER(1, "sum", PARTIAL_SUM, EXACT, partial.sum),
+    MEMBER(1, "min", PARTIAL_EXTREMES, KEY, partial.min_key),
+    MEMBER(1, "max", PARTIAL_EXTREMES, KEY, partial.max_key),
+    MEMBER(1, "argmin", PARTIAL_WHERE, PLACE, partial.min_index),
+    MEMBER(1, "argmax", PARTIAL_WHERE, PLACE, partial.max_index),
+    MEMBER(1, "sumsq", PARTIAL_SQUARES, SQUARES, partial.squares),
+    MEMBER(1, "l1", PARTIAL_ABSOLUTE, EXACT, partial.absolute),
+    MEMBER(1, "absmin", PARTIAL_SMALL, MAGNITUDE, partial.least_magnitude),
+    MEMBER(1, "zeros", PARTIAL_SMALL, COUNT, partial.zeros),
+    MEMBER(1, "subnormals", PARTIAL_SMALL, COUNT, partial.subnormal),
+    MEMBER(1, "negatives", PARTIAL_NEGATIVE, COUNT, partial.negative),
+    MEMBER(2, "lower", PARTIAL_SPLIT, COUNT, partial.negative),
+    MEMBER(2, "zeros", PARTIAL_SPLIT, COUNT, partial.zeros),
+    MEMBER(2, "lower_max", PARTIAL_SPLIT, LOWER, partial.below_key),
+    MEMBER(2, "upper_min", PARTIAL_SPLIT, UPPER, partial.least_magnitude),
+    MEMBER(2, "upper_sum", PARTIAL_SPLIT, EXACT, partial.absolute),
+    MEMBER(2, "digest", 0, NULL, partial), /* of the elements; reserved */
 #undef MEMBER
 };
 
@@ -123,26 +144,43 @@ static const struct member {
 
 void partial_text_forget(struct partial *p, unsigned holds)
 {
-    struct partial none;
+    const struct partial all = *p;
 
-    partial_clear(&none);
-    for (size_t i = 0; i < MEMBERS; i++)
-        if (members[i].holds & ~holds)
-            memcpy((char *)p + members[i].offset, (const char *)&none + members[i].offset,
-                   members[i].kind == MEMBER_EXACT     ? sizeof none.sum
-                   : members[i].kind == MEMBER_SQUARES ? sizeof none.squares
-                                                       : sizeof none.count);
+    partial_clear(p);
+    for (size_t i = 0; i < MEMBERS; i++) {
+        const struct member *m = &members[i];
+        const size_t at = m->offset - offsetof(struct partial_text, partial);
+
+        if (m->kind >= MEMBER_COUNT && !(m->holds & ~holds))
+            memcpy((char *)p + at, (const char *)&all + at,
+                   m->kind == MEMBER_EXACT     ? sizeof all.sum
+                   : m->kind == MEMBER_SQUARES ? sizeof all.squares
+                                               : sizeof all.count);
+    }
 }
 
-/* Whether a member is null, since there are no numbers. */
+/* Whether a member is null, since there are no numbers of its kind. */
 static bool is_null(const struct partial_text *t, const struct member *m)
 {
-    return m->kind >= MEMBER_PLACE && partial_numbers(&t->partial) == 0;
+    const uint64_t numbers = partial_numbers(&t->partial), lower = t->partial.negative;
+
+    if (m->kind == MEMBER_UPPER)
+        return numbers == lower;
+    if (m->kind == MEMBER_LOWER)
+        return lower == 0;
+    return m->kind >= MEMBER_PLACE && numbers == 0;
 }
 
 /*
- * Writing. There is room for the longest line there can be: test_partial_text has it.
+ * Writing. There is room for the longest line there can be: test_partial_text has it. Names and
+ * missing values share a room of their own, and are looked at before.
  */
+
+/* Room for the names and the missing values of which there is too much. */
+#define TEXTS_ROOM 4096
+_Static_assert(PARTIAL_TEXT_INPUT_MAX + PARTIAL_TEXT_ARRAY_MAX + 60 * (MISSING_RANGES_MAX + 1) <=
+                   TEXTS_ROOM,
+               "a range is two numbers of up to 25 bytes, two brackets and two commas");
 
 static char *put(char *at, const char *text)
 {
@@ -247,15 +285,56 @@ static char *put_key(char *at, enum element_type type, int64_t key)
     return put_digits(at, digit, 2, t.exponent, t.negative);
 }
 
+/* Numbers, and ranges of them as pairs, in their order, and then "nan". */
+static char *put_missing(char *at, enum element_type type, const struct missing *m)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+    const char *separator = "";
+    bool nan = false;
+
+    if (m->differ)
+        return put(at, "null");
+    *at++ = '[';
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct missing_range *r = &m->ranges[i];
+        const uint64_t first = r->first < least ? least : r->first;
+        const uint64_t last = r->last > greatest ? greatest : r->last;
+
+        nan = nan || r->first < least || r->last > greatest;
+        if (first > last) /* NaNs alone */
+            continue;
+        at = put(put(at, separator), first < last ? "[" : "");
+        at = put_key(at, type, order_to_element_key(type, first));
+        if (first < last)
+            at = put(put_key(put(at, ","), type, order_to_element_key(type, last)), "]");
+        separator = ",";
+    }
+    if (nan)
+        at = put(put(at, separator), "\"nan\"");
+    return put(at, "]");
+}
+
+/* A finite number of binary64, of which zero has no sign. */
+static char *put_number(char *at, double x)
+{
+    return put_key(at, ELEMENT_F64, exact_key(x == 0 ? 0 : x));
+}
+
 static char *put_member(char *at, const struct partial_text *t, const struct member *m)
 {
-    const void *x = (const char *)&t->partial + m->offset;
+    const void *x = (const char *)t + m->offset;
     const struct partial_types types = partial_types_of(t->type);
 
     at = put(at, m->key);
     if (is_null(t, m))
         return put(at, "null");
     switch (m->kind) {
+    case MEMBER_NULL:
+        return put(at, "null");
+    case MEMBER_MISSING:
+        return put_missing(at, t->type, x);
+    case MEMBER_SCALE:
+        return t->scale.given ? put_number(at, *(const double *)x) : put(at, "null");
     case MEMBER_COUNT:
         return number_write(at, *(const uint64_t *)x);
     case MEMBER_INDEX:
@@ -266,6 +345,8 @@ static char *put_member(char *at, const struct partial_text *t, const struct mem
     case MEMBER_SQUARES:
         return put_wide(at, x);
     case MEMBER_KEY:
+    case MEMBER_UPPER:
+    case MEMBER_LOWER:
         return put_key(at, types.min, *(const int64_t *)x);
     case MEMBER_MAGNITUDE:
         return put_key(at, types.least, *(const int64_t *)x);
@@ -273,10 +354,20 @@ static char *put_member(char *at, const struct partial_text *t, const struct mem
     return at; /* not reached */
 }
 
-/* Writes the line up to its checksum. Returns its length. */
-static size_t write_body(char *line, const struct partial_text *t)
+/* Whether there is room for names and missing values. */
+static bool texts_fit(const struct partial_text *t)
 {
-    char *at = number_write(put(line, PARTIAL_TEXT_MAGIC), PARTIAL_TEXT_VERSION);
+    char texts[TEXTS_ROOM];
+    const char *end = put_missing(put_name(put_name(texts, t->input), t->has_array ? t->array : ""),
+                                  t->type, &t->missing);
+
+    return end - texts <= PARTIAL_TEXT_TEXTS_MAX;
+}
+
+/* Writes the line of a version up to its checksum. Returns its length. */
+static size_t write_body(char *line, const struct partial_text *t, unsigned version)
+{
+    char *at = number_write(put(line, PARTIAL_TEXT_MAGIC), version);
 
     at = put_name(put(at, ",\"input\":"), t->input);
     if (t->has_array)
@@ -289,15 +380,18 @@ static size_t write_body(char *line, const struct partial_text *t)
     }
     at = put(at, "]");
     for (size_t i = 0; i < MEMBERS; i++)
-        if (members[i].holds == 0 || (t->holds & members[i].holds))
+        if (members[i].since <= version && !(members[i].holds & ~t->holds))
             at = put_member(at, t, &members[i]);
     return (size_t)(at - line);
 }
 
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t)
 {
-    const size_t length = write_body(line, t);
+    size_t length;
 
+    if (!texts_fit(t))
+        return 0;
+    length = write_body(line, t, PARTIAL_TEXT_VERSION);
     return length + (size_t)sprintf(line + length, PARTIAL_TEXT_CHECKSUM "%08" PRIx32 "\"}",
                                     partial_text_checksum(line, length));
 }
@@ -527,9 +621,62 @@ static int64_t get_key(struct reader *r, enum element_type type)
     return exact_key(negative && x == 0 ? -0.0 : x);
 }
 
+/* A number of missing ones, as its order key. */
+static uint64_t get_missing_key(struct reader *r, enum element_type type)
+{
+    const int64_t key = get_key(r, type);
+
+    return r->failed ? 0 : order_from_element_key(type, key);
+}
+
+static void get_missing(struct reader *r, enum element_type type, struct missing *m)
+{
+    bool any = false, added = true;
+
+    m->differ = next_is(r, "null");
+    if (m->differ)
+        return;
+    for (expect(r, "["); !r->failed && !next_is(r, "]"); any = true) {
+        uint64_t first, last;
+
+        if (any)
+            expect(r, ",");
+        if (!element_is_integer(type) && next_is(r, "\"nan\"")) {
+            added = missing_add_bits(m, type, order_bits(type, order_greatest(type) + 1));
+        } else if (next_is(r, "[")) {
+            first = get_missing_key(r, type);
+            expect(r, ",");
+            last = get_missing_key(r, type);
+            expect(r, "]");
+            added = first < last && missing_add_range(m, first, last);
+        } else {
+            first = get_missing_key(r, type);
+            added = missing_add_range(m, first, first);
+        }
+        if (!added)
+            fail(r);
+    }
+}
+
+/* A number of a scale: there are both or none. */
+static void get_scale(struct reader *r, struct scale *scale, double *x)
+{
+    const bool none = next_is(r, "null");
+
+    if (x == &scale->factor)
+        scale->given = !none;
+    if (scale->given == none)
+        fail(r);
+    if (r->failed || none)
+        return;
+    *x = exact_key_value(get_key(r, ELEMENT_F64));
+    if (isinf(*x) || scale->factor == 0)
+        fail(r);
+}
+
 static void get_member(struct reader *r, struct partial_text *t, const struct member *m)
 {
-    void *x = (char *)&t->partial + m->offset;
+    void *x = (char *)t + m->offset;
     const struct partial_types types = partial_types_of(t->type);
 
     if (is_null(t, m)) {
@@ -537,6 +684,15 @@ static void get_member(struct reader *r, struct partial_text *t, const struct me
         return;
     }
     switch (m->kind) {
+    case MEMBER_NULL:
+        expect(r, "null");
+        break;
+    case MEMBER_MISSING:
+        get_missing(r, t->type, x);
+        break;
+    case MEMBER_SCALE:
+        get_scale(r, &t->scale, x);
+        break;
     case MEMBER_COUNT:
         *(uint64_t *)x = get_count(r);
         break;
@@ -551,6 +707,8 @@ static void get_member(struct reader *r, struct partial_text *t, const struct me
         get_wide(r, t->type, x);
         break;
     case MEMBER_KEY:
+    case MEMBER_UPPER:
+    case MEMBER_LOWER:
         *(int64_t *)x = get_key(r, types.min);
         break;
     case MEMBER_MAGNITUDE:
@@ -559,12 +717,14 @@ static void get_member(struct reader *r, struct partial_text *t, const struct me
     }
 }
 
-/* Reads all members: those whose first one is there are. */
-static void get_members(struct reader *r, struct partial_text *t)
+/* Reads all members of a version: those whose first one is there are. */
+static void get_members(struct reader *r, struct partial_text *t, unsigned version)
 {
     for (size_t i = 0; i < MEMBERS && !r->failed; i++) {
         const struct member *m = &members[i];
 
+        if (m->since > version)
+            continue;
         if (m->holds == 0 || (t->holds & m->holds))
             expect(r, m->key);
         else if (!next_is(r, m->key))
@@ -658,12 +818,36 @@ static bool infinities_fit(const struct partial_text *t)
            (p->max_key == exact_key(INFINITY)) == (p->positive_infinity > 0);
 }
 
+/* Whether as many elements may be missing, and as many of the others NaNs. */
+static bool missing_fits(const struct partial_text *t)
+{
+    const struct partial *p = &t->partial;
+    const bool any = t->missing.differ || t->missing.count > 0;
+    const uint64_t nan = order_greatest(t->type) + 1;
+
+    if (p->missing > p->count || (p->missing > 0 && !any))
+        return false;
+    return p->nan == 0 || element_is_integer(t->type) || !missing_has(&t->missing, nan);
+}
+
+/* Whether what lies on both sides of a threshold is there for a scale alone, and in order. */
+static bool split_fits(const struct partial_text *t)
+{
+    const unsigned unscaled = PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE;
+    const struct partial *p = &t->partial;
+
+    if (t->holds & (t->scale.given ? unscaled : (unsigned)PARTIAL_SPLIT))
+        return false;
+    return !(t->holds & PARTIAL_SPLIT) || p->negative == 0 || p->negative == partial_numbers(p) ||
+           p->below_key < p->least_magnitude;
+}
+
 static bool holds_together(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
     uint64_t numbers;
 
-    if (!ranges_fit(t) || p->nan > p->count - p->missing ||
+    if (!ranges_fit(t) || !missing_fits(t) || !split_fits(t) || p->nan > p->count - p->missing ||
         (element_is_integer(t->type) && p->nan > 0) || !index_fits(t, p->nan > 0, p->first_nan) ||
         !infinities_fit(t))
         return false;
@@ -689,23 +873,23 @@ static bool refuse(char error[PARTIAL_TEXT_ERROR_MAX], const char *text)
     return false;
 }
 
-/* Whether it begins as a line of this version, and ends with its checksum. */
-static bool is_whole(struct reader *r, const char *line, size_t length,
+/* Whether it begins as a line of a version that is read, and ends with its checksum. */
+static bool is_whole(struct reader *r, const char *line, size_t length, uint64_t *version,
                      char error[PARTIAL_TEXT_ERROR_MAX])
 {
     const char *tail = line + length - PARTIAL_TEXT_TAIL;
     char checksum[PARTIAL_TEXT_CHECKSUM_DIGITS + 1];
-    uint64_t version;
 
     if (!next_is(r, PARTIAL_TEXT_MAGIC))
         return refuse(error, "is not a partial result");
-    version = get_count(r);
+    *version = get_count(r);
     if (r->failed)
         return refuse(error, "is not a partial result");
-    if (version != PARTIAL_TEXT_VERSION) {
+    if (*version < 1 || *version > PARTIAL_TEXT_VERSION) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
-                 "is a partial result of version %" PRIu64 ", and this program reads version %d",
-                 version, PARTIAL_TEXT_VERSION);
+                 "is a partial result of version %" PRIu64
+                 ", and this program reads versions 1 to %d",
+                 *version, PARTIAL_TEXT_VERSION);
         return false;
     }
     if (length >= PARTIAL_TEXT_MAX)
@@ -727,11 +911,14 @@ bool partial_text_read(struct partial_text *t, const char *line, size_t length,
 {
     struct reader r = {.at = line, .end = line + length};
     char again[PARTIAL_TEXT_MAX];
+    uint64_t version;
 
-    if (!is_whole(&r, line, length, error))
+    if (!is_whole(&r, line, length, &version, error))
         return false;
     t->has_array = false;
     t->array[0] = '\0';
+    t->missing = (struct missing){.count = 0};
+    t->scale = (struct scale){.given = false};
     t->holds = t->range_count = 0;
     partial_clear(&t->partial);
     expect(&r, ",\"input\":");
@@ -744,14 +931,15 @@ bool partial_text_read(struct partial_text *t, const char *line, size_t length,
     expect(&r, ",\"of\":");
     t->of = get_count(&r);
     get_ranges(&r, t);
-    get_members(&r, t);
+    get_members(&r, t, (unsigned)version);
     if (r.failed || (size_t)(r.end - r.at) != PARTIAL_TEXT_TAIL || !holds_together(t)) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
                  "is not a partial result as this program writes them: see byte %td",
                  r.at - line + 1);
         return false;
     }
-    if (write_body(again, t) != length - PARTIAL_TEXT_TAIL ||
+    if ((version > 1 && !texts_fit(t)) ||
+        write_body(again, t, (unsigned)version) != length - PARTIAL_TEXT_TAIL ||
         memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
         return refuse(error, "is not a partial result as this program writes them");
     return true;

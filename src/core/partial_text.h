@@ -18,9 +18,12 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/missing.h"
 #include "core/partial.h"
+#include "core/scale.h"
 
-#define PARTIAL_TEXT_VERSION 1
+/* The version that is written. All up to it are read. */
+#define PARTIAL_TEXT_VERSION 2
 
 /* A line with its newline, at most. Bytes. */
 #define PARTIAL_TEXT_MAX 4096
@@ -29,6 +32,10 @@
    there is room for them in as many and one. */
 #define PARTIAL_TEXT_INPUT_MAX 400
 #define PARTIAL_TEXT_ARRAY_MAX 256
+
+/* Both names and the missing values have up to so many bytes together, with their quotes and
+   brackets; an array that has no name counts as an empty one. Not in version 1. */
+#define PARTIAL_TEXT_TEXTS_MAX 512
 
 /* A part of an array is up to so many ranges of elements. */
 #define PARTIAL_TEXT_RANGES_MAX 16
@@ -54,8 +61,10 @@ struct partial_text {
     char array[PARTIAL_TEXT_ARRAY_MAX + 1]; /* valid UTF-8 */
     bool has_array; /* the input is a container, and `array` is the name of one of it */
     enum element_type type;
-    unsigned holds; /* partial_want bits: what of the partial result is known */
-    uint64_t of;    /* elements of the whole array, at most INT64_MAX */
+    struct missing missing; /* the missing values of the array; `value` is not kept */
+    struct scale scale;     /* that of its elements, of which the partial result knows nothing */
+    unsigned holds;         /* partial_want bits: what of the partial result is known */
+    uint64_t of;            /* elements of the whole array, at most INT64_MAX */
 
     /* Which of them were reduced: in ascending order, none of them empty, and with elements between
        each and the next. */
@@ -71,7 +80,8 @@ bool partial_text_set_array(struct partial_text *t, const char *name);
 /* Makes what is not held that of no elements. */
 void partial_text_forget(struct partial *p, unsigned holds);
 
-/* Writes the line, without a newline but with a NUL. Returns its length. */
+/* Writes the line, without a newline but with a NUL. Returns its length; 0, without a line, if
+   names and missing values together are too long. */
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
 
 /* Reads a line of `length` bytes, without its newline. False where it is none that

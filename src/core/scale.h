@@ -7,12 +7,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/partial.h"
+
 /* The scale of an array: a stored number x stands for factor x + offset, exactly. All zeros: there
    is none, and x stands for itself. */
 struct scale {
     bool given; /* if not, the other fields are 0 */
     double factor, offset;
 };
+
+/* Whether two arrays have the same scale. */
+static inline bool scale_same(const struct scale *a, const struct scale *b)
+{
+    return a->given == b->given && a->factor == b->factor && a->offset == b->offset;
+}
+
+/* The partial_want bits of stored numbers that come to those of what they stand for. */
+static inline unsigned scale_wants(const struct scale *s, unsigned wants)
+{
+    const unsigned split = PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE;
+
+    if (!s->given)
+        return wants;
+    /* Squares of sums, and sums of what is below the threshold, take the whole sum. */
+    if (wants & (PARTIAL_SQUARES | PARTIAL_ABSOLUTE))
+        wants |= PARTIAL_SUM;
+    return wants & split ? (wants & ~split) | PARTIAL_SPLIT : wants;
+}
 
 /* The place of a threshold among the stored numbers of a type, by their order keys (order.h):
    elements are split there into those below it and the others (PARTIAL_SPLIT). */

@@ -54,6 +54,10 @@ run --partial -o $all large.npy
 cp out expected
 ranks 3 --partial -o $all large.npy
 ok 'and the same partial result' test "$status:$(cmp out expected 2>&1)" = 0:
+run --partial -t i8 --missing=0 --missing=7 -o $all large
+cp out expected
+ranks 3 --partial -t i8 --missing=0 --missing=7 -o $all large
+ok 'with missing values, too' test "$status:$(cmp out expected 2>&1)" = 0:
 run -v --json -o sum,std,argmax --nan=skip nan
 sed 's/, "phases".*/}/; s/"seconds": .*//' out >expected
 ranks 2 -v --json -o sum,std,argmax --nan=skip nan

@@ -30,8 +30,11 @@ if command -v python3 >/dev/null && python3 "$sources/tests/lib/make_partial.py"
         name=${name%.bin}
         run --partial --label="$name" -t "$name" -o $all "$file"
         ok "$name is as another program has it" cmp out "types/$name.json"
+        # shellcheck disable=SC2046 # several options
+        run --partial --label="$name" -t "$name" -o $all $(cat "types/$name.missing") "$file"
+        ok "... and with missing values" cmp out "types/$name.missing.json"
     done
-    cat types/*.json >lines
+    cat types/*[0-9l].json >lines
     run --merge -q -o $all lines
     ok 'merged, all types have all their results' test "$status:$(wc -l <out)" = "0:$((15 * 21))"
 else
@@ -82,6 +85,33 @@ cat empty empty >twice
 run --merge -q -o sum,count twice
 is 'no elements can be merged twice' 0 "0
 0"
+
+# Missing values go through all of them.
+missing='--missing=0 --missing=-128 --missing=7'
+# shellcheck disable=SC2086 # several options
+run -t i8 $missing -q -o $all,missing large
+cp out direct
+# shellcheck disable=SC2086
+run --partial -t i8 $missing -o $all large
+cp out whole
+ok 'a partial result says which values are missing, and of how many elements' \
+    grep -q '"missing_values":\["-0x1p+7","0x0p+0","0x7p+0"\],.*,"missing":[1-9][0-9]*,' whole
+for n in 1 4 7; do
+    : >parts
+    for i in $(seq "$n" | shuf); do
+        # shellcheck disable=SC2086
+        run --partial -t i8 $missing -o $all --shard="$i/$n" large
+        cat out >>parts
+    done
+    run --merge --partial parts
+    ok "$n shards with missing values come to the same bytes" cmp out whole
+    run --merge -q -o $all,missing parts
+    ok '... and the same results' cmp out direct
+done
+run --merge --json -o sum whole
+ok 'JSON names the missing values' grep -q '"missing_values": \[-128, 0, 7\], .*, "missing": [1-9]' out
+run --merge -q -o sum --fail-on=missing whole
+ok '--fail-on=missing is for merging, too' grep -q '^gpureduce: large: missing: [0-9]* of 6500004 elements$' err
 
 # Who does not see a file cuts the others at other places than those who do: it is told each of them.
 for i in 1 2 3; do
@@ -315,6 +345,26 @@ run --partial --total -o argmax,argmin a.f32 data/npy/v1-f4.npy data/npy/v2-f4.n
 ok 'merged totals have the inputs in the order of their names' cmp out merged
 run --partial --total a.f32 b.npy
 is 'of several types there is none' 1 '' 'gpureduce: no total: a partial result needs files of one type'
+# Inputs with different missing values have a total, too: of 1 2 (3) 100 and (2) 3 4 5.
+printf '\1\2\3\144' >p.i8
+printf '\2\3\4\5' >q.i8
+run --partial --missing=3 -t i8 -o $all p.i8
+cp out lines
+run --partial --missing=2 -t i8 -o $all q.i8
+cat out >>lines
+run --merge --total -q -o sum,count,missing,max,argmax,argmin,var lines
+ok 'inputs with different missing values have a total' test "$(tail -n 7 out | tr '\n' ' ')" = \
+    '115 6 2 100 3 0 1308.4722222222222 '
+run --merge --partial --total lines
+ok '... which names none' grep -q '"missing_values":null,.*,"count":8,"missing":2,' out
+cp out different
+cat different >twice
+run --merge -q -o sum,missing,var different
+is '... and can be merged' 0 '115
+2
+1308.4722222222222'
+run --merge --json -o sum different
+ok 'JSON has no key for them' grep -q '"dtype": "i8", "nan_policy"' out
 cat total total >twice
 run --merge twice
 fails 'totals have to be told apart' 'twice:2: element 0 of total is also counted at twice:1 (--label tells them apart)'
@@ -333,7 +383,7 @@ cp out lines
 run --merge --partial -o min lines
 ok '--op chooses what a merged partial result holds' cmp out minimum
 run --partial -o count,nan large
-ok 'a count takes next to nothing' test "$(wc -c <out)" -lt 200
+ok 'a count takes next to nothing' test "$(wc -c <out)" -lt 300
 run --partial -o summary large
 cp out lines
 run --merge -q -o summary lines
@@ -347,7 +397,7 @@ cp out whole
 run --partial large --shard=1/2
 cp out one
 run --merge one
-fails 'a gap' 'large: elements 1048576 to 1625000 of 1625001 are missing (--allow-gaps accepts that)'
+fails 'a gap' 'large: elements 1048576 to 1625000 of 1625001 are in no partial result (--allow-gaps accepts that)'
 run --merge -q -o count --allow-gaps one
 is 'a gap that is allowed' 0 1048576
 run --partial large --shard=2/4
@@ -364,6 +414,10 @@ run --partial -t i32 large --shard=2/2
 cp out two
 run --merge one two
 fails 'two types' 'two:1: has type i32, but the same input at one:1 has type f32'
+run --partial --missing=1 large --shard=2/2
+cp out two
+run --merge one two
+fails 'other missing values' 'two:1: has other missing values than the same input at one:1'
 run --partial --length=1625000 large --shard=2/2
 cp out two
 run --merge one two
@@ -384,16 +438,33 @@ run --merge nothing
 fails 'nothing' 'there are no partial results to merge'
 run --merge absent
 ok 'a file that is not there' test "$status:$(head -n 1 err)" = '1:gpureduce: absent: No such file or directory'
-sed 's/"version":1/"version":2/' one >version
+sed 's/"version":2/"version":3/' one >version
 run --merge version
-fails 'a later version' 'version:1: is a partial result of version 2, and this program reads version 1'
+fails 'a later version' 'version:1: is a partial result of version 3, and this program reads versions 1 to 2'
 if command -v python3 >/dev/null; then
+    # An older version wrote no more than this of the first half.
+    sed 's/"version":2/"version":1/; s/"missing_values":.*"add_offset":null,//; s/"missing":0,//; s/"digest":null,//' one |
+        checksum >older
+    run --partial large --shard=2/2
+    cp out two
+    run --merge --partial two older
+    ok 'version 1 goes with version 2' cmp out whole
+    run --partial large --shard=2/2 --missing=0
+    cp out two
+    run --merge older two
+    fails '... where nothing is missing' 'two:1: has other missing values than the same input at older:1'
     sed 's/"of":1/"of": 1/' one | checksum >other
     run --merge other
     fails_like 'a space' 'other:1: is not a partial result as this program writes them: see byte [0-9]*'
 else
     skip 'a space' 'there is no python3'
 fi
+printf '%s\n' '{"gpureduce":"partial","version":1,"input":"x","dtype":"f32","of":3,"ranges":[[0,3]],"count":3,"nan":0,"first_nan":null,"posinf":0,"neginf":0,"sum":"0x11p-2","min":"-0x1p-2","max":"0x3p+0","crc32":"e7594a7a"}' >older
+run --merge -q -o sum,min,max,missing older
+is 'a line of version 1' 0 '4.25
+-0.25
+3
+0'
 long=$(printf '%0401d' 0)
 run --partial --label="$long" large
 ok 'a name that is too long' test "$status:$(cat err)" = "1:gpureduce: $long: the name is too long for a partial result: give another by --label"

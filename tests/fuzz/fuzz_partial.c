@@ -1,7 +1,7 @@
 /*
  * Lines of partial results: any bytes, and bytes whose checksum is made right. An accepted line is
- * written as it was read; merging it with itself is an overlap, and whatever it comes to can be
- * rounded.
+ * written as it was read, one of version 1 as one that is; merging it with itself is an overlap, and
+ * whatever it comes to can be rounded.
  */
 #include "config.h"
 
@@ -68,12 +68,26 @@ static void merge(const struct partial_text *t)
     merger_close(&m);
 }
 
+/* Writes what was read of a line. */
+static void write_again(struct partial_text *t, const char *line, size_t size)
+{
+    const bool older = line[strlen("{\"gpureduce\":\"partial\",\"version\":")] == '1';
+    char again[PARTIAL_TEXT_MAX], error[PARTIAL_TEXT_ERROR_MAX] = "";
+    const size_t length = partial_text_write(again, t);
+
+    if (older && length == 0) /* its names are too long together */
+        return;
+    fuzz_check(older || (length == size && memcmp(again, line, size) == 0),
+               "it is written otherwise: %s", again);
+    fuzz_check(!older || partial_text_read(t, again, length, error), "it is refused: %s", error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
     const bool right = fuzz_flag(&in), skip_nan = fuzz_flag(&in);
     const uint64_t ddof = fuzz_below(&in, 4);
-    char error[PARTIAL_TEXT_ERROR_MAX] = "", again[PARTIAL_TEXT_MAX];
+    char error[PARTIAL_TEXT_ERROR_MAX] = "";
     struct partial_text t;
     char *line = malloc(in.size + 1);
 
@@ -84,8 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (right && in.size > PARTIAL_TEXT_TAIL)
         make_right(line, in.size);
     if (partial_text_read(&t, line, in.size, error)) {
-        fuzz_check(partial_text_write(again, &t) == in.size && memcmp(again, line, in.size) == 0,
-                   "it is written otherwise: %s", again);
+        write_again(&t, line, in.size);
         finish(&t, skip_nan, ddof);
         merge(&t);
     } else {

@@ -137,6 +137,16 @@ seeds_partial() {
     printf '%s' "$head"'"bf16","of":0,"ranges":[],"count":0,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
         ',"sum":"0x0p+0","min":null,"max":null,"argmin":null,"argmax":null' "$tail" |
         seed fuzz_partial empty '\0\1\1'
+    head='{"gpureduce":"partial","version":2,"input":"a","array":"b","dtype":'
+    tail=',"digest":null,"crc32":"00000000"}'
+    printf '%s' "$head"'"f32","of":9,"ranges":[[0,4],[6,8]],"missing_values":["-0x1p-2",["-0x0p+0","0x0p+0"]' \
+        ',["0x1p+1","inf"],"nan"],"scale_factor":null,"add_offset":null,"count":6,"missing":4,"nan":0' \
+        ',"first_nan":null,"posinf":0,"neginf":0,"sum":"0x11p-2","min":"-0x1p-3","max":"0x3p-1"' "$tail" |
+        seed fuzz_partial missing '\0\1\1'
+    printf '%s' "$head"'"i16","of":4,"ranges":[[0,4]],"missing_values":["-0x270fp+0"],"scale_factor":"-0x1p-1"' \
+        ',"add_offset":"-0x19p+2","count":4,"missing":1,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
+        ',"sum":"0x189p+0","min":"-0x7p+0","max":"0x4bp+2","lower":2,"zeros":0,"lower_max":"0x19p+2"' \
+        ',"upper_min":"0x4bp+2","upper_sum":"0x4bp+2"' "$tail" | seed fuzz_partial scaled '\0\1\1'
 }
 
 # What libFuzzer counted, out of its log.

@@ -4,8 +4,9 @@
     make_partial.py DIRECTORY
 
 writes there, for each type, TYPE.bin and TYPE.json: the line of `gpureduce -t TYPE --partial
---label=TYPE` with all operations, worked out here with fractions from the bits of the elements. It
-needs nothing but Python, and shares nothing with the program.
+--label=TYPE` with all operations, worked out here with fractions from the bits of the elements.
+TYPE.missing has options that make some of these missing, and TYPE.missing.json is the line with
+them. It needs nothing but Python, and shares nothing with the program.
 """
 
 import random
@@ -85,10 +86,43 @@ def extreme(x):
     return number(-magnitude if sign else magnitude, sign and magnitude == 0)
 
 
-def line(name, data, size):
-    numbers = [(i, x) for i, x in enumerate(elements(name, data, size)) if x != "nan"]
-    count = len(data) // size
-    nans = sorted(set(range(count)) - {i for i, _ in numbers})
+def choose_missing(everything):
+    """The least and a middle number, between which there are others, and NaN."""
+    numbers = sorted({value(x): x for x in everything if x != "nan"}.items())
+    missing = [numbers[0][1]] + ([numbers[len(numbers) // 2][1]] if len(numbers) > 4 else [])
+    return missing + ["nan"] * ("nan" in everything)
+
+
+def missing_option(name, x):
+    if x == "nan":
+        return " --missing=nan"
+    return f" --missing={-x[1] if x[0] else x[1]}" if name in INTEGERS else f" --missing={extreme(x)[1:-1]}"
+
+
+def missing_values(name, missing):
+    items = []
+    for x in missing:
+        if x == "nan":
+            items.append('"nan"')
+        elif x[1] == 0 and name in FLOATS:
+            items.append('["-0x0p+0","0x0p+0"]')
+        else:
+            items.append(extreme(x))
+    return "[" + ",".join(items) + "]"
+
+
+def equal(x, y):
+    if "nan" in (x, y):
+        return x == y
+    return x[1] == y[1] and (x[0] == y[0] or x[1] == 0)
+
+
+def line(name, data, size, missing):
+    everything = list(elements(name, data, size))
+    others = [(i, x) for i, x in enumerate(everything) if not any(equal(x, m) for m in missing)]
+    numbers = [(i, x) for i, x in others if x != "nan"]
+    count = len(everything)
+    nans = [i for i, x in others if x == "nan"]
     finite = [-x[1] if x[0] else x[1] for _, x in numbers if x[1] is not None]
     infinite = [x[0] for _, x in numbers if x[1] is None]
     least = min(numbers, key=lambda n: (value(n[1]), n[0]), default=None)
@@ -96,12 +130,16 @@ def line(name, data, size):
     small = min((value((0, x[1], False)), (0, x[1], False)) for _, x in numbers) if numbers else None
     keys = [
         ("gpureduce", '"partial"'),
-        ("version", 1),
+        ("version", 2),
         ("input", f'"{name}"'),
         ("dtype", f'"{name}"'),
         ("of", count),
         ("ranges", f"[[0,{count}]]" if count else "[]"),
+        ("missing_values", missing_values(name, missing)),
+        ("scale_factor", "null"),
+        ("add_offset", "null"),
         ("count", count),
+        ("missing", count - len(others)),
         ("nan", len(nans)),
         ("first_nan", nans[0] if nans else "null"),
         ("posinf", infinite.count(0)),
@@ -117,6 +155,7 @@ def line(name, data, size):
         ("zeros", sum(x == 0 for x in finite)),
         ("subnormals", sum(x[2] for _, x in numbers)),
         ("negatives", sum(x < 0 for x in finite) + infinite.count(1)),
+        ("digest", "null"),
     ]
     text = "{" + ",".join(f'"{key}":{what}' for key, what in keys)
     return f'{text},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
@@ -129,7 +168,10 @@ def main():
         size = (FLOATS[name][0] if name in FLOATS else INTEGERS[name]) // 8
         data = rng.randbytes(size * 97)
         (directory / f"{name}.bin").write_bytes(data)
-        (directory / f"{name}.json").write_text(line(name, data, size))
+        missing = choose_missing(list(elements(name, data, size)))
+        (directory / f"{name}.json").write_text(line(name, data, size, []))
+        (directory / f"{name}.missing").write_text("".join(missing_option(name, x) for x in missing))
+        (directory / f"{name}.missing.json").write_text(line(name, data, size, missing))
 
 
 main()

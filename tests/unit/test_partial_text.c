@@ -32,23 +32,61 @@
 #define ELEMENTS_MAX 80
 #define PARTS_MAX 64
 
-/* The partial result of some elements of an array. */
-static void reduce(struct partial_text *t, enum element_type type, const void *elements,
-                   struct partial_range range, uint64_t of)
+/* The partial result of some elements of an array, of which some may be missing. */
+static void reduce_others(struct partial_text *t, enum element_type type, const void *elements,
+                          const struct missing *missing, struct partial_range range, uint64_t of)
 {
-    const unsigned char *bytes = elements;
+    const size_t size = element_size(type);
 
     memset(t, 0, sizeof *t);
     (void)partial_text_set_input(t, "x");
     t->type = type;
+    t->missing = *missing;
     t->holds = PARTIAL_ALL;
     t->of = of;
     t->ranges[0] = range;
     t->range_count = range.end > range.begin;
     partial_clear(&t->partial);
     for (uint64_t i = range.begin; i < range.end; i++) {
-        partial_take_element(&t->partial, type, bytes + i * element_size(type), i);
-        moments_take_element(&t->partial, type, bytes + i * element_size(type));
+        const unsigned char *x = (const unsigned char *)elements + i * size;
+
+        if (missing_has(missing, order_key(type, order_load(type, x)))) {
+            t->partial.count++;
+            t->partial.missing++;
+            continue;
+        }
+        partial_take_element(&t->partial, type, x, i);
+        moments_take_element(&t->partial, type, x);
+    }
+}
+
+static void reduce(struct partial_text *t, enum element_type type, const void *elements,
+                   struct partial_range range, uint64_t of)
+{
+    reduce_others(t, type, elements, &(struct missing){.count = 0}, range, of);
+}
+
+/* Makes some values missing: some of the elements, their neighbours, and ranges; as many as a line
+   has room for. */
+static void make_missing(struct rng *rng, enum element_type type, const void *elements, size_t n,
+                         struct missing *m)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+
+    *m = (struct missing){.count = 0};
+    for (uint64_t left = rng_below(rng, 4) * rng_below(rng, 3); left > 0; left--) {
+        const unsigned char *x = elements;
+        const uint64_t bits = order_load(type, x + rng_below(rng, n) * element_size(type));
+        const uint64_t key = order_key(type, bits);
+
+        if (key < least || key > greatest || rng_below(rng, 2) > 0)
+            (void)missing_add_bits(m, type, bits);
+        else if (rng_below(rng, 2) > 0)
+            (void)missing_add_range(m, key, key + (key < greatest));
+        else if (key > least && rng_below(rng, 2) > 0)
+            (void)missing_add_range(m, least, key - 1);
+        else if (key < greatest)
+            (void)missing_add_range(m, key + 1, greatest);
     }
 }
 
@@ -131,8 +169,8 @@ static size_t make_elements(struct rng *rng, enum element_type type, void *eleme
 }
 
 /* Cuts an array into parts. Returns how many. */
-static size_t split(struct rng *rng, enum element_type type, const void *elements, size_t n,
-                    struct partial_text *parts)
+static size_t split(struct rng *rng, enum element_type type, const void *elements,
+                    const struct missing *missing, size_t n, struct partial_text *parts)
 {
     size_t count = 0;
     uint64_t begin = 0;
@@ -141,7 +179,8 @@ static size_t split(struct rng *rng, enum element_type type, const void *element
         const uint64_t most = count == PARTS_MAX - 1 ? n - begin : 1 + rng_below(rng, n);
         const uint64_t end = begin + most < n ? begin + most : n;
 
-        reduce(&parts[count++], type, elements, (struct partial_range){begin, end}, n);
+        reduce_others(&parts[count++], type, elements, missing, (struct partial_range){begin, end},
+                      n);
         begin = end;
     }
     return count;
@@ -160,12 +199,14 @@ static void check_splits(void)
         const size_t n = make_elements(&rng, type, elements);
         char expected[PARTIAL_TEXT_MAX], line[PARTIAL_TEXT_MAX] = "";
         struct partial_text whole, merged, two[2];
+        struct missing missing;
         size_t count, first;
         const char *what = NULL;
 
-        reduce(&whole, type, elements, (struct partial_range){0, n}, n);
-        (void)partial_text_write(expected, &whole);
-        count = split(&rng, type, elements, n, parts);
+        make_missing(&rng, type, elements, n, &missing);
+        reduce_others(&whole, type, elements, &missing, (struct partial_range){0, n}, n);
+        tap_case(&splits, partial_text_write(expected, &whole) > 0, "it is too long");
+        count = split(&rng, type, elements, &missing, n, parts);
         for (size_t k = count; k > 1; k--) { /* in random order */
             const size_t other = (size_t)rng_below(&rng, k);
             const struct partial_text kept = parts[k - 1];
@@ -198,51 +239,90 @@ static void check_splits(void)
     tap_family_end(&lines, "lines are read as they were written");
 }
 
-/* The longest line there can be. */
-static void check_longest(void)
+/* Sets names of so many bytes. Whether they are short enough. */
+static bool set_names(struct partial_text *t, int input, int array)
 {
-    const uint64_t most = INT64_MAX;
-    char line[PARTIAL_TEXT_MAX], error[PARTIAL_TEXT_ERROR_MAX] = "",
-                                 name[PARTIAL_TEXT_INPUT_MAX + 2];
+    char name[PARTIAL_TEXT_INPUT_MAX + 2];
+
+    snprintf(name, sizeof name, "%0*d", input, 0);
+    if (!partial_text_set_input(t, name))
+        return false;
+    snprintf(name, sizeof name, "%0*d", array, 0);
+    return partial_text_set_array(t, name);
+}
+
+static void check_names(void)
+{
+    struct partial_text t;
+    char line[PARTIAL_TEXT_MAX], name[PARTIAL_TEXT_ARRAY_MAX] = "";
+
+    reduce(&t, ELEMENT_I8, "", (struct partial_range){0, 1}, 1);
+    tap_ok(!set_names(&t, PARTIAL_TEXT_INPUT_MAX + 1, 1), "a name that is too long is refused");
+    tap_ok(!set_names(&t, 1, PARTIAL_TEXT_ARRAY_MAX + 1), "and so is that of an array");
+    memset(name, '\n', PARTIAL_TEXT_ARRAY_MAX / 6);
+    tap_ok(partial_text_set_array(&t, name), "it counts as it is written");
+    name[PARTIAL_TEXT_ARRAY_MAX / 6] = '\n';
+    tap_ok(!partial_text_set_array(&t, name), "and may so be too long");
+    /* 4 quotes and 2 brackets. */
+    tap_ok(set_names(&t, PARTIAL_TEXT_INPUT_MAX, 512 - 6 - PARTIAL_TEXT_INPUT_MAX) &&
+               partial_text_write(line, &t) > 0,
+           "both together are just short enough");
+    t.missing = (struct missing){.count = 1, .ranges = {{128, 129}}};
+    tap_ok(partial_text_write(line, &t) == 0, "but not with a missing value");
+    tap_ok(set_names(&t, PARTIAL_TEXT_INPUT_MAX, 512 - 6 - 19 - PARTIAL_TEXT_INPUT_MAX) &&
+               partial_text_write(line, &t) > 0 && strstr(line, ":[[\"0x0p+0\",\"0x1p+0\"]],"),
+           "which takes 19 bytes");
+    tap_ok(set_names(&t, PARTIAL_TEXT_INPUT_MAX, 512 - 6 - 18 - PARTIAL_TEXT_INPUT_MAX) &&
+               partial_text_write(line, &t) == 0,
+           "and not 18");
+    t.missing = (struct missing){.count = 0};
+    for (uint64_t i = 0; i < MISSING_RANGES_MAX; i++)
+        (void)missing_add_range(&t.missing, 8 * i, 8 * i + 3);
+    tap_ok(set_names(&t, 1, 1) && partial_text_write(line, &t) == 0, "nor do the most of them fit");
+}
+
+/* The longest line there can be, of data with a scale or without. */
+static void check_longest(bool scaled)
+{
+    const uint64_t most = INT64_MAX, many = 1000000000000000000;
+    char line[PARTIAL_TEXT_MAX], error[PARTIAL_TEXT_ERROR_MAX] = "";
     const double long_one = -0x1.fffffffffffffp-1022, tiny = 0x1.fffffffffffffp-1000;
     struct partial_text t;
     size_t length;
 
     memset(&t, 0, sizeof t);
-    memset(name, 'n', sizeof name);
-    name[PARTIAL_TEXT_INPUT_MAX + 1] = '\0';
-    tap_ok(!partial_text_set_input(&t, name), "a name that is too long is refused");
-    name[PARTIAL_TEXT_INPUT_MAX] = '\0';
-    tap_ok(partial_text_set_input(&t, name), "one that is just not, is taken");
-    memset(name, '\n', PARTIAL_TEXT_ARRAY_MAX / 6);
-    name[PARTIAL_TEXT_ARRAY_MAX / 6] = '\0';
-    tap_ok(partial_text_set_array(&t, name), "it counts as it is written");
-    name[PARTIAL_TEXT_ARRAY_MAX / 6] = '\n';
-    name[PARTIAL_TEXT_ARRAY_MAX / 6 + 1] = '\0';
-    tap_ok(!partial_text_set_array(&t, name), "and may so be too long");
-    name[PARTIAL_TEXT_ARRAY_MAX / 6] = '\0';
-    (void)partial_text_set_array(&t, name);
     t.type = ELEMENT_F64;
+    tap_ok(missing_add(&t.missing, t.type, "1") &&
+               set_names(&t, PARTIAL_TEXT_INPUT_MAX,
+                         PARTIAL_TEXT_TEXTS_MAX - 4 - 10 - PARTIAL_TEXT_INPUT_MAX),
+           "names and missing values of the most bytes");
     t.holds = PARTIAL_ALL;
+    if (scaled) {
+        t.scale = (struct scale){true, long_one, long_one};
+        t.holds = scale_wants(&t.scale, t.holds);
+    }
     t.of = most;
     partial_clear(&t.partial);
     for (uint64_t i = 0; i < PARTIAL_TEXT_RANGES_MAX; i++)
         t.ranges[t.range_count++] =
             (struct partial_range){most - 1000 + 10 * i, most - 1000 + 10 * i + 9};
-    t.ranges[0].begin = 1000000000000000000;
+    t.ranges[0].begin = many;
     t.partial.count =
         t.ranges[0].end - t.ranges[0].begin + UINT64_C(9) * (PARTIAL_TEXT_RANGES_MAX - 1);
-    t.partial.nan = 1000000000000000000;
-    t.partial.positive_infinity = t.partial.negative_infinity = 1000000000000000000;
+    t.partial.missing = t.partial.nan = many;
+    t.partial.positive_infinity = t.partial.negative_infinity = many;
     t.partial.first_nan = t.partial.min_index = t.partial.max_index = most - 997;
     t.partial.min_key = exact_key(-INFINITY);
     t.partial.max_key = exact_key(INFINITY);
     t.partial.least_magnitude = exact_key(tiny);
-    t.partial.zeros = t.partial.subnormal = t.partial.negative = 1000000000000000000;
+    t.partial.zeros = t.partial.negative = many;
+    t.partial.subnormal = scaled ? 0 : many;
+    if (scaled)
+        t.partial.below_key = exact_key(long_one);
     exact_add_integer(&t.partial.sum, 1, 0, 1);
     exact_add_integer(&t.partial.sum, 1, 1074 + 1087, 1);
-    exact_add_integer(&t.partial.absolute, 1, 0, 0);
-    exact_add_integer(&t.partial.absolute, 1, 1074 + 1087, 0);
+    exact_add_integer(&t.partial.absolute, 1, 0, scaled);
+    exact_add_integer(&t.partial.absolute, 1, 1074 + 1087, scaled);
     exact_wide_add_integer(&t.partial.squares, 1, 0, 0);
     exact_wide_add_integer(&t.partial.squares, 1, 2148 + 2111, 0);
     length = partial_text_write(line, &t);
@@ -257,54 +337,144 @@ static void check_longest(void)
            "so is the longest, %zu bytes: %s", length, error);
 }
 
-/* Texts by hand. */
+/* A text by hand, and that of version 1, if there was one: what is read of it is no other. */
+static void check_text(const struct partial_text *t, const char *expected, const char *older,
+                       const char *what)
+{
+    char line[PARTIAL_TEXT_MAX] = "", error[PARTIAL_TEXT_ERROR_MAX] = "";
+    struct partial_text read;
+    struct tap_family family = {0};
+
+    partial_text_write(line, t);
+    tap_case(&family, strcmp(line, expected) == 0, "%s", line);
+    read = *t;
+    send(&read, &family);
+    if (older) {
+        tap_case(&family, partial_text_read(&read, older, strlen(older), error), "%s", error);
+        line[0] = '\0';
+        partial_text_write(line, &read);
+        tap_case(&family, strcmp(line, expected) == 0, "%s of version 1: %s", older, line);
+    }
+    tap_family_end(&family, "%s", what);
+}
+
 static void check_golden(void)
 {
     static const float some[] = {1.5F, -0.25F, NAN, 3, -0.0F, 0x1p-149F};
     static const int64_t integers[] = {INT64_MIN, 6, 0, INT64_MIN};
+    static const int16_t shorts[] = {-9999, 100, 300, -7};
+    struct missing missing = {.count = 0};
     struct partial_text t;
-    char line[PARTIAL_TEXT_MAX];
 
     reduce(&t, ELEMENT_F32, some, (struct partial_range){0, 6}, 8);
     (void)partial_text_set_input(&t, "a \"b\"\\\n\xff\xc3\xa4");
-    partial_text_write(line, &t);
-    tap_ok(
-        strcmp(
-            line,
-            "{\"gpureduce\":\"partial\",\"version\":1,"
-            "\"input\":\"a \\\"b\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa4\",\"dtype\":\"f32\",\"of\":8,"
-            "\"ranges\":[[0,6]],\"count\":6,\"nan\":1,\"first_nan\":2,\"posinf\":0,\"neginf\":0,"
-            "\"sum\":\"0x88000000000000000000000000000000000001p-149\",\"min\":\"-0x1p-2\","
-            "\"max\":\"0x3p+0\",\"argmin\":1,\"argmax\":3,"
-            "\"sumsq\":\"0x2d400000000000000000000000000000000000"
-            "00000000000000000000000000000000000001p-298\",\"l1\":"
-            "\"0x98000000000000000000000000000000000001p-149\","
-            "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":1,\"negatives\":1,"
-            "\"crc32\":\"a3c92927\"}") == 0,
-        "floats: %s", line);
+    check_text(
+        &t,
+        "{\"gpureduce\":\"partial\",\"version\":2,"
+        "\"input\":\"a \\\"b\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa4\",\"dtype\":\"f32\",\"of\":8,"
+        "\"ranges\":[[0,6]],\"missing_values\":[],\"scale_factor\":null,\"add_offset\":null,"
+        "\"count\":6,\"missing\":0,\"nan\":1,\"first_nan\":2,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x88000000000000000000000000000000000001p-149\",\"min\":\"-0x1p-2\","
+        "\"max\":\"0x3p+0\",\"argmin\":1,\"argmax\":3,"
+        "\"sumsq\":\"0x2d400000000000000000000000000000000000"
+        "00000000000000000000000000000000000001p-298\",\"l1\":"
+        "\"0x98000000000000000000000000000000000001p-149\","
+        "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":1,\"negatives\":1,\"digest\":null,"
+        "\"crc32\":\"92110587\"}",
+        "{\"gpureduce\":\"partial\",\"version\":1,"
+        "\"input\":\"a \\\"b\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa4\",\"dtype\":\"f32\",\"of\":8,"
+        "\"ranges\":[[0,6]],\"count\":6,\"nan\":1,\"first_nan\":2,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x88000000000000000000000000000000000001p-149\",\"min\":\"-0x1p-2\","
+        "\"max\":\"0x3p+0\",\"argmin\":1,\"argmax\":3,"
+        "\"sumsq\":\"0x2d400000000000000000000000000000000000"
+        "00000000000000000000000000000000000001p-298\",\"l1\":"
+        "\"0x98000000000000000000000000000000000001p-149\","
+        "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":1,\"negatives\":1,"
+        "\"crc32\":\"a3c92927\"}",
+        "floats");
     reduce(&t, ELEMENT_I64, integers, (struct partial_range){0, 4}, 4);
     t.holds = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SMALL;
+    partial_text_forget(&t.partial, t.holds);
     (void)partial_text_set_array(&t, "w");
-    partial_text_write(line, &t);
-    tap_ok(strcmp(line,
-                  "{\"gpureduce\":\"partial\",\"version\":1,\"input\":\"x\",\"array\":\"w\","
-                  "\"dtype\":\"i64\",\"of\":4,\"ranges\":[[0,4]],\"count\":4,\"nan\":0,"
-                  "\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
-                  "\"sum\":\"-0x7ffffffffffffffdp+1\",\"min\":\"-0x1p+63\",\"max\":\"0x3p+1\","
-                  "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":0,\"crc32\":\"0033fd60\"}") ==
-               0,
-           "integers: %s", line);
+    check_text(&t,
+               "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"array\":\"w\","
+               "\"dtype\":\"i64\",\"of\":4,\"ranges\":[[0,4]],\"missing_values\":[],"
+               "\"scale_factor\":null,\"add_offset\":null,\"count\":4,\"missing\":0,\"nan\":0,"
+               "\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+               "\"sum\":\"-0x7ffffffffffffffdp+1\",\"min\":\"-0x1p+63\",\"max\":\"0x3p+1\","
+               "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":0,\"digest\":null,"
+               "\"crc32\":\"1c2b23c1\"}",
+               "{\"gpureduce\":\"partial\",\"version\":1,\"input\":\"x\",\"array\":\"w\","
+               "\"dtype\":\"i64\",\"of\":4,\"ranges\":[[0,4]],\"count\":4,\"nan\":0,"
+               "\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+               "\"sum\":\"-0x7ffffffffffffffdp+1\",\"min\":\"-0x1p+63\",\"max\":\"0x3p+1\","
+               "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":0,\"crc32\":\"0033fd60\"}",
+               "integers");
     reduce(&t, ELEMENT_F64, integers, (struct partial_range){0, 0}, 0);
     t.holds = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE;
-    partial_text_write(line, &t);
-    tap_ok(
-        strcmp(
-            line,
-            "{\"gpureduce\":\"partial\",\"version\":1,\"input\":\"x\",\"dtype\":\"f64\",\"of\":0,"
-            "\"ranges\":[],\"count\":0,\"nan\":0,\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
-            "\"sum\":\"0x0p+0\",\"min\":null,\"max\":null,\"argmin\":null,\"argmax\":null,"
-            "\"crc32\":\"6c641069\"}") == 0,
-        "no elements: %s", line);
+    check_text(
+        &t,
+        "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"dtype\":\"f64\",\"of\":0,"
+        "\"ranges\":[],\"missing_values\":[],\"scale_factor\":null,\"add_offset\":null,"
+        "\"count\":0,\"missing\":0,\"nan\":0,\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x0p+0\",\"min\":null,\"max\":null,\"argmin\":null,\"argmax\":null,"
+        "\"digest\":null,\"crc32\":\"e614d637\"}",
+        "{\"gpureduce\":\"partial\",\"version\":1,\"input\":\"x\",\"dtype\":\"f64\",\"of\":0,"
+        "\"ranges\":[],\"count\":0,\"nan\":0,\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x0p+0\",\"min\":null,\"max\":null,\"argmin\":null,\"argmax\":null,"
+        "\"crc32\":\"6c641069\"}",
+        "no elements");
+
+    /* -0.25 and NaNs are missing, and all from 2 on; so are both zeros. */
+    (void)missing_add(&missing, ELEMENT_F32, "-0.25");
+    (void)missing_add(&missing, ELEMENT_F32, "nan");
+    (void)missing_add(&missing, ELEMENT_F32, "0");
+    (void)missing_add_range(&missing, order_first(ELEMENT_F32, 2, false),
+                            order_greatest(ELEMENT_F32));
+    reduce_others(&t, ELEMENT_F32, some, &missing, (struct partial_range){0, 6}, 6);
+    t.holds = PARTIAL_SUM | PARTIAL_EXTREMES;
+    partial_text_forget(&t.partial, t.holds);
+    check_text(
+        &t,
+        "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"dtype\":\"f32\",\"of\":6,"
+        "\"ranges\":[[0,6]],\"missing_values\":[\"-0x1p-2\",[\"-0x0p+0\",\"0x0p+0\"],"
+        "[\"0x1p+1\",\"inf\"],\"nan\"],\"scale_factor\":null,\"add_offset\":null,"
+        "\"count\":6,\"missing\":4,\"nan\":0,\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x30000000000000000000000000000000000001p-149\",\"min\":\"0x1p-149\","
+        "\"max\":\"0x3p-1\",\"digest\":null,\"crc32\":\"e59d9e3c\"}",
+        NULL, "missing values");
+    t.missing = (struct missing){.differ = true};
+    check_text(
+        &t,
+        "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"dtype\":\"f32\",\"of\":6,"
+        "\"ranges\":[[0,6]],\"missing_values\":null,\"scale_factor\":null,\"add_offset\":null,"
+        "\"count\":6,\"missing\":4,\"nan\":0,\"first_nan\":null,\"posinf\":0,\"neginf\":0,"
+        "\"sum\":\"0x30000000000000000000000000000000000001p-149\",\"min\":\"0x1p-149\","
+        "\"max\":\"0x3p-1\",\"digest\":null,\"crc32\":\"8b800963\"}",
+        NULL, "missing values of several arrays");
+
+    /* 0.5 x - 100: 100 and -7 are below the threshold of 200. */
+    missing = (struct missing){.count = 0};
+    (void)missing_add(&missing, ELEMENT_I16, "-9999");
+    reduce_others(&t, ELEMENT_I16, shorts, &missing, (struct partial_range){0, 4}, 4);
+    t.scale = (struct scale){true, 0.5, -100};
+    t.holds = scale_wants(&t.scale, PARTIAL_NEGATIVE | PARTIAL_EXTREMES | PARTIAL_ABSOLUTE);
+    partial_text_forget(&t.partial, t.holds);
+    t.partial.negative = 2;
+    t.partial.zeros = 0;
+    t.partial.below_key = 100;
+    t.partial.least_magnitude = 300;
+    memset(&t.partial.absolute, 0, sizeof t.partial.absolute);
+    exact_add_integer(&t.partial.absolute, 300, EXACT_ONE_BIT, 0);
+    check_text(
+        &t,
+        "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"dtype\":\"i16\",\"of\":4,"
+        "\"ranges\":[[0,4]],\"missing_values\":[\"-0x270fp+0\"],\"scale_factor\":\"0x1p-1\","
+        "\"add_offset\":\"-0x19p+2\",\"count\":4,\"missing\":1,\"nan\":0,\"first_nan\":null,"
+        "\"posinf\":0,\"neginf\":0,\"sum\":\"0x189p+0\",\"min\":\"-0x7p+0\",\"max\":\"0x4bp+2\","
+        "\"lower\":2,\"zeros\":0,\"lower_max\":\"0x19p+2\",\"upper_min\":\"0x4bp+2\","
+        "\"upper_sum\":\"0x4bp+2\",\"digest\":null,\"crc32\":\"befa9928\"}",
+        NULL, "a scale, and what lies on both sides of its threshold");
 }
 
 /* A CRC-32, bit by bit. */
@@ -352,8 +522,10 @@ static void check_refusals(void)
     length = partial_text_write(line, &t);
     tap_ok(partial_text_read(&t, line, length, error), "it is right: %s", line);
     check_refused(line, "partial", "portion", "is not a partial result");
-    check_refused(line, "\"version\":1", "\"version\":2", "of version 2");
-    check_refused(line, "\"version\":1", "\"version\":x", "is not a partial result");
+    check_refused(line, "\"version\":2", "\"version\":3", "of version 3");
+    check_refused(line, "\"version\":2", "\"version\":0", "of version 0");
+    check_refused(line, "\"version\":2", "\"version\":1", "as this program");
+    check_refused(line, "\"version\":2", "\"version\":x", "is not a partial result");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\\u0041\"", "as this program");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\\u0000\"", "as this program");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\xff\"", "as this program");
@@ -389,6 +561,23 @@ static void check_refusals(void)
     check_refused(line, "\"zeros\":0", "\"zeros\":5", "as this program");
     check_refused(line, "\"negatives\":1", "\"negatives\":-1", "as this program");
     check_refused(line, ",\"zeros\":0", "", "as this program");
+    check_refused(line, "\"missing\":0", "\"missing\":1", "as this program");
+    check_refused(line, ",\"missing\":0", "", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"nan\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"nan\",\"0x1p+0\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"0x1p+0\",\"0x1p+0\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"0x1p+1\",\"0x1p+0\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[[\"0x1p+1\",\"0x1p+0\"]]", "as this program");
+    check_refused(line, "s\":[]", "s\":[[\"0x1p+0\",\"0x1p+0\"]]", "as this program");
+    check_refused(line, "s\":[]", "s\":[[\"0x1p+0\"]]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"-0x0p+0\",\"0x0p+0\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"0x1p+0\",]", "as this program");
+    check_refused(line, "s\":[]", "s\":[1]", "as this program");
+    check_refused(line, "factor\":null", "factor\":\"0x1p+0\"", "as this program");
+    check_refused(line, "offset\":null", "offset\":\"0x1p+0\"", "as this program");
+    check_refused(line, "factor\":null,\"add_offset\":null",
+                  "factor\":\"0x1p+0\",\"add_offset\":\"0x1p+0\"", "as this program");
+    check_refused(line, "\"digest\":null", "\"digest\":0", "as this program");
     snprintf(shorter, sizeof shorter, "%.*s\"", (int)length - 2, line);
     tap_ok(!partial_text_read(&t, shorter, length - 1, error) && strstr(error, "does not end"),
            "cut off: %s", error);
@@ -399,6 +588,36 @@ static void check_refusals(void)
     check_refused(line, "\"min\":\"0x1p+0\"", "\"min\":\"0x1p-1\"", "as this program");
     check_refused(line, "\"min\":\"0x1p+0\"", "\"min\":\"-inf\"", "as this program");
     check_refused(line, "\"sum\":\"0x3p+0\"", "\"sum\":\"0x3p-1\"", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"nan\"]", "as this program");
+    check_refused(line, "s\":[]", "s\":[\"0x1p+8\"]", "as this program");
+    check_refused(line, "s\":[],", "s\":[\"0x1p+0\",\"0x1p+1\"],", "as this program");
+
+    t.missing = (struct missing){.count = 1, .ranges = {{7, 7}}};
+    t.partial.count = t.ranges[0].end = t.of = 5;
+    t.partial.missing = 3;
+    t.scale = (struct scale){true, -3, 0};
+    t.holds = PARTIAL_SPLIT;
+    partial_text_forget(&t.partial, PARTIAL_SPLIT);
+    t.partial.negative = 1;
+    t.partial.below_key = 1;
+    t.partial.least_magnitude = 2;
+    length = partial_text_write(line, &t);
+    tap_ok(partial_text_read(&t, line, length, error), "it is right: %s", line);
+    check_refused(line, "\"missing\":3", "\"missing\":6", "as this program");
+    check_refused(line, "\"missing\":3", "\"missing\":5", "as this program");
+    check_refused(line, "[\"0x7p+0\"]", "[]", "as this program");
+    check_refused(line, "\"-0x3p+0\"", "\"0x0p+0\"", "as this program");
+    check_refused(line, "\"-0x3p+0\"", "\"inf\"", "as this program");
+    check_refused(line, "\"-0x3p+0\"", "null", "as this program");
+    check_refused(line, "offset\":\"0x0p+0\"", "offset\":\"-0x0p+0\"", "as this program");
+    check_refused(line, "offset\":\"0x0p+0\"", "offset\":null", "as this program");
+    check_refused(line, "\"lower\":1", "\"lower\":0", "as this program");
+    check_refused(line, "\"lower\":1", "\"lower\":2", "as this program");
+    check_refused(line, "\"lower\":1", "\"lower\":3", "as this program");
+    check_refused(line, "\"zeros\":0", "\"zeros\":2", "as this program");
+    check_refused(line, "\"lower_max\":\"0x1p+0\"", "\"lower_max\":\"0x1p+1\"", "as this program");
+    check_refused(line, "\"upper_min\":\"0x1p+1\"", "\"upper_min\":null", "as this program");
+    reduce(&t, ELEMENT_U8, bytes, (struct partial_range){0, 2}, 2);
 
     /* Whatever bit is turned, and wherever it is cut off. */
     length = partial_text_write(line, &t);
@@ -432,6 +651,15 @@ static void check_merger(void)
     reduce(&b, ELEMENT_F32, some, (struct partial_range){0, 1}, 3);
     tap_ok(merger_take(&m, &b, (struct merger_origin){0, 3}, &merged) == MERGER_LENGTH,
            "another length is refused");
+    reduce(&b, ELEMENT_F32, some, (struct partial_range){0, 1}, 3);
+    (void)missing_add(&b.missing, ELEMENT_F32, "5");
+    tap_ok(merger_take(&m, &b, (struct merger_origin){0, 3}, &merged) == MERGER_MISSING,
+           "other missing values are refused");
+    reduce(&b, ELEMENT_F32, some, (struct partial_range){0, 1}, 3);
+    b.scale = (struct scale){true, 1, 0};
+    tap_ok(merger_take(&m, &b, (struct merger_origin){0, 3}, &merged) == MERGER_SCALE,
+           "a scale is refused where there was none");
+    b.scale = (struct scale){.given = false};
     (void)partial_text_set_array(&b, "w");
     tap_ok(merger_take(&m, &b, (struct merger_origin){0, 4}, &merged) == MERGER_TAKEN &&
                m.count == 2,
@@ -472,9 +700,12 @@ static void check_merger(void)
     memset(&all, 0, sizeof all);
     partial_clear(&all.partial);
     tap_ok(merged_append(&all, &m.merged[0]) && merged_append(&all, &m.merged[1]) && all.of == 8 &&
-               all.range_count == 2 && all.ranges[1].begin == 6 && all.ranges[1].end == 8 &&
-               all.partial.max_index == 7 && all.partial.min_index == 0,
-           "a total counts elements that are missing, too");
+               !all.missing.differ && all.range_count == 2 && all.ranges[1].begin == 6 &&
+               all.ranges[1].end == 8 && all.partial.max_index == 7 && all.partial.min_index == 0,
+           "a total counts elements that are in no part, too");
+    (void)missing_add(&m.merged[1].missing, ELEMENT_F32, "5");
+    tap_ok(merged_append(&all, &m.merged[1]) && all.missing.differ, "a total has no missing values "
+                                                                    "if they differ");
     merger_close(&m);
 }
 
@@ -519,7 +750,9 @@ int main(void)
 {
     check_golden();
     check_refusals();
-    check_longest();
+    check_names();
+    check_longest(false);
+    check_longest(true);
     check_merger();
     check_splits();
     measure(DATA_NORMAL, ELEMENT_F32, PARTIAL_SUM | PARTIAL_EXTREMES);
