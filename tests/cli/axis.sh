@@ -150,6 +150,13 @@ is 'NaNs that are missing are no error' 0 '-inf
 2'
 run -q --axis=0 --shape=2,2 --nan=error --missing=1 -o sum odd.f32
 is 'others are' 1 -inf 'gpureduce: odd.f32: element 0,1 is a NaN'
+{
+    printf '\000\000\200\077'
+    head -c 1192 /dev/zero
+    printf '\000\000\300\177'
+} >row.f32
+run -q --axis=1 --shape=1,300 --nan=error --missing=1 -o sum row.f32
+is 'and have their place in the whole slice' 1 '' 'gpureduce: row.f32: element 0,299 is a NaN'
 run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
 is '--nan=skip' 0 "-inf${tab}1${tab}2
 2${tab}2${tab}1"

@@ -31,8 +31,14 @@ struct array {
     unsigned char *block, *data;
     bool swap;
     unsigned wants;
+    struct missing missing;     /* missing values of the elements */
     struct reference *expected; /* of each slice */
 };
+
+static const struct missing *missing_of(const struct array *a)
+{
+    return a->missing.count > 0 ? &a->missing : NULL;
+}
 
 /* The element number `at` of a slice, in this machine's byte order. */
 static void element_of(const struct array *a, size_t slice, size_t at, void *to)
@@ -82,18 +88,65 @@ static void make_array(struct array *a, struct rng *rng, enum data_kind kind, ui
     free(plain);
 }
 
+/* Makes some elements missing, few or many: a number or two, NaNs, or those between two numbers. */
+static void draw_missing(struct array *a, struct rng *rng)
+{
+    uint64_t key[2];
+
+    for (uint64_t i = 1 + rng_below(rng, 3); i > 0; i--) {
+        for (int k = 0; k < 2; k++) {
+            unsigned char element[sizeof(uint64_t)];
+
+            element_of(a, (size_t)rng_below(rng, a->slices), (size_t)rng_below(rng, a->length),
+                       element);
+            key[k] = order_key(a->type, order_load(a->type, element));
+        }
+        if (key[0] > key[1] || rng_below(rng, 2) || key[0] < order_least(a->type) ||
+            key[1] > order_greatest(a->type))
+            (void)missing_add_bits(&a->missing, a->type, order_bits(a->type, key[0]));
+        else
+            (void)missing_add_range(&a->missing, key[0], key[1]);
+    }
+}
+
+/* The elements of a slice that are not missing, and their indices in it. Returns how many. */
+static size_t find_present(const struct array *a, size_t slice, unsigned char *elements,
+                           uint64_t *places)
+{
+    const size_t size = element_size(a->type);
+    size_t count = 0;
+
+    for (size_t at = 0; at < a->length; at++) {
+        element_of(a, slice, at, elements + count * size);
+        places[count] = at;
+        count += !missing_has(&a->missing,
+                              order_key(a->type, order_load(a->type, elements + count * size)));
+    }
+    return count;
+}
+
 /* Computes the expected slices, once for all instruction sets. */
 static void expect(struct array *a)
 {
-    const size_t size = element_size(a->type);
-    unsigned char *elements = allocate(a->length * size + 1);
+    unsigned char *elements = allocate((a->length + 1) * element_size(a->type));
+    uint64_t *places = allocate(a->length * sizeof *places);
 
     a->expected = allocate(a->slices * sizeof *a->expected);
     for (size_t i = 0; i < a->slices; i++) {
-        for (size_t at = 0; at < a->length; at++)
-            element_of(a, i, at, elements + at * size);
-        reference_reduce(&a->expected[i], a->type, elements, a->length, 0);
+        const size_t count = find_present(a, i, elements, places);
+
+        reference_reduce(&a->expected[i], a->type, elements, count, 0);
+        for (int skip = 0; skip < 2; skip++) {
+            struct result *e = &a->expected[i].policy[skip];
+            uint64_t *const indices[] = {&e->argmin, &e->argmax, &e->first_nan};
+
+            for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
+                if (*indices[k] != PARTIAL_NO_INDEX)
+                    *indices[k] = places[*indices[k]];
+            e->missing = a->length - count;
+        }
     }
+    free(places);
     free(elements);
 }
 
@@ -135,11 +188,14 @@ static void compare(struct tap_family *family, const struct array *a, const stru
             struct result got;
 
             partial_finish(&p, skip, &got);
-            tap_case(family, reference_same(&got, &e->policy[skip], a->wants),
-                     "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n%s\n"
-                     "expected\n%s",
+            tap_case(family,
+                     reference_same(&got, &e->policy[skip], a->wants) &&
+                         got.missing == e->policy[skip].missing,
+                     "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n"
+                     "%s missing %llu\nexpected\n%s missing %llu",
                      kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
-                     skip, reference_show(&got), reference_show(&e->policy[skip]));
+                     skip, reference_show(&got), (unsigned long long)got.missing,
+                     reference_show(&e->policy[skip]), (unsigned long long)e->policy[skip].missing);
         }
         if ((a->wants & PARTIAL_SUM) && s->fast && cpu_slices_sum(s, i, &sum, &rest))
             tap_case(family, oracle_same(sum, e->policy[0].sum), "%s, %s, %s: sum %a, not %a",
@@ -155,7 +211,7 @@ static void check_array(struct tap_family *family, const struct array *a,
     struct cpu_slices s, other;
     size_t cut = (size_t)rng_below(rng, a->length + 1);
 
-    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap, NULL) ||
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap, missing_of(a)) ||
         !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices) ||
         !cpu_slices_open(&other, a->kind, a->type, a->wants, a->slices))
         abort();
@@ -224,6 +280,8 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
             a.wants = PARTIAL_SUM;
         }
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        if (round % 3 == 2)
+            draw_missing(&a, &rng);
         expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
             if (cpu_kernels_all[k]->usable())
@@ -250,6 +308,8 @@ static void check_long_columns(enum element_type type)
                           .wants = PARTIAL_SUM | PARTIAL_EXTREMES};
 
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        if (round % 3 == 2)
+            draw_missing(&a, &rng);
         expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
             if (cpu_kernels_all[k]->usable())
