@@ -291,6 +291,7 @@ struct output {
     _Atomic bool refused;     /* by one of all threads */
     bool no_memory;           /* there was none for another array of the input */
     bool first;               /* no heading stands on standard output yet */
+    bool headed;              /* one stands there for the current array, where it needs one */
     struct buffer text;       /* headings, and rows of arrays without results */
     struct writer writer;     /* rows; workers copy it */
 };
@@ -484,6 +485,9 @@ static void print_heading(struct output *out)
     const bool due = options->output == OUTPUT_TEXT ? several || out->first : out->first;
 
     out->first = false;
+    if (out->headed)
+        return;
+    out->headed = true;
     if (options->quiet || options->output == OUTPUT_JSON)
         return;
     if (options->output == OUTPUT_TEXT && several)
@@ -603,6 +607,7 @@ static void reduce(struct output *out, const struct inputs *inputs)
     source_name_array(out->name, out->path, inputs->array);
     out->error.kind = ERROR_NONE;
     atomic_store(&out->refused, false);
+    out->headed = false;
     good = reduce_array(out, inputs, &outcome);
     if (inputs->first)
         out->no_memory = false;

@@ -166,6 +166,16 @@ run -q --axis=0 --shape=2,2 --nan=error -o sum odd.f32
 is '--nan=error, a column' 1 '-inf' "gpureduce: odd.f32: element 0,1 is a NaN"
 run -q --axis=1 --shape=2,2 --nan=error -o sum --output=refused.npy odd.f32
 is '--nan=error, a row that is the first of an --output' 1 '' "gpureduce: odd.f32: element 0,1 is a NaN"
+safetensors odd.safetensors a:F32:2,2:odd.f32 b:F32:4:odd.f32
+run --axis=0 --nan=error -o sum odd.safetensors
+is '--nan=error, arrays: a heading for each' 1 "odd.safetensors: array a:
+index${tab}sum
+0${tab}-inf
+${tab}NA
+odd.safetensors: array b:
+index${tab}sum
+${tab}NA" 'gpureduce: odd.safetensors: array a: element 0,1 is a NaN
+gpureduce: odd.safetensors: array b: element 1 is a NaN'
 run -q --axis=0 --shape=2,2 --number=hex --json -o sum,max,argmin odd.f32
 is '--number=hex --json' 0 '{"file": "odd.f32", "index": [0], "sum": null, "max": "0x1p+0", "argmin": 1, "nonfinite": {"sum": "-inf"}}
 {"file": "odd.f32", "index": [1], "sum": null, "max": null, "argmin": 0, "nonfinite": {"sum": "nan", "max": "nan"}}'
