@@ -718,13 +718,23 @@ void report_end(const struct options *options)
     }
 }
 
+/* Whether nothing was reduced: the arrays that are wanted are in other files, or all have failed
+   before anything of them was counted. */
+static bool is_nothing(const struct options *options, const struct reduction *reduction)
+{
+    const size_t count = reduction->arrays ? arrays_count(reduction->arrays) : 0;
+
+    for (size_t k = 0; k < count; k++)
+        if (reduction->elements > 0 || !arrays_error(reduction->arrays, k))
+            return false;
+    return reduction->arrays && (count > 0 || options->wanted.included > 0);
+}
+
 /* Statistics stand beside text; the other forms are read by programs, for many files. */
 static bool wants_stats(const struct options *options, const struct reduction *reduction)
 {
-    const bool nothing =
-        options->wanted.included > 0 && reduction->arrays && arrays_count(reduction->arrays) == 0;
-
-    return reduction->error.kind == ERROR_NONE && options->command != COMMAND_MERGE && !nothing &&
+    return reduction->error.kind == ERROR_NONE && options->command != COMMAND_MERGE &&
+           !is_nothing(options, reduction) &&
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 

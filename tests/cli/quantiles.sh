@@ -278,7 +278,10 @@ is '--plot: nothing to draw' 1 '' 'gpureduce: plot.svg: there is nothing to plot
 printf '\0\0\300\177' >nan.f32
 safetensors nan.safetensors x:F32:1:nan.f32
 environment=PATH=$work/plotting:$PATH
+run --histogram=1 --nan=error nan.safetensors
+cp err histogram.err
 run --json --histogram=1 --plot=plot.svg --nan=error nan.safetensors
+ok 'no statistics of an array that fails' cmp histogram.err err
 environment=
 ok '--plot: an array that cannot be reduced' test "$status:$(cat out err)" = '1:{"file": "nan.safetensors", "array": "x", "error": "element 0 is a NaN"}
 gpureduce: nan.safetensors: array x: element 0 is a NaN'
