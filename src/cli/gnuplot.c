@@ -15,6 +15,9 @@
 
 extern char **environ;
 
+/* The most bytes of a message of gnuplot's that are shown, and a NUL. */
+#define REASON_MAX 200
+
 /* Runs gnuplot with these file descriptors as its standard streams; -1 stands for our own. Returns
    its exit status, or -1 with errno when it cannot be started. */
 static int run_gnuplot(const char *argument, int in, int out, int err)
@@ -107,19 +110,40 @@ void gnuplot_write_terminal(FILE *out, const char *format, size_t width, size_t 
                 width, height, width, height);
 }
 
+/* Reads the first line that is not empty; an empty one if there is none. */
+static void read_reason(FILE *said, char line[REASON_MAX])
+{
+    rewind(said);
+    do {
+        if (!fgets(line, REASON_MAX, said)) {
+            line[0] = '\0';
+            return;
+        }
+        line[strcspn(line, "\n")] = '\0';
+    } while (!line[0]);
+}
+
 bool gnuplot_draw(FILE *script, const char *path)
 {
     char quoted[ESCAPE_QUOTE_MAX];
+    char reason[REASON_MAX] = "", shown[ESCAPE_QUOTE_MAX];
     struct output_file out;
+    FILE *said;
     int status;
 
     if (!output_open(&out, path))
         return false;
-    status = run_gnuplot("-", fileno(script), fileno(out.stream), -1);
+    said = tmpfile();
+    status = run_gnuplot("-", fileno(script), fileno(out.stream), said ? fileno(said) : -1);
     if (status < 0)
         message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
-    else if (status != 0)
-        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", escape_quote(quoted, path),
-                      status);
+    if (status > 0 && said)
+        read_reason(said, reason);
+    if (status > 0)
+        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d%s%s",
+                      escape_quote(quoted, path), status, reason[0] ? ": " : "",
+                      reason[0] ? escape_quote(shown, reason) : "");
+    if (said)
+        fclose(said);
     return output_close(&out, status == 0);
 }

@@ -23,7 +23,8 @@ void gnuplot_write_string(FILE *out, const char *text);
 /* Writes the beginning of a script: what is drawn on, in the format, of so many pixels. */
 void gnuplot_write_terminal(FILE *out, const char *format, size_t width, size_t height);
 
-/* Runs a script, from where its stream stands; its output becomes the file. */
+/* Runs a script, from where its stream stands; its output becomes the file. Its messages are shown if
+   it fails. */
 bool gnuplot_draw(FILE *script, const char *path);
 
 #endif

@@ -262,6 +262,17 @@ for kind in 4 exponent; do
     run -q --histogram=$kind --plot=plot.svg four.f32
     ok "--plot: the script of $kind" test "$status:$(cat err):$(grep -c '^plot ' plot.$kind)" = 0::1
 done
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || { printf '\nthe first line\nanother\n' >&2; exit "$PLOT_STATUS"; }
+END
+environment="PATH=$work/plotting:$PATH PLOT_STATUS=0"
+run -q -o sum --histogram=4 --plot=plot.svg four.f32
+ok '--plot: warnings of gnuplot are not shown' test "$status:$(cat err)" = 0:
+environment="PATH=$work/plotting:$PATH PLOT_STATUS=3"
+run -q -o sum --histogram=4 --plot=plot.svg four.f32
+ok '--plot: what gnuplot says if it fails' test "$status:$(cat err)" = \
+    "1:gpureduce: plot.svg: gnuplot failed with status 3: the first line"
 ok '--plot: the bins' grep -qx '1 3.25 3' plot.4
 ok '--plot: the exponents' grep -qx '1 2 0' plot.exponent
 cp four.f32 four.svg
