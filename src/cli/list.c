@@ -7,11 +7,11 @@
 #include "cli/rows.h"
 #include "source/inputs.h"
 
-/* An array as it is listed. */
+/* An array as it is listed, or a file that cannot be. */
 struct item {
-    const char *name; /* NULL where the input is one array */
-    const char *type; /* as the container spells it, where it is not read; NULL for none */
-    const char *format;
+    const char *name;   /* NULL where the input is one array */
+    const char *type;   /* as the container spells it, where it is not read; NULL for none */
+    const char *format; /* NULL of a file of which nothing is known but the error */
     bool readable, big_endian;
     struct source_shape shape;
     enum element_type missing_type; /* that of `missing` */
@@ -36,6 +36,10 @@ static void write_item(struct writer *w, const char *path, const struct item *it
 {
     const struct source_shape *shape = &item->shape;
 
+    if (!item->format) {
+        WRITER_ROW(w, field_file(J, path), field_text(J, "error", item->error));
+        return;
+    }
     writer_begin(w);
     WRITER_FIELDS(w, field_file(IN_CELLS | J, path), field_text(IN_CELLS | J, "array", item->name),
                   field_text(J, "format", item->format),
@@ -70,7 +74,7 @@ static void list_item(struct list *list, const char *path, const struct item *it
     const size_t before = list->out.size;
     struct buffer text;
 
-    if (!rows_hold(request, &row))
+    if (item->format && !rows_hold(request, &row))
         return;
     list->writer.prints = !sorted;
     write_item(&list->writer, path, item);
@@ -159,6 +163,18 @@ static void list_one(struct list *list, const char *path, const struct source_in
     list_item(list, path, &item);
 }
 
+/* A file that cannot be opened, or is damaged. In JSON an object stands for it. */
+static void list_failed(struct list *list, const char *path, const struct error *error)
+{
+    struct item item = {.format = NULL};
+
+    failure_print(path, NULL, error);
+    if (list->options->output != OUTPUT_JSON)
+        return;
+    (void)failure_text(item.error, error, path);
+    list_item(list, path, &item);
+}
+
 void list_files(struct options *options)
 {
     const bool json = options->output == OUTPUT_JSON;
@@ -166,7 +182,7 @@ void list_files(struct options *options)
     struct source_options input = options->session.input;
     struct inputs inputs = {
         .paths = options->files, .count = options->file_count, .options = &input, .workers = 1};
-    const struct item blank = {.type = ""};
+    const struct item blank = {.type = "", .format = ""};
     struct list list = {.options = options,
                         .writer = {.form = json      ? WRITER_JSON
                                            : aligned ? WRITER_TABLE
@@ -189,7 +205,7 @@ void list_files(struct options *options)
     }
     while (inputs_next(&inputs)) {
         if (!inputs.source)
-            failure_print(inputs.path, NULL, &inputs.error);
+            list_failed(&list, inputs.path, &inputs.error);
         else if (inputs.array)
             list_array(&list, &inputs);
         else

@@ -69,6 +69,10 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </
 else
     skip 'tables on a terminal' 'there is no script(1)'
 fi
+head -c 20 small.safetensors >cut.safetensors
+run --list --json --where='bytes>99' nowhere small.safetensors cut.safetensors
+ok 'a list of files that cannot be read' test "$status:$(cut -c 1-64 out)" = '1:{"file": "nowhere", "error": "No such file or directory"}
+{"file": "cut.safetensors", "error": "a safetensors file: byte 2'
 
 #
 # What is read. To find the arrays, other bytes are: these do not count, and arrays without elements are
