@@ -606,6 +606,42 @@ static bool find_records(const struct unsupported_input *in, struct fortran *f)
     return false;
 }
 
+/* Copies the numbers at the beginning, without the markers between them. Returns their bytes. */
+static size_t take_numbers(const struct unsupported_input *in, const struct fortran *f,
+                           unsigned char numbers[UNSUPPORTED_HEAD])
+{
+    size_t taken = 0;
+
+    for (uint64_t at = 0; at + f->marker < in->size && taken < UNSUPPORTED_HEAD;) {
+        const uint64_t length = bytes_number(in->bytes + at, f->marker, f->big) & (UINT64_MAX >> 2);
+        const uint64_t there = in->size - at - f->marker;
+        size_t some = UNSUPPORTED_HEAD - taken;
+
+        some = length < some ? (size_t)length : some;
+        some = there < some ? (size_t)there : some;
+        memcpy(numbers + taken, in->bytes + at + f->marker, some);
+        taken += some;
+        at += 2 * (uint64_t)f->marker + length;
+    }
+    return taken;
+}
+
+/* The type of records, where nobody has said it: doubles, if they are no f32. */
+static enum element_type record_type(const struct unsupported_input *in, const struct fortran *f)
+{
+    unsigned char numbers[UNSUPPORTED_HEAD];
+    struct advice better;
+    size_t size;
+
+    if (in->type != ELEMENT_F32 || f->first % sizeof(double) != 0)
+        return in->type;
+    size = take_numbers(in, f, numbers);
+    return plausibility_better(numbers, size, ELEMENT_F32, f->big, &better) &&
+                   !plausibility_better(numbers, size, ELEMENT_F64, f->big, &better)
+               ? ELEMENT_F64
+               : in->type;
+}
+
 /* Raw is a single record. */
 static bool find_fortran(const struct unsupported_input *in, struct unsupported_raw *raw)
 {
@@ -613,24 +649,12 @@ static bool find_fortran(const struct unsupported_input *in, struct unsupported_
 
     if (!find_records(in, &f))
         return false;
-    if (f.whole && f.records == 1)
-        *raw = (struct unsupported_raw){in->type, f.big, f.marker, f.first / element_size(in->type),
-                                        false};
+    if (f.whole && f.records == 1) {
+        const enum element_type type = record_type(in, &f);
+
+        *raw = (struct unsupported_raw){type, f.big, f.marker, f.first / element_size(type), false};
+    }
     return true;
-}
-
-/* The type of records, where nobody has said it: doubles, if they are no f32. */
-static enum element_type record_type(const struct unsupported_input *in, const struct fortran *f)
-{
-    const unsigned char *bytes = in->bytes + f->marker;
-    const size_t there = in->size - f->marker, size = f->first < there ? (size_t)f->first : there;
-    struct advice better;
-
-    return in->type == ELEMENT_F32 && f->first % sizeof(double) == 0 &&
-                   plausibility_better(bytes, size, ELEMENT_F32, f->big, &better) &&
-                   !plausibility_better(bytes, size, ELEMENT_F64, f->big, &better)
-               ? ELEMENT_F64
-               : in->type;
 }
 
 /* The numbers of many records; a record that is cut off ends the command with an error. */
