@@ -119,6 +119,35 @@ is 'a printable constant is raw' 0 '12.078431
 # of text.
 printf '{"zarr_format":2}\n' >odd
 refuses odd "a JSON file; $(numpy "json.load(open('odd'))['NAME']" json)"
+while read -r name expression; do
+    most=3.5
+    case $name in
+    list | rows) most=4 ;;
+    esac
+    case $name in
+    object) printf '{"NAME": [1.5, 2, 3.5],\n"other \\" }": 5}\n' ;;
+    list) printf ' [[1.5, 2],\n [3.5, 4]]\n' ;;
+    objects) printf '[ {"NAME": 1.5, "x": [2]}, {"NAME": 3.5}]\n' ;;
+    lines) printf '{"NAME": 1.5, "x": "}\\\\"}\n{"NAME": 3.5}\n' ;;
+    rows) printf '[1.5, 2]\n[3.5, 4]\n' ;;
+    esac >$name.json
+    refuses $name.json "a JSON file; $(numpy "$expression" json)"
+    if python3 -c 'import numpy' 2>/dev/null; then
+        run $name.json
+        sed -n 's/.*; try: \(.*\) && gpureduce.*/\1/p' err >command.sh
+        sh command.sh
+        run -q -o max out.npy
+        is "the command for $name reads them" 0 "$most"
+    else
+        skip "the command for $name reads them" 'a package is missing'
+    fi
+done <<'END'
+object json.load(open('object.json'))['NAME']
+list json.load(open('list.json'))
+objects [x['NAME'] for x in json.load(open('objects.json'))]
+lines [json.loads(x)['NAME'] for x in open('lines.json')]
+rows [json.loads(x) for x in open('rows.json')]
+END
 for options in --skip=2 --length=4; do
     run -q -o count $options odd
     is "an odd length, $options" 0 4

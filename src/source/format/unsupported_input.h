@@ -64,7 +64,8 @@ bool unsupported_is_wide_text(const struct unsupported_input *in);
 /* Room for what `detail` says. */
 #define UNSUPPORTED_DETAIL_MAX ((size_t)320)
 
-/* Python that reads a table, and the encoding of wide text. */
+/* Python that reads JSON and tables, and the encoding of wide text. */
+void unsupported_say_json(const struct unsupported_input *in, char *said);
 void unsupported_say_table(const struct unsupported_input *in, char *said);
 void unsupported_say_encoding(const struct unsupported_input *in, char *said);
 

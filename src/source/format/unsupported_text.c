@@ -375,6 +375,50 @@ bool unsupported_is_json(const struct unsupported_input *in)
            (no_chance(in, MODEL_JSON, utf8) || no_chance(in, MODEL_PROSE, utf8));
 }
 
+/* The end of the first value of JSON, which begins at i; that of all bytes if it goes on there. */
+static size_t json_end(const struct unsupported_input *in, size_t i)
+{
+    size_t open = 0;
+    bool quoted = false;
+
+    for (; i < in->size; i++) {
+        const unsigned char c = in->bytes[i];
+
+        if (c == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += c == '\\';
+        else if (c == '{' || c == '[')
+            open++;
+        else if ((c == '}' || c == ']') && --open == 0)
+            return i + 1;
+    }
+    return in->size;
+}
+
+static size_t skip_space(const struct unsupported_input *in, size_t i)
+{
+    while (i < in->size && isspace(in->bytes[i]))
+        i++;
+    return i;
+}
+
+/* How Python reads numbers of JSON: of objects, members; of several lines, one of each. */
+void unsupported_say_json(const struct unsupported_input *in, char *said)
+{
+    const size_t first = skip_space(in, 0), inner = skip_space(in, first + 1);
+    const bool list = BEGINS(in, first, "["),
+               lines = skip_space(in, json_end(in, first)) < in->size;
+    const char *name = list ? "" : "['NAME']";
+
+    if (lines)
+        snprintf(said, UNSUPPORTED_DETAIL_MAX, "[json.loads(x)%s for x in open('FILE')]", name);
+    else if (list && BEGINS(in, inner, "{"))
+        snprintf(said, UNSUPPORTED_DETAIL_MAX, "[x['NAME'] for x in json.load(open('FILE'))]");
+    else
+        snprintf(said, UNSUPPORTED_DETAIL_MAX, "json.load(open('FILE'))%s", name);
+}
+
 /* The bytes of a unit of UTF-16 or UTF-32 that begins with the mark; 0 of anything else. */
 static unsigned unit_bytes(const struct unsupported_input *in)
 {
