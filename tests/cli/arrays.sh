@@ -250,9 +250,9 @@ for shard in 1 2 3; do
 done >shards
 run --merge -q -o sum shards
 is 'partial results tell --merge that they are missing' 1 '' \
-    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are missing (--allow-gaps accepts that)
-gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are missing (--allow-gaps accepts that)
-gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are missing (--allow-gaps accepts that)'
+    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)
+gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are in no partial result (--allow-gaps accepts that)
+gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)'
 run --list -q other.safetensors
 ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
 
@@ -578,7 +578,7 @@ for shard in 1 2 3; do
     cat out
 done >shards
 run --merge -q -o sum shards
-ok 'and --merge' test "$status:$(grep -c missing err)" = 1:2
+ok 'and --merge' test "$status:$(grep -c "in no partial result" err)" = 1:2
 run -q -o sum swapped
 ok 'in another file' test "$status:$(sort out | uniq -c | tr -d ' \n'):$(grep -c 'array [ab]: missing, though swapped/m' err)" = 1:262NA:2
 ok 'which has arrays beside' test "$(grep -c 'warning: .* does not place it in this file' err)" = 2
