@@ -129,18 +129,20 @@ run --partial data/waves.f32.zst
 ok 'a compressed file of one frame is that of one shard' cmp out parts
 
 # in_parts NAME MANY FILE N...: N shards of the compressed file come to the same bytes as the whole,
-# and are many, or one.
+# and are many, or one. $in_options: other options.
+in_options=
+# shellcheck disable=SC2086 # several options
 in_parts() {
     in_name=$1
     in_many=$2
     in_file=$3
     shift 3
-    run --partial -o $all "$in_file"
+    run --partial -o $all $in_options "$in_file"
     cp out whole
     for n in "$@"; do
         : >parts
         for i in $(seq "$n" -1 1); do
-            run --partial -o $all --shard="$i/$n" "$in_file"
+            run --partial -o $all $in_options --shard="$i/$n" "$in_file"
             cat out err >>parts
         done
         in_lines=$(wc -l <parts)
@@ -163,6 +165,10 @@ if [ -n "$ZSTD" ]; then
     "$ZSTD" -q -c odd.* >odd.zst
     in_parts 'frames that state what they hold' many even.zst 1 2 3 7 16 64
     in_parts 'torn elements' many odd.zst 2 7
+    in_options='-t i16 --missing=0 --missing=-5 --missing=16256'
+    in_parts 'torn elements, some missing' many odd.zst 7
+    ok '... which are counted' grep -q '"missing":[1-9][0-9]*' whole
+    in_options=
     { npy 1 "$(npy_header '<f4' '(5000001,)')" && cat big; } >big.npy
     split -b 700001 big.npy npy.
     "$ZSTD" -q -c npy.* >big.npy.zst
@@ -260,6 +266,16 @@ open("m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(ra
     run --merge --partial parts
     sort out >merged
     ok 'the arrays of a container are cut, too' cmp merged whole
+    run --partial --missing=nan --missing=33554432 m.safetensors
+    sort out >whole
+    for i in 4 2 1 3; do
+        run --partial --missing=nan --missing=33554432 m.safetensors --shard=$i/4
+        cat out
+    done >missing
+    run --merge --partial missing
+    sort out >merged
+    ok '... each with the missing values that its type has' cmp merged whole
+    ok '... in their text' test "$(grep -c '"missing_values":\["0x1p+25","nan"\]' whole):$(grep -c '"missing_values":\["0x1p+25"\]' whole)" = 4:1
     run m.safetensors --tsv
     sed 's/\[[0-9,]*\]/NA/' out | sort >direct
     run --merge --tsv parts
