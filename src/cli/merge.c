@@ -239,7 +239,26 @@ static void print_partial(const struct options *options, const struct merged *a)
     report_partial_text(options, a->input, a->array, &text);
 }
 
-/* Prints an array, and adds it to those that failed if it has no result. */
+/* Adds an array to the total, in which its elements follow those of the arrays before, with all that
+   are in no part. */
+static void add_to_total(struct total *total, struct reduction *one)
+{
+    struct reduction *sum = &total->reduction;
+    uint64_t *const indices[] = {&one->partial.min_index, &one->partial.max_index,
+                                 &one->partial.first_nan};
+
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        if (*indices[i] != PARTIAL_NO_INDEX)
+            *indices[i] += sum->of - sum->elements;
+    total->arrays = total->arrays || one->array;
+    total_add(total, one);
+    if (one->of > (uint64_t)INT64_MAX - sum->of)
+        (void)error_set(&sum->error, ERROR_REQUEST, "there are more elements than can be counted");
+    else
+        sum->of += one->of;
+}
+
+/* Prints an array, and adds it to the total. */
 static void print_one(struct report *r, const struct merged *a, struct total *total)
 {
     const struct options *options = r->options;
@@ -257,23 +276,25 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction_round(&reduction.result, &a->partial, a->type, NULL, options->session.nan == NAN_SKIP,
                     options->session.ddof);
     check_nan(options, a, &reduction);
-    total->failed += reduction.error.kind != ERROR_NONE;
-    total->arrays = total->arrays || a->array;
     if (options->output != OUTPUT_PARTIAL)
         report(r, a->input, &reduction);
     else if (reduction.error.kind != ERROR_NONE)
         failure_print(a->input, a->array, &reduction.error);
     else if (!options->total)
         print_partial(options, a);
+    add_to_total(total, &reduction);
 }
 
-/* Puts all arrays behind each other. NULL, or why they have no total. */
-static const char *append_all(const struct merger *m, struct partial_text *all)
+/* Puts all arrays behind each other, and prints them as a partial result. NULL, or why they have
+   none together. */
+static const char *print_together(const struct options *options, const struct merger *m)
 {
-    memset(all, 0, sizeof *all);
-    partial_clear(&all->partial);
-    all->holds = m->merged[0].holds;
-    all->missing = m->merged[0].missing;
+    struct partial_text all;
+
+    memset(&all, 0, sizeof all);
+    partial_clear(&all.partial);
+    all.holds = m->merged[0].holds;
+    all.missing = m->merged[0].missing;
     for (size_t i = 0; i < m->count; i++) {
         const struct merged *a = &m->merged[i];
 
@@ -281,10 +302,13 @@ static const char *append_all(const struct merger *m, struct partial_text *all)
             return "the partial results are of several types";
         if (!scale_same(&a->scale, &m->merged[0].scale))
             return "the partial results have several scales";
-        if (!merged_append(all, a))
+        if (!merged_append(&all, a))
             return "there are too many gaps, or more elements than can be counted";
-        all->holds &= a->holds;
+        all.holds &= a->holds;
     }
+    if (options->operation_count > 0)
+        all.holds &= scale_wants(&all.scale, options->session.wants);
+    report_partial_text(options, NULL, NULL, &all);
     return NULL;
 }
 
@@ -292,27 +316,15 @@ static void print_total(struct report *r, const struct merger *m, struct total *
 {
     const struct options *options = r->options;
     struct reduction *sum = &total->reduction;
-    struct partial_text all;
-    const char *refusal = append_all(m, &all);
+    const char *refusal = NULL;
 
-    total->types = partial_types_of(all.type);
-    sum->type = all.type;
-    sum->missing = all.missing;
-    sum->scale = all.scale;
-    sum->partial = all.partial;
-    sum->elements = all.partial.count;
-    sum->of = all.of;
-    sum->bytes = sum->elements * element_size(all.type);
     total_finish(total, options->session.nan, options->session.ddof);
+    if (options->output == OUTPUT_PARTIAL && sum->error.kind == ERROR_NONE)
+        refusal = print_together(options, m);
     if (refusal)
         (void)error_set(&sum->error, ERROR_REQUEST, "%s", refusal);
-    if (options->output != OUTPUT_PARTIAL || sum->error.kind != ERROR_NONE) {
+    if (options->output != OUTPUT_PARTIAL || sum->error.kind != ERROR_NONE)
         report_total(r, total);
-        return;
-    }
-    if (options->operation_count > 0)
-        all.holds &= scale_wants(&all.scale, options->session.wants);
-    report_partial_text(options, NULL, NULL, &all);
 }
 
 static void print(const struct merge *m)
@@ -323,7 +335,6 @@ static void print(const struct merge *m)
     struct total total;
 
     total_clear(&total);
-    total.inputs = (unsigned)merger->count;
     options.file_count = merger->count > 1 ? 2 : 1; /* names stand above several results */
     for (size_t i = 0; i < merger->count; i++)
         options.merged_arrays = options.merged_arrays || merger->merged[i].array;
