@@ -364,14 +364,14 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
 static bool parse_tolerance(const char *text, struct difference_tolerance *t)
 {
     const char *number = strchr(text, ':');
-    uint64_t ulps;
+    struct integer ulps;
     double x;
 
     if (strncmp(text, "ulp:", 4) == 0) {
-        if (!number_parse_count(number + 1, &ulps))
+        if (!number_parse_integer(number + 1, &ulps) || ulps.negative || ulps.high > 0)
             return false;
         t->by_ulps = true;
-        t->ulps = ulps > t->ulps ? ulps : t->ulps;
+        t->ulps = ulps.low > t->ulps ? ulps.low : t->ulps;
         return true;
     }
     if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))

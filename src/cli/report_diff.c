@@ -112,12 +112,13 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
 
 static void add_tolerance(struct writer *w, const struct difference_tolerance *t)
 {
+    const struct integer ulps = {.known = true, .low = t->ulps};
     const enum number_form form = w->number;
 
     w->number = NUMBER_DECIMAL;
     writer_field(w, field_of(J, "tolerance", FIELD_OBJECT));
     if (t->by_ulps)
-        writer_field(w, field_count(J, "ulp", t->ulps));
+        writer_field(w, field_value(J, "ulp", &ulps, NAN));
     if (t->by_absolute)
         writer_field(w, field_number(J, "abs", t->absolute, ELEMENT_F64));
     if (t->by_relative)

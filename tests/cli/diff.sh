@@ -190,7 +190,7 @@ ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = "2
 y"
 # 2 and 2.5, 3 and -3.
 for tolerance in ulp:2155872256 abs:6 rel:2 ulp:2097152,abs:6 abs:0.5,rel:2 \
-    ulp:2155872256,ulp:1 abs:6,abs:0.5 rel:2,rel:0; do
+    ulp:2155872256,ulp:1 abs:6,abs:0.5 rel:2,rel:0 ulp:18446744073709551615; do
     run --diff -q --tolerance="$tolerance" three.f32 other.f32
     is "all within $tolerance" 0 ''
 done
@@ -198,6 +198,14 @@ for tolerance in ulp:2155872255 abs:5.999999999999999 rel:1.9999999999999998 ulp
     run --diff -q --tolerance="$tolerance" three.f32 other.f32
     is "not within $tolerance" 1 ''
 done
+printf '\377\377\377\377\377\377\377\377\1\1\1\1\1\1\1\1' >greatest
+head -c 8 /dev/zero >least && printf '\2\1\1\1\1\1\1\1' >>least
+run --diff --json -t u64 --tolerance=ulp:18446744073709551614 greatest least
+ok 'a difference beyond 2^63 ulps' grep -q '"ulp": 18446744073709551614.*"max_ulp": 18446744073709551615' out
+run --diff --json -t u64 --tolerance=ulp:18446744073709551615 greatest least
+is 'is tolerated' 0 '' '*'
+run --diff --json --tolerance=ulp:18446744073709551615 nan.f32 nan3.f32
+ok 'the greatest tolerance is shown' grep -q '"tolerance": {"ulp": 18446744073709551615}' out
 run --diff -q --tolerance=ulp:1000 a.safetensors b.safetensors
 is 'a tolerance is for values alone' 1 ''
 
@@ -212,7 +220,7 @@ run --diff - - </dev/null
 is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be only one of the two files $try"
 run --tolerance=ulp:1 three.f32
 is '--tolerance alone' 2 '' "gpureduce: option '--tolerance' needs --diff $try"
-for bad in 1 ulp ulp: ulp:-1 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2; do
+for bad in 1 ulp ulp: ulp:-1 ulp:18446744073709551616 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2; do
     run --diff --tolerance="$bad" three.f32 three.f32
     ok "--tolerance=$bad" test "$status:$(grep -c '^gpureduce: bad tolerance .*: must be ulp:N' err)" = 2:1
 done
