@@ -17,6 +17,8 @@ struct chunk_request {
     size_t in_place; /* the most bytes it takes where they are mapped; 0: none */
     bool borrow;     /* it also takes chunks that lie in the memory of who hands them out */
     bool drain;      /* it takes only what it has claimed already */
+    bool prompt;     /* it takes fewer elements rather than wait for as many as the buffer holds,
+                        from an input in order that is one array */
 };
 
 struct chunk {

@@ -43,6 +43,7 @@ struct diff_pair {
         struct source *own;    /* of an array that is not at hand; NULL for none */
         size_t array;          /* number of the array in the source */
         bool at_hand;
+        bool prompt; /* it is read as it comes, and may stall at any element */
     } sides[DIFF_SIDES];
     struct cpu_compare_setup setup;
     size_t size;              /* bytes of an element */
@@ -164,11 +165,15 @@ static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
         sprintf(name + used, " and %zu more", more);
 }
 
-/* Notes an error of what is called so. */
+/* Notes an error of what is called so, unless both sides are of one file that has it. */
 static void add_error(struct diff *d, const char *name, struct error error)
 {
     struct diff_error *added;
 
+    for (size_t i = 0; i < d->error_count; i++)
+        if (strcmp(d->errors[i].name, name) == 0 &&
+            strcmp(d->errors[i].error.text, error.text) == 0)
+            return;
     if (!GROW(d->errors, d->error_room, d->error_count + 1)) {
         (void)note_no_memory(d);
         return;
@@ -388,6 +393,12 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     return !(d->request->verdict_only && item->kind == DIFF_SHAPE);
 }
 
+/* Whether a side comes from a pipe, or the like. */
+static bool is_pipe(const struct diff_pair *pair, int side)
+{
+    return !pair->sides[side].at_hand && !source_info(pair->sides[side].source)->repeatable;
+}
+
 /* Sets up a pair that is to be compared. */
 static void set_pair(struct diff *d, const struct named *a, const struct named *b,
                      struct diff_pair *pair, struct diff_item *item)
@@ -408,6 +419,9 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
         .tolerance = d->request->tolerance,
     };
     (void)diff_element(item, DIFF_B, &pair->setup.swap_b);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        pair->sides[side].prompt =
+            is_pipe(pair, side) && (d->request->verdict_only || is_pipe(pair, DIFF_B - side));
     if (diff_is_bytes(item, DIFF_A))
         pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
     pair->setup.verdict_only = d->request->verdict_only;
@@ -818,6 +832,7 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
     request.worker = 0;
     request.in_place = 0;
     request.size = most * p->size;
+    request.prompt = p->sides[side].prompt;
     switch (source_next(p->sides[side].source, &request, &chunk)) {
     case SOURCE_CHUNK:
         if (chunk.data != request.buffer)
@@ -836,17 +851,21 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
     return 0;
 }
 
-/* Fills the buffer until there are `most` elements or the end is reached: frames and members end
-   anywhere. */
-static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
+/* Reads on until the buffer has `most` elements after the first `got` of them, or the end is
+   reached: frames and members end anywhere. Or, if `prompt`, until there are any more. Returns how
+   many there are. */
+static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, size_t got,
+                        size_t most, bool prompt)
 {
     unsigned char *const buffer = w->buffers[side];
-    size_t got = 0, more = 1;
+    size_t more = 1;
 
     while (got < most && more > 0) {
         w->buffers[side] = buffer + got * p->size;
         more = read_next(w, p, side, most - got);
         got += more;
+        if (prompt)
+            break;
     }
     w->buffers[side] = buffer;
     return got;
@@ -896,15 +915,68 @@ static void note_follow(struct diff_order *o, int side, uint64_t count)
     diff_order_unlock(o);
 }
 
-/* Reads the other side to its end. Returns how many elements that were. */
+/* Ends the work of all, if a verdict is all that is asked for: one side of the pair has ended before
+   the other, unless that is since it could not be read. */
+static void decide_by_length(struct diff *d, const struct diff_pair *p)
+{
+    if (d->request->verdict_only && !stopped(d) && !atomic_load(&p->failed))
+        decide(d);
+}
+
+/* Reads the other side to its end, after the leading one has ended. Returns how many elements that
+   were. */
 static uint64_t read_rest(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
 {
     uint64_t all = 0;
     size_t count;
 
-    while (!stopped(w->diff) && (count = read_next(w, p, side, most)) > 0)
+    while (!stopped(w->diff) && (count = read_next(w, p, side, most)) > 0) {
         all += count;
+        decide_by_length(w->diff, p);
+    }
     return all;
+}
+
+/* Elements that a worker has read of the leading side, and of the other one. */
+struct diff_step {
+    size_t count;   /* of the leading side, from `index` on */
+    size_t follows; /* of the other side */
+    size_t done;    /* of these that have been compared */
+    uint64_t index;
+};
+
+/* Compares what has not been compared yet of a step. */
+static bool compare_step(struct diff_worker *w, size_t number, struct diff_step *step)
+{
+    const struct diff_pair *p = &w->diff->pairs[number];
+    const size_t done = step->done, count = step->follows - done;
+    const unsigned char *data[DIFF_SIDES];
+
+    for (int side = 0; side < DIFF_SIDES; side++)
+        data[side] = p->sides[side].at_hand ? NULL : w->buffers[side] + done * p->size;
+    step->done = step->follows;
+    return stopped(w->diff) || count == 0 ||
+           (turn_to(w, number) && compare_range(w, data, step->index + done, count));
+}
+
+/* Reads as many elements of the other side, which comes in order, too. If a verdict suffices, all
+   that is there is compared before the worker waits for more. */
+static bool follow(struct diff_worker *w, size_t number, int lead, struct diff_step *step)
+{
+    struct diff *d = w->diff;
+    struct diff_pair *p = &d->pairs[number];
+    const bool prompt = d->request->verdict_only && p->sides[DIFF_B - lead].prompt;
+    size_t before;
+    bool good = true;
+
+    do {
+        before = step->follows;
+        step->follows = fill_next(w, p, DIFF_B - lead, before, step->count, prompt);
+        if (prompt && step->follows < step->count)
+            good = compare_step(w, number, step);
+    } while (good && prompt && !stopped(d) && step->follows > before &&
+             step->follows < step->count);
+    return good;
 }
 
 /* Takes part in a pair in order until it has ended. Several workers may, at once. */
@@ -919,23 +991,22 @@ static bool compare_in_order(struct diff_worker *w, size_t number)
     uint64_t ticket;
 
     while (take_ticket(d, o, &ticket)) {
-        const unsigned char *data[DIFF_SIDES];
-        size_t count = fill_next(w, p, lead, most), follows = count;
-        const uint64_t index = note_lead(o, lead, count, ticket, both);
+        struct diff_step step = {.count = fill_next(w, p, lead, 0, most, p->sides[lead].prompt)};
+        uint64_t left = 0; /* elements that the other side, which is at hand, still has */
+        bool good = true;
 
+        step.index = note_lead(o, lead, step.count, ticket, both);
         if (both) {
-            follows = count > 0 ? fill_next(w, p, other, count) : 0;
-            note_follow(o, other, count > 0 ? follows : read_rest(w, p, other, most));
-        } else if (index + count > p->item->sides[other].elements) {
-            follows = index < p->item->sides[other].elements
-                          ? (size_t)(p->item->sides[other].elements - index)
-                          : 0;
+            good = step.count == 0 || follow(w, number, lead, &step);
+            note_follow(o, other, step.count > 0 ? step.follows : read_rest(w, p, other, most));
+        } else {
+            left = p->item->sides[other].elements;
+            left = left > step.index ? left - step.index : 0;
+            step.follows = left < step.count ? (size_t)left : step.count;
         }
-        data[lead] = w->buffers[lead];
-        data[other] = both ? w->buffers[other] : NULL;
-        if (stopped(d) || follows == 0)
-            continue;
-        if (!turn_to(w, number) || !compare_range(w, data, index, follows))
+        if (step.follows < step.count || (step.count == 0 && left > 0))
+            decide_by_length(d, p);
+        if (!good || !compare_step(w, number, &step))
             return false;
     }
     return true;
@@ -1056,41 +1127,72 @@ static void work_again(struct diff_worker *w)
  * Opening.
  */
 
-/* Opens the files of a side. False on failure. */
-static bool open_side(struct diff *d, int side)
+/* How the files of a side are read. */
+static struct source_options options_of(const struct diff *d, int side)
 {
-    const struct diff_request *request = d->request;
-    const int count = request->sides[side].count;
-    struct source_options input = request->options->input;
-    struct inputs inputs = {.paths = request->sides[side].paths,
-                            .count = count,
-                            .options = &input,
-                            .workers = d->worker_count};
+    struct source_options input = d->request->options->input;
 
     input.in_order = true;
     input.undecoded = false;
     input.as_bytes = true;
     input.cancellable = true;
-    input.index = request->sides[side].index;
+    input.index = d->request->sides[side].index;
+    return input;
+}
+
+/* Opens the files of a side, and reads nothing of them. False on failure. */
+static bool connect_side(struct diff *d, int side)
+{
+    const struct source_options input = options_of(d, side);
+    const int count = d->request->sides[side].count;
+    char name[SOURCE_NAME_MAX];
+    struct error error;
+
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
     if (!d->files[side])
         return note_no_memory(d);
-    while (inputs_next_input(&inputs)) {
-        struct source *source = inputs_take(&inputs);
-        char name[SOURCE_NAME_MAX];
+    for (int i = 0; i < count; i++) {
+        const char *path = d->request->sides[side].paths[i];
+        struct source *source = source_connect(path, &input, &error);
 
-        if (!source) {
-            add_error(d, source_name(name, inputs.path), inputs.error);
+        if (source)
+            d->files[side][d->file_counts[side]++] = source;
+        else
+            add_error(d, source_name(name, path), error);
+    }
+    return d->file_counts[side] == count;
+}
+
+/* Finds out what the files of a side hold; of pipes, if `repeatable` is not set, or else of the
+   others. False on failure: a source has failed. */
+static bool open_side(struct diff *d, int side, bool repeatable)
+{
+    const struct source_options input = options_of(d, side);
+    bool good = true;
+
+    for (int i = 0; i < d->file_counts[side]; i++) {
+        struct source *source = d->files[side][i];
+
+        if (source_info(source)->repeatable != repeatable)
             continue;
-        }
-        d->files[side][d->file_counts[side]++] = source;
-        if (count > 1 && !source_info(source)->container) {
+        if (!source_open_connected(source, &input, d->worker_count)) {
+            good = false;
+        } else if (d->file_counts[side] > 1 && !source_info(source)->container) {
             source_error(source, ERROR_REQUEST,
                          "does not hold several arrays, but other files of its set do");
             return false;
         }
     }
-    return !inputs.failed;
+    return good;
+}
+
+/* Opens both sides. All files are opened before any is read, and those that tell at once what they
+   hold before pipes: what feeds a pipe may wait until the other one is open, too, and a side that
+   cannot be read is not to be told after a long wait. False on failure. */
+static bool open_sides(struct diff *d)
+{
+    return connect_side(d, DIFF_A) && connect_side(d, DIFF_B) && open_side(d, DIFF_A, true) &&
+           open_side(d, DIFF_B, true) && open_side(d, DIFF_A, false) && open_side(d, DIFF_B, false);
 }
 
 /* Opens what does not lie in a file as it is, and is not the file itself: compressed members. */
@@ -1478,8 +1580,7 @@ static void collect(struct diff *d, const struct source *source)
 
 bool diff_run(struct diff *d)
 {
-    const bool good =
-        open_side(d, DIFF_A) && open_side(d, DIFF_B) && match(d) && arrange(d) && run(d);
+    const bool good = open_sides(d) && match(d) && arrange(d) && run(d);
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)

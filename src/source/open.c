@@ -440,19 +440,26 @@ static struct source *make(const char *path, char *name, const struct source_opt
     return s;
 }
 
+/* Notes that arrays may be in an input that could not be opened. Returns false. */
+static bool note_unknown(const struct source_options *options)
+{
+    if (options->wanted && !options->array)
+        options->wanted->unknown = true;
+    return false;
+}
+
 /* Closes a source that could not be opened. Returns NULL, and why in *error. */
 static struct source *give_up(struct source *s, const struct source_options *options,
                               struct error *error)
 {
     *error = s->error;
-    if (options->wanted && !options->array)
-        options->wanted->unknown = true;
+    (void)note_unknown(options);
     source_close(s);
     return NULL;
 }
 
-struct source *source_probe(const char *path, const struct source_options *options,
-                            struct error *error)
+struct source *source_connect(const char *path, const struct source_options *options,
+                              struct error *error)
 {
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     struct source *s;
@@ -463,9 +470,15 @@ struct source *source_probe(const char *path, const struct source_options *optio
     if (!s || !open_file(s, &status))
         return s ? give_up(s, options, error) : NULL;
     s->has_size = has_extent(s, &status);
-    if (!is_same_file(s, &status, s->has_size, options->earlier) || !begin_format(s, options))
-        return give_up(s, options, error);
-    return s;
+    return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, options, error);
+}
+
+struct source *source_probe(const char *path, const struct source_options *options,
+                            struct error *error)
+{
+    struct source *s = source_connect(path, options, error);
+
+    return !s || begin_format(s, options) ? s : give_up(s, options, error);
 }
 
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts)
@@ -480,11 +493,13 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
 
 bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
 {
-    if (open_format(s, options, workers) && has_wanted(s, options))
-        return true;
-    if (options->wanted && !options->array)
-        options->wanted->unknown = true;
-    return false;
+    return (open_format(s, options, workers) && has_wanted(s, options)) || note_unknown(options);
+}
+
+bool source_open_connected(struct source *s, const struct source_options *options, unsigned workers)
+{
+    return begin_format(s, options) ? source_open_probed(s, options, workers)
+                                    : note_unknown(options);
 }
 
 struct source *source_renew(struct source *s, const struct source_options *options,
@@ -513,9 +528,9 @@ struct source *source_renew(struct source *s, const struct source_options *optio
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers,
                            struct error *error)
 {
-    struct source *s = source_probe(path, options, error);
+    struct source *s = source_connect(path, options, error);
 
-    if (s && !source_open_probed(s, options, workers)) {
+    if (s && !source_open_connected(s, options, workers)) {
         *error = s->error;
         source_close(s);
         return NULL;

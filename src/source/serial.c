@@ -89,28 +89,43 @@ static void serial_end_part(struct source *s)
     state->ended = true;
 }
 
-/* Fills the buffer. Returns the number of elements, 0 at the end or on failure. */
-static size_t serial_fill(struct source *s, void *buffer, size_t size)
+/* Reads up to `size` bytes, as many as there are now; more of them only to end an element. Returns
+   how many, 0 at the end, or -1. */
+static ptrdiff_t read_promptly(struct reader *r, unsigned char *buffer, size_t size, size_t element)
+{
+    const ptrdiff_t got = reader_read(r, buffer, size);
+    const size_t over = got > 0 ? (size_t)got % element : 0;
+    const ptrdiff_t more = over > 0 ? reader_fill(r, buffer + got, element - over) : 0;
+
+    return more < 0 ? -1 : got + more;
+}
+
+/* Fills the request's buffer. Returns the number of elements, 0 at the end or on failure. */
+static size_t serial_fill(struct source *s, const struct chunk_request *request)
 {
     struct serial_state *state = s->state;
-    size_t count = size / s->info.element_size;
+    const size_t element = s->info.element_size;
+    size_t count = request->size / element;
     uint64_t limit = source_wanted(s);
     ptrdiff_t got;
 
-    if (!serial_skip(s, buffer, size))
+    if (!serial_skip(s, request->buffer, request->size))
         return 0;
     if (state->next >= limit)
         return 0;
     if (s->info.elements != SOURCE_UNKNOWN && count > s->info.elements - state->next)
         count = (size_t)(s->info.elements - state->next);
-    got = reader_fill(state->reader, buffer, count * s->info.element_size);
+    got = request->prompt ? read_promptly(state->reader, request->buffer, count * element, element)
+                          : reader_fill(state->reader, request->buffer, count * element);
     if (got < 0)
         return 0;
-    if ((size_t)got < count * s->info.element_size) {
-        uint64_t position = s->data_offset + state->next * s->info.element_size + (uint64_t)got;
+    if (request->prompt && got > 0)
+        count = ((size_t)got + element - 1) / element;
+    if ((size_t)got < count * element) {
+        uint64_t position = s->data_offset + state->next * element + (uint64_t)got;
         if (!source_check_end(s, position))
             return 0;
-        count = (size_t)got / s->info.element_size;
+        count = (size_t)got / element;
         state->ended = true;
     }
     state->next += count;
@@ -223,7 +238,7 @@ static bool serial_chunk(struct source *s, const struct chunk_request *request, 
         return false;
     chunk->index = state->next;
     chunk->count = s->info.container ? fill_array(s, request->buffer, request->size, chunk)
-                                     : serial_fill(s, request->buffer, request->size);
+                                     : serial_fill(s, request);
     chunk->data = request->buffer;
     if (chunk->count == 0)
         state->ended = true;

@@ -306,6 +306,16 @@ bool source_look(const char *path, const struct source_options *options, struct 
 struct source *source_probe(const char *path, const struct source_options *options,
                             struct error *error);
 
+/* Opens `path`, and reads nothing of it: an input in order may have nothing to read yet. NULL on
+   failure. Until source_open_connected, only source_info, which knows whether the input is
+   repeatable, and source_close may be called with the source. */
+struct source *source_connect(const char *path, const struct source_options *options,
+                              struct error *error);
+
+/* Reads the first bytes of a connected source, and goes on as source_open_probed does. */
+bool source_open_connected(struct source *s, const struct source_options *options,
+                           unsigned workers);
+
 /* Finds the facts about a probed source. `closely`: decode the beginning of a large zstd file.
    False on failure. */
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts);

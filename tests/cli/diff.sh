@@ -242,6 +242,58 @@ mkdir empty
 run --diff empty three.f32
 trouble 'a directory' 'empty: is a directory'
 
+# Pipes: both sides are opened before any is read, and read in step, as one writer may feed both.
+mkfifo fifo other hold
+head -c 3000000 /dev/zero >zeros
+shell 'timeout 50 tee fifo <zeros | timeout 20 gpureduce --diff - fifo'
+is 'one writer of a pipe and a FIFO' 0 '' '*'
+{ cat zeros && three; } >more
+shell 'timeout 50 tee fifo <more >other & timeout 20 gpureduce --diff other fifo'
+is 'one writer of two FIFOs' 0 '' '*'
+timeout 60 cat three.f32 hold 1<>fifo & # opening hold waits, and so the FIFO does not end
+writer=$!
+shell 'timeout 10 gpureduce --diff fifo missing'
+trouble 'a file that is missing, told before the pipe ends' 'missing: No such file or directory'
+shell 'timeout 10 gpureduce --diff fifo cut.f32'
+trouble 'a file that is cut off, likewise' \
+    'cut.f32: byte 8: the last f32 element is cut off after 3 of 4 bytes'
+kill "$writer"
+
+# -q ends at the first difference, whatever else is to come.
+stalls() {
+    timeout 60 cat "$1" hold 1<>fifo &
+    writer=$!
+    shift
+    shell "timeout 10 gpureduce --diff -q $*"
+    is "-q $*, with a pipe that stalls" 1 ''
+    kill "$writer"
+}
+head -c 100000 zeros >a
+{ head -c 90000 zeros && head -c 10000 more && echo different; } >b
+copy a c
+flip c 50001
+stalls a -t u8 -j 1 fifo c
+stalls a -t u8 -j 4 c fifo
+stalls b -t u8 -j 3 fifo a
+stalls b -t u8 a fifo
+timeout 60 cat c hold 1<>other &
+other=$!
+stalls a -t u8 fifo other
+kill "$other"
+for args in '/dev/zero a' 'a /dev/zero' '- /dev/zero' '/dev/zero -'; do
+    shell "timeout 10 gpureduce --diff -q -t u8 $args <a"
+    is "-q $args, which does not end" 1 ''
+done
+shell 'cat cut.f32 | gpureduce --diff -q three.f32 -'
+trouble '-q, of a pipe that is cut off' \
+    'standard input: byte 8: the last f32 element is cut off after 3 of 4 bytes'
+
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q zeros && head -c 60 zeros.zst >cut.zst
+    run --diff cut.zst cut.zst
+    ok 'an error of one file on both sides is told once' test "$status:$(wc -l <err)" = 2:1
+fi
+
 # An advice names the file.
 printf '%-80s' 'SIMPLE  =                    T' 'BITPIX  =                  -32' 'NAXIS   =                    1' \
     'NAXIS1  =                    2' END >cards
