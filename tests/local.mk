@@ -13,6 +13,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/environment.h \
 	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
+	tests/lib/natural.c tests/lib/natural.h \
 	tests/lib/oracle_moments.c tests/lib/oracle_moments.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/reference_element.c tests/lib/reference_element.h \
@@ -32,6 +33,7 @@ test_programs = \
 	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_kernels \
 	tests/unit/test_moments \
+	tests/unit/test_scale \
 	tests/unit/test_generated \
 	tests/unit/test_engines \
 	tests/unit/test_difference \

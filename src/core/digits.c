@@ -70,10 +70,12 @@ double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
     /* The bits of a binary64 are its mantissa plus its exponent field times 2^52, so a mantissa
        that rounded up to 2^53, or a subnormal that rounded up to 2^52, carries by itself. */
     {
-        int exponent = lowest + lsb_exponent - LEAST_EXPONENT; /* field less one */
-        uint64_t bits = mantissa + ((uint64_t)exponent << 52);
-        if (bits >= (uint64_t)0x7ff << 52)
-            bits = (uint64_t)0x7ff << 52;
+        const uint64_t infinity = (uint64_t)0x7ff << 52;
+        const int exponent = lowest + lsb_exponent - LEAST_EXPONENT; /* field less one */
+        uint64_t bits = exponent < 0x7ff ? mantissa + ((uint64_t)exponent << 52) : infinity;
+
+        if (bits > infinity)
+            bits = infinity;
         memcpy(&value, &bits, sizeof value);
     }
     return negative ? -value : value;

@@ -139,11 +139,12 @@ double exact_round(const struct exact *e)
     return digits_round(digit, EXACT_DIGITS, EXACT_LSB_EXPONENT, false, negative);
 }
 
-double exact_divide(const struct exact *e, uint64_t count)
+/* The quotient of n digits, the lowest QUOTIENT_DIGITS of which are 0 and stand below those that
+   begin with the weight 2^lsb_exponent. The digits are changed. */
+static double divide(uint32_t *digit, int n, int lsb_exponent, uint64_t count, bool negative)
 {
-    uint32_t digit[QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
-    bool negative = exact_magnitude(e, digit + QUOTIENT_DIGITS), sticky = false;
-    int top = QUOTIENT_DIGITS + EXACT_DIGITS, low = 0;
+    bool sticky = false;
+    int top = n, low = 0;
 
     while (top > QUOTIENT_DIGITS && digit[top - 1] == 0)
         top--;
@@ -153,30 +154,46 @@ double exact_divide(const struct exact *e, uint64_t count)
     for (; low < top - QUOTIENT_DIGITS - 1; low++)
         sticky = sticky || digit[low];
     sticky = digits_divide(digit + low, top - low, count) != 0 || sticky;
-    return digits_round(digit + low, top - low, EXACT_LSB_EXPONENT - 32 * (QUOTIENT_DIGITS - low),
-                        sticky, negative);
+    return digits_round(digit + low, top - low, lsb_exponent - 32 * (QUOTIENT_DIGITS - low), sticky,
+                        negative);
 }
 
-struct integer exact_integer(const struct exact *e)
+double exact_divide(const struct exact *e, uint64_t count)
 {
-    enum { ONE = EXACT_ONE_BIT / 32, SHIFT = EXACT_ONE_BIT % 32, DIGITS = 4 };
-    uint32_t digit[EXACT_DIGITS], integer[DIGITS];
-    bool negative = exact_magnitude(e, digit);
-    uint32_t others = digit[ONE] & ((UINT32_C(1) << SHIFT) - 1);
+    uint32_t digit[QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
+    const bool negative = exact_magnitude(e, digit + QUOTIENT_DIGITS);
 
-    for (int i = 0; i < ONE; i++)
+    return divide(digit, QUOTIENT_DIGITS + EXACT_DIGITS, EXACT_LSB_EXPONENT, count, negative);
+}
+
+/* The integer of n digits, in which bit number one_bit, no multiple of 32, weighs 1. */
+static struct integer integer_of(const uint32_t *digit, int n, unsigned one_bit, bool negative)
+{
+    enum { DIGITS = 4 };
+    const int one = (int)(one_bit / 32), shift = (int)(one_bit % 32);
+    uint32_t others = digit[one] & ((UINT32_C(1) << shift) - 1), integer[DIGITS];
+
+    for (int i = 0; i < one; i++)
         others |= digit[i];
-    others |= digit[ONE + DIGITS] >> SHIFT;
-    for (int i = ONE + DIGITS + 1; i < EXACT_DIGITS; i++)
+    others |= digit[one + DIGITS] >> shift;
+    for (int i = one + DIGITS + 1; i < n; i++)
         others |= digit[i];
     if (others)
         return (struct integer){0};
     for (int i = 0; i < DIGITS; i++)
-        integer[i] = digit[ONE + i] >> SHIFT | digit[ONE + i + 1] << (32 - SHIFT);
+        integer[i] = digit[one + i] >> shift | digit[one + i + 1] << (32 - shift);
     return (struct integer){.high = (uint64_t)integer[3] << 32 | integer[2],
                             .low = (uint64_t)integer[1] << 32 | integer[0],
                             .negative = negative,
                             .known = true};
+}
+
+struct integer exact_integer(const struct exact *e)
+{
+    uint32_t digit[EXACT_DIGITS];
+    const bool negative = exact_magnitude(e, digit);
+
+    return integer_of(digit, EXACT_DIGITS, EXACT_ONE_BIT, negative);
 }
 
 /*
@@ -306,6 +323,34 @@ void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *ot
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
     return magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
+}
+
+int exact_wide_sign(const struct exact_wide *e)
+{
+    uint32_t digit[EXACT_WIDE_DIGITS];
+    const bool negative = exact_wide_magnitude(e, digit);
+
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        if (digit[i] != 0)
+            return negative ? -1 : 1;
+    return 0;
+}
+
+double exact_wide_divide(const struct exact_wide *e, uint64_t count)
+{
+    uint32_t digit[QUOTIENT_DIGITS + EXACT_WIDE_DIGITS] = {0};
+    const bool negative = exact_wide_magnitude(e, digit + QUOTIENT_DIGITS);
+
+    return divide(digit, QUOTIENT_DIGITS + EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, count,
+                  negative);
+}
+
+struct integer exact_wide_integer(const struct exact_wide *e)
+{
+    uint32_t digit[EXACT_WIDE_DIGITS];
+    const bool negative = exact_wide_magnitude(e, digit);
+
+    return integer_of(digit, EXACT_WIDE_DIGITS, -EXACT_WIDE_LSB_EXPONENT, negative);
 }
 
 void exact_wide_multiply(struct exact_wide *e, uint64_t factor)

@@ -258,6 +258,14 @@ void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *ot
 /* Writes the magnitude of the value in digits of 32 bits. Returns whether it is negative. */
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
 
+/* Whether the value is less than 0, 0 or more: -1, 0 or 1. */
+int exact_wide_sign(const struct exact_wide *e);
+
+/* The value divided by count > 0, rounded once to binary64, and the value as an integer, as of a
+   narrow accumulator. */
+double exact_wide_divide(const struct exact_wide *e, uint64_t count);
+struct integer exact_wide_integer(const struct exact_wide *e);
+
 /* Sets the value, which is not negative, from digits of 32 bits. */
 void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS]);
 

@@ -64,16 +64,13 @@ void moments_take_element(struct partial *p, enum element_type type, const void 
 }
 
 /*
- * Quotients of squares. Two digits stand below those of the wide accumulator, so that the root of a
- * quotient, cut off to an integer, ends 32 bits below what decides a rounding; two above are for
+ * Quotients of squares. MOMENTS_BELOW digits stand below those of the squares, so that the root of a
+ * quotient, cut off to an integer, ends 32 bits below what decides a rounding; MOMENTS_ABOVE are for
  * multiplying by a count.
  */
-#define BELOW 2
-#define DIGITS (BELOW + EXACT_WIDE_DIGITS + 2)
-#define LSB_EXPONENT (EXACT_WIDE_LSB_EXPONENT - 32 * BELOW)
-
 struct quotient {
-    uint32_t digit[DIGITS];
+    uint32_t *digit;
+    int size, lsb_exponent;
     int low, top; /* those from `top` on are 0, and those below `low` are not looked at */
     bool sticky;  /* something is left below the digits, or below `low` */
 };
@@ -81,13 +78,6 @@ struct quotient {
 /* Digits that a quotient begins with, at most, unless its last one is the first there is. Two
    divisors take up to 4 of them: 7 whole ones are left, and a root wants 120 bits. */
 #define KEPT 12
-
-static void begin_with_squares(struct quotient *q, const struct partial *p)
-{
-    memset(q, 0, sizeof *q);
-    (void)exact_wide_magnitude(&p->squares, q->digit + BELOW);
-    q->top = DIGITS;
-}
 
 /* Leaves leading zeros out. */
 static void trim(struct quotient *q)
@@ -114,39 +104,38 @@ static void divide(struct quotient *q, uint64_t divisor)
 static double rounded(struct quotient *q)
 {
     shorten(q);
-    return digits_round(q->digit + q->low, q->top - q->low, LSB_EXPONENT + 32 * q->low, q->sticky,
-                        false);
+    return digits_round(q->digit + q->low, q->top - q->low, q->lsb_exponent + 32 * q->low,
+                        q->sticky, false);
 }
 
 static double rounded_root(struct quotient *q)
 {
     shorten(q);
-    return digits_square_root(q->digit + q->low, q->top - q->low, LSB_EXPONENT + 32 * q->low,
+    return digits_square_root(q->digit + q->low, q->top - q->low, q->lsb_exponent + 32 * q->low,
                               q->sticky);
 }
 
-/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)), of q, which are the squares. The
-   numerator is an integer, and not negative, by the inequality of Cauchy and Schwarz. Dividing in
-   two steps gives the quotient and tells whether anything is left, as dividing by the product
-   would. */
-static void variance(struct quotient *q, const struct partial *p, uint64_t n, uint64_t ddof)
+/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)), of q, which are the squares, and of the
+   magnitude of the sum. The numerator is an integer, and not negative, by the inequality of Cauchy
+   and Schwarz. Dividing in two steps gives the quotient and tells whether anything is left, as
+   dividing by the product would. */
+static void variance(struct quotient *q, const uint32_t *sum, int sum_digits, uint64_t n,
+                     uint64_t ddof)
 {
-    uint32_t sum[EXACT_DIGITS];
-    int first = 0, low = 0, top = EXACT_DIGITS, at;
+    int first = 0, low = 0, top = sum_digits, at;
 
     trim(q);
     while (first < q->top && q->digit[first] == 0)
         first++;
     /* 64 bits are two digits, and there are as many above those of the squares. */
-    q->top = q->top + 2 < DIGITS ? q->top + 2 : DIGITS;
+    q->top = q->top + 2 < q->size ? q->top + 2 : q->size;
     digits_multiply(q->digit + first, q->top - first, n);
-    (void)exact_magnitude(&p->sum, sum);
     while (top > 0 && sum[top - 1] == 0)
         top--;
     while (low < top && sum[low] == 0)
         low++;
-    at = BELOW + 2 * low;
-    digits_subtract_square(q->digit + at, DIGITS - at, sum + low, top - low);
+    at = MOMENTS_BELOW + 2 * low;
+    digits_subtract_square(q->digit + at, q->size - at, sum + low, top - low);
     divide(q, n);
     divide(q, n - ddof);
 }
@@ -208,37 +197,55 @@ static void finish_extremes(const struct partial *p, const struct moments_terms 
         result->range = element_round(terms->type, result->range);
 }
 
-/* The results that come of squares, where all elements are finite; there are n. */
-static void finish_squares(const struct partial *p, uint64_t n, const struct moments_terms *terms,
-                           struct result *result)
+void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const uint32_t *sum,
+                            int sum_digits, uint64_t n, const struct moments_terms *terms,
+                            struct result *result)
 {
-    struct quotient squares, q = {.sticky = false};
+    uint32_t copied[MOMENTS_SQUARES_MAX];
+    struct quotient all = {.digit = squares,
+                           .size = size,
+                           .lsb_exponent = lsb_exponent - 32 * MOMENTS_BELOW,
+                           .top = size},
+                    q;
 
-    result->sumsq = result->l2 = 0;
-    if (p->squares.pending > 0) {
-        begin_with_squares(&squares, p);
-        q = squares;
-        result->sumsq = rounded(&q);
-        if (!(terms->unwanted & MOMENTS_L2))
-            result->l2 = rounded_root(&q);
-    }
-    if (n == 0)
-        return;
-    if (q.top == q.low &&
-        !q.sticky) { /* all are zero, or nobody asked: then nothing of this is used */
-        result->rms = 0;
-        result->var = result->std = n > terms->ddof ? 0 : NAN;
+    trim(&all);
+    if (all.top == 0) {
+        result->sumsq = result->l2 = 0;
+        if (n > 0) {
+            result->rms = 0;
+            result->var = result->std = n > terms->ddof ? 0 : NAN;
+        }
         return;
     }
+    q = all;
+    q.digit = memcpy(copied, squares, (size_t)all.top * sizeof *squares);
+    result->sumsq = rounded(&q);
+    if (!(terms->unwanted & MOMENTS_L2))
+        result->l2 = rounded_root(&q);
     divide(&q, n);
     if (!(terms->unwanted & MOMENTS_RMS))
         result->rms = rounded_root(&q);
     if (n <= terms->ddof)
         return;
-    variance(&squares, p, n, terms->ddof);
-    result->var = rounded(&squares);
+    variance(&all, sum, sum_digits, n, terms->ddof);
+    result->var = rounded(&all);
     if (!(terms->unwanted & MOMENTS_STD))
-        result->std = rounded_root(&squares);
+        result->std = rounded_root(&all);
+}
+
+/* The results that come of squares, where all elements are finite; there are n. */
+static void finish_squares(const struct partial *p, uint64_t n, const struct moments_terms *terms,
+                           struct result *result)
+{
+    uint32_t squares[MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE] = {0}, sum[EXACT_DIGITS];
+
+    /* Without squares all elements are zero, or nobody asked; then nothing of this is used. */
+    if (p->squares.pending > 0) {
+        (void)exact_wide_magnitude(&p->squares, squares + MOMENTS_BELOW);
+        (void)exact_magnitude(&p->sum, sum);
+    }
+    moments_finish_squares(squares, MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE,
+                           EXACT_WIDE_LSB_EXPONENT, sum, EXACT_DIGITS, n, terms, result);
 }
 
 void moments_finish(const struct partial *p, const struct moments_terms *terms,

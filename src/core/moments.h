@@ -45,4 +45,19 @@ void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, 
 void moments_finish(const struct partial *p, const struct moments_terms *terms,
                     struct result *result);
 
+/* The digits that stand below and above those of squares for moments_finish_squares, and the most
+   that all of them are. */
+#define MOMENTS_BELOW 2
+#define MOMENTS_ABOVE 2
+#define MOMENTS_SQUARES_MAX 272
+
+/* Computes sumsq, l2, rms, var and std of n finite numbers from their sum of squares and the
+   magnitude of their sum, both as digits of 32 bits. `squares` has `size` digits, which are changed:
+   the lowest of MOMENTS_BELOW and the highest of MOMENTS_ABOVE are 0, and the first between them
+   weighs 2^lsb_exponent, which is even and at most EXACT_WIDE_LSB_EXPONENT; that of `sum` weighs its
+   square root. If the squares are 0, the sum is not looked at. */
+void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const uint32_t *sum,
+                            int sum_digits, uint64_t n, const struct moments_terms *terms,
+                            struct result *result);
+
 #endif

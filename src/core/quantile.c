@@ -81,13 +81,6 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
     return place;
 }
 
-/* The finite value with this key. */
-static struct term term_at(enum element_type type, uint64_t key)
-{
-    return element_is_integer(type) ? term_of_integer(order_integer(type, key))
-                                    : term_of(order_value(type, key));
-}
-
 double quantile_between(enum element_type type, uint64_t low, uint64_t high, uint64_t fraction,
                         uint64_t denominator)
 {
@@ -99,7 +92,7 @@ double quantile_between(enum element_type type, uint64_t low, uint64_t high, uin
     if (isinf(a) || isinf(b))
         return a + b; /* a NaN for -inf and inf */
     exact_clear(&sum);
-    term_add(&sum, term_at(type, low), denominator - fraction, false);
-    term_add(&sum, term_at(type, high), fraction, false);
+    term_add(&sum, term_of_order(type, low), denominator - fraction, false);
+    term_add(&sum, term_of_order(type, high), fraction, false);
     return exact_divide(&sum, denominator);
 }

@@ -1,5 +1,12 @@
 /*
- * Scale and offset: the numbers that stored ones stand for. Pure.
+ * Scale and offset: the numbers that stored ones stand for. Sums of stored numbers are scaled when
+ * all of them have been added, so that results are exact and rounded once.
+ *
+ * A factor less than 0 reverses the order of numbers: it swaps minimum and maximum, with their
+ * indices. Numbers keep the order of what is stored, where -0 comes before +0; a scaled number that
+ * is exactly 0 is +0. Infinities stay infinite and get the sign of the factor, NaNs stay NaNs.
+ *
+ * Pure functions; the scale has to be valid (scale_refusal).
  */
 #ifndef GPUREDUCE_SCALE_H
 #define GPUREDUCE_SCALE_H
@@ -7,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/element.h"
+#include "core/exact.h"
 #include "core/partial.h"
 
 /* The scale of an array: a stored number x stands for factor x + offset, exactly. All zeros: there
@@ -35,6 +44,22 @@ static inline unsigned scale_wants(const struct scale *s, unsigned wants)
     return wants & split ? (wants & ~split) | PARTIAL_SPLIT : wants;
 }
 
+/* Why a scale cannot be used, a phrase that follows the array's name; NULL if it can be: the factor
+   is finite and not 0, and the offset is finite. An array whose scale cannot be used is
+   unreadable. */
+const char *scale_refusal(const struct scale *s);
+
+/* Whether the numbers that stand for integers are integers whose results have all digits (struct
+   integer): there is no scale, or its factor is 1 and its offset is an integer. */
+bool scale_keeps_integers(const struct scale *s);
+
+/* Adds the sum of `count` scaled numbers, or takes it away. `sum` is that of the stored ones. */
+void scale_add(struct exact_wide *to, const struct scale *s, const struct exact *sum,
+               uint64_t count, bool subtract);
+
+/* The scaled number that stands for an infinity, which has the sign of x, or NaN for a NaN. */
+double scale_infinity(const struct scale *s, double x);
+
 /* The place of a threshold among the stored numbers of a type, by their order keys (order.h):
    elements are split there into those below it and the others (PARTIAL_SPLIT). */
 struct partial_split {
@@ -42,6 +67,9 @@ struct partial_split {
     uint64_t last_equal; /* the last key of those equal to it; first - 1 if none is */
     bool all_below;      /* all numbers of the type are below it; then the keys mean nothing */
 };
+
+/* Finds the place of -offset / factor, whose scaled number is 0, among the numbers of a type. */
+struct partial_split scale_split(const struct scale *s, enum element_type type);
 
 /* Whether the number with this key is below the threshold. Not of NaNs. */
 static inline bool partial_split_is_below(const struct partial_split *s, uint64_t key)

@@ -11,6 +11,7 @@
 #include "core/digits.h"
 #include "core/element.h"
 #include "core/exact.h"
+#include "core/order.h"
 
 /* magnitude 2^exponent, or its negative. */
 struct term {
@@ -40,6 +41,13 @@ static inline struct term term_of_key(enum element_type type, int64_t key)
 {
     return element_is_integer(type) ? term_of_integer(element_key_integer(type, key))
                                     : term_of(exact_key_value(key));
+}
+
+/* The finite number with this key of the order of elements (order.h). */
+static inline struct term term_of_order(enum element_type type, uint64_t key)
+{
+    return element_is_integer(type) ? term_of_integer(order_integer(type, key))
+                                    : term_of(order_value(type, key));
 }
 
 /* Adds a term times a factor, or takes it away. */

@@ -1,0 +1,84 @@
+#include "config.h"
+
+#include "core/scale.h"
+
+#include <math.h>
+
+#include "core/order.h"
+#include "core/term.h"
+#include "sys/search.h"
+
+const char *scale_refusal(const struct scale *s)
+{
+    if (!s->given)
+        return NULL;
+    if (!isfinite(s->factor) || s->factor == 0)
+        return "the scale factor is not a finite number other than 0";
+    return isfinite(s->offset) ? NULL : "the offset is not finite";
+}
+
+bool scale_keeps_integers(const struct scale *s)
+{
+    return !s->given || (s->factor == 1 && s->offset == floor(s->offset));
+}
+
+/* The number of the bit of a wide accumulator that weighs 2^exponent. */
+static unsigned wide_bit(int exponent)
+{
+    return (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT);
+}
+
+void scale_add(struct exact_wide *to, const struct scale *s, const struct exact *sum,
+               uint64_t count, bool subtract)
+{
+    const struct term factor = term_of(s->given ? s->factor : 1), offset = term_of(s->offset);
+    uint32_t digit[EXACT_DIGITS];
+    const bool negative = exact_magnitude(sum, digit) != (factor.negative != subtract);
+
+    for (int i = 0; i < EXACT_DIGITS; i++)
+        if (digit[i] != 0)
+            exact_wide_add_product(to, factor.magnitude, digit[i],
+                                   wide_bit(factor.exponent + EXACT_LSB_EXPONENT + 32 * i),
+                                   negative);
+    exact_wide_add_product(to, offset.magnitude, count, wide_bit(offset.exponent),
+                           offset.negative != subtract);
+}
+
+double scale_infinity(const struct scale *s, double x)
+{
+    return s->given && s->factor < 0 ? -x : x;
+}
+
+/* Whether a stored number stands for one that is less than 0, 0 or more: -1, 0 or 1. */
+static int sign_of_scaled(const struct scale *s, enum element_type type, uint64_t key)
+{
+    const double x = order_value(type, key);
+    struct exact_wide value;
+    struct exact stored;
+
+    if (isinf(x))
+        return scale_infinity(s, x) > 0 ? 1 : -1;
+    exact_clear(&stored);
+    exact_wide_clear(&value);
+    term_add(&stored, term_of_order(type, key), 1, false);
+    scale_add(&value, s, &stored, 1, false);
+    return exact_wide_sign(&value);
+}
+
+struct partial_split scale_split(const struct scale *s, enum element_type type)
+{
+    /* The sign of the scaled number for those below the threshold. */
+    const int below = s->given && s->factor < 0 ? 1 : -1;
+    uint64_t low = order_least(type), high = order_greatest(type), last = high;
+    struct partial_split split = {.all_below = sign_of_scaled(s, type, high) == below};
+
+    if (split.all_below)
+        return split;
+    SEARCH(low, high, sign_of_scaled(s, type, middle) == below);
+    split.first = low;
+    /* -0 and +0 are two keys of one number. */
+    while (low <= last && sign_of_scaled(s, type, low) == 0)
+        low++;
+    split.last_equal = low - 1;
+    return split;
+}

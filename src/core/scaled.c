@@ -1,0 +1,322 @@
+#include "config.h"
+
+#include "core/scaled.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/digits.h"
+#include "core/term.h"
+
+/* The weight of the lowest bit of sums of squares. */
+#define SQUARES_LSB_EXPONENT (2 * EXACT_WIDE_LSB_EXPONENT)
+
+/* Digits that three factors of 64 bits add to a number. */
+#define FACTOR_DIGITS 6
+
+void scaled_clear(struct scaled *s)
+{
+    memset(s, 0, sizeof *s);
+    s->min_index = s->max_index = s->first_nan = PARTIAL_NO_INDEX;
+    s->integers = true;
+}
+
+/*
+ * Numbers.
+ */
+
+/* The scaled number, where it is infinite, and otherwise 0. */
+static double infinity_of(const struct scaled_number *x)
+{
+    const double stored = element_key_value(x->type, x->key);
+
+    return isinf(stored) ? scale_infinity(&x->scale, stored) : 0;
+}
+
+/* Adds a finite number, or takes it away. */
+static void add_number(struct exact_wide *to, const struct scaled_number *x, bool subtract)
+{
+    struct exact stored;
+
+    exact_clear(&stored);
+    term_add(&stored, term_of_key(x->type, x->key), 1, false);
+    scale_add(to, &x->scale, &stored, 1, subtract);
+}
+
+/* Whether it is a -0, which is a number of its own only without a scale. */
+static bool is_negative_zero(const struct scaled_number *x)
+{
+    const double stored = element_key_value(x->type, x->key);
+
+    return !x->scale.given && stored == 0 && signbit(stored);
+}
+
+static int sign_of(const struct scaled_number *x)
+{
+    struct exact_wide value;
+
+    exact_wide_clear(&value);
+    add_number(&value, x, false);
+    return exact_wide_sign(&value);
+}
+
+/* Compares two numbers, or their magnitudes, exactly: below 0, 0 or above 0. */
+static int compare(const struct scaled_number *a, const struct scaled_number *b, bool magnitudes)
+{
+    double a_infinity = infinity_of(a), b_infinity = infinity_of(b);
+    struct exact_wide difference;
+    int sign;
+
+    if (a_infinity != 0 || b_infinity != 0) {
+        if (magnitudes) {
+            a_infinity = fabs(a_infinity);
+            b_infinity = fabs(b_infinity);
+        }
+        return (a_infinity > b_infinity) - (a_infinity < b_infinity);
+    }
+    exact_wide_clear(&difference);
+    add_number(&difference, a, magnitudes && sign_of(a) < 0);
+    add_number(&difference, b, !(magnitudes && sign_of(b) < 0));
+    sign = exact_wide_sign(&difference);
+    return sign != 0 || magnitudes ? sign : is_negative_zero(b) - is_negative_zero(a);
+}
+
+/* Takes a number in the place of another one, if it is less by the comparison, or greater. Returns
+   whether it has. */
+static bool take_if(struct scaled_number *kept, const struct scaled_number *x, int order,
+                    bool magnitudes)
+{
+    if (!x->known || (kept->known && compare(x, kept, magnitudes) != order))
+        return false;
+    *kept = *x;
+    return true;
+}
+
+/*
+ * Sums.
+ */
+
+/* Adds a number of `count` digits, the first of which weighs 2^lsb_exponent, times three factors.
+   The digits are changed, and FACTOR_DIGITS more stand above them. */
+static void add_squares(struct scaled *s, uint32_t *digit, int count, int lsb_exponent,
+                        const uint64_t factors[3], bool negative)
+{
+    const unsigned bit = (unsigned)(lsb_exponent - SQUARES_LSB_EXPONENT);
+    int low = 0;
+
+    while (count > 0 && digit[count - 1] == 0)
+        count--;
+    while (low < count && digit[low] == 0)
+        low++;
+    count += FACTOR_DIGITS;
+    for (int i = 0; i < 3; i++)
+        digits_multiply(digit + low, count - low, factors[i]);
+    for (int i = low; i < count; i++) {
+        const struct exact_parts parts =
+            exact_split_integer(digit[i], bit + 32 * (unsigned)i, negative);
+
+        /* A digit takes two places, and one of 0 may lie beyond the last. */
+        for (unsigned j = 0; j < 2 && digit[i] != 0; j++)
+            s->squares[parts.position + j] += parts.part[j];
+    }
+}
+
+/* Adds the sum of (f x + o)^2 of n finite elements: f^2 Q + 2 f o S + n o^2. */
+static void append_squares(struct scaled *s, const struct partial *p, const struct scale *scale,
+                           uint64_t n)
+{
+    const struct term f = term_of(scale->given ? scale->factor : 1), o = term_of(scale->offset);
+    uint32_t squares[EXACT_WIDE_DIGITS + FACTOR_DIGITS] = {0},
+                                         sum[EXACT_DIGITS + FACTOR_DIGITS] = {0},
+                                         one[1 + FACTOR_DIGITS] = {1};
+    const bool negative = exact_magnitude(&p->sum, sum);
+    int64_t carry = 0;
+
+    (void)exact_wide_magnitude(&p->squares, squares);
+    add_squares(s, squares, EXACT_WIDE_DIGITS, 2 * f.exponent + EXACT_WIDE_LSB_EXPONENT,
+                (uint64_t[]){f.magnitude, f.magnitude, 1}, false);
+    add_squares(s, sum, EXACT_DIGITS, f.exponent + o.exponent + 1 + EXACT_LSB_EXPONENT,
+                (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
+    add_squares(s, one, 1, 2 * o.exponent, (uint64_t[]){o.magnitude, o.magnitude, n}, false);
+    for (int i = 0; i < SCALED_SQUARES_DIGITS - 1; i++) {
+        const int64_t digit = s->squares[i] + carry;
+
+        s->squares[i] = exact_keep(digit);
+        carry = exact_carry_out(digit);
+    }
+    s->squares[SCALED_SQUARES_DIGITS - 1] += carry;
+}
+
+/* Adds the magnitudes of n finite elements, `above` of which are not below the threshold. There the
+   scaled numbers have the sign of the factor, or are 0, and below it the other one. */
+static void append_absolute(struct scaled *s, const struct partial *p, const struct scale *scale,
+                            uint64_t n, uint64_t above)
+{
+    const bool negative = scale->factor < 0;
+
+    if (!scale->given) {
+        exact_wide_add_exact(&s->absolute, &p->absolute);
+        return;
+    }
+    scale_add(&s->absolute, scale, &p->absolute, above, negative);
+    scale_add(&s->absolute, scale, &p->absolute, above, negative);
+    scale_add(&s->absolute, scale, &p->sum, n, !negative);
+}
+
+/* The index of an element that comes after those before. */
+static uint64_t index_behind(const struct scaled *s, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : s->count + index;
+}
+
+/* Takes the extremes of an array, of which there are some. */
+static void append_extremes(struct scaled *s, const struct partial *p,
+                            const struct partial_types *types, const struct scale *scale)
+{
+    const bool reverse = scale->factor < 0;
+    const struct scaled_number low = {true, types->min, p->min_key, *scale},
+                               high = {true, types->max, p->max_key, *scale};
+
+    if (take_if(&s->min, reverse ? &high : &low, -1, false))
+        s->min_index = index_behind(s, reverse ? p->max_index : p->min_index);
+    if (take_if(&s->max, reverse ? &low : &high, 1, false))
+        s->max_index = index_behind(s, reverse ? p->min_index : p->max_index);
+}
+
+/* Takes the least magnitude of an array, of which there are so many numbers that are not below the
+   threshold. */
+static void append_least(struct scaled *s, const struct partial *p,
+                         const struct partial_types *types, const struct scale *scale,
+                         uint64_t above)
+{
+    const struct scaled_number first = {above > 0, scale->given ? types->min : types->least,
+                                        p->least_magnitude, *scale},
+                               below = {scale->given && p->negative > 0, types->min, p->below_key,
+                                        *scale};
+
+    (void)take_if(&s->least, &first, -1, true);
+    (void)take_if(&s->least, &below, -1, true);
+}
+
+void scaled_append(struct scaled *s, const struct partial *p, const struct partial_types *types,
+                   const struct scale *scale)
+{
+    const bool reverse = scale->factor < 0;
+    const uint64_t numbers = partial_numbers(p),
+                   finite = numbers - p->positive_infinity - p->negative_infinity,
+                   above = scale->given ? numbers - p->negative : numbers;
+
+    scale_add(&s->sum, scale, &p->sum, finite, false);
+    append_absolute(s, p, scale, finite, above);
+    append_squares(s, p, scale, finite);
+    if (p->min_key != INT64_MAX || p->max_key != INT64_MIN)
+        append_extremes(s, p, types, scale);
+    append_least(s, p, types, scale, above);
+    if (s->first_nan == PARTIAL_NO_INDEX)
+        s->first_nan = index_behind(s, p->first_nan);
+    s->count += p->count;
+    s->missing += p->missing;
+    s->nan += p->nan;
+    s->positive_infinity += reverse ? p->negative_infinity : p->positive_infinity;
+    s->negative_infinity += reverse ? p->positive_infinity : p->negative_infinity;
+    s->zeros += p->zeros;
+    s->negative += reverse ? above - p->zeros : p->negative;
+    s->integers = s->integers && types->integers && scale_keeps_integers(scale);
+}
+
+/*
+ * Results.
+ */
+
+/* A number, or its magnitude, rounded once. *integer is set if all digits of it are known. */
+static double value_of(const struct scaled_number *x, bool magnitude, struct integer *integer)
+{
+    const double infinity = infinity_of(x);
+    struct exact_wide value;
+    double rounded;
+
+    if (infinity != 0)
+        return magnitude ? fabs(infinity) : infinity;
+    exact_wide_clear(&value);
+    add_number(&value, x, magnitude && sign_of(x) < 0);
+    if (element_is_integer(x->type) && scale_keeps_integers(&x->scale))
+        *integer = exact_wide_integer(&value);
+    rounded = exact_wide_divide(&value, 1);
+    return is_negative_zero(x) && !magnitude ? -0.0 : rounded;
+}
+
+static void finish_extremes(const struct scaled *s, struct result *result)
+{
+    const struct scaled_number *min = &s->min, *max = &s->max;
+    const bool low = compare(max, min, true) < 0;
+    struct exact_wide range;
+
+    result->min = value_of(min, false, &result->min_integer);
+    result->max = value_of(max, false, &result->max_integer);
+    result->absmax = value_of(low ? min : max, true, &result->absmax_integer);
+    if (infinity_of(min) != 0 || infinity_of(max) != 0) {
+        result->range = infinity_of(max) - infinity_of(min);
+        return;
+    }
+    exact_wide_clear(&range);
+    add_number(&range, max, false);
+    add_number(&range, min, true);
+    result->range = exact_wide_divide(&range, 1);
+    if (result->min_integer.known && result->max_integer.known)
+        result->range_integer = exact_wide_integer(&range);
+}
+
+static void finish_squares(const struct scaled *s, uint64_t n, const struct moments_terms *terms,
+                           struct result *result)
+{
+    enum { SIZE = MOMENTS_BELOW + SCALED_SQUARES_DIGITS + MOMENTS_ABOVE };
+    uint32_t squares[SIZE] = {0}, sum[EXACT_WIDE_DIGITS];
+
+    _Static_assert(SIZE <= MOMENTS_SQUARES_MAX, "moments_finish_squares has room");
+    for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
+        squares[MOMENTS_BELOW + i] = (uint32_t)s->squares[i];
+    (void)exact_wide_magnitude(&s->sum, sum);
+    moments_finish_squares(squares, SIZE, SQUARES_LSB_EXPONENT, sum, EXACT_WIDE_DIGITS, n, terms,
+                           result);
+}
+
+void scaled_finish(const struct scaled *s, const struct moments_terms *terms, struct result *result)
+{
+    const uint64_t n = s->count - s->missing - s->nan;
+    const bool propagates = s->nan > 0 && !terms->skip_nan;
+
+    result->missing = s->missing;
+    result->nan = s->nan;
+    result->infinity = s->positive_infinity + s->negative_infinity;
+    result->first_nan = s->first_nan;
+    result->count = terms->skip_nan ? n : s->count - s->missing;
+    result->argmin = propagates ? s->first_nan : s->min_index;
+    result->argmax = propagates ? s->first_nan : s->max_index;
+    result->zeros = s->zeros;
+    result->negatives = s->negative;
+    result->subnormals = PARTIAL_NO_INDEX;
+    result->sum = result->mean = result->min = result->max = NAN;
+    result->sumsq = result->l1 = result->l2 = result->rms = result->var = result->std = NAN;
+    result->absmax = result->absmin = result->range = NAN;
+    result->sum_integer = result->min_integer = result->max_integer = (struct integer){0};
+    result->absmax_integer = result->absmin_integer = result->range_integer = (struct integer){0};
+    if (propagates)
+        return;
+    if (s->min.known)
+        finish_extremes(s, result);
+    if (s->least.known)
+        result->absmin = value_of(&s->least, true, &result->absmin_integer);
+    if (result->infinity > 0) {
+        result->sum = result->mean =
+            partial_infinite_sum(s->positive_infinity, s->negative_infinity);
+        result->sumsq = result->l1 = result->l2 = result->rms = INFINITY;
+        return;
+    }
+    result->sum = exact_wide_divide(&s->sum, 1);
+    if (s->integers)
+        result->sum_integer = exact_wide_integer(&s->sum);
+    if (n > 0)
+        result->mean = exact_wide_divide(&s->sum, n);
+    result->l1 = exact_wide_divide(&s->absolute, 1);
+    finish_squares(s, n, terms, result);
+}

@@ -1,0 +1,63 @@
+/*
+ * Sums and extremes of scaled numbers (scale.h), made of the partial results of the stored ones of
+ * one array, or of several, each with a scale and a type of its own. They are exact, so that totals
+ * over different scales are rounded once, too.
+ *
+ * Partial results of arrays of one scale merge as partial results (partial_merge); of different
+ * ones only here.
+ *
+ * Plain data, which belongs to one thread at a time. No function here can fail.
+ */
+#ifndef GPUREDUCE_SCALED_H
+#define GPUREDUCE_SCALED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/moments.h"
+#include "core/partial.h"
+#include "core/scale.h"
+
+/* A stored number, by its element_key, and its scale. */
+struct scaled_number {
+    bool known; /* there is such a number */
+    enum element_type type;
+    int64_t key;
+    struct scale scale;
+};
+
+/* Digits of a sum of squares. Those of scaled numbers are multiples of 2^-4296; a sum of 2^64 of
+   them is less than 2^4162. So it has 8458 bits and a sign: 265 digits. */
+#define SCALED_SQUARES_DIGITS 266
+
+struct scaled {
+    struct exact_wide sum;      /* sum of the finite numbers */
+    struct exact_wide absolute; /* sum of their magnitudes */
+    int64_t
+        squares[SCALED_SQUARES_DIGITS]; /* sum of their squares, in digits of base 2^32, carried;
+                                               the first weighs 2^-4296 */
+    struct scaled_number min, max;      /* extremes of the numbers that are not NaN */
+    struct scaled_number least;         /* the one whose magnitude is least */
+    uint64_t min_index, max_index, first_nan; /* PARTIAL_NO_INDEX if there is none */
+    uint64_t count, missing, nan, positive_infinity, negative_infinity, zeros, negative; /* as in
+                                                                              struct partial */
+    bool integers; /* all numbers are integers with all digits */
+};
+
+/* Makes *s that of no numbers. */
+void scaled_clear(struct scaled *s);
+
+/* Adds the numbers that stand for the elements of p after those before: their count is added to
+   the indices of p. `types` has the types of the elements; with a scale they are of one type. A
+   partial result without a scale is not split (PARTIAL_SPLIT), one with a scale is, or nobody wants
+   the results that need it. */
+void scaled_append(struct scaled *s, const struct partial *p, const struct partial_types *types,
+                   const struct scale *scale);
+
+/* Computes all results, in the way of partial_finish_types and moments_finish. There are no
+   subnormal numbers to count: `subnormals` is PARTIAL_NO_INDEX. Only `skip_nan`, `ddof` and
+   `unwanted` of the terms matter. */
+void scaled_finish(const struct scaled *s, const struct moments_terms *terms,
+                   struct result *result);
+
+#endif
