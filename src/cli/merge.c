@@ -273,8 +273,8 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction.elements = a->partial.count;
     reduction.of = a->of;
     reduction.bytes = reduction.elements * element_size(a->type);
-    reduction_round(&reduction.result, &a->partial, a->type, NULL, options->session.nan == NAN_SKIP,
-                    options->session.ddof);
+    reduction_round(&reduction.result, &a->partial, a->type, NULL, &a->scale,
+                    options->session.nan == NAN_SKIP, options->session.ddof);
     check_nan(options, a, &reduction);
     if (options->output != OUTPUT_PARTIAL)
         report(r, a->input, &reduction);

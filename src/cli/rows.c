@@ -20,7 +20,9 @@ enum element_type row_element_type(enum element_type type)
 
 enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
 {
-    return op->kind == OPERATION_ELEMENT ? row_element_type(reduction->type) : ELEMENT_F64;
+    return op->kind == OPERATION_ELEMENT && !reduction->scale.given
+               ? row_element_type(reduction->type)
+               : ELEMENT_F64;
 }
 
 const char *row_type_name(const struct reduction *reduction)

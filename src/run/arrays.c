@@ -94,7 +94,9 @@ static void fail(struct arrays *a, size_t k, struct error error)
 static void round_result(struct arrays *a, size_t k, const struct partial *partial,
                          struct result *result)
 {
-    reduction_round(result, partial, a->info->picks[k].array->type, NULL,
+    const struct scale scale = arrays_scale(a, k);
+
+    reduction_round(result, partial, a->info->picks[k].array->type, NULL, &scale,
                     a->options->nan == NAN_SKIP, a->options->ddof);
     a->found[k].missing = result->missing;
     a->found[k].passes = 1; /* all arrays are read together, once */
@@ -123,7 +125,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->big_endian = array->big_endian;
     one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);
-    one->scale = array->scale ? *array->scale : (struct scale){.given = false};
+    one->scale = arrays_scale(a, k);
     one->shape.known = !array->unreadable || array->type_name[0];
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
@@ -318,6 +320,13 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
     *m = array->missing_values ? *array->missing_values : (struct missing){.count = 0};
     (void)missing_add_values(m, array->type, &a->options->missing);
     return m->count > 0 ? m : NULL;
+}
+
+struct scale arrays_scale(const struct arrays *a, size_t k)
+{
+    const struct scale *scale = a->info->picks[k].array->scale;
+
+    return scale ? *scale : (struct scale){.given = false};
 }
 
 size_t arrays_element_size(const struct arrays *a, size_t k)

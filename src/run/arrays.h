@@ -48,6 +48,9 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
 /* The number of missing elements of all arrays together. */
 uint64_t arrays_missing_count(const struct arrays *a);
 
+/* The scale of array number k; not given if it has none. */
+struct scale arrays_scale(const struct arrays *a, size_t k);
+
 /* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 

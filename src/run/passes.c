@@ -270,6 +270,8 @@ bool passes_begin(struct passes *r, struct run *run)
     run->setup.wants = r->count == 0 && !r->inputs
                            ? run->setup.wants | PARTIAL_EXTREMES
                            : PARTIAL_EXTREMES | (run->setup.wants & (unsigned)PARTIAL_MISSING);
+    if (!(run->setup.wants & PARTIAL_SPLIT))
+        run->setup.split = NULL;
     if (!r->sets && !open_tallies(r, run))
         return false;
     for (unsigned i = 0; i < r->workers; i++) {

@@ -90,6 +90,6 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     reduction->bytes = p->bytes;
     reduction->input_bytes = p->input_bytes;
     reduction->seconds = p->seconds;
-    reduction_round(&reduction->result, &p->partial, p->type, NULL, options->nan == NAN_SKIP,
-                    options->ddof);
+    reduction_round(&reduction->result, &p->partial, p->type, NULL, &p->scale,
+                    options->nan == NAN_SKIP, options->ddof);
 }

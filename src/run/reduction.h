@@ -13,6 +13,7 @@
 #include "core/missing.h"
 #include "core/moments.h"
 #include "core/partial.h"
+#include "core/scaled.h"
 #include "engine/engine.h"
 #include "profile/profile.h"
 #include "source/source.h"
@@ -71,17 +72,25 @@ struct reduction {
     struct profile profile;
 };
 
-/* Computes all results from a partial result. `types` has the element types if there are
-   several; NULL if all elements are of `type`. */
+/* Computes all results from a partial result of stored numbers that have this scale. `types` has
+   the element types if there are several; NULL if all elements are of `type`. */
 static inline void reduction_round(struct result *result, const struct partial *partial,
                                    enum element_type type, const struct partial_types *types,
-                                   bool skip_nan, uint64_t ddof)
+                                   const struct scale *scale, bool skip_nan, uint64_t ddof)
 {
     const struct moments_terms terms = {.skip_nan = skip_nan,
                                         .ddof = ddof,
                                         .type = type,
                                         .types = types ? *types : partial_types_of(type)};
 
+    if (scale->given) {
+        struct scaled scaled;
+
+        scaled_clear(&scaled);
+        scaled_append(&scaled, partial, &terms.types, scale);
+        scaled_finish(&scaled, &terms, result);
+        return;
+    }
     partial_finish_types(partial, &terms.types, skip_nan, result);
     moments_finish(partial, &terms, result);
 }

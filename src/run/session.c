@@ -248,8 +248,8 @@ static void finish(struct run *run, const struct partial *partial, const struct 
     struct source *s = run->source;
     uint64_t now;
 
-    reduction_round(&reduction->result, partial, info->type, NULL, run->options->nan == NAN_SKIP,
-                    run->options->ddof);
+    reduction_round(&reduction->result, partial, info->type, NULL, &info->scale,
+                    run->options->nan == NAN_SKIP, run->options->ddof);
     passes_finish(passes, reduction);
     now = clock_now();
     reduction->partial = *partial;
@@ -484,6 +484,16 @@ static bool find_missing(struct run *run)
     return true;
 }
 
+/* Sets the wants of the stored numbers where they have a scale, and their threshold. */
+static void find_split(struct run *run)
+{
+    run->setup.wants = scale_wants(&run->info->scale, run->setup.wants);
+    if (run->setup.wants & PARTIAL_SPLIT) {
+        run->split = scale_split(&run->info->scale, run->info->type);
+        run->setup.split = &run->split;
+    }
+}
+
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
  */
 static enum source_verdict reduce_once(struct session *session, struct input *in,
@@ -532,6 +542,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         reduction->error = *source_why(run.source);
         return verdict;
     }
+    find_split(&run);
     verdict = find_missing(&run) && engine_has_kernels(&run) && passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;

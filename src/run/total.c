@@ -73,11 +73,34 @@ static void merge_least(struct total *t, struct partial *other, enum element_typ
     }
 }
 
+/* Begins the sums of scaled numbers with those of the arrays so far, which have one scale. */
+static void begin_scaled(struct total *t)
+{
+    t->is_scaled = true;
+    scaled_clear(&t->scaled);
+    scaled_append(&t->scaled, &t->reduction.partial, &t->types, &t->reduction.scale);
+}
+
+static void merge_partial(struct total *t, const struct reduction *reduction)
+{
+    const struct partial_types types = partial_types_of(reduction->type);
+    struct partial partial = reduction->partial;
+
+    if (t->is_scaled) {
+        scaled_append(&t->scaled, &partial, &types, &reduction->scale);
+        return;
+    }
+    t->types.integers = t->types.integers && types.integers;
+    if (t->types.min != reduction->type || t->types.max != reduction->type)
+        merge_extremes(t, &partial, reduction->type);
+    merge_least(t, &partial, types.least);
+    partial_append(&t->reduction.partial, &partial);
+}
+
 /* Adds an array. */
 static void add_one(struct total *t, const struct reduction *reduction)
 {
     struct reduction *sum = &t->reduction;
-    struct partial partial = reduction->partial;
 
     t->inputs++;
     if (reduction->error.kind != ERROR_NONE) {
@@ -88,19 +111,19 @@ static void add_one(struct total *t, const struct reduction *reduction)
     if (t->inputs - t->failed == 1) { /* the first */
         sum->type = reduction->type;
         sum->missing = reduction->missing;
+        sum->scale = reduction->scale;
         t->types = partial_types_of(reduction->type);
     }
-    if (sum->type != reduction->type) {
+    if (sum->type != reduction->type || !scale_same(&sum->scale, &reduction->scale)) {
+        if (!t->is_scaled && (sum->scale.given || reduction->scale.given))
+            begin_scaled(t);
         sum->type = ELEMENT_F64;
+        sum->scale = (struct scale){.given = false};
         t->mixed = true;
     }
     missing_join(&sum->missing, &reduction->missing, !t->mixed);
     t->repeatable = t->repeatable && reduction->repeatable;
-    t->types.integers = t->types.integers && element_is_integer(reduction->type);
-    if (t->types.min != reduction->type || t->types.max != reduction->type)
-        merge_extremes(t, &partial, reduction->type);
-    merge_least(t, &partial, partial_types_of(reduction->type).least);
-    partial_append(&sum->partial, &partial);
+    merge_partial(t, reduction);
     sum->elements += reduction->elements;
     sum->bytes += reduction->bytes;
     sum->input_bytes += reduction->input_bytes;
@@ -128,7 +151,13 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
 
-    reduction_round(&sum->result, &sum->partial, sum->type, &t->types, nan == NAN_SKIP, ddof);
+    if (t->is_scaled)
+        scaled_finish(&t->scaled,
+                      &(struct moments_terms){.skip_nan = nan == NAN_SKIP, .ddof = ddof},
+                      &sum->result);
+    else
+        reduction_round(&sum->result, &sum->partial, sum->type, &t->types, &sum->scale,
+                        nan == NAN_SKIP, ddof);
     if (t->failed > 0)
         (void)error_set(&sum->error, ERROR_OTHERS, "%u of %u %s failed", t->failed, t->inputs,
                         t->arrays ? "files and arrays" : "files");

@@ -6,12 +6,14 @@
 #ifndef GPUREDUCE_RUN_TOTAL_H
 #define GPUREDUCE_RUN_TOTAL_H
 
+#include "core/scaled.h"
 #include "run/reduction.h"
 #include "run/session_options.h"
 
 struct total {
     /* The result. Indices count over all inputs; numbers of bytes and times are sums; there is
-       no format, shape and profile. The type is that of all inputs, or f64 if they differ.
+       no format, shape and profile. The type and the scale are those of all inputs, or f64 and none if they
+       differ.
        `error` is set if an input has no result: then the total has none. */
     struct reduction reduction;
     struct error cause;     /* the reason why an input could not be read again; ERROR_NONE if
@@ -19,8 +21,11 @@ struct total {
     const char *cause_path; /* the path of that input; NULL if it is not about an input */
     bool unreadable;        /* some arrays failed because they cannot be read */
     bool arrays;            /* some inputs are containers, whose arrays count as inputs */
-    bool mixed;             /* inputs have several types */
-    bool repeatable;        /* all inputs can be read again */
+    bool mixed;             /* inputs have several types, or scales */
+    bool is_scaled; /* they do, and some have a scale: then `scaled` has the sums of all, and
+                               the partial result means nothing */
+    struct scaled scaled;
+    bool repeatable; /* all inputs can be read again */
     struct partial_types types;
     unsigned inputs, failed;
 };

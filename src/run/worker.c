@@ -231,11 +231,20 @@ static bool end_array(struct worker *w, const struct engine *engine, struct engi
 static bool change_array(struct worker *w, const struct engine *engine, struct engine_worker *ew,
                          const struct chunk *chunk)
 {
+    struct scale scale;
+
     if (w->array != WORKER_NO_ARRAY && !end_array(w, engine, ew))
         return false;
     w->array = chunk->array;
     w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
     w->kept_setup.missing = arrays_missing(w->run->arrays, chunk->array, &w->missing);
+    scale = arrays_scale(w->run->arrays, chunk->array);
+    w->kept_setup.wants = scale_wants(&scale, w->setup.wants);
+    w->kept_setup.split = NULL;
+    if (w->kept_setup.wants & PARTIAL_SPLIT) {
+        w->split = scale_split(&scale, w->kept_setup.type);
+        w->kept_setup.split = &w->split;
+    }
     return engine->restart(ew, &w->kept_setup);
 }
 

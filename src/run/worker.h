@@ -60,6 +60,7 @@ struct worker {
     bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
     struct missing missing; /* of the array that it has, of several */
+    struct partial_split split;
     struct partial partial;
     struct worker_stats stats;
     struct engine_worker *fallback; /* of the CPU; NULL while it is not needed */
