@@ -17,6 +17,7 @@
 
 #include "cli/output.h"
 #include "hdf5/library.h"
+#include "hdf5/meaning.h"
 #include "hdf5/netcdf.h"
 #include "hdf5/walk.h"
 #include "source/format/hdf5_records.h"
@@ -183,6 +184,7 @@ static void put_string(struct buffer *out, const char *text)
 /* A dataset that is open, and what is known of it. */
 struct dataset {
     hid_t id, type, space, creation;
+    bool netcdf; /* in a netCDF file */
     enum element_type element;
     size_t size; /* bytes of an element */
     bool big;
@@ -195,10 +197,12 @@ struct dataset {
     const char *unreadable; /* NULL where it can be read */
     bool typed;             /* elements of its type could be */
     bool not_numeric;
-    bool by_attributes; /* they make it unreadable */
-    char text[256];     /* room for `unreadable` */
+    bool by_attributes;          /* they make it unreadable */
+    struct hdf5_meaning meaning; /* of its numbers, if `typed` */
+    char text[256];              /* room for `unreadable` */
     unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
-    bool fill_defined; /* there is a value of elements that were never written */
+    bool fill_stated;  /* the dataset says what elements are that were never written */
+    bool fill_defined; /* there is a value of these */
 };
 
 /* Finds the values that stand for what is not in the file. */
@@ -212,40 +216,54 @@ static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
         return hdf5_wrong(t);
     if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
         return hdf5_wrong(t);
+    d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
     memcpy(d->pad, d->fill, sizeof d->pad);
-    if (defined != H5D_FILL_VALUE_USER_DEFINED && !hdf5_default_fill(d->element, d->big, d->pad))
+    if (!d->fill_stated && !hdf5_default_fill(d->element, d->big, d->pad))
         memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
     return true;
 }
 
+/* Finds what the numbers of a dataset mean. */
+static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
+{
+    struct hdf5_meaning *m = &d->meaning;
+
+    if (in->stored)
+        return true;
+    if (!hdf5_find_meaning(d->id, d->element, d->netcdf, d->fill_stated, m, t))
+        return false;
+    if (m->type != d->element)
+        d->type_name = element_name(m->type);
+    d->element = m->type;
+    if (m->wrong[0])
+        snprintf(d->text, sizeof d->text, "%s", m->wrong);
+    else if ((in->scale_unknown && m->scale.given) || (in->missing_unknown && m->missing.count > 0))
+        snprintf(d->text, sizeof d->text, "its %s%s%s %s not supported",
+                 m->count == 0 ? "default fill value" : "attribute", m->count > 1 ? "s " : " ",
+                 m->names, m->count > 1 ? "are" : "is");
+    else
+        return true;
+    d->unreadable = d->text;
+    d->by_attributes = true;
+    return true;
+}
+
 /* Sees what netCDF and its attributes make of a dataset whose type can be read. */
-static bool look_at_meaning(struct dataset *d, const hsize_t *most, bool stored,
+static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct hdf5_input *in,
                             struct hdf5_trouble *t)
 {
-    char names[160];
     bool unlimited = false;
-    unsigned found;
 
-    if (!stored) {
-        if (!hdf5_name_attributes(d->id, d->element, names, sizeof names, &found, t))
-            return false;
-        if (found > 0) {
-            snprintf(d->text, sizeof d->text, "its attribute%s %s %s not supported",
-                     found > 1 ? "s" : "", names, found > 1 ? "are" : "is");
-            d->unreadable = d->text;
-            d->by_attributes = true;
-        }
-    }
     for (int i = 0; i < d->dimensions; i++)
         unlimited = unlimited || most[i] == H5S_UNLIMITED;
     if (unlimited && !hdf5_extend(d->id, d->dimensions, d->sizes, most, t))
         return false;
-    return find_fill(d, t);
+    return find_fill(d, t) && find_meaning(d, in, t);
 }
 
 /* Fills in what a dataset is. False where the library fails. */
-static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
+static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
     hsize_t most[CONTAINER_DIMENSIONS_MAX];
     struct type type;
@@ -279,7 +297,7 @@ static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
         if (!d->unreadable)
             d->unreadable = "a null dataspace, which has no elements";
     }
-    if (!d->unreadable && !look_at_meaning(d, most, stored, t))
+    if (!d->unreadable && !look_at_meaning(d, most, in, t))
         return false;
     d->elements = 1;
     for (int i = 0; i < d->dimensions; i++) {
@@ -348,6 +366,7 @@ struct visit {
     const struct hdf5_input *in;
     struct buffer *out;
     uint64_t bytes; /* of all arrays so far that can be read */
+    bool netcdf;    /* the file is one of netCDF */
     struct hdf5_trouble trouble;
     struct hdf5_walk walk;
 };
@@ -444,6 +463,9 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
 /* Puts what comes first of any array. */
 static void put_head(const struct dataset *d, const char *name, struct buffer *out)
 {
+    static const struct hdf5_meaning none;
+    const struct hdf5_meaning *m = d->unreadable ? &none : &d->meaning;
+
     put(out, HDF5_ARRAY);
     put_string(out, name);
     put_string(out, d->type_name);
@@ -453,6 +475,9 @@ static void put_head(const struct dataset *d, const char *name, struct buffer *o
     put(out, d->not_numeric);
     put(out, d->by_attributes);
     put(out, d->big);
+    put_text(out, &m->missing, m->missing.count > 0 ? sizeof m->missing : 0);
+    put_text(out, &m->scale, m->scale.given ? sizeof m->scale : 0);
+    put_string(out, m->ignored);
     put(out, (uint64_t)d->dimensions);
     put_sizes(out, d->sizes, d->dimensions);
 }
@@ -673,7 +698,7 @@ static bool put_dataset(struct visit *v, struct dataset *d)
     H5D_layout_t layout;
     uint64_t bytes;
 
-    if (!look_at(d, v->in->stored, &v->trouble))
+    if (!look_at(d, v->in, &v->trouble))
         return false;
     layout = H5Pget_layout(d->creation);
     if (layout < 0)
@@ -727,7 +752,7 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
 static void visit_dataset(void *context, hid_t dataset)
 {
     struct visit *v = context;
-    struct dataset d = {.id = dataset};
+    struct dataset d = {.id = dataset, .netcdf = v->netcdf};
     const size_t begin = v->out->size;
 
     if (d.id < 0) {
@@ -781,7 +806,8 @@ static bool describe(struct visit *v)
     root = H5Gopen2(file, "/", H5P_DEFAULT);
     if (root < 0)
         return hdf5_wrong(&v->trouble);
-    if (hdf5_is_netcdf(root)) {
+    v->netcdf = hdf5_is_netcdf(root);
+    if (v->netcdf) {
         v->walk.dataset = note_dataset;
         v->walk.damaged = v->walk.link = note_nothing;
         (void)hdf5_walk(&v->walk, root);
@@ -842,6 +868,8 @@ int main(int argc, char **argv)
     in.size = strtoull(argv[3], NULL, 10);
     in.headers_only = strstr(argv[4], HDF5_ASK_HEADERS);
     in.stored = strstr(argv[4], HDF5_ASK_STORED);
+    in.missing_unknown = strstr(argv[4], HDF5_ASK_NO_MISSING);
+    in.scale_unknown = strstr(argv[4], HDF5_ASK_NO_SCALE);
     in.pattern_count = (unsigned)argc - 5;
     in.patterns = calloc(in.pattern_count + 1, sizeof *in.patterns);
     if (!in.patterns)

@@ -5,117 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* An attribute that is open. */
-struct attribute {
-    hid_t id, type, space;
-    H5T_class_t class;
-    hssize_t count; /* of its elements */
-};
-
-/* False where there is none. */
-static bool open_attribute(hid_t object, const char *name, struct attribute *a)
-{
-    if (H5Aexists(object, name) <= 0)
-        return false;
-    a->id = H5Aopen(object, name, H5P_DEFAULT);
-    a->type = H5Aget_type(a->id);
-    a->space = H5Aget_space(a->id);
-    a->class = H5Tget_class(a->type);
-    a->count = H5Sget_simple_extent_npoints(a->space);
-    return true;
-}
-
-static void close_attribute(const struct attribute *a)
-{
-    H5Sclose(a->space);
-    H5Tclose(a->type);
-    H5Aclose(a->id);
-}
-
-/* Reads an attribute that is one text; what does not fit is cut off. False where there is none. */
-static bool read_text(hid_t object, const char *name, char *text, size_t room)
-{
-    struct attribute a;
-    char *buffer = NULL;
-    bool good = false;
-
-    if (!open_attribute(object, name, &a))
-        return false;
-    if (a.class == H5T_STRING && a.count == 1) {
-        if (H5Tis_variable_str(a.type) > 0) {
-            good = H5Aread(a.id, a.type, &buffer) >= 0 && buffer;
-        } else {
-            buffer = calloc(H5Tget_size(a.type) + 1, 1);
-            good = buffer && H5Aread(a.id, a.type, buffer) >= 0;
-        }
-    }
-    if (good)
-        snprintf(text, room, "%s", buffer);
-    close_attribute(&a);
-    return good;
-}
-
-/* Reads an attribute that is one number, of a kind that binary64 tells 0 and 1 from others of. */
-static bool read_number(hid_t object, const char *name, double *number)
-{
-    struct attribute a;
-    bool good;
-
-    if (!open_attribute(object, name, &a))
-        return false;
-    good = (a.class == H5T_INTEGER || a.class == H5T_FLOAT) &&
-           H5Tget_size(a.type) <= sizeof *number && a.count == 1 &&
-           H5Aread(a.id, H5T_NATIVE_DOUBLE, number) >= 0;
-    close_attribute(&a);
-    return good;
-}
+#include "hdf5/attribute.h"
 
 bool hdf5_is_dimension(hid_t dataset)
 {
     static const char begins[] = "This is a netCDF dimension but not a netCDF variable";
     char text[sizeof begins];
 
-    return read_text(dataset, "NAME", text, sizeof text) && strcmp(text, begins) == 0;
-}
-
-/* Whether it is certain that numbers mean the same with an attribute as without it. */
-static bool changes_nothing(hid_t dataset, const char *name, enum element_type type)
-{
-    char text[8];
-    double number;
-
-    if (strcmp(name, "scale_factor") == 0)
-        return read_number(dataset, name, &number) && number == 1;
-    if (strcmp(name, "add_offset") == 0)
-        return read_number(dataset, name, &number) && number == 0;
-    if (strcmp(name, "_Unsigned") == 0 && read_text(dataset, name, text, sizeof text))
-        return strcasecmp(text, "false") == 0 ||
-               (strcasecmp(text, "true") == 0 && element_formats[type].kind == ELEMENT_UNSIGNED);
-    return false;
-}
-
-bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, size_t room,
-                          unsigned *found, struct hdf5_trouble *t)
-{
-    static const char *const names[] = {"_FillValue", "missing_value", "valid_range", "valid_min",
-                                        "valid_max",  "scale_factor",  "add_offset",  "_Unsigned"};
-    size_t length = 0;
-
-    *found = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const htri_t exists = H5Aexists(dataset, names[i]);
-
-        if (exists < 0)
-            return hdf5_wrong(t);
-        if (exists == 0 || changes_nothing(dataset, names[i], type))
-            continue;
-        snprintf(text + length, room - length, "%s%s", length > 0 ? ", " : "", names[i]);
-        length += strlen(text + length);
-        ++*found;
-    }
-    return true;
+    return attribute_read_text(dataset, "NAME", text, sizeof text) && strcmp(text, begins) == 0;
 }
 
 /*
@@ -139,11 +37,11 @@ static bool read_integers(hid_t object, const char *name, int *integers, int cou
     struct attribute a;
     bool good;
 
-    if (!open_attribute(object, name, &a))
+    if (!attribute_open(object, name, &a))
         return false;
     good =
         a.class == H5T_INTEGER && a.count == count && H5Aread(a.id, H5T_NATIVE_INT, integers) >= 0;
-    close_attribute(&a);
+    attribute_close(&a);
     return good;
 }
 
@@ -217,7 +115,7 @@ static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     hid_t native;
     bool good = true;
 
-    if (!open_attribute(scale, "REFERENCE_LIST", &a))
+    if (!attribute_open(scale, "REFERENCE_LIST", &a))
         return true;
     native = H5Tget_native_type(a.type, H5T_DIR_ASCEND);
     count = a.count;
@@ -234,13 +132,38 @@ static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
         good = see_length(scale, &references[i], length) || hdf5_wrong(t);
     free(references);
     H5Tclose(native);
-    close_attribute(&a);
+    attribute_close(&a);
     return good;
 }
 
 bool hdf5_is_netcdf(hid_t root)
 {
-    return H5Aexists(root, "_NCProperties") > 0;
+    return H5Aexists(root, "_NCProperties") > 0 || H5Aexists(root, "_nc3_strict") > 0;
+}
+
+/* Whether a dimension scale is one of netCDF's. */
+static bool is_netcdf_scale(hid_t scale)
+{
+    return H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale);
+}
+
+bool hdf5_is_variable(hid_t dataset)
+{
+    hvl_t lists[CONTAINER_DIMENSIONS_MAX] = {{0, NULL}};
+    struct attribute a;
+    bool is = is_netcdf_scale(dataset);
+
+    if (is || !attribute_open(dataset, "DIMENSION_LIST", &a))
+        return is;
+    if (a.class == H5T_VLEN && a.count > 0 && a.count <= CONTAINER_DIMENSIONS_MAX &&
+        H5Aread(a.id, a.type, lists) >= 0 && lists[0].len > 0) {
+        const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[0].p);
+
+        is = scale >= 0 && is_netcdf_scale(scale);
+        H5Oclose(scale);
+    }
+    attribute_close(&a);
+    return is;
 }
 
 void hdf5_note_lengths(hid_t dataset)
@@ -283,8 +206,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     s = calloc(1, sizeof *s);
     if (!s)
         return hdf5_fails(t, "out of memory");
-    if (get_sizes(scale, sizes, most) > 0 && most[0] == H5S_UNLIMITED &&
-        (H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale))) {
+    if (get_sizes(scale, sizes, most) > 0 && most[0] == H5S_UNLIMITED && is_netcdf_scale(scale)) {
         s->length = sizes[0];
         if (!see_lengths(scale, &s->length, t))
             return false;
@@ -338,7 +260,7 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
 
     if (listed == 0)
         return extend_scale(dataset, dimensions, sizes, most, t);
-    if (!open_attribute(dataset, "DIMENSION_LIST", &a))
+    if (!attribute_open(dataset, "DIMENSION_LIST", &a))
         return hdf5_wrong(t);
     if (a.class != H5T_VLEN || a.count != dimensions || H5Aread(a.id, a.type, lists) < 0)
         good = hdf5_wrong(t);
@@ -351,7 +273,7 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
         good = extend_one(scale, &sizes[i], t);
         H5Oclose(scale);
     }
-    close_attribute(&a);
+    attribute_close(&a);
     return good;
 }
 

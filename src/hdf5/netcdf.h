@@ -1,7 +1,6 @@
 /*
- * Additions of netCDF-4 to HDF5: attributes that give a meaning to stored numbers, datasets that
- * are only dimensions, and unlimited dimensions, along which all variables are as long as the
- * longest.
+ * Additions of netCDF-4 to HDF5: datasets that are only dimensions, unlimited dimensions, along
+ * which all variables are as long as the longest, and default fill values.
  *
  * As hdf5_library.h it runs in a process of its own: objects that are opened here stay open.
  */
@@ -16,13 +15,12 @@
 /* Whether a dataset is only a dimension: netCDF shows no variable of that name. */
 bool hdf5_is_dimension(hid_t dataset);
 
-/* Writes the names of those attributes of a dataset by which its numbers are others than those
-   stored, or are missing; *found: how many there are. False where the library fails. */
-bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, size_t room,
-                          unsigned *found, struct hdf5_trouble *t);
-
-/* Whether the file, whose root group this is, may have variables that hdf5_note_lengths is for. */
+/* Whether the file, whose root group this is, says that it is a netCDF file, as those written since
+   2016 do. */
 bool hdf5_is_netcdf(hid_t root);
+
+/* Whether a dataset is a variable of netCDF by its dimensions, whatever its file says of itself. */
+bool hdf5_is_variable(hid_t dataset);
 
 /* Notes how long dimensions are by a dataset that is a coordinate variable of several dimensions,
    which netCDF numbers: all are noted before hdf5_extend is called. */

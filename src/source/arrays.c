@@ -71,49 +71,57 @@ static void note_name(struct source_wanted *wanted, const char *name)
     wanted->there++;
 }
 
-/* Arrays that are skipped for one reason. */
-struct skipped {
+/* Arrays about which there is one warning: why they are skipped, or what is ignored of them. */
+struct warned {
     const struct container_array *first;
     size_t count;
 };
 
-/* Such reasons; the last one stands for all others. */
-struct skipped_list {
-    struct skipped reasons[REASONS_MAX + 1];
+/* Such warnings; the last one stands for all others. */
+struct warned_list {
+    struct warned reasons[REASONS_MAX + 1];
 };
 
-static void note_skipped(struct skipped_list *list, const struct container_array *a)
+/* The reason of the warning. */
+static const char *reason_of(const struct container_array *a)
 {
-    struct skipped *r = list->reasons;
+    return a->unreadable ? a->unreadable : a->warning;
+}
+
+static void note_warned(struct warned_list *list, const struct container_array *a)
+{
+    struct warned *r = list->reasons;
     size_t i = 0;
 
     while (i < REASONS_MAX && r[i].first &&
            (strcmp(r[i].first->type_name, a->type_name) != 0 ||
-            strcmp(r[i].first->unreadable, a->unreadable) != 0))
+            strcmp(reason_of(r[i].first), reason_of(a)) != 0))
         i++;
     if (!r[i].first)
         r[i].first = a;
     r[i].count++;
 }
 
-static void warn_skipped(const struct source *s, const struct skipped_list *list)
+static void warn_all(const struct source *s, const struct warned_list *list, const char *skipped)
 {
     const size_t others = list->reasons[REASONS_MAX].count;
     char shown[CONTAINER_NAME_SHOWN], more[48];
 
     for (size_t i = 0; i < REASONS_MAX && list->reasons[i].first; i++) {
-        const struct skipped *r = &list->reasons[i];
-        const struct error why = container_why(r->first);
+        const struct container_array *a = list->reasons[i].first;
+        const size_t count = list->reasons[i].count;
+        const struct error why =
+            a->unreadable ? container_why(a) : error_advised(NO_ADVICE, "%s", a->warning);
 
         more[0] = '\0';
-        if (r->count > 1)
-            snprintf(more, sizeof more, " and %zu more", r->count - 1);
-        log_warn(s->log, s->name, why.advice, "skipped array %s%s: %s",
-                 container_show_name(shown, r->first->name), more, why.text);
+        if (count > 1)
+            snprintf(more, sizeof more, " and %zu more", count - 1);
+        log_warn(s->log, s->name, why.advice, "%sarray %s%s: %s", skipped,
+                 container_show_name(shown, a->name), more, why.text);
     }
     if (others > 0)
-        log_warn(s->log, s->name, NO_ADVICE, "skipped %zu more array%s for other reasons", others,
-                 plural(others));
+        log_warn(s->log, s->name, NO_ADVICE, "%s%zu more array%s for other reasons", skipped,
+                 others, plural(others));
 }
 
 /* Finds the elements of an array that are to be reduced. False if it has none in the part that is
@@ -178,7 +186,7 @@ static bool is_picked(const struct container_array *a, const struct source_optio
 static bool pick(struct source *s, const struct source_options *options)
 {
     struct container *c = s->container;
-    struct skipped_list skipped = {{{NULL, 0}}};
+    struct warned_list skipped = {{{NULL, 0}}}, ignored = {{{NULL, 0}}};
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
     if (!s->picks)
@@ -194,9 +202,11 @@ static bool pick(struct source *s, const struct source_options *options)
         if (!is_wanted(options->wanted, a->name, picked))
             continue;
         if (!picked) {
-            note_skipped(&skipped, a);
+            note_warned(&skipped, a);
             continue;
         }
+        if (!a->unreadable && a->warning && a->warning[0])
+            note_warned(&ignored, a);
         if (a->unreadable && options->as_bytes) {
             const uint64_t bytes = make_bytes(a);
 
@@ -206,8 +216,10 @@ static bool pick(struct source *s, const struct source_options *options)
         }
         s->info.pick_total++;
     }
-    if (options->part.begin == 0) /* of all who read parts, one warns */
-        warn_skipped(s, &skipped);
+    if (options->part.begin > 0) /* of all who read parts, one warns */
+        return true;
+    warn_all(s, &skipped, "skipped ");
+    warn_all(s, &ignored, "ignored attributes of ");
     return true;
 }
 
@@ -342,6 +354,8 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .size = s->info.input_bytes,
                                  .type = options->type,
                                  .stored = options->stored,
+                                 .missing_unknown = options->missing_unknown,
+                                 .scale_unknown = options->scale_unknown,
                                  .headers_only = options->headers_only,
                                  .file = s->fd,
                                  .begin = s->start};

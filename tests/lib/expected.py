@@ -10,14 +10,16 @@ NAMES.update({f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("u", "") f
 
 
 def expect(path, arrays, length=None):
-    """Writes the table of `-o sum,min,max,argmin,argmax,nan,count`, without the column of the file."""
+    """Writes the table of `-o sum,min,max,argmin,argmax,nan,count`, without the column of the file. Elements that are
+    masked are missing."""
     with open(path, "w", encoding="utf-8") as out:
         out.write("array\tdtype\tshape\tsum\tmin\tmax\targmin\targmax\tnan\tcount\n")
         for key in sorted(arrays):
             x = arrays[key]
             dtype = x.dtype.name
-            flat = x.ravel()[:length]
-            values = [v.item() for v in flat]
+            flat = np.ma.getdata(x).ravel()[:length]
+            kept = np.flatnonzero(~np.ma.getmaskarray(x).ravel()[:length])
+            values = [v.item() for v in flat[kept]]
             nans = sum(v != v for v in values)
             if dtype.startswith("float"):
                 total = shortest(math.fsum(values), "float64")
@@ -25,8 +27,8 @@ def expect(path, arrays, length=None):
                 total = str(sum(map(int, values)))
             row = ["nan"] * 4
             if values:
-                least, most = flat.argmin(), flat.argmax()
-                row = [shortest(values[least], dtype), shortest(values[most], dtype), least, most]
+                least, most = kept[flat[kept].argmin()], kept[flat[kept].argmax()]
+                row = [shortest(flat[least].item(), dtype), shortest(flat[most].item(), dtype), least, most]
             shape = ",".join(map(str, x.shape))
             out.write("\t".join(map(str, [key, NAMES[dtype], f"[{shape}]", total, *row, nans, len(values)])) + "\n")
 

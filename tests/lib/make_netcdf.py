@@ -4,8 +4,9 @@
             variables that are shorter than their unlimited dimensions, what `--stored -o
             sum,min,max,argmin,argmax,nan,count` prints behind the name of the file, and a file that has them in full
   attributes.nc, attributes.tsv
-            variables with attributes, and what the same with --stored prints; `changed`: of which variables the
-            attributes change numbers, and which ones these are
+            variables with attributes, and what the same with --stored prints; meaning.tsv: what it prints of those that
+            can be read without; `errors`: the others, and why
+  old.nc, old.tsv  a file that does not say that it is netCDF, with default fill values
   dimensions.nc  dimensions alone
   scales.h5, scales.tsv  dimension scales of HDF5 that are not netCDF's
 What netCDF4 returns is compared with what is expected here."""
@@ -109,8 +110,27 @@ cases = {
     "least": {"valid_min": 0}, "most": {"valid_max": 9}, "scale": {"scale_factor": 0.5},
     "offset": {"add_offset": 1.0}, "unsigned": {"_Unsigned": "true"}, "float": {"scale_factor": np.float32(2)},
     "packed": {"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": -32768, "missing_value": -32768},
-    "integer": {"scale_factor": np.int8(2), "add_offset": 1}, "two": {"scale_factor": [1.0, 1.0]},
-    "text": {"scale_factor": "1"}, "near": {"scale_factor": np.nextafter(1, 2)},
+    "integer": {"scale_factor": np.int8(2), "add_offset": 1}, "near": {"scale_factor": np.nextafter(1, 2)},
+}
+errors = {
+    "two": ({"scale_factor": [1.0, 1.0]}, "scale_factor is not one number"),
+    "text": ({"scale_factor": "1"}, "scale_factor is not one number"),
+    "nothing": ({"scale_factor": 0.0}, "scale_factor is 0"),
+    "endless": ({"add_offset": np.inf}, "add_offset is not finite"),
+    "large": ({"add_offset": np.int64(2**53 + 1)}, "add_offset is an integer that binary64 cannot hold"),
+    "loud": ({"_Unsigned": "TRUE"}, "_Unsigned is neither true nor false"),
+    "number": ({"_Unsigned": 1}, "_Unsigned is not a text"),
+    "least two": ({"valid_min": [0, 1]}, "valid_min is not one number"),
+    "many": ({"missing_value": list(range(-80, 80, 4))}, "missing_value names too many values"),
+    "more": ({"missing_value": list(range(65))}, "missing_value has more than 64 numbers"),
+}
+ignored = {
+    "wide": ({"missing_value": 70000}, "missing_value is no number of type i16"),
+    "half": ({"missing_value": 0.5}, "missing_value is no number of type i16"),
+    "one of two": ({"missing_value": [5, 70000]}, "missing_value is no number of type i16"),
+    "word": ({"missing_value": "5"}, "missing_value is not a number"),
+    "words": ({"valid_min": "0", "valid_max": "9"}, "valid_min is not a number; valid_max is not a number"),
+    "three": ({"valid_range": [0, 1, 2], "valid_max": 9}, "valid_range is not two numbers"),
 }
 neutral = {
     "plain": {"units": "K", "long_name": "a name", "actual_range": [0, 1]}, "one": {"scale_factor": 1.0},
@@ -120,7 +140,8 @@ neutral = {
 with netCDF4.Dataset(path("attributes.nc"), "w") as file:
     file.createDimension("x", 12)
     expected = {}
-    for name, attributes in {**cases, **neutral}.items():
+    given = {**cases, **neutral, **{name: x[0] for name, x in {**errors, **ignored}.items()}}
+    for name, attributes in given.items():
         variable = file.createVariable(name, "i2", ["x"], fill_value=attributes.get("_FillValue"))
         variable.set_auto_maskandscale(False)
         variable.setncatts({key: value for key, value in attributes.items() if key != "_FillValue"})
@@ -129,15 +150,38 @@ with netCDF4.Dataset(path("attributes.nc"), "w") as file:
         variable = file.createVariable(name, dtype, ["x"])
         variable.setncatts({"_Unsigned": "true"})
         variable[:] = expected[name] = draw([12], dtype)
-    cases["f"] = {"_Unsigned": "true"}
 for name, data in read("attributes.nc", expected).items():
     assert np.array_equal(data, expected[name]), name
 expect(path("attributes.tsv"), expected)
-order = ["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max", "scale_factor", "add_offset", "_Unsigned"]
-with open(path("changed"), "w", encoding="utf-8") as out:
-    for name in sorted(cases):
-        out.write(name + "\t" + ", ".join(key for key in order if key in cases[name]) + "\n")
-expect(path("unchanged.tsv"), {name: data for name, data in expected.items() if name not in cases})
+scaled = [name for name in cases if {"scale_factor", "add_offset"} & set(cases[name])]
+with netCDF4.Dataset(path("attributes.nc")) as file:
+    expect(path("meaning.tsv"), {name: file[name][...] if name not in neutral else data for name, data in expected.items()
+                                 if name not in errors and name not in scaled})
+with open(path("errors"), "w", encoding="utf-8") as out:
+    for name in scaled:
+        names = [key for key in ("_FillValue", "missing_value", "scale_factor", "add_offset") if key in cases[name]]
+        out.write(f"{name}\t{', '.join(names)} {'are' if len(names) > 1 else 'is'} not supported\n")
+    for name, (attributes, why) in errors.items():
+        out.write(name + "\t" + why + "\n")
+with open(path("ignored"), "w", encoding="utf-8") as out:
+    for name, (attributes, why) in ignored.items():
+        out.write(name + "\t" + why + "\n")
+
+# Files written before 2016 do not say what they are.
+with netCDF4.Dataset(path("old.nc"), "w") as file:
+    file.createDimension("t", None)
+    file.createDimension("x", 3)
+    for name, dtype, names in (("a", "i2", ["t", "x"]), ("t", "f8", ["t"]), ("b", "u1", ["x"]), ("c", "i4", ["t"])):
+        file.createVariable(name, dtype, names)
+    file["t"][:] = [1, 2, 3, 4]
+    file["a"][:2] = draw([2, 3], "i2")
+    file["b"][:2] = [3, 5]
+with netCDF4.Dataset(path("old.nc")) as file:
+    expected = {name: file[name][...] for name in "abct"}
+assert np.ma.getmaskarray(expected["c"]).all() and np.ma.getmaskarray(expected["b"]).sum() == 1
+expect(path("old.tsv"), expected)
+with h5py.File(path("old.nc"), "r+") as file:
+    del file.attrs["_NCProperties"]
 
 with netCDF4.Dataset(path("dimensions.nc"), "w") as file:
     file.createDimension("x", 12)

@@ -112,6 +112,8 @@ struct container_array {
     unsigned dimensions;    /* 0: it is a single number */
     const struct missing *missing_values; /* those that its attributes name; NULL: none */
     const struct scale *scale;            /* that of its attributes; NULL: none */
+    const char *warning;                  /* attributes that are ignored, and why; NULL or empty:
+                                             none */
 };
 
 /* Whether the elements of an array have to be decompressed. */
@@ -165,6 +167,8 @@ struct container_input {
     bool endless;           /* the size is unknown, and `size` is more than it can be */
     enum element_type type; /* the type of elements of which the file states only the size */
     bool stored;            /* ignore attributes that give stored numbers another meaning */
+    bool missing_unknown;   /* arrays that have missing values are unreadable */
+    bool scale_unknown;     /* arrays that have a scale are */
     bool headers_only;      /* places of tiles are not needed */
     struct container_pattern *patterns; /* of the requested arrays; others need no places of
                                            tiles */

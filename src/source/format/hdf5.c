@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +96,10 @@ static char **make_arguments(const struct container_input *in)
         if (i < 2)
             length = snprintf(text, size, "%" PRIu64, i == 0 ? in->begin : in->size);
         else if (i == 2)
-            length = snprintf(text, size, "%s%s", in->headers_only ? HDF5_ASK_HEADERS : "",
-                              in->stored ? HDF5_ASK_STORED : "");
+            length = snprintf(text, size, "%s%s%s%s", in->headers_only ? HDF5_ASK_HEADERS : "",
+                              in->stored ? HDF5_ASK_STORED : "",
+                              in->missing_unknown ? HDF5_ASK_NO_MISSING : "",
+                              in->scale_unknown ? HDF5_ASK_NO_SCALE : "");
         else
             length =
                 snprintf(text, size, "%c%s", p->exclude ? HDF5_EXCLUDE : HDF5_INCLUDE, p->pattern);
@@ -425,16 +429,70 @@ static bool take_place(struct reader *r, struct container_array *a)
     }
 }
 
+/* Whether missing values are ranges of keys of the type in ascending order, which have all NaNs or
+   none. */
+static bool is_sound(const struct missing *m, enum element_type type)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type),
+                   end = order_sign(type) | (order_sign(type) - 1);
+    const unsigned char first_byte = *(const unsigned char *)m;
+
+    _Static_assert(offsetof(struct missing, differ) == 0, "it is the first byte");
+    if (first_byte != 0 || m->count == 0 || m->count > HDF5_MISSING_MAX)
+        return false;
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct missing_range *range = &m->ranges[i];
+
+        if (range->first > range->last || range->last > end ||
+            (i > 0 && (range->first <= range[-1].last || range->first - range[-1].last == 1)) ||
+            (range->first > 0 && range->first < least) ||
+            (range->first > greatest && range->first - greatest > 1) ||
+            (range->last < least && least - range->last > 1) ||
+            (range->last > greatest && range->last < end))
+            return false;
+    }
+    return missing_has(m, 0) == missing_has(m, end) || element_is_integer(type);
+}
+
+/* Reads what the numbers of an array mean. */
+static bool take_meaning(struct reader *r, struct container_array *a)
+{
+    const uint64_t missing_size = take(r);
+    const void *const missing = take_bytes(r, missing_size);
+    const uint64_t scale_size = missing ? take(r) : 0;
+    const void *const scale = missing ? take_bytes(r, scale_size) : NULL;
+
+    if (!scale || (missing_size > 0 && missing_size != sizeof *a->missing_values) ||
+        (scale_size > 0 && scale_size != sizeof *a->scale))
+        return broken(r);
+    if (missing_size > 0) {
+        if (!is_sound(missing, a->type))
+            return broken(r);
+        a->missing_values = missing;
+    }
+    if (scale_size > 0) {
+        _Static_assert(offsetof(struct scale, given) == 0, "it is the first byte");
+        if (*(const unsigned char *)scale != 1)
+            return broken(r);
+        a->scale = scale;
+        if (!isfinite(a->scale->factor) || a->scale->factor == 0 || !isfinite(a->scale->offset))
+            return broken(r);
+    }
+    a->warning = take_string(r);
+    return a->warning || broken(r);
+}
+
 /* Reads the record of an array. */
 static bool take_array(struct reader *r)
 {
     const char *name = take_string(r), *type_name = take_string(r), *unreadable = take_string(r);
     const uint64_t type = take(r), typed = take(r), not_numeric = take(r);
-    const uint64_t by_attributes = take(r), big = take(r), dimensions = take(r);
+    const uint64_t by_attributes = take(r), big = take(r);
     struct container_array *a;
+    uint64_t dimensions;
 
     if (!name || !type_name || !unreadable || type >= ELEMENT_TYPES || typed > 1 ||
-        not_numeric > 1 || by_attributes > 1 || big > 1 || dimensions > CONTAINER_DIMENSIONS_MAX)
+        not_numeric > 1 || by_attributes > 1 || big > 1)
         return broken(r);
     a = container_add(r->container, name);
     if (!a)
@@ -446,6 +504,11 @@ static bool take_array(struct reader *r)
     a->advice = by_attributes ? ADVICE_STORED : ADVICE_NONE;
     a->type = (enum element_type)type;
     a->big_endian = big;
+    if (!take_meaning(r, a))
+        return false;
+    dimensions = take(r);
+    if (dimensions > CONTAINER_DIMENSIONS_MAX)
+        return broken(r);
     a->dimensions = (unsigned)dimensions;
     a->sizes = take_words(r, dimensions);
     if (!a->sizes || !container_product(a, &a->elements))

@@ -8,8 +8,14 @@
 
 #include <stdint.h>
 
+#include "core/missing.h"
+
 /* Bytes of all arrays of a file that can be read, at most, so that 64 bits count them. */
 #define HDF5_ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
+
+/* The most ranges of missing values of an array: there is room for those of the user, and a NaN has
+   two. */
+#define HDF5_MISSING_MAX (MISSING_RANGES_MAX - MISSING_VALUES_MAX - 1)
 
 /* The first word. */
 enum hdf5_answer {
@@ -23,7 +29,8 @@ enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
 
 /* The place of the elements of an array, in its record after its name, its type's name, why it is
    unreadable (empty where it is not), its element type, whether it is of that, whether it holds no
-   numbers, whether its attributes make it unreadable, whether it is big-endian, and its sizes. */
+   numbers, whether its attributes make it unreadable, whether it is big-endian, its struct missing
+   and struct scale as texts (empty without any), a warning (empty for none), and its sizes. */
 enum hdf5_place {
     HDF5_NOWHERE, /* it is unreadable: nothing follows */
     HDF5_STORED,  /* it is unreadable: the offset and the number of its bytes follow */
@@ -46,6 +53,8 @@ enum hdf5_place {
    after one of the letters. */
 #define HDF5_ASK_HEADERS "h"
 #define HDF5_ASK_STORED "s"
+#define HDF5_ASK_NO_MISSING "m"
+#define HDF5_ASK_NO_SCALE "f"
 enum hdf5_letter { HDF5_INCLUDE = '+', HDF5_EXCLUDE = '-' };
 
 /* Seconds of processor time that it takes at most; the places of a million chunks take one or

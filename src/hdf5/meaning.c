@@ -1,0 +1,310 @@
+#include "config.h"
+
+#include "hdf5/meaning.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "hdf5/attribute.h"
+#include "hdf5/netcdf.h"
+#include "source/format/hdf5_records.h"
+
+/* A dataset, and what has been found out about it. */
+struct search {
+    hid_t dataset;
+    enum element_type stored;
+    struct hdf5_meaning *m;
+    struct hdf5_trouble *t; /* an error of the library */
+};
+
+/* The numbers of an attribute as elements. */
+struct elements {
+    bool used; /* there is such an attribute, and all its numbers are ones of the stored type */
+    size_t count;
+    uint64_t bits[ATTRIBUTE_NUMBERS_MAX];
+};
+
+/* Adds a text to a list in `to`, which is cut off where it does not fit. */
+static void list(char *to, size_t room, const char *between, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void list(char *to, size_t room, const char *between, const char *format, ...)
+{
+    const size_t length = strlen(to);
+    va_list arguments;
+    char text[128];
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(to + length, room - length, "%s%s", length > 0 ? between : "", text);
+}
+
+/* Notes that an attribute has a meaning. */
+static void name(struct search *s, const char *attribute)
+{
+    list(s->m->names, sizeof s->m->names, ", ", "%s", attribute);
+    s->m->count++;
+}
+
+/* Notes that an attribute has none, and why. */
+static void ignore(struct search *s, const char *attribute, const char *why)
+{
+    list(s->m->ignored, sizeof s->m->ignored, "; ", "%s %s", attribute, why);
+}
+
+/* Notes that nobody knows what an attribute means; the first such counts. */
+static void refuse(struct search *s, const char *attribute, const char *why)
+{
+    if (!s->m->wrong[0])
+        snprintf(s->m->wrong, sizeof s->m->wrong, "its attribute %s %s", attribute, why);
+}
+
+/* Finds the element of a type that is the number, exactly. False if it has none. */
+static bool find_element(enum element_type type, const struct attribute_number *x, uint64_t *bits)
+{
+    const bool integers = element_is_integer(type);
+    char text[NUMBER_MAX];
+    uint64_t key;
+
+    if (isnan(x->value)) {
+        *bits = order_bits(type, order_greatest(type) + 1);
+        return !integers;
+    }
+    if (integers && !x->real)
+        number_format_integer(text, &x->integer);
+    else
+        number_format_hex(text, x->value);
+    if (!missing_key(type, text, &key) || (!integers && order_value(type, key) != x->value))
+        return false;
+    *bits = order_bits(type, key);
+    return true;
+}
+
+/* Reads the elements that an attribute names: all of its numbers, or, with a warning, none. False
+   where the library fails. */
+static bool find_elements(struct search *s, const char *attribute, struct elements *e)
+{
+    struct attribute_numbers found;
+
+    *e = (struct elements){.used = false};
+    if (!attribute_read_numbers(s->dataset, attribute, &found, s->t))
+        return false;
+    if (!found.exists)
+        return true;
+    if (!found.numeric) {
+        ignore(s, attribute, "is not a number");
+        return true;
+    }
+    if (found.count > ATTRIBUTE_NUMBERS_MAX) {
+        refuse(s, attribute, "has more than 64 numbers");
+        return true;
+    }
+    for (; e->count < found.count; e->count++) {
+        if (!find_element(s->stored, &found.numbers[e->count], &e->bits[e->count])) {
+            char why[64];
+
+            snprintf(why, sizeof why, "is no number of type %s", element_name(s->stored));
+            ignore(s, attribute, why);
+            e->count = 0;
+            return true;
+        }
+    }
+    e->used = true;
+    return true;
+}
+
+/* Makes elements missing. */
+static void add_missing(struct search *s, const char *attribute, const struct elements *e)
+{
+    if (e->used && e->count > 0)
+        name(s, attribute);
+    for (size_t i = 0; i < e->count; i++)
+        if (!missing_add_bits(&s->m->missing, s->m->type, e->bits[i]))
+            refuse(s, attribute, "names too many values");
+}
+
+/* Makes elements missing that are less than the limit, or, with `above`, more. A NaN is no limit,
+   and NaNs are beyond none. */
+static void add_limit(struct search *s, const char *attribute, uint64_t bits, bool above)
+{
+    const enum element_type type = s->m->type;
+    const uint64_t least = order_least(type), greatest = order_greatest(type),
+                   key = order_key(type, bits), zero = order_sign(type);
+    const bool is_zero = !element_is_integer(type) && (key == zero || key + 1 == zero);
+    const uint64_t first = is_zero ? zero - 1 : key, last = is_zero ? zero : key;
+
+    if (key < least || key > greatest || (above ? last == greatest : first == least))
+        return;
+    if (!missing_add_range(&s->m->missing, above ? last + 1 : least, above ? greatest : first - 1))
+        refuse(s, attribute, "names too many values");
+}
+
+/* The valid range: valid_range, or else valid_min and valid_max. */
+static bool find_limits(struct search *s)
+{
+    static const char *const names[] = {"valid_min", "valid_max"};
+    struct elements e;
+
+    if (!find_elements(s, "valid_range", &e))
+        return false;
+    if (e.used && e.count == 2) {
+        name(s, "valid_range");
+        add_limit(s, "valid_range", e.bits[0], false);
+        add_limit(s, "valid_range", e.bits[1], true);
+        return true;
+    }
+    if (e.used)
+        ignore(s, "valid_range", "is not two numbers");
+    for (int above = 0; above < 2; above++) {
+        if (!find_elements(s, names[above], &e))
+            return false;
+        if (e.used && e.count != 1)
+            refuse(s, names[above], "is not one number");
+        else if (e.used) {
+            name(s, names[above]);
+            add_limit(s, names[above], e.bits[0], above);
+        }
+    }
+    return true;
+}
+
+/* Finds the number of an attribute that is one; unchanged where there is none. *given: it exists, and
+   is not the number that there was. */
+static bool find_number(struct search *s, const char *attribute, double *x, bool *given)
+{
+    struct attribute_numbers found;
+    const struct attribute_number *number = found.numbers;
+    const double neutral = *x;
+
+    if (!attribute_read_numbers(s->dataset, attribute, &found, s->t))
+        return false;
+    if (!found.exists)
+        return true;
+    if (!found.numeric || found.count != 1) {
+        refuse(s, attribute, "is not one number");
+        return true;
+    }
+    *x = number->value;
+    if (!number->real && number_compare_mixed(&number->integer, *x) != 0)
+        refuse(s, attribute, "is an integer that binary64 cannot hold");
+    else if (!isfinite(*x))
+        refuse(s, attribute, "is not finite");
+    else if (*x != neutral) {
+        name(s, attribute);
+        *given = true;
+    }
+    return true;
+}
+
+static bool find_scale(struct search *s)
+{
+    struct scale scale = {.factor = 1, .offset = 0};
+
+    if (!find_number(s, "scale_factor", &scale.factor, &scale.given) ||
+        !find_number(s, "add_offset", &scale.offset, &scale.given))
+        return false;
+    if (scale.factor == 0)
+        refuse(s, "scale_factor", "is 0");
+    if (scale.given)
+        s->m->scale = scale;
+    return true;
+}
+
+/* The type of the other kind of integers of that size. */
+static enum element_type other_sign(enum element_type type)
+{
+    enum element_type other = type;
+
+    for (int i = 0; i < ELEMENT_TYPES; i++)
+        if (element_formats[i].size == element_formats[type].size &&
+            element_formats[i].kind ==
+                (element_formats[type].kind == ELEMENT_SIGNED ? ELEMENT_UNSIGNED : ELEMENT_SIGNED))
+            other = (enum element_type)i;
+    return other;
+}
+
+/* Finds the type by _Unsigned, which is about integers. */
+static bool find_type(struct search *s)
+{
+    const enum element_kind kind = element_formats[s->stored].kind;
+    const htri_t exists = H5Aexists(s->dataset, "_Unsigned");
+    char text[8];
+    bool truth;
+
+    if (exists <= 0)
+        return exists == 0 || hdf5_wrong(s->t);
+    if (kind != ELEMENT_SIGNED && kind != ELEMENT_UNSIGNED)
+        return true;
+    if (!attribute_read_text(s->dataset, "_Unsigned", text, sizeof text)) {
+        refuse(s, "_Unsigned", "is not a text");
+        return true;
+    }
+    truth = strcmp(text, "true") == 0 || strcmp(text, "True") == 0;
+    if (!truth && strcmp(text, "false") != 0 && strcmp(text, "False") != 0)
+        refuse(s, "_Unsigned", "is neither true nor false");
+    if (!s->m->wrong[0] && truth != (kind == ELEMENT_UNSIGNED))
+        s->m->type = other_sign(s->stored);
+    return true;
+}
+
+/* Makes the default fill value of the stored type missing. netCDF4-python looks for its value, so
+   that signed elements which _Unsigned makes unsigned have none; and in variables of bytes only if
+   they are filled. */
+static void add_default(struct search *s, bool filled)
+{
+    const bool reinterpreted =
+        s->m->type != s->stored && element_formats[s->stored].kind == ELEMENT_SIGNED;
+    unsigned char value[CONTAINER_FILL_MAX];
+
+    if (reinterpreted || (element_size(s->stored) == 1 && !filled) ||
+        !hdf5_default_fill(s->stored, element_host_is_big(), value))
+        return;
+    (void)missing_add_bits(&s->m->missing, s->m->type, order_load(s->stored, value));
+}
+
+/* Refuses all attributes that numbers would have. */
+static bool refuse_all(struct search *s)
+{
+    static const char *const names[] = {"_FillValue", "missing_value", "valid_range", "valid_min",
+                                        "valid_max",  "scale_factor",  "add_offset"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const htri_t exists = H5Aexists(s->dataset, names[i]);
+
+        if (exists < 0)
+            return hdf5_wrong(s->t);
+        if (exists > 0)
+            refuse(s, names[i], "is not supported for truth values");
+    }
+    return true;
+}
+
+bool hdf5_find_meaning(hid_t dataset, enum element_type type, bool netcdf, bool filled,
+                       struct hdf5_meaning *m, struct hdf5_trouble *t)
+{
+    struct search s = {.dataset = dataset, .stored = type, .m = m, .t = t};
+    struct elements fill, e;
+
+    *m = (struct hdf5_meaning){.type = type};
+    if (type == ELEMENT_BOOL)
+        return refuse_all(&s);
+    if (!find_type(&s) || !find_elements(&s, "_FillValue", &fill))
+        return false;
+    add_missing(&s, "_FillValue", &fill);
+    if (!find_elements(&s, "missing_value", &e))
+        return false;
+    add_missing(&s, "missing_value", &e);
+    if (!fill.used && (netcdf || hdf5_is_variable(dataset)))
+        add_default(&s, filled);
+    if (!find_limits(&s) || !find_scale(&s))
+        return false;
+    /* Ranges alone have no value that an element could be written as. */
+    if (m->missing.count > 0 && !missing_has(&m->missing, order_key(m->type, m->missing.value)))
+        m->missing.value = order_bits(m->type, m->missing.ranges[0].first);
+    if (m->missing.count > HDF5_MISSING_MAX)
+        refuse(&s, "missing_value", "names too many values");
+    return true;
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# The meaning of numbers by attributes: a thousand random variables of netCDF-4 and HDF5 files, with missing values,
+# valid ranges, _Unsigned and scales, against netCDF4's masks and values of fractions. STRESS_SEED draws other ones.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if gpureduce --version | grep -qx 'HDF5: none'; then
+    skip 'attributes' 'built without libhdf5'
+    finish
+fi
+seed=${STRESS_SEED:-1}
+made=
+for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
+    if "$python" -c 'import h5py, netCDF4' 2>/dev/null; then
+        mkdir made
+        "$python" "$sources/tests/lib/make_meaning.py" made "$seed" 2>made.err || { fail "make_meaning.py $seed" && show made.err; }
+        made=yes
+        break
+    fi
+done
+if [ -z "$made" ]; then
+    skip 'files made by netCDF4' 'netCDF4 is missing'
+    finish
+fi
+operations=missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives
+
+# as_made NAME FILE EXPECTED OPTIONS...: prints of made/FILE what stands in made/EXPECTED.
+as_made() {
+    as_name=$1 as_file=$2 as_expected=made/$3
+    shift 3
+    run -o $operations "$@" "made/$as_file"
+    cut -f 2- out >found
+    ok "$as_name" cmp "$as_expected" found
+    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
+}
+
+for file in plain-1.nc plain-2.nc plain-3.h5; do
+    for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+        # shellcheck disable=SC2086 # none, or several words
+        as_made "$file, seed $seed, ${options:-by default}" $file "${file%.*}.tsv" $options
+        [ -z "$sanitizer" ] || break
+    done
+    as_made "$file, seed $seed, as stored" $file "${file%.*}.stored.tsv" --stored
+    ok 'without a word' test "$(grep -c warning err)" -eq 0
+done
+finish
