@@ -327,9 +327,13 @@ static bool lay_out(struct source *s, const struct container_format *format,
                     const struct container_input *in, const struct source_options *options)
 {
     if (!s->container) {
+        char place[32] = "";
+
+        if (in->error.offset != ERROR_NO_OFFSET)
+            snprintf(place, sizeof place, "byte %" PRIu64 ": ", in->error.offset);
         if (in->error.kind != ERROR_NONE)
-            source_error_at(s, in->error.kind, in->error.offset, "%s: byte %" PRIu64 ": %s",
-                            format->article, in->error.offset, in->error.text);
+            source_error_at(s, in->error.kind, in->error.offset, "%s: %s%s", format->article, place,
+                            in->error.text);
         return false;
     }
     s->info.format = s->info.compressed ? format->inside : format->name;

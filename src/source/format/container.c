@@ -20,7 +20,7 @@ bool container_fail(struct container_input *in, struct error error)
 
 bool container_no_memory(struct container_input *in)
 {
-    return container_fail(in, error_at(ERROR_MEMORY, 0, "out of memory"));
+    return container_fail(in, error_of(ERROR_MEMORY, "out of memory"));
 }
 
 /* A table of so many bytes has whole huge pages: to get as much page by page takes four times as

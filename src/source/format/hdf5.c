@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +171,14 @@ static bool read_records(int fd, struct records *records)
     }
 }
 
+/* Whether this process, and so the helper, may not have all memory: libhdf5 crashes without it. */
+static bool is_memory_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* Has it write the records. False if there are none. */
 static bool get_records(struct container_input *in, struct records *records)
 {
@@ -179,16 +188,17 @@ static bool get_records(struct container_input *in, struct records *records)
     pid_t child;
 
     if (!find_helper(path))
-        return container_wrong(in, 0,
+        return container_wrong(in, ERROR_NO_OFFSET,
                                "needs libhdf5: " HELPER " is neither beside this program nor "
                                "in " LIBEXECDIR);
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return container_wrong(in, 0, "cannot create a pipe: %s", strerror(errno));
+        return container_wrong(in, ERROR_NO_OFFSET, "cannot create a pipe: %s", strerror(errno));
     error = start_helper(in, path, ends[1], &child);
     close(ends[1]);
     if (error) {
         close(ends[0]);
-        return container_wrong(in, 0, "needs libhdf5: cannot start %s: %s", path, strerror(error));
+        return container_wrong(in, ERROR_NO_OFFSET, "needs libhdf5: cannot start %s: %s", path,
+                               strerror(error));
     }
     good = read_records(ends[0], records);
     close(ends[0]); /* if it still writes, it dies of that */
@@ -197,14 +207,18 @@ static bool get_records(struct container_input *in, struct records *records)
     if (!good)
         return container_no_memory(in);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        return container_wrong(in, 0,
+        return container_wrong(in, ERROR_NO_OFFSET,
                                "damaged, or very large: libhdf5 did not finish within %d seconds",
                                HDF5_TIME_MAX);
     if (WIFSIGNALED(status))
-        return container_wrong(in, 0, "damaged: libhdf5 crashed (%s)", strsignal(WTERMSIG(status)));
+        return container_wrong(in, ERROR_NO_OFFSET, "%s: libhdf5 crashed (%s)",
+                               is_memory_limited()
+                                   ? "damaged, or needs more memory than the limit (ulimit -v)"
+                                   : "damaged",
+                               strsignal(WTERMSIG(status)));
     if (status != 0)
-        return container_wrong(in, 0, "needs libhdf5: %s failed with status %d%s", path,
-                               WEXITSTATUS(status),
+        return container_wrong(in, ERROR_NO_OFFSET, "needs libhdf5: %s failed with status %d%s",
+                               path, WEXITSTATUS(status),
                                WEXITSTATUS(status) == 127 ? ", which loaders use for a library "
                                                             "that is missing"
                                                           : "");
@@ -226,7 +240,7 @@ struct reader {
 /* The error for records that make no sense. */
 static bool broken(const struct reader *r)
 {
-    return container_wrong(r->in, 0, "libhdf5 returned inconsistent data");
+    return container_wrong(r->in, ERROR_NO_OFFSET, "libhdf5 returned inconsistent data");
 }
 
 /* The next word; UINT64_MAX behind the end, which no valid record has. */
@@ -572,7 +586,8 @@ static bool read_file(struct container *c, struct container_input *in)
         return take_arrays(&r);
     case HDF5_WRONG:
         text = take_string(&r);
-        return text ? container_wrong(in, 0, "%s", escape_quote(shown, text)) : broken(&r);
+        return text ? container_wrong(in, ERROR_NO_OFFSET, "%s", escape_quote(shown, text))
+                    : broken(&r);
     case HDF5_UNREAD:
         offset = take(&r);
         return read_again(in, offset, take(&r));
@@ -593,7 +608,8 @@ static bool recognise(const unsigned char *bytes, size_t size)
 static bool read_file(struct container *c, struct container_input *in)
 {
     (void)c;
-    return container_wrong(in, 0, "needs libhdf5, without which this program was built");
+    return container_wrong(in, ERROR_NO_OFFSET,
+                           "needs libhdf5, without which this program was built");
 }
 
 #endif
