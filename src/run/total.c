@@ -132,6 +132,7 @@ static void add_one(struct total *t, const struct reduction *reduction)
 
 void total_add(struct total *t, const struct reduction *reduction)
 {
+    const uint64_t read_before = t->reduction.input_bytes;
     struct reduction one;
 
     if (!reduction->arrays || reduction->error.kind != ERROR_NONE) {
@@ -144,6 +145,8 @@ void total_add(struct total *t, const struct reduction *reduction)
         arrays_get(reduction->arrays, k, &one);
         add_one(t, &one);
     }
+    if (reduction->compressed) /* as a whole: none of its arrays has a share of these bytes */
+        t->reduction.input_bytes = read_before + reduction->input_bytes;
     t->reduction.seconds += reduction->seconds;
 }
 

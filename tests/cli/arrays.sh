@@ -434,6 +434,9 @@ if [ -n "$ZSTD" ]; then
         sed -e "s|$file|one.zst|" -e 's/"format": "\([a-z]*\)"/"format": "\1+zstd"/' out >expected
         run -q --list --json one.zst
         ok "$file, a list" cmp expected out
+        run --json --total -o count one.zst $file
+        bytes=$(sed -n '$s/.*"bytes": \([0-9]*\), .*/\1/p' out)
+        ok "$file, bytes of the total" grep -q "\"input_bytes\": $(($(size one.zst) + bytes / 2))," out
     done
     flip one.zst $(($(size one.zst) - 2))
     run -q -o sum one.zst
