@@ -262,6 +262,7 @@ static void add_to_total(struct total *total, struct reduction *one)
 static void print_one(struct report *r, const struct merged *a, struct total *total)
 {
     const struct options *options = r->options;
+    const bool absent = a->partial.count == 0 && a->of > 0;
     struct reduction reduction;
 
     memset(&reduction, 0, sizeof reduction);
@@ -276,12 +277,17 @@ static void print_one(struct report *r, const struct merged *a, struct total *to
     reduction_round(&reduction.result, &a->partial, a->type, NULL, &a->scale,
                     options->session.nan == NAN_SKIP, options->session.ddof);
     check_nan(options, a, &reduction);
+    if (absent && options->output != OUTPUT_PARTIAL)
+        (void)error_set(&reduction.error, ERROR_OTHERS,
+                        "none of its elements is in a partial result");
     if (options->output != OUTPUT_PARTIAL)
         report(r, a->input, &reduction);
     else if (reduction.error.kind != ERROR_NONE)
         failure_print(a->input, a->array, &reduction.error);
     else if (!options->total)
         print_partial(options, a);
+    if (absent) /* the total is of the others */
+        reduction.error.kind = ERROR_NONE;
     add_to_total(total, &reduction);
 }
 

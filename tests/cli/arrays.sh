@@ -253,6 +253,14 @@ is 'partial results tell --merge that they are missing' 1 '' \
     'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)
 gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are in no partial result (--allow-gaps accepts that)
 gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are in no partial result (--allow-gaps accepts that)'
+run --merge -q -o sum --allow-gaps --total shards
+is 'with --allow-gaps they have no result, and the total is of the others' 1 '6
+NA
+NA
+NA
+6' 'gpureduce: other.safetensors: array x: none of its elements is in a partial result
+gpureduce: other.safetensors: array y: none of its elements is in a partial result
+gpureduce: other.safetensors: array z: none of its elements is in a partial result'
 run --list -q other.safetensors
 ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
 
