@@ -52,7 +52,7 @@ static void write_item(struct writer *w, const char *path, const struct item *it
                       : field_list(IN_CELLS, "shape",
                                    item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
     report_shape(w, shape);
-    report_missing_values(w, &item->missing, item->missing_type);
+    report_missing_values(w, "missing_values", &item->missing, item->missing_type);
     WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),

@@ -212,7 +212,7 @@ static void add_input(struct writer *w, const struct options *options,
         WRITER_FIELDS(w, field_count(J, "skip", reduction->data_offset),
                       field_count(J, "length", options->session.input.length));
     }
-    report_missing_values(w, &reduction->missing, reduction->type);
+    report_missing_values(w, "missing_values", &reduction->missing, reduction->type);
     writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||

@@ -100,7 +100,8 @@ void report_shape(struct writer *w, const struct source_shape *shape);
 
 /* Adds a list of missing values of the type to an object, if there are any: numbers, "nan", and for
    ranges lists of the first number and the last. */
-void report_missing_values(struct writer *w, const struct missing *m, enum element_type type);
+void report_missing_values(struct writer *w, const char *key, const struct missing *m,
+                           enum element_type type);
 
 /* Adds them to a text: "-9999, 1e+30 to inf, nan". */
 void report_missing_text(struct buffer *out, const struct missing *m, enum element_type type);

@@ -97,10 +97,12 @@ static void add_both(struct writer *w, const struct diff_item *item)
 /* Adds a side to an object, the keys of side B with "other_" in front. */
 static void add_side(struct writer *w, const struct diff_item *item, int side)
 {
-    static const char *const keys[DIFF_SIDES][3] = {
-        {"dtype", "shape", "elements"}, {"other_dtype", "other_shape", "other_elements"}};
+    static const char *const keys[DIFF_SIDES][4] = {
+        {"dtype", "shape", "elements", "missing_values"},
+        {"other_dtype", "other_shape", "other_elements", "other_missing_values"}};
     const bool there = item->sides[side].info;
     struct source_shape shape = {.known = false};
+    bool swap;
 
     if (there)
         find_shape(item, side, &shape);
@@ -108,6 +110,9 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
         w, field_text(J, keys[side][0], there ? diff_type(item, side) : NULL),
         field_list(J, keys[side][1], shape.known ? shape.sizes : NULL, shape.dimensions),
         field_count(J, keys[side][2], there ? diff_elements(item, side) : SOURCE_UNKNOWN));
+    if (item->sides[side].missing)
+        report_missing_values(w, keys[side][3], item->sides[side].missing,
+                              diff_element(item, side, &swap));
 }
 
 static void add_tolerance(struct writer *w, const struct difference_tolerance *t)
@@ -159,7 +164,7 @@ static struct field known(struct field field, bool has)
     return field;
 }
 
-static void add_result(struct writer *w, const struct diff_item *item)
+static void add_result(struct writer *w, const struct diff_item *item, bool missing)
 {
     const struct difference_result *r = &item->result;
     const bool bytes = item->sides[DIFF_A].array && item->sides[DIFF_A].array->unreadable;
@@ -188,13 +193,16 @@ static void add_result(struct writer *w, const struct diff_item *item)
     WRITER_FIELDS(w, known(field_number(CELLS | J, "rmsd", r->root_mean_square, ELEMENT_F64), has),
                   known(field_number(CELLS | J, "cosine", r->cosine, ELEMENT_F64), has),
                   known(field_of(J, "nonfinite", FIELD_NONFINITE), has),
-                  known(field_count(CELLS | J, "nan", r->nan_one), has),
-                  known(field_count(J, "nan_both", r->nan_both), has),
+                  known(field_count(CELLS | J, "nan", r->nan_one), has));
+    if (missing)
+        WRITER_FIELDS(w, known(field_count(CELLS | J, "missing", r->missing_one), has),
+                      known(field_count(J, "missing_both", r->missing_both), has));
+    WRITER_FIELDS(w, known(field_count(J, "nan_both", r->nan_both), has),
                   known(field_count(J, "rewritten", r->rewritten), has));
 }
 
 static void write_item(struct writer *w, const struct options *options,
-                       const struct diff_item *item)
+                       const struct diff_item *item, bool missing)
 {
     writer_begin(w);
     WRITER_FIELDS(w, field_text(J, "file", options->files[DIFF_A]),
@@ -206,7 +214,7 @@ static void write_item(struct writer *w, const struct options *options,
     add_side(w, item, DIFF_B);
     writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     add_tolerance(w, &options->tolerance);
-    add_result(w, item);
+    add_result(w, item, missing);
     writer_end(w);
 }
 
@@ -235,11 +243,22 @@ static void report_stats_line(const struct diff *diff, bool single)
                  report_rate(s.bytes, s.seconds));
 }
 
+/* Whether there is a missing value, so that rows say how many elements are missing. */
+static bool has_missing(const struct diff *diff)
+{
+    for (size_t k = 0; k < diff_count(diff); k++)
+        for (int side = 0; side < DIFF_SIDES; side++)
+            if (diff_get(diff, k)->sides[side].missing)
+                return true;
+    return false;
+}
+
 /* Writes the rows of all that differ, as the options ask. */
 static void write_items(const struct options *options, const struct diff *diff, bool single)
 {
     const bool text = options->output == OUTPUT_TEXT, json = options->output == OUTPUT_JSON;
     const bool table = text && !single && writer_is_aligned(false);
+    const bool missing = has_missing(diff);
     const struct diff_item blank = {.name = ""};
     struct buffer out = {0};
     struct writer w = {.form = json             ? WRITER_JSON
@@ -258,11 +277,11 @@ static void write_items(const struct options *options, const struct diff *diff, 
         return;
     w.heading = w.form == WRITER_TSV || w.form == WRITER_TABLE;
     if (w.heading)
-        write_item(&w, options, &blank);
+        write_item(&w, options, &blank, missing);
     w.heading = false;
     for (size_t k = 0; k < diff_count(diff); k++)
         if (is_shown(diff_get(diff, k)))
-            write_item(&w, options, diff_get(diff, k));
+            write_item(&w, options, diff_get(diff, k), missing);
     writer_flush(&w);
     writer_close(&w);
     buffer_free(&out);

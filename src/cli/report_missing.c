@@ -74,14 +74,15 @@ static struct field field_of_key(enum element_type type, uint64_t key, struct in
                     : field_number(IN_OBJECT, NULL, x, row_element_type(type));
 }
 
-void report_missing_values(struct writer *w, const struct missing *m, enum element_type type)
+void report_missing_values(struct writer *w, const char *key, const struct missing *m,
+                           enum element_type type)
 {
     struct integer first, last;
     struct item item;
 
     if (m->count == 0)
         return;
-    writer_field(w, field_of(IN_OBJECT, "missing_values", FIELD_ARRAY));
+    writer_field(w, field_of(IN_OBJECT, key, FIELD_ARRAY));
     for (unsigned i = 0; find_item(m, type, i, &item); i++) {
         if (is_nan(&item))
             writer_field(w, field_text(IN_OBJECT, NULL, "nan"));

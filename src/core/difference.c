@@ -371,6 +371,8 @@ void difference_merge(struct difference *d, enum element_type type, const struct
     d->rewritten += other->rewritten;
     d->nan_one += other->nan_one;
     d->nan_both += other->nan_both;
+    d->missing_one += other->missing_one;
+    d->missing_both += other->missing_both;
     take_first(&d->first_nan, other->first_nan);
     take_first(&d->first_nan_one, other->first_nan_one);
     d->infinite = d->infinite || other->infinite;
@@ -396,6 +398,16 @@ void difference_raise(struct difference *d, enum element_type type, uint64_t a, 
     raise(&d->absolute, type, PEAK_ABSOLUTE, &pair);
     raise(&d->relative, type, PEAK_RELATIVE, &pair);
     raise(&d->ulps, type, PEAK_ULPS, &pair);
+}
+
+void difference_take_missing(struct difference *d, bool both, uint64_t index)
+{
+    if (both) {
+        d->missing_both++;
+        return;
+    }
+    d->missing_one++;
+    take_different(d, index);
 }
 
 void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
@@ -605,7 +617,7 @@ static void finish_peaks(const struct difference *d, enum element_type type,
 void difference_finish(const struct difference *d, const struct difference_terms *terms,
                        uint64_t elements, struct difference_result *result)
 {
-    const uint64_t count = elements - d->nan_one - d->nan_both;
+    const uint64_t count = elements - d->nan_one - d->nan_both - d->missing_one - d->missing_both;
 
     *result = (struct difference_result){
         .different = d->different,
@@ -613,6 +625,8 @@ void difference_finish(const struct difference *d, const struct difference_terms
         .rewritten = d->rewritten,
         .nan_one = d->nan_one,
         .nan_both = d->nan_both,
+        .missing_one = d->missing_one,
+        .missing_both = d->missing_both,
         .max_absolute = NAN,
         .max_relative = NAN,
         .absolute_at = d->absolute.index,

@@ -6,7 +6,8 @@
  *
  * A pair is equal if both elements have the same value; -0 equals +0, a NaN any NaN, and a nonzero
  * truth value any other. A pair with one NaN counts as different, or is ignored if NaNs are
- * skipped. Other pairs have three differences:
+ * skipped. A pair with one element that is missing counts as different, too, and one of two as
+ * equal; neither takes part in anything else. Other pairs have three differences:
  *
  *     absolute    |a - b|
  *     relative    |a - b| / max(|a|, |b|), from 0 to 2; infinite if |a - b| is
@@ -57,6 +58,8 @@ struct difference {
     uint64_t rewritten;     /* pairs of equal values with different bits */
     uint64_t nan_one;       /* pairs with one NaN */
     uint64_t nan_both;      /* pairs of two NaNs */
+    uint64_t missing_one;   /* pairs with one element that is missing */
+    uint64_t missing_both;  /* pairs of two */
     uint64_t first_nan;     /* index of the first pair with a NaN */
     uint64_t first_nan_one; /* index of the first pair with one NaN */
     bool infinite;          /* an element is an infinity */
@@ -68,7 +71,7 @@ struct difference {
 /* The results of a comparison. A number without a value is NaN, an index without one
    DIFFERENCE_NO_INDEX. */
 struct difference_result {
-    uint64_t different, first, rewritten, nan_one, nan_both;
+    uint64_t different, first, rewritten, nan_one, nan_both, missing_one, missing_both;
     double max_absolute, max_relative;
     struct integer max_absolute_integer; /* max_absolute in full, if elements are integers */
     struct integer max_ulps;             /* not known where max_absolute is NaN */
@@ -86,6 +89,9 @@ void difference_merge(struct difference *d, enum element_type type, const struct
 /* Takes a pair of elements of different bits into all but the sums. */
 void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
                      uint64_t b, uint64_t index);
+
+/* Takes a pair of elements, one or both of which are missing. */
+void difference_take_missing(struct difference *d, bool both, uint64_t index);
 
 /* Takes a pair of elements, which are not the same, and no NaNs, into the peaks alone. */
 void difference_raise(struct difference *d, enum element_type type, uint64_t a, uint64_t b,

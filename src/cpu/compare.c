@@ -21,9 +21,10 @@
 
 struct cpu_compare {
     const struct cpu_kernels *kernels;
-    bool ahead; /* see cpu_compare_same */
-    struct cpu_compare_setup setup;
-    struct difference difference; /* of what is compared element by element; without sums */
+    bool ahead;                     /* see cpu_compare_same */
+    struct cpu_compare_setup setup; /* what is missing is not NULL */
+    bool same_missing;              /* on both sides, so that equal bytes are equal elements */
+    struct difference difference;   /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
 
     /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
@@ -441,13 +442,49 @@ static void drop_pairs(struct cpu_compare *c, size_t n)
     }
 }
 
+/* Counts what is missing among n elements of a piece, which are copied, in this machine's byte order,
+   and makes both elements of each such pair zero, which leaves them out of all else. */
+static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
+{
+    const enum element_type type = c->setup.terms.type;
+    const size_t size = element_size(type);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * size;
+        const bool of_a = missing_has(c->setup.missing_a, order_key(type, order_load(type, a)));
+        const bool of_b = missing_has(c->setup.missing_b, order_key(type, order_load(type, b)));
+
+        if (!of_a && !of_b)
+            continue;
+        difference_take_missing(&c->difference, of_a && of_b, index + i);
+        memset(a, 0, size);
+        memset(b, 0, size);
+    }
+}
+
+/* Whether some of n elements of a piece are missing, in this machine's byte order. */
+static bool some_missing(const struct missing *m, enum element_type type, const void *piece,
+                         size_t n)
+{
+    return m->count > 0 && missing_some(m, type, piece, n);
+}
+
 /* Compares n elements of a piece that differs, in this machine's byte order. */
 static void take_different(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                            size_t n, uint64_t index)
 {
     const size_t size = element_size(c->setup.terms.type);
+    const enum element_type type = c->setup.terms.type;
     const uint64_t nans = c->difference.nan_one;
 
+    if (some_missing(c->setup.missing_a, type, a, n) ||
+        some_missing(c->setup.missing_b, type, b, n)) {
+        memmove(c->copy_a, a, n * size);
+        memmove(c->copy_b, b, n * size);
+        drop_missing(c, n, index);
+        a = c->copy_a;
+        b = c->copy_b;
+    }
     scan(c, a, b, n, index);
     if (c->setup.verdict_only)
         return;
@@ -550,7 +587,12 @@ void cpu_compare_close(struct cpu_compare *c)
 
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup)
 {
+    static const struct missing none = {.count = 0};
+
     c->setup = *setup;
+    c->setup.missing_a = setup->missing_a ? setup->missing_a : &none;
+    c->setup.missing_b = setup->missing_b ? setup->missing_b : &none;
+    c->same_missing = missing_same(c->setup.missing_a, c->setup.missing_b);
     c->begun = false;
     c->bounds.any = false;
     difference_clear(&c->difference);
@@ -573,7 +615,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             p = (element_swap(c->copy_a, p, n, size), c->copy_a);
         else if (swap)
             q = (element_swap(c->copy_b, q, n, size), c->copy_b);
-        if (cpu_compare_same(p, q, n * size, c->ahead)) {
+        if (c->same_missing && cpu_compare_same(p, q, n * size, c->ahead)) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
             else
@@ -602,6 +644,12 @@ void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64
 
         if (c->setup.swap_a)
             p = (element_swap(c->copy_a, p, n, size), c->copy_a);
+        if (some_missing(c->setup.missing_a, c->setup.terms.type, p, n)) {
+            memmove(c->copy_a, p, n * size);
+            memcpy(c->copy_b, c->copy_a, n * size);
+            drop_missing(c, n, index + i);
+            p = c->copy_a;
+        }
         c->equal.kernel(&c->equal, p, n, index + i);
     }
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "core/difference.h"
+#include "core/missing.h"
 
 struct cpu_compare;
 
@@ -24,6 +25,8 @@ struct cpu_compare_setup {
     struct difference_terms terms;
     bool swap_a, swap_b; /* elements are not in this machine's byte order */
     bool verdict_only;   /* it is enough to know whether a pair counts as different */
+    /* The missing values of each side, or NULL. The caller's, until the next beginning. */
+    const struct missing *missing_a, *missing_b;
 };
 
 /* With kernels as cpu_kernels_choose finds them. NULL without memory. */
@@ -39,7 +42,8 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
 size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
                         uint64_t index, bool look);
 
-/* Takes the sums of elements that are equal on both sides, and in the byte order of `a`. */
+/* Takes the sums of elements that are equal on both sides, and in the byte order of `a`. Both
+   sides have the same missing values. */
 void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64_t index);
 
 /* Whether a pair that counts as different has been taken. */

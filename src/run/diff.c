@@ -425,7 +425,46 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
     if (diff_is_bytes(item, DIFF_A))
         pair->setup.terms.tolerance = (struct difference_tolerance){false, false, false, 0, 0, 0};
     pair->setup.verdict_only = d->request->verdict_only;
+    pair->setup.missing_a = item->sides[DIFF_A].missing;
+    pair->setup.missing_b = item->sides[DIFF_B].missing;
     pair->size = element_size(pair->setup.terms.type);
+}
+
+/* Finds the missing values of the arrays of an item. Returns whether its values are to be compared.
+ */
+static bool find_missing(struct diff *d, struct diff_item *item)
+{
+    const struct missing_values *values = &d->request->options->missing;
+
+    for (int side = 0; side < DIFF_SIDES && !diff_is_bytes(item, side); side++) {
+        const struct container_array *array = item->sides[side].array;
+        struct missing m = {.count = 0};
+        const char *lacking;
+        bool swap;
+
+        if (array && array->missing_values)
+            m = *array->missing_values;
+        lacking = missing_add_values(&m, diff_element(item, side, &swap), values);
+        if (lacking && !array) {
+            item_error(d, item,
+                       error_of(ERROR_REQUEST, "the missing value %s is not a value of type %s",
+                                lacking, diff_type(item, side)));
+            return false;
+        }
+        if (array && array->scale && array->scale->given) {
+            item_error(d, item,
+                       error_advised((struct advice){.kind = ADVICE_STORED},
+                                     "numbers with a scale or an offset cannot be compared"));
+            return false;
+        }
+        if (m.count == 0)
+            continue;
+        item->sides[side].missing = malloc(sizeof m);
+        if (!item->sides[side].missing)
+            return note_no_memory(d);
+        *item->sides[side].missing = m;
+    }
+    return true;
 }
 
 /* Adds the item of an array of side A, or the pair of both. */
@@ -442,7 +481,7 @@ static void add(struct diff *d, const struct named *a, struct named *b)
         return;
     }
     b->matched = true;
-    if (compare_headers(d, item))
+    if (compare_headers(d, item) && find_missing(d, item))
         set_pair(d, a, b, &d->pairs[d->pair_count++], item);
 }
 
@@ -1304,6 +1343,9 @@ void diff_close(struct diff *d)
             source_close(d->files[side][i]);
         free(d->files[side]);
     }
+    for (size_t i = 0; i < d->item_count; i++)
+        for (int side = 0; side < DIFF_SIDES; side++)
+            free(d->items[i].sides[side].missing);
     for (size_t i = 0; i < d->error_count; i++)
         free(d->errors[i].name);
     free(d->errors);

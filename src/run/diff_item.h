@@ -18,8 +18,8 @@ enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 /* The request of a comparison, which does not change. */
 struct diff_request {
-    const struct session_options *options; /* only input, nan, threads, chunk_size and progress are
-                                              used */
+    const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
+                                              progress are used */
     struct difference_tolerance tolerance;
     bool verdict_only; /* stop at the first difference */
     struct {
@@ -49,9 +49,10 @@ struct diff_item {
     struct {
         const struct source_info *info; /* facts about the file; NULL: the side has no such array */
         const struct container_array *array; /* NULL if the file is one array */
-        uint64_t elements; /* elements to compare, or bytes of a type that is not read;
+        uint64_t elements;       /* elements to compare, or bytes of a type that is not read;
                               SOURCE_UNKNOWN of a stream that was not read to its end, or of
                               bytes that are not in one place */
+        struct missing *missing; /* its missing values, of malloc; NULL: there are none */
     } sides[DIFF_SIDES];
     bool compared;                   /* the values were compared, and `result` is set */
     struct difference_result result; /* of DIFF_BYTES, elements are bytes */

@@ -188,6 +188,29 @@ ok 'which array, and which element' grep -q \
     '^gpureduce: nan.safetensors and nan2.safetensors: array x: element 3 \[1, 0\] is a NaN' err
 ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = "2:x
 y"
+
+#
+# Missing values.
+#
+run --diff --missing=nan nan.f32 nan2.f32
+is 'missing on both sides' 0 '' '*'
+run --diff --nan=error --missing=nan nan.f32 nan.f32
+is 'and no NaN' 0 '' '*'
+row 'missing on one side' 'values f32 [3] 3 2 0' --missing=nan nan.f32 nan3.f32
+ok 'and how many' test "$(sed -n '1s/.*\t//p;2s/.*\t//p' out | tr '\n' ' ')" = 'missing 2 '
+run --diff --tolerance=rel:2 --nan=skip --missing=0x1p0 --missing=3 three.f32 other.f32
+ok 'whatever is tolerated' test "$status:$(grep -E '^(different|missing|max_abs)' out | tr '\t\n' ': ')" = \
+    '1:different:1 max_abs:0.5 max_abs_at:1 missing:1 '
+run --diff --json --missing=2.5 --missing=3 three.f32 other.f32
+ok 'in JSON' grep -q '"missing_values": \[2.5, 3\], "other_dtype".*"other_missing_values": \[2.5, 3\].*"nan": 0, "missing": 2, "missing_both": 0, "nan_both": 0' out
+run --diff -q --missing=nan nan.f32 nan3.f32
+is 'a verdict' 1 ''
+run --diff --missing=-1 -t u8 three.f32 other.f32
+trouble 'a value that the type lacks' \
+    'three.f32 and other.f32: the missing value -1 is not a value of type u8'
+run --diff -q --array='*[bw]*' --missing=-1 --missing=-3 --array='*c' a.safetensors b.safetensors
+is 'a type of a set may lack it' 1 ''
+
 # 2 and 2.5, 3 and -3.
 for tolerance in ulp:2155872256 abs:6 rel:2 ulp:2097152,abs:6 abs:0.5,rel:2 \
     ulp:2155872256,ulp:1 abs:6,abs:0.5 rel:2,rel:0 ulp:18446744073709551615; do

@@ -32,6 +32,11 @@ for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
     # shellcheck disable=SC2086 # several words
     same_as propagate.tsv "$how" $how a.safetensors b.safetensors
 done
+missing='--missing=0 --missing=1 --missing=nan --missing=-inf'
+# shellcheck disable=SC2086 # several words
+for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --nan=error'; do
+    same_as missing.tsv "with missing values, $how" $how $missing a.safetensors b.safetensors
+done
 environment=GPUREDUCE_CPU=vector16
 same_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
 environment=

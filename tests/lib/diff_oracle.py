@@ -4,8 +4,8 @@ fractions.
 
 The arrays are a.safetensors and b.safetensors, and, of the types that NumPy has, big-endian big-a.npz and
 big-b.npz, and deflated deflated-b.npz. What `gpureduce --diff --tsv --number=hex` must print is in
-propagate.tsv, skip.tsv, for these policies, and TOLERANCES.tsv, for each line of asked.tolerances; and in numpy.tsv
-of those types alone. long-a and long-b are the elements of f64.long."""
+propagate.tsv, skip.tsv, for these policies, and TOLERANCES.tsv, for each line of asked.tolerances; in missing.tsv,
+where MISSING are missing values; and in numpy.tsv of those types alone. long-a and long-b are the elements of f64.long."""
 
 import json
 import math
@@ -105,10 +105,16 @@ def count_pairs(a, b):
     return sorted(((pair, i, times[pair]) for pair, i in firsts.items()), key=lambda row: row[1])
 
 
-def difference(t, pairs, policy, tolerances):
+def is_missing(t, x):
+    if isinstance(x, tuple):
+        return x[0] * math.inf in MISSING
+    return x in MISSING if x == NAN else x * Fraction(2) ** t.unit in MISSING
+
+
+def difference(t, pairs, policy, tolerances, missing):
     """What two lists differ in, of which count_pairs has told the bits."""
     scale = Fraction(2) ** t.unit
-    found = {"different": 0, "first": None, "nan": 0}
+    found = {"different": 0, "first": None, "nan": 0, "missing": 0}
     # Numbers over others; these are elements' own units.
     peaks = {"max_abs": (0, 1, None), "max_rel": (0, 1, None), "max_ulp": (0, 1, None)}
     first_nan = first_infinite = None
@@ -131,6 +137,12 @@ def difference(t, pairs, policy, tolerances):
 
     for (p, q), i, n in pairs:
         x, y = t.value(p), t.value(q)
+        if missing and (is_missing(t, x) or is_missing(t, y)):
+            if is_missing(t, x) != is_missing(t, y):
+                found["missing"] += n
+                found["different"] += n
+                found["first"] = first_of(found["first"], i)
+            continue
         if x == NAN or y == NAN:
             if x != y:
                 found["nan"] += n
@@ -254,6 +266,13 @@ def make_pairs():
         b = list(a)
         b[5] = few[6] if b[5] != few[6] else few[7]
         put("long, early", a, b)
+        # The same, with missing values, in pieces that are equal, too.
+        few.extend(2 * [bits for bits in special(t) if is_missing(t, t.value(bits))])
+        a = rnd.choices(few, k=long)
+        b = list(a)
+        for i in range(long // 3, long // 2, 777 // t.size):
+            b[i] = rnd.choice(few)
+        put("long, with missing values", a, b)
     # Powers of two apart, so that cosines are close to 1, or tiny.
     t = TYPES["f64"]
     exponents = lambda *list_: [(e + 1023) << 52 for e in list_]
@@ -330,20 +349,22 @@ def show(x):
     return f"{'-' if x < 0 else ''}0x1{'.' if digits else ''}{digits}p{exponent - 1:+d}"
 
 
-def write_expected(path, pairs, counted, policy, tolerances):
+def write_expected(path, pairs, counted, policy, tolerances, missing=False):
+    heading = HEADING + missing * ["missing"]
     tolerances = [(kind, int(x) if kind == "ulp" else Fraction(float(x)))
                   for kind, x in (one.split(":") for one in tolerances.split(",") if one)]
     with open(path, "w") as out:
-        print(*HEADING, sep="\t", file=out)
+        print(*heading, sep="\t", file=out)
         for name, (t, a, _) in pairs.items():
-            found = difference(t, counted[name], policy, tolerances)
+            found = difference(t, counted[name], policy, tolerances, missing)
             if found["different"] > 0:
                 found.update(array=name, differs="values", dtype=t.name, shape=f"[{len(a)}]", elements=len(a))
-                print(*(found[key] if isinstance(found[key], str) else show(found[key]) for key in HEADING), sep="\t",
+                print(*(found[key] if isinstance(found[key], str) else show(found[key]) for key in heading), sep="\t",
                       file=out)
 
 
 TOLERANCES = ["abs:1e-6", "rel:1e-3", "rel:0.5,ulp:1,abs:3"]
+MISSING = [0, 1, NAN, -math.inf]
 
 if __name__ == "__main__":
     path = lambda name: os.path.join(sys.argv[1], name)
@@ -356,6 +377,7 @@ if __name__ == "__main__":
     write_npz(path("deflated-b.npz"), numpy, 1, "<", zipfile.ZIP_DEFLATED)
     write_expected(path("propagate.tsv"), pairs, counted, "propagate", "")
     write_expected(path("skip.tsv"), pairs, counted, "skip", "")
+    write_expected(path("missing.tsv"), pairs, counted, "propagate", "", missing=True)
     write_expected(path("numpy.tsv"), numpy, counted, "propagate", "")
     for side in (0, 1):
         with open(path("long-" + "ab"[side]), "wb") as out:

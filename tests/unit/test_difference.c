@@ -1,7 +1,7 @@
 /*
  * Differences of arrays: in whatever parts and order they are merged, they are the same; which of
  * several pairs with the same difference is the first; and cosines that lie in the middle between
- * two binary64. tests/cli/diff_values.sh compares the values with an oracle of its own.
+ * two binary64; and missing values, which may be others on either side. tests/cli/diff_values.sh compares the values with an oracle of its own.
  */
 #include "config.h"
 
@@ -152,10 +152,94 @@ static void test_ties(void)
     tap_family_end(&family, "cosines in the middle between two numbers");
 }
 
+/* Whether an element equals one of those whose bits are given: as a number, or both are NaNs. */
+static bool is_one_of(enum element_type type, uint64_t bits, const uint64_t *missing,
+                      unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const double x = order_value(type, order_key(type, bits));
+        const double y = order_value(type, order_key(type, missing[i]));
+
+        if (element_is_integer(type) ? order_key(type, bits) == order_key(type, missing[i])
+                                     : x == y || (isnan(x) && isnan(y)))
+            return true;
+    }
+    return false;
+}
+
+/* Arrays with missing values, beside what is left of them without the pairs that have one. */
+static void test_missing(enum element_type type)
+{
+    static unsigned char a[8 * ELEMENTS], b[8 * ELEMENTS], left_a[8 * ELEMENTS],
+        left_b[8 * ELEMENTS];
+    static size_t places[ELEMENTS];
+    const size_t size = element_size(type);
+    struct tap_family family = {0};
+    struct cpu_compare *c = cpu_compare_open(NULL);
+
+    for (int round = 0; c && round < 60; round++) {
+        struct cpu_compare_setup setup = {.terms = {.type = type, .skip_nan = round % 2}};
+        struct missing missing[2] = {{.count = 0}, {.count = 0}};
+        uint64_t values[2][2], one = 0, both = 0, first = DIFFERENCE_NO_INDEX;
+        unsigned counts[2] = {round % 3 > 0, round % 4 > 0 ? 2 : 0};
+        struct difference_result expected, found;
+        struct difference whole, left;
+        size_t count = 0;
+
+        fill(a, type, 1 + draw(3));
+        fill(b, type, 1 + draw(3));
+        if (round % 5 == 0)
+            memcpy(b, a, sizeof a);
+        for (int side = 0; side < 2; side++)
+            for (unsigned i = 0; i < counts[side]; i++) {
+                values[side][i] = order_load(type, (side ? b : a) + draw(ELEMENTS) * size);
+                (void)missing_add_bits(&missing[side], type, values[side][i]);
+            }
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            const uint64_t x = order_load(type, a + i * size), y = order_load(type, b + i * size);
+            const bool of_a = is_one_of(type, x, values[0], counts[0]);
+            const bool of_b = is_one_of(type, y, values[1], counts[1]);
+
+            both += of_a && of_b;
+            one += of_a != of_b;
+            if (of_a != of_b && first == DIFFERENCE_NO_INDEX)
+                first = i;
+            if (of_a || of_b)
+                continue;
+            memcpy(left_a + count * size, a + i * size, size);
+            memcpy(left_b + count * size, b + i * size, size);
+            places[count++] = i;
+        }
+        compare(c, &setup, left_a, left_b, 0, count, &left);
+        difference_finish(&left, &setup.terms, count, &expected);
+        setup.missing_a = &missing[0];
+        setup.missing_b = &missing[1];
+        compare(c, &setup, a, b, 0, ELEMENTS, &whole);
+        difference_finish(&whole, &setup.terms, ELEMENTS, &found);
+        tap_case(&family, found.missing_one == one && found.missing_both == both, "%s, round %d",
+                 element_name(type), round);
+        expected.different += one;
+        for (uint64_t *const *at =
+                 (uint64_t *const[]){&expected.first, &expected.absolute_at, &expected.relative_at,
+                                     &expected.ulps_at, NULL};
+             *at; at++)
+            if (**at != DIFFERENCE_NO_INDEX)
+                **at = places[**at];
+        expected.first = first < expected.first ? first : expected.first;
+        tap_case(&family, same(&expected, &found), "%s, round %d: the others", element_name(type),
+                 round);
+    }
+    tap_family_end(&family, "missing values");
+    if (c)
+        cpu_compare_close(c);
+}
+
 int main(void)
 {
     for (int type = 0; type < ELEMENT_TYPES; type++)
         test_merging((enum element_type)type);
+    for (int type = 0; type < ELEMENT_TYPES; type++)
+        test_missing((enum element_type)type);
     test_same();
     test_ties();
     return tap_done();
