@@ -435,7 +435,7 @@ static void report_partial_total(const struct options *options, const struct tot
     if (reduction->error.kind != ERROR_NONE)
         return;
     if (total->mixed) {
-        message_error(EXIT_FAILED, "no total: a partial result needs files of one type");
+        message_error(EXIT_FAILED, "no total: a partial result needs files of one type and scale");
         return;
     }
     print(options, NULL, reduction, reduction->elements);

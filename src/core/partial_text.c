@@ -830,16 +830,25 @@ static bool missing_fits(const struct partial_text *t)
     return p->nan == 0 || element_is_integer(t->type) || !missing_has(&t->missing, nan);
 }
 
-/* Whether what lies on both sides of a threshold is there for a scale alone, and in order. */
+/* Whether what lies on both sides of a threshold is there for a scale alone, and does. */
 static bool split_fits(const struct partial_text *t)
 {
     const unsigned unscaled = PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE;
     const struct partial *p = &t->partial;
+    const bool lower = p->negative > 0, upper = p->negative != partial_numbers(p);
+    const uint64_t below = order_from_element_key(t->type, p->below_key);
+    const uint64_t least = order_from_element_key(t->type, p->least_magnitude);
+    struct partial_split split;
 
     if (t->holds & (t->scale.given ? unscaled : (unsigned)PARTIAL_SPLIT))
         return false;
-    return !(t->holds & PARTIAL_SPLIT) || p->negative == 0 || p->negative == partial_numbers(p) ||
-           p->below_key < p->least_magnitude;
+    if (!(t->holds & PARTIAL_SPLIT))
+        return true;
+    split = scale_split(&t->scale, t->type);
+    if ((lower && !partial_split_is_below(&split, below)) ||
+        (upper && partial_split_is_below(&split, least)))
+        return false;
+    return (p->zeros > 0) == (upper && partial_split_is_equal(&split, least));
 }
 
 static bool holds_together(const struct partial_text *t)

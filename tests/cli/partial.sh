@@ -361,7 +361,7 @@ cp out merged
 run --partial --total -o argmax,argmin a.f32 data/npy/v1-f4.npy data/npy/v2-f4.npy
 ok 'merged totals have the inputs in the order of their names' cmp out merged
 run --partial --total a.f32 b.npy
-is 'of several types there is none' 1 '' 'gpureduce: no total: a partial result needs files of one type'
+is 'of several types there is none' 1 '' 'gpureduce: no total: a partial result needs files of one type and scale'
 # Inputs with different missing values have a total, too: of 1 2 (3) 100 and (2) 3 4 5.
 printf '\1\2\3\144' >p.i8
 printf '\2\3\4\5' >q.i8

@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include "core/merger.h"
-#include "core/moments.h"
 #include "core/partial_text.h"
+#include "core/scaled.h"
+#include "run/reduction.h"
 
 /* Puts the right checksum at the end of a line that has room for one. */
 static void make_right(char *line, size_t length)
@@ -27,18 +28,24 @@ static void make_right(char *line, size_t length)
     memcpy(line + head, tail, PARTIAL_TEXT_TAIL);
 }
 
-/* Rounds all results. */
+/* Rounds all results, and those of a total of it and of others without a scale. */
 static void finish(const struct partial_text *t, bool skip_nan, uint64_t ddof)
 {
-    const struct partial_types types = partial_types_of(t->type);
+    const struct partial_types types = partial_types_of(t->type), others = {0};
+    const struct moments_terms terms = {.skip_nan = skip_nan, .ddof = ddof};
+    const struct scale none = {.given = false};
+    struct partial nothing;
+    struct scaled total;
     struct result result;
 
-    partial_finish_types(&t->partial, &types, skip_nan, &result);
-    moments_finish(&t->partial,
-                   &(struct moments_terms){
-                       .skip_nan = skip_nan, .ddof = ddof, .type = t->type, .types = types},
-                   &result);
+    reduction_round(&result, &t->partial, t->type, NULL, &t->scale, skip_nan, ddof);
     fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements", result.count);
+    partial_clear(&nothing);
+    scaled_clear(&total);
+    scaled_append(&total, &nothing, &others, &none);
+    scaled_append(&total, &t->partial, &types, &t->scale);
+    scaled_finish(&total, &terms, &result);
+    fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements in all", result.count);
 }
 
 static void merge(const struct partial_text *t)

@@ -144,7 +144,7 @@ seeds_partial() {
         ',"first_nan":null,"posinf":0,"neginf":0,"sum":"0x11p-2","min":"-0x1p-3","max":"0x3p-1"' "$tail" |
         seed fuzz_partial missing '\0\1\1'
     printf '%s' "$head"'"i16","of":4,"ranges":[[0,4]],"missing_values":["-0x270fp+0"],"scale_factor":"-0x1p-1"' \
-        ',"add_offset":"-0x19p+2","count":4,"missing":1,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
+        ',"add_offset":"0x19p+2","count":4,"missing":1,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
         ',"sum":"0x189p+0","min":"-0x7p+0","max":"0x4bp+2","lower":2,"zeros":0,"lower_max":"0x19p+2"' \
         ',"upper_min":"0x4bp+2","upper_sum":"0x4bp+2"' "$tail" | seed fuzz_partial scaled '\0\1\1'
 }

@@ -298,7 +298,7 @@ static void check_longest(bool scaled)
            "names and missing values of the most bytes");
     t.holds = PARTIAL_ALL;
     if (scaled) {
-        t.scale = (struct scale){true, long_one, long_one};
+        t.scale = (struct scale){true, -0x1p+300, -0x1.fffffffffffffp-300};
         t.holds = scale_wants(&t.scale, t.holds);
     }
     t.of = most;
@@ -317,8 +317,10 @@ static void check_longest(bool scaled)
     t.partial.least_magnitude = exact_key(tiny);
     t.partial.zeros = t.partial.negative = many;
     t.partial.subnormal = scaled ? 0 : many;
-    if (scaled)
-        t.partial.below_key = exact_key(long_one);
+    if (scaled) { /* the threshold is there, with so many zeros */
+        t.partial.least_magnitude = exact_key(-0x1.fffffffffffffp-600);
+        t.partial.below_key = exact_key(-0x1.fffffffffffffp-599);
+    }
     exact_add_integer(&t.partial.sum, 1, 0, 1);
     exact_add_integer(&t.partial.sum, 1, 1074 + 1087, 1);
     exact_add_integer(&t.partial.absolute, 1, 0, scaled);
@@ -595,10 +597,10 @@ static void check_refusals(void)
     t.missing = (struct missing){.count = 1, .ranges = {{7, 7}}};
     t.partial.count = t.ranges[0].end = t.of = 5;
     t.partial.missing = 3;
-    t.scale = (struct scale){true, -3, 0};
+    t.scale = (struct scale){true, -3, 6};
     t.holds = PARTIAL_SPLIT;
     partial_text_forget(&t.partial, PARTIAL_SPLIT);
-    t.partial.negative = 1;
+    t.partial.negative = t.partial.zeros = 1;
     t.partial.below_key = 1;
     t.partial.least_magnitude = 2;
     length = partial_text_write(line, &t);
@@ -609,14 +611,21 @@ static void check_refusals(void)
     check_refused(line, "\"-0x3p+0\"", "\"0x0p+0\"", "as this program");
     check_refused(line, "\"-0x3p+0\"", "\"inf\"", "as this program");
     check_refused(line, "\"-0x3p+0\"", "null", "as this program");
-    check_refused(line, "offset\":\"0x0p+0\"", "offset\":\"-0x0p+0\"", "as this program");
-    check_refused(line, "offset\":\"0x0p+0\"", "offset\":null", "as this program");
+    check_refused(line, "\"0x3p+1\"", "null", "as this program");
+    check_refused(line, "\"0x3p+1\"", "\"0x3p+0\"", "as this program");
+    check_refused(line, "\"0x3p+1\"", "\"0x9p+0\"", "as this program");
+    check_refused(line, "\"0x3p+1\"", "\"0x5p+0\"", "as this program");
     check_refused(line, "\"lower\":1", "\"lower\":0", "as this program");
     check_refused(line, "\"lower\":1", "\"lower\":2", "as this program");
     check_refused(line, "\"lower\":1", "\"lower\":3", "as this program");
-    check_refused(line, "\"zeros\":0", "\"zeros\":2", "as this program");
+    check_refused(line, "\"zeros\":1", "\"zeros\":2", "as this program");
+    check_refused(line, "\"zeros\":1", "\"zeros\":0", "as this program");
     check_refused(line, "\"lower_max\":\"0x1p+0\"", "\"lower_max\":\"0x1p+1\"", "as this program");
     check_refused(line, "\"upper_min\":\"0x1p+1\"", "\"upper_min\":null", "as this program");
+    t.scale.offset = 0;
+    t.holds = 0;
+    (void)partial_text_write(line, &t);
+    check_refused(line, "\"0x0p+0\"", "\"-0x0p+0\"", "as this program");
     reduce(&t, ELEMENT_U8, bytes, (struct partial_range){0, 2}, 2);
 
     /* Whatever bit is turned, and wherever it is cut off. */
