@@ -832,6 +832,8 @@ static enum arguments_action refuse_letter(const struct parse *r, const char *wo
 
     if (access(word, F_OK) == 0)
         return refuse(r, NAMED_LIKE_A_FILE, (char[]){'-', letter, '\0'});
+    if (letter == '-')
+        return refuse(r, "option %s has a dash among its letters", word);
     (void)find_name(r->arguments, &letter, 1, &count);
     if (x || count > 0)
         strcat(format, "; did you mean");

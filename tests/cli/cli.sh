@@ -493,6 +493,10 @@ for bad in -x -xq -qx -qxo; do
     run "$bad" three.f32
     is "$bad" 2 '' "gpureduce: unknown option '-x' $try"
 done
+for bad in -q- -q-o; do
+    run "$bad" three.f32
+    is "$bad" 2 '' "gpureduce: option '$bad' has a dash among its letters $try"
+done
 while read -r bad right; do
     run "$bad" three.f32
     is "$bad" 2 '' "gpureduce: unknown option '$bad'; did you mean $right? $try"
