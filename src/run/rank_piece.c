@@ -58,6 +58,14 @@ void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
         p->advice = other->advice;
         memcpy(p->error_text, other->error_text, sizeof p->error_text);
     }
+    if (p->error == ERROR_NONE &&
+        (p->type != other->type || !missing_same(&p->missing, &other->missing) ||
+         !scale_same(&p->scale, &other->scale))) {
+        p->error = ERROR_CHANGED;
+        p->advice = ADVICE_NONE;
+        snprintf(p->error_text, sizeof p->error_text,
+                 "its type, missing values or scale differ between ranks");
+    }
     p->elements += other->elements;
     p->bytes += other->bytes;
     p->input_bytes += other->input_bytes;

@@ -130,6 +130,10 @@ apart() {
     is "$1" "$3" "$2" "$4"
 }
 apart 'ranks in directories of their own' "$(printf '2250000\n400')" 0 ''
+cp large.npy rank0/one
+{ npy 1 "$(npy_header '<i4' '(2250000,)')" && cat large; } >rank1/one
+apart 'a file of another type for one' "$(printf 'NA\n400')" 1 'gpureduce-mpi: one: its type, missing values or scale differ between ranks'
+cp large rank0/one
 head -c 6000000 large >rank1/one
 apart 'a file that is shorter for one' '' 1 'gpureduce-mpi: one: its length differs between ranks, or it is missing'
 rm rank1/one
