@@ -34,6 +34,11 @@ if command -v python3 >/dev/null && python3 "$sources/tests/lib/make_partial.py"
         run --partial --label="$name" -t "$name" -o $all $(cat "types/$name.missing") "$file"
         ok "... and with missing values" cmp out "types/$name.missing.json"
     done
+    for lines in types/*.parts.json; do
+        run --merge --partial "$lines"
+        name=${lines%.parts.json}
+        ok "parts of scaled $name come to the whole" cmp out "$name.scaled.json"
+    done
     cat types/*[0-9l].json >lines
     run --merge -q -o $all lines
     ok 'merged, all types have all their results' test "$status:$(wc -l <out)" = "0:$((15 * 21))"

@@ -6,7 +6,9 @@
 writes there, for each type, TYPE.bin and TYPE.json: the line of `gpureduce -t TYPE --partial
 --label=TYPE` with all operations, worked out here with fractions from the bits of the elements.
 TYPE.missing has options that make some of these missing, and TYPE.missing.json is the line with
-them. It needs nothing but Python, and shares nothing with the program.
+them. TYPE.scaled.json is the line with these and a scale of its own, and TYPE.parts.json has three
+lines that come to it, in another order. It needs nothing but Python, and shares nothing with the
+program.
 """
 
 import random
@@ -117,9 +119,38 @@ def equal(x, y):
     return x[1] == y[1] and (x[0] == y[0] or x[1] == 0)
 
 
-def line(name, data, size, missing):
-    everything = list(elements(name, data, size))
-    others = [(i, x) for i, x in enumerate(everything) if not any(equal(x, m) for m in missing)]
+def choose_scale(everything):
+    """A scale for which a number of these stands for zero, or nearly, and half of the others for less."""
+    numbers = sorted({value(x): x for x in everything if x != "nan" and x[1] is not None}.items())
+    sign, magnitude, _ = numbers[len(numbers) // 3][1]
+    factor = random.Random(len(numbers)).choice([0.1, -0.5])
+    return factor, float(-Fraction(factor) * (-magnitude if sign else magnitude))
+
+
+def sides(numbers, scale):
+    """The members about the numbers on both sides of the one that stands for zero."""
+    threshold = -Fraction(scale[1]) / Fraction(scale[0])
+    lower, upper = [], []
+    for _, x in numbers:
+        if x[1] is None:
+            (lower if x[0] else upper).append(x)
+        else:
+            (lower if (-x[1] if x[0] else x[1]) < threshold else upper).append(x)
+    finite = [-x[1] if x[0] else x[1] for x in upper if x[1] is not None]
+    return [
+        ("lower", len(lower)),
+        ("zeros", finite.count(threshold)),
+        ("lower_max", extreme(max(lower, key=value)) if lower else "null"),
+        ("upper_min", extreme(min(upper, key=value)) if upper else "null"),
+        ("upper_sum", number(sum(finite, Fraction(0)))),
+    ]
+
+
+def line(name, data, size, missing, scale=None, part=slice(None)):
+    everything = list(enumerate(elements(name, data, size)))
+    of = len(everything)
+    everything = everything[part]
+    others = [(i, x) for i, x in everything if not any(equal(x, m) for m in missing)]
     numbers = [(i, x) for i, x in others if x != "nan"]
     count = len(everything)
     nans = [i for i, x in others if x == "nan"]
@@ -132,12 +163,13 @@ def line(name, data, size, missing):
         ("gpureduce", '"partial"'),
         ("version", 2),
         ("input", f'"{name}"'),
+        *([("array", '"x"')] if scale else []),
         ("dtype", f'"{name}"'),
-        ("of", count),
-        ("ranges", f"[[0,{count}]]" if count else "[]"),
+        ("of", of),
+        ("ranges", f"[[{everything[0][0]},{everything[-1][0] + 1}]]" if count else "[]"),
         ("missing_values", missing_values(name, missing)),
-        ("scale_factor", "null"),
-        ("add_offset", "null"),
+        ("scale_factor", number(Fraction(scale[0])) if scale else "null"),
+        ("add_offset", number(Fraction(scale[1])) if scale else "null"),
         ("count", count),
         ("missing", count - len(others)),
         ("nan", len(nans)),
@@ -150,13 +182,15 @@ def line(name, data, size, missing):
         ("argmin", least[0] if least else "null"),
         ("argmax", most[0] if most else "null"),
         ("sumsq", number(sum((x * x for x in finite), Fraction(0)))),
+    ]
+    keys += sides(numbers, scale) if scale else [
         ("l1", number(sum((abs(x) for x in finite), Fraction(0)))),
         ("absmin", extreme(small[1]) if small else "null"),
         ("zeros", sum(x == 0 for x in finite)),
         ("subnormals", sum(x[2] for _, x in numbers)),
         ("negatives", sum(x < 0 for x in finite) + infinite.count(1)),
-        ("digest", "null"),
     ]
+    keys += [("digest", "null")]
     text = "{" + ",".join(f'"{key}":{what}' for key, what in keys)
     return f'{text},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
 
@@ -172,6 +206,10 @@ def main():
         (directory / f"{name}.json").write_text(line(name, data, size, []))
         (directory / f"{name}.missing").write_text("".join(missing_option(name, x) for x in missing))
         (directory / f"{name}.missing.json").write_text(line(name, data, size, missing))
+        scale = choose_scale(list(elements(name, data, size)))
+        parts = [slice(60, 97), slice(0, 1), slice(1, 60)]
+        (directory / f"{name}.scaled.json").write_text(line(name, data, size, missing, scale))
+        (directory / f"{name}.parts.json").write_text("".join(line(name, data, size, missing, scale, p) for p in parts))
 
 
 main()
