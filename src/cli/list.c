@@ -16,6 +16,7 @@ struct item {
     struct source_shape shape;
     enum element_type missing_type; /* that of `missing` */
     struct missing missing;
+    struct scale scale;
     uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
     uint64_t offset, skip;    /* bytes before the first one in the file, and after decompression;
                                  SOURCE_UNKNOWN: there is no such place */
@@ -31,6 +32,27 @@ struct list {
 };
 
 #define J IN_OBJECT
+
+/* Adds the columns of what stored numbers mean. */
+static void write_meaning(struct writer *w, const struct item *item)
+{
+    struct buffer missing = {0}, scale = {0};
+
+    if (item->missing.count > 0)
+        report_missing_text(&missing, &item->missing, item->missing_type);
+    if (item->scale.given)
+        report_scale_text(&scale, &item->scale);
+    buffer_char(&missing, '\0');
+    buffer_char(&scale, '\0');
+    w->out->failed = w->out->failed || missing.failed || scale.failed;
+    WRITER_FIELDS(w,
+                  missing.size > 1 ? field_text(IN_ARRAY, "missing", missing.data)
+                                   : field_of(IN_ARRAY, "missing", FIELD_MISSING),
+                  scale.size > 1 ? field_text(IN_ARRAY, "scale", scale.data)
+                                 : field_of(IN_ARRAY, "scale", FIELD_MISSING));
+    buffer_free(&missing);
+    buffer_free(&scale);
+}
 
 static void write_item(struct writer *w, const char *path, const struct item *item)
 {
@@ -53,11 +75,14 @@ static void write_item(struct writer *w, const char *path, const struct item *it
                                    item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
     report_shape(w, shape);
     report_missing_values(w, "missing_values", &item->missing, item->missing_type);
+    report_scale(w, &item->scale);
     WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),
                   field_count(IN_CELLS, "offset", item->offset),
                   field_text(item->error[0] ? J : 0, "error", item->error));
+    if (w->shows & IN_ARRAY)
+        write_meaning(w, item);
     writer_end(w);
 }
 
@@ -116,6 +141,7 @@ static void list_array(struct list *list, const struct inputs *inputs)
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
+    item.scale = a->scale ? *a->scale : (struct scale){.given = false};
     item.missing = a->missing_values ? *a->missing_values : (struct missing){.count = 0};
     if (!a->unreadable)
         name_missing(list, &item, a->type);
@@ -187,10 +213,12 @@ void list_files(struct options *options)
                         .writer = {.form = json      ? WRITER_JSON
                                            : aligned ? WRITER_TABLE
                                                      : WRITER_TSV,
-                                   .shows = json ? IN_OBJECT : IN_CELLS,
+                                   .shows = json               ? IN_OBJECT
+                                            : options->verbose ? IN_CELLS | IN_ARRAY
+                                                               : IN_CELLS,
                                    .left = 4,
                                    .prints = true,
-                                   .columns = 7}};
+                                   .columns = options->verbose ? 9 : 7}};
 
     list.writer.out = &list.out;
     if (!writer_open(&list.writer))

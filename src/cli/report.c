@@ -213,6 +213,7 @@ static void add_input(struct writer *w, const struct options *options,
                       field_count(J, "length", options->session.input.length));
     }
     report_missing_values(w, "missing_values", &reduction->missing, reduction->type);
+    report_scale(w, &reduction->scale);
     writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
@@ -527,19 +528,30 @@ static void verbose_bottleneck(const struct options *options, const struct reduc
     message_line("  bottleneck: %s%s%s", bottleneck_text(&b), text[0] ? ", " : "", text);
 }
 
+/* The lines of -v about what stored numbers mean. */
+static void verbose_meaning(const struct reduction *reduction)
+{
+    struct buffer text = {0};
+
+    if (reduction->missing.count > 0) {
+        report_missing_text(&text, &reduction->missing, reduction->type);
+        message_line("  missing   %.*s", (int)text.size, text.data ? text.data : "");
+    }
+    text.size = 0;
+    if (reduction->scale.given) {
+        report_scale_text(&text, &reduction->scale);
+        message_line("  scale     %.*s", (int)text.size, text.data ? text.data : "");
+    }
+    buffer_free(&text);
+}
+
 static void report_verbose(const struct options *options, const struct reduction *reduction)
 {
     message_line("  format    %s%s%s%s", reduction->format, reduction->arrays ? "" : ", ",
                  reduction->arrays ? "" : element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
-    if (reduction->missing.count > 0) {
-        struct buffer values = {0};
-
-        report_missing_text(&values, &reduction->missing, reduction->type);
-        message_line("  missing   %.*s", (int)values.size, values.data ? values.data : "");
-        buffer_free(&values);
-    }
+    verbose_meaning(reduction);
     if (reduction->passes > 1)
         message_line("  passes  %u", reduction->passes);
     verbose_engines(options, reduction);

@@ -106,6 +106,10 @@ void report_missing_values(struct writer *w, const char *key, const struct missi
 /* Adds them to a text: "-9999, 1e+30 to inf, nan". */
 void report_missing_text(struct buffer *out, const struct missing *m, enum element_type type);
 
+/* Adds scale and offset to an object, if there are any; and to a text: "0.01 x + 273.15". */
+void report_scale(struct writer *w, const struct scale *scale);
+void report_scale_text(struct buffer *out, const struct scale *scale);
+
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);

@@ -1,5 +1,6 @@
 /*
- * Missing values as they are shown: numbers of the type, ranges of these, and NaNs.
+ * The meaning of stored numbers as it is shown: missing values, which are numbers of the type, ranges
+ * of these, and NaNs; scale and offset.
  */
 #include "config.h"
 
@@ -118,4 +119,20 @@ void report_missing_text(struct buffer *out, const struct missing *m, enum eleme
                          end == 0 ? " to " : "");
         }
     }
+}
+
+void report_scale(struct writer *w, const struct scale *scale)
+{
+    if (scale->given)
+        WRITER_FIELDS(w, field_number(IN_OBJECT, "scale_factor", scale->factor, ELEMENT_F64),
+                      field_number(IN_OBJECT, "add_offset", scale->offset, ELEMENT_F64));
+}
+
+void report_scale_text(struct buffer *out, const struct scale *scale)
+{
+    char factor[NUMBER_MAX], offset[NUMBER_MAX];
+
+    number_format(factor, scale->factor, ELEMENT_F64);
+    number_format(offset, fabs(scale->offset), ELEMENT_F64);
+    buffer_print(out, "%s x %s %s", factor, scale->offset < 0 ? "-" : "+", offset);
 }
