@@ -15,6 +15,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/natural.c tests/lib/natural.h \
 	tests/lib/oracle_moments.c tests/lib/oracle_moments.h \
+	tests/lib/real.c tests/lib/real.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/reference_element.c tests/lib/reference_element.h \
 	tests/lib/reference_order.c tests/lib/reference_order.h \

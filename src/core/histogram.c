@@ -23,8 +23,27 @@ static void edge_times_bins(struct exact *e, uint32_t bins, const struct histogr
     term_add(e, integers ? term_of_integer(range->high_integer) : term_of(range->high), i, false);
 }
 
+/* The lower edge of bin i of scaled numbers, times the number of bins. */
+static void scaled_edge_times_bins(struct exact_wide *e, uint32_t bins,
+                                   const struct histogram_range *range, uint32_t i)
+{
+    struct exact stored;
+
+    exact_wide_clear(e);
+    if (!range->of_elements) {
+        edge_times_bins(&stored, bins, range, i);
+        exact_wide_add_exact(e, &stored);
+        return;
+    }
+    exact_clear(&stored);
+    term_add(&stored, range->low_stored, bins - i, false);
+    term_add(&stored, range->high_stored, i, false);
+    scale_add(e, &range->scale, &stored, bins, false);
+}
+
 static double rounded_edge(uint32_t bins, const struct histogram_range *range, uint32_t i)
 {
+    struct exact_wide scaled;
     struct exact e;
 
     /* Those of the range are themselves, also -0. */
@@ -32,6 +51,10 @@ static double rounded_edge(uint32_t bins, const struct histogram_range *range, u
         return range->low;
     if (i == bins)
         return range->high;
+    if (range->scale.given) {
+        scaled_edge_times_bins(&scaled, bins, range, i);
+        return exact_wide_divide(&scaled, bins);
+    }
     edge_times_bins(&e, bins, range, i);
     return exact_divide(&e, bins);
 }
@@ -41,16 +64,78 @@ double histogram_edge(const struct histogram *h, uint32_t i)
     return rounded_edge(h->bins, &h->range, i);
 }
 
+/*
+ * Bounds. In the order of stored numbers bin i is number bins - 1 - i of the histogram if the factor
+ * is less than 0: it then has its upper edge, and not its lower one.
+ */
+
+/* Compares the number that an element stands for with the lower edge of a bin of the histogram:
+   below 0, 0, or above 0. */
+static int compare_scaled(enum element_type type, uint64_t key, uint32_t bins,
+                          const struct histogram_range *range, uint32_t edge)
+{
+    const double x = order_value(type, key);
+    struct exact_wide rest;
+    struct exact stored;
+
+    if (isinf(x))
+        return scale_infinity(&range->scale, x) > 0 ? 1 : -1;
+    exact_clear(&stored);
+    term_add(&stored, term_of_order(type, key), bins, false);
+    scaled_edge_times_bins(&rest, bins, range, edge);
+    scale_add(&rest, &range->scale, &stored, bins, true);
+    return -exact_wide_sign(&rest);
+}
+
+/* Whether the element with this key is not before bin i; or, with i = bins, whether it lies behind
+   the last bin. */
+static bool reaches_scaled(enum element_type type, uint64_t key, uint32_t bins,
+                           const struct histogram_range *range, uint32_t i)
+{
+    if (range->scale.factor > 0) {
+        const int order = compare_scaled(type, key, bins, range, i);
+
+        return i == bins ? order > 0 : order >= 0;
+    } else {
+        const int order = compare_scaled(type, key, bins, range, bins - i);
+
+        return i == 0 ? order <= 0 : order < 0;
+    }
+}
+
+/* The least key that reaches bin i; one more than the greatest if there is none. Not of integers of
+   64 bits. */
+static uint64_t bound_scaled(enum element_type type, uint32_t bins,
+                             const struct histogram_range *range, uint32_t i)
+{
+    const struct scale *scale = &range->scale;
+    const double edge = rounded_edge(bins, range, scale->factor < 0 ? bins - i : i);
+    const uint64_t least = order_least(type), most = order_greatest(type) + 1;
+    /* Roundings lead astray, but not far as a rule. */
+    const uint64_t guess = order_first(type, (edge - scale->offset) / scale->factor, false);
+    uint64_t low = guess < most ? guess : most - 1, high = low;
+
+    for (uint64_t step = 2; low > least && reaches_scaled(type, low, bins, range, i); step *= 2)
+        low = low - least > step ? low - step : least;
+    for (uint64_t step = 2; high < most && !reaches_scaled(type, high, bins, range, i); step *= 2)
+        high = most - high > step ? high + step : most;
+    SEARCH(low, high, !reaches_scaled(type, middle, bins, range, i));
+    return low;
+}
+
 /* The least key of the elements that are not before bin i, for types whose values are all binary64;
    with i = bins, of those after the last bin. */
 static uint64_t bound_key(enum element_type type, uint32_t bins,
                           const struct histogram_range *range, uint32_t i)
 {
-    double edge = rounded_edge(bins, range, i);
+    double edge;
     struct exact e;
 
+    if (range->scale.given)
+        return bound_scaled(type, bins, range, i);
     if (i == bins)
         return order_first(type, range->high, true);
+    edge = rounded_edge(bins, range, i);
     /* Between the edge and the number that it was rounded to there is no element: only whether that
        one lies before the edge is to be found out. */
     edge_times_bins(&e, bins, range, i);
@@ -65,6 +150,8 @@ static bool reaches(enum element_type type, uint64_t key, uint32_t bins,
 {
     struct exact e;
 
+    if (range->scale.given)
+        return reaches_scaled(type, key, bins, range, i);
     edge_times_bins(&e, bins, range, i);
     term_add(&e, term_of_integer(order_integer(type, key)), bins, true);
     return i == bins ? exact_round(&e) < 0 : exact_round(&e) <= 0;
@@ -92,16 +179,50 @@ static bool bound_integer(uint64_t *key, enum element_type type, uint64_t from, 
     return true;
 }
 
-/* The width of the range over the number of bins, the other way round. */
+/* The width of a range of scaled numbers in stored ones, rounded twice; it may be infinite. */
+static double stored_width(const struct histogram_range *range)
+{
+    struct exact width;
+
+    if (!range->of_elements)
+        return (range->high - range->low) / fabs(range->scale.factor);
+    exact_clear(&width);
+    term_add(&width, range->high_stored, 1, false);
+    term_add(&width, range->low_stored, 1, true);
+    return fabs(exact_round(&width));
+}
+
+/* The least stored number of a range of scaled ones, rounded by at most *wrong. */
+static double stored_low(const struct histogram_range *range, double *wrong)
+{
+    const struct scale *scale = &range->scale;
+    const bool reverse = scale->factor < 0;
+    const double edge = reverse ? range->high : range->low;
+    struct exact low;
+
+    *wrong = 0;
+    if (!range->of_elements) {
+        *wrong = 0x1p-51 * (fabs(edge) + fabs(scale->offset)) / fabs(scale->factor);
+        return (edge - scale->offset) / scale->factor;
+    }
+    exact_clear(&low);
+    term_add(&low, reverse ? range->high_stored : range->low_stored, 1, false);
+    return exact_round(&low);
+}
+
+/* The number of bins over the width of the range; 0 if that is 0, or too small. */
 static double bins_per_unit(const struct tally_plan *plan, const struct histogram_range *range)
 {
     const struct integer low = range->low_integer, high = range->high_integer;
     const double width =
-        low.known
+        range->scale.given ? stored_width(range)
+        : low.known
             ? (double)((high.negative ? -high.low : high.low) - (low.negative ? -low.low : low.low))
             : 2 * (range->high / 2 - range->low / 2);
 
-    return width > 0 ? plan->bins / width : 0;
+    const double places = plan->bins / width;
+
+    return isfinite(places) ? places : 0;
 }
 
 /* The bins of integers. */
@@ -161,7 +282,7 @@ static void plan_fixed(struct tally_plan *plan, double wrong)
 }
 
 /* Finds out whether places can be computed in binary32. */
-static void plan_binary32(struct tally_plan *plan, double low, double high)
+static void plan_binary32(struct tally_plan *plan, double low, double width)
 {
     const float low32 = (float)low, scale32 = (float)plan->scale;
     /* Three roundings of the place, of up to 2^-24 of it, and that of `low`. A subnormal difference
@@ -171,7 +292,7 @@ static void plan_binary32(struct tally_plan *plan, double low, double high)
     /* One more of place + 1/2. */
     const double wrong = place + 0x1p-24 * (plan->bins + 2);
 
-    if (plan->type != ELEMENT_F32 || !isnormal(scale32) || !(high - low < (double)FLT_MAX / 2) ||
+    if (plan->type != ELEMENT_F32 || !isnormal(scale32) || !(width < (double)FLT_MAX / 2) ||
         !(fabs(low) < (double)FLT_MAX / 2))
         return;
     plan->low32 = low32;
@@ -199,7 +320,10 @@ static void order_bounds(struct tally_plan *plan, int32_t *order)
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range)
 {
-    const double low = range->low, high = range->high;
+    const bool scaled = range->scale.given;
+    double wrong = 0;
+    const double low = scaled ? stored_low(range, &wrong) : range->low,
+                 width = scaled ? stored_width(range) : range->high - range->low;
     double *bound;
 
     *plan = (struct tally_plan){.kind = TALLY_BINS, .type = type, .bins = bins, .low = low};
@@ -214,9 +338,9 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
         bound[i] = order_value(type, bound_key(type, bins, range, i));
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
-    if (isnormal(high - low) && isnormal(bins / (high - low)))
-        plan->scale = bins / (high - low);
-    plan_binary32(plan, low, high);
+    if (isnormal(width) && isnormal(bins / width) && !(wrong * (bins / width) > 0x1p-32))
+        plan->scale = bins / width;
+    plan_binary32(plan, low, width);
     if (plan->fraction32 > 0)
         order_bounds(plan, (void *)(bound + bins + 1));
     return true;
@@ -285,6 +409,21 @@ static void exponents_of_words(struct histogram *h, enum element_type type,
     h->infinities[1] = partial->negative_infinity;
 }
 
+/* Puts bins of stored numbers in the order of scaled ones, which is the other one. */
+static void reverse(struct histogram *h)
+{
+    const uint64_t below = h->below;
+
+    h->below = h->above;
+    h->above = below;
+    for (uint32_t i = 0; i < h->bins / 2; i++) {
+        const uint64_t count = h->counts[i];
+
+        h->counts[i] = h->counts[h->bins - 1 - i];
+        h->counts[h->bins - 1 - i] = count;
+    }
+}
+
 bool histogram_make(struct histogram *h, const struct histogram_request *request,
                     enum element_type type, const struct histogram_range *range,
                     const struct tally *tally, const struct partial *partial)
@@ -314,6 +453,8 @@ bool histogram_make(struct histogram *h, const struct histogram_request *request
     } else {
         bins_of_words(h, type, tally);
     }
+    if (bins && range->scale.factor < 0)
+        reverse(h);
     return true;
 }
 

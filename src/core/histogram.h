@@ -17,7 +17,9 @@
 
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/scale.h"
 #include "core/tally.h"
+#include "core/term.h"
 
 /* The most bins. */
 #define HISTOGRAM_BINS_MAX 65536
@@ -32,11 +34,15 @@ struct histogram_request {
     double low, high; /* the range, finite, low < high */
 };
 
-/* A range. If the integers are known, it is from one to the other, and `low` and `high` are the
-   nearest binary64 numbers. */
+/* A range of scaled numbers. If the integers are known, it is from one to the other, and `low` and
+   `high` are the nearest binary64 numbers. */
 struct histogram_range {
     double low, high;
     struct integer low_integer, high_integer;
+    struct scale scale; /* that of the elements */
+    bool of_elements; /* with a scale: the range is from what one element stands for to what another
+                           does, exactly, `low` and `high` being rounded; these are the elements: */
+    struct term low_stored, high_stored;
 };
 
 struct histogram {
@@ -64,7 +70,8 @@ double histogram_edge(const struct histogram *h, uint32_t i);
 /* The number of elements with this sign (1 is minus) and exponent. */
 uint64_t histogram_exponent(const struct histogram *h, int sign, int exponent);
 
-/* Makes a plan of the kind TALLY_BINS for a type of 32 or 64 bits. The caller frees its bounds by
+/* Makes a plan of the kind TALLY_BINS for a type of 32 or 64 bits. It is one of stored numbers, in
+   whose order the bins are reversed if the factor of the range's scale is less than 0. The caller frees its bounds by
    histogram_free_plan. False without memory. */
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range);

@@ -7,14 +7,17 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "core/scaled.h"
 #include "core/selection.h"
 
 struct pass_plan {
     const struct pass_request *request;
     enum element_type type;
-    struct partial first;        /* what the first pass found */
-    bool begun;                  /* that is known */
-    struct selection *selection; /* NULL where no quantile is asked for */
+    struct scale scale;
+    struct quantile quantiles[PASS_PLAN_QUANTILES_MAX]; /* of the stored numbers */
+    struct partial first;                               /* what the first pass found */
+    bool begun;                                         /* that is known */
+    struct selection *selection;                        /* NULL where no quantile is asked for */
     struct histogram histogram;
     struct tally_plan other; /* of the next pass: words, or bins */
 
@@ -44,7 +47,8 @@ void pass_request_drop_optional(struct pass_request *request)
 }
 
 struct pass_plan *pass_plan_open(const struct pass_request *request, enum element_type type,
-                                 uint64_t elements, unsigned workers, bool propagate)
+                                 const struct scale *scale, uint64_t elements, unsigned workers,
+                                 bool propagate)
 {
     struct pass_plan *s = calloc(1, sizeof *s);
 
@@ -52,12 +56,16 @@ struct pass_plan *pass_plan_open(const struct pass_request *request, enum elemen
         return NULL;
     s->request = request;
     s->type = type;
+    s->scale = *scale;
+    for (unsigned i = 0; i < request->quantile_count; i++)
+        s->quantiles[i] =
+            scale->factor < 0 ? quantile_reversed(&request->quantiles[i]) : request->quantiles[i];
     s->propagate = propagate;
     s->quantiles_done = request->quantile_count == 0;
     s->histogram_done = request->histogram.kind == HISTOGRAM_NONE;
     if (!s->quantiles_done) {
         s->selection =
-            selection_open(request->quantiles, request->quantile_count, type, elements, workers);
+            selection_open(s->quantiles, request->quantile_count, type, elements, workers);
         if (!s->selection) {
             pass_plan_close(s);
             return NULL;
@@ -116,13 +124,31 @@ static unsigned fraction_bits(const struct pass_plan *s)
     return (unsigned)element_formats[s->type].significant_bits - 1;
 }
 
+/* Sets the range to that of the scaled elements. */
+static void scaled_range(const struct pass_plan *s, struct histogram_range *range)
+{
+    struct scaled_number low = {true, s->type, s->first.min_key, s->scale},
+                         high = {true, s->type, s->first.max_key, s->scale};
+
+    if (s->scale.factor < 0) {
+        low.key = s->first.max_key;
+        high.key = s->first.min_key;
+    }
+    range->low = scaled_value(&low, false, &range->low_integer);
+    range->high = scaled_value(&high, false, &range->high_integer);
+    if (isfinite(range->low) && isfinite(range->high)) {
+        range->low_stored = term_of_key(s->type, low.key);
+        range->high_stored = term_of_key(s->type, high.key);
+    }
+}
+
 /* The range of the histogram, where it is known by now. */
 static bool histogram_range(const struct pass_plan *s, struct histogram_range *range)
 {
     const struct histogram_request *r = &s->request->histogram;
     const enum element_type type = s->type;
 
-    *range = (struct histogram_range){.low = NAN, .high = NAN};
+    *range = (struct histogram_range){.low = NAN, .high = NAN, .scale = s->scale};
     if (r->range_given) {
         range->low = r->low;
         range->high = r->high;
@@ -132,6 +158,11 @@ static bool histogram_range(const struct pass_plan *s, struct histogram_range *r
         return false;
     if (partial_numbers(&s->first) == 0)
         return true;
+    range->of_elements = true;
+    if (s->scale.given) {
+        scaled_range(s, range);
+        return true;
+    }
     range->low = element_key_value(type, s->first.min_key);
     range->high = element_key_value(type, s->first.max_key);
     if (element_is_integer(type)) {
@@ -329,7 +360,7 @@ enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial 
 
 double pass_plan_quantile(const struct pass_plan *s, unsigned i)
 {
-    return s->no_numbers ? (double)NAN : selection_quantile(s->selection, i);
+    return s->no_numbers ? (double)NAN : selection_quantile(s->selection, i, &s->scale);
 }
 
 const struct histogram *pass_plan_histogram(const struct pass_plan *s)

@@ -81,18 +81,30 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
     return place;
 }
 
-double quantile_between(enum element_type type, uint64_t low, uint64_t high, uint64_t fraction,
-                        uint64_t denominator)
+struct quantile quantile_reversed(const struct quantile *q)
 {
-    double a = order_value(type, low), b = order_value(type, high);
+    return (struct quantile){q->denominator - q->numerator, q->denominator};
+}
+
+double quantile_between(enum element_type type, const struct scale *scale, uint64_t low,
+                        uint64_t high, uint64_t fraction, uint64_t denominator)
+{
+    double a = order_value(type, low), b = fraction == 0 ? a : order_value(type, high);
+    struct exact_wide scaled;
     struct exact sum;
 
-    if (fraction == 0 || low == high)
+    if (fraction == 0)
+        high = low;
+    if (low == high && !scale->given)
         return a;
     if (isinf(a) || isinf(b))
-        return a + b; /* a NaN for -inf and inf */
+        return scale_infinity(scale, a + b); /* a NaN for -inf and inf */
     exact_clear(&sum);
     term_add(&sum, term_of_order(type, low), denominator - fraction, false);
     term_add(&sum, term_of_order(type, high), fraction, false);
-    return exact_divide(&sum, denominator);
+    if (!scale->given)
+        return exact_divide(&sum, denominator);
+    exact_wide_clear(&scaled);
+    scale_add(&scaled, scale, &sum, denominator, false);
+    return exact_wide_divide(&scaled, denominator);
 }

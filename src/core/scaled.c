@@ -228,8 +228,7 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
  * Results.
  */
 
-/* A number, or its magnitude, rounded once. *integer is set if all digits of it are known. */
-static double value_of(const struct scaled_number *x, bool magnitude, struct integer *integer)
+double scaled_value(const struct scaled_number *x, bool magnitude, struct integer *integer)
 {
     const double infinity = infinity_of(x);
     struct exact_wide value;
@@ -251,9 +250,9 @@ static void finish_extremes(const struct scaled *s, struct result *result)
     const bool low = compare(max, min, true) < 0;
     struct exact_wide range;
 
-    result->min = value_of(min, false, &result->min_integer);
-    result->max = value_of(max, false, &result->max_integer);
-    result->absmax = value_of(low ? min : max, true, &result->absmax_integer);
+    result->min = scaled_value(min, false, &result->min_integer);
+    result->max = scaled_value(max, false, &result->max_integer);
+    result->absmax = scaled_value(low ? min : max, true, &result->absmax_integer);
     if (infinity_of(min) != 0 || infinity_of(max) != 0) {
         result->range = infinity_of(max) - infinity_of(min);
         return;
@@ -305,7 +304,7 @@ void scaled_finish(const struct scaled *s, const struct moments_terms *terms, st
     if (s->min.known)
         finish_extremes(s, result);
     if (s->least.known)
-        result->absmin = value_of(&s->least, true, &result->absmin_integer);
+        result->absmin = scaled_value(&s->least, true, &result->absmin_integer);
     if (result->infinity > 0) {
         result->sum = result->mean =
             partial_infinite_sum(s->positive_infinity, s->negative_infinity);

@@ -26,6 +26,10 @@ struct scaled_number {
     struct scale scale;
 };
 
+/* A known number, or its magnitude, rounded once. *integer: all digits of it, if it stands for an
+   integer that stays one (scale_keeps_integers); otherwise it is left as it is. */
+double scaled_value(const struct scaled_number *x, bool magnitude, struct integer *integer);
+
 /* Digits of a sum of squares. Those of scaled numbers are multiples of 2^-4296; a sum of 2^64 of
    them is less than 2^4162. So it has 8458 bits and a sign: 265 digits. */
 #define SCALED_SQUARES_DIGITS 266

@@ -774,11 +774,11 @@ bool selection_is_done(const struct selection *s)
     return s->begun;
 }
 
-double selection_quantile(const struct selection *s, unsigned i)
+double selection_quantile(const struct selection *s, unsigned i, const struct scale *scale)
 {
     const struct quantile *q = &s->quantiles[i];
     const struct wanted *w = &s->wanted[(size_t)2 * i];
 
-    return quantile_between(s->type, w[0].low, w[1].low, quantile_place(q, s->numbers).fraction,
-                            q->denominator);
+    return quantile_between(s->type, scale, w[0].low, w[1].low,
+                            quantile_place(q, s->numbers).fraction, q->denominator);
 }

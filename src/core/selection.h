@@ -68,7 +68,7 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
 /* Whether all order statistics are known. */
 bool selection_is_done(const struct selection *s);
 
-/* Quantile number i, once selection_is_done. */
-double selection_quantile(const struct selection *s, unsigned i);
+/* Quantile number i, once selection_is_done, scaled. */
+double selection_quantile(const struct selection *s, unsigned i, const struct scale *scale);
 
 #endif

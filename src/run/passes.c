@@ -33,7 +33,7 @@ bool passes_open_several(struct passes *r, const struct pass_request *request, u
     r->workers = workers;
     r->type = known->type;
     r->elements = known->elements;
-    r->plan = pass_plan_open(&r->request, r->type, r->elements, workers, propagate);
+    r->plan = pass_plan_open(&r->request, r->type, &known->scale, r->elements, workers, propagate);
     if (!r->plan)
         return false;
     pass_plan_begin(r->plan, &known->partial);
@@ -207,7 +207,14 @@ static bool is_for_type(const struct passes *r, const struct run *run)
 {
     const enum element_type type = run->info->type;
 
-    if (!element_is_integer(type) || r->request.histogram.kind != HISTOGRAM_EXPONENTS)
+    if (r->request.histogram.kind != HISTOGRAM_EXPONENTS)
+        return true;
+    if (run->info->scale.given) {
+        source_refuse(run->source, (struct advice){.kind = ADVICE_BINS},
+                      "it has a scale or an offset, and exponents are those of stored numbers");
+        return false;
+    }
+    if (!element_is_integer(type))
         return true;
     source_refuse(run->source, (struct advice){.kind = ADVICE_BINS}, "%s has no exponents",
                   element_name(type));
@@ -232,8 +239,8 @@ static bool begin_pass_plan(struct passes *r, struct run *run)
     r->workers = run->cpu_tallies + run->feeders;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
-    r->plan = pass_plan_open(&r->request, run->info->type, run->info->elements, r->workers,
-                             run->options->nan != NAN_SKIP);
+    r->plan = pass_plan_open(&r->request, run->info->type, &run->info->scale, run->info->elements,
+                             r->workers, run->options->nan != NAN_SKIP);
     if (!r->plan)
         return source_no_memory(run->source);
     return can_be_repeated(r, run) && sample(r, run);

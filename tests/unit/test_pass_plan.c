@@ -21,6 +21,7 @@
 #include "lib/draw.h"
 #include "lib/environment.h"
 #include "lib/oracle.h"
+#include "lib/real.h"
 #include "lib/reference_element.h"
 #include "lib/reference_order.h"
 #include "lib/tap.h"
@@ -212,6 +213,7 @@ static void check_integer_keys(void)
 
 struct pass_plan_case {
     enum element_type type;
+    struct scale scale;
     size_t count;
     unsigned char *data;
     struct pass_request request;
@@ -543,7 +545,8 @@ static void take_sample(const struct pass_plan_case *c, struct pass_plan *s)
 static void check_case(const struct pass_plan_case *c, struct tap_family *quantiles,
                        struct tap_family *histograms, unsigned passes[PASSES_MAX + 1])
 {
-    struct pass_plan *s = pass_plan_open(&c->request, c->type, c->count, c->workers, c->propagate);
+    struct pass_plan *s =
+        pass_plan_open(&c->request, c->type, &c->scale, c->count, c->workers, c->propagate);
     struct partial partial;
     enum pass_plan_verdict verdict;
     unsigned count = 0;
@@ -638,6 +641,219 @@ static void check_pass_plans(uint64_t runs)
 }
 
 /*
+ * Scaled numbers.
+ */
+
+/* A number that is scaled; infinity: not 0 if it is infinite. */
+struct scaled_element {
+    double infinity;
+    struct real x;
+    uint64_t key;
+};
+
+static int compare_scaled(const void *one, const void *other)
+{
+    const struct scaled_element *a = one, *b = other;
+
+    if (a->infinity != 0 || b->infinity != 0)
+        return (a->infinity > b->infinity) - (a->infinity < b->infinity);
+    return real_compare(&a->x, &b->x);
+}
+
+/* The elements that are no NaNs, in their scaled order. */
+static struct scaled_element *scale_and_sort(const struct pass_plan_case *c, size_t *numbers)
+{
+    struct scaled_element *all = allocate_exactly(c->count * sizeof *all);
+
+    *numbers = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const unsigned char *bytes = c->data + i * element_size(c->type);
+        const double x = real_stored(c->type, bytes).x;
+        struct scaled_element *e = &all[*numbers];
+
+        if (isnan(x))
+            continue;
+        memset(e, 0, sizeof *e);
+        if (isinf(x))
+            e->infinity = c->scale.factor < 0 ? -x : x;
+        else
+            e->x = real_scaled(c->type, bytes, &c->scale);
+        ++*numbers;
+    }
+    qsort(all, *numbers, sizeof *all, compare_scaled);
+    return all;
+}
+
+static double expected_quantile(const struct scaled_element *x, size_t numbers,
+                                const struct quantile *q)
+{
+    const uint64_t product = q->numerator * (numbers - 1), fraction = product % q->denominator;
+    const struct scaled_element *low = x + product / q->denominator, *high = low + (fraction > 0);
+    struct real sum, part;
+
+    if (low->infinity != 0 || high->infinity != 0)
+        return low->infinity + high->infinity;
+    sum = real_multiply(low->x, q->denominator - fraction);
+    part = real_multiply(high->x, fraction);
+    sum = real_add(sum, &part);
+    return real_quotient(&sum, q->denominator);
+}
+
+/* The lower edge of a bin times the number of bins. */
+static struct real edge_of(const struct real ends[2], uint32_t bins, uint32_t i)
+{
+    const struct real high = real_multiply(ends[1], i);
+
+    return real_add(real_multiply(ends[0], bins - i), &high);
+}
+
+static bool same_scaled_bins(const struct pass_plan_case *c, const struct histogram *h,
+                             const struct scaled_element *x, size_t numbers)
+{
+    const struct histogram_request *request = &c->request.histogram;
+    struct real ends[2] = {real_of(request->low), real_of(request->high)};
+    uint64_t *counts = calloc((size_t)h->bins + 2, sizeof *counts);
+    bool same = true;
+
+    if (!counts)
+        abort();
+    if (!request->range_given && numbers == 0) {
+        free(counts);
+        return isnan(h->range.low) && isnan(h->range.high);
+    }
+    if (!request->range_given) {
+        ends[0] = x[0].x;
+        ends[1] = x[numbers - 1].x;
+    }
+    for (uint32_t i = 0; i <= h->bins; i++) {
+        const struct real edge = edge_of(ends, h->bins, i);
+        const double expected = real_quotient(&edge, h->bins);
+
+        same = same && histogram_edge(h, i) == expected;
+    }
+    for (size_t k = 0; k < numbers; k++) {
+        const struct real number = real_multiply(x[k].x, h->bins);
+        uint32_t place = 0; /* 0 below all bins, and bins + 1 above them */
+
+        while (place <= h->bins) {
+            const struct real edge = edge_of(ends, h->bins, place);
+            const int order =
+                x[k].infinity != 0 ? (x[k].infinity > 0 ? 1 : -1) : real_compare(&number, &edge);
+
+            if (place < h->bins ? order < 0 : order <= 0)
+                break;
+            place++;
+        }
+        counts[place]++;
+    }
+    same = same && h->nan == c->count - numbers && counts[0] == h->below &&
+           counts[h->bins + 1] == h->above &&
+           memcmp(counts + 1, h->counts, h->bins * sizeof *counts) == 0;
+    free(counts);
+    return same;
+}
+
+static void check_scaled_case(const struct pass_plan_case *c, struct tap_family *quantiles,
+                              struct tap_family *histograms)
+{
+    const bool bins = c->request.histogram.kind == HISTOGRAM_BINS;
+    struct pass_plan *s =
+        pass_plan_open(&c->request, c->type, &c->scale, c->count, c->workers, c->propagate);
+    enum pass_plan_verdict verdict;
+    struct partial partial;
+    unsigned count = 0;
+    size_t numbers;
+    struct scaled_element *x = scale_and_sort(c, &numbers);
+    bool endless = bins && !c->request.histogram.range_given && numbers > 0;
+
+    if (!s)
+        abort();
+    partial_clear(&partial);
+    for (size_t i = 0; i < c->count; i++)
+        partial_take_element(&partial, c->type, c->data + i * element_size(c->type), i);
+    do
+        verdict = pass(c, s, &partial);
+    while (++count < PASSES_MAX && verdict == PASS_PLAN_MORE);
+    endless =
+        endless && (x[0].infinity != 0 || x[numbers - 1].infinity != 0 ||
+                    isinf(real_quotient(&x[0].x, 1)) || isinf(real_quotient(&x[numbers - 1].x, 1)));
+    tap_case(quantiles, verdict == (endless ? PASS_PLAN_ENDLESS : PASS_PLAN_DONE),
+             "%zu %s of %s: verdict %d after %u passes", c->count, c->kind, element_name(c->type),
+             (int)verdict, count);
+    for (unsigned i = 0; i < c->request.quantile_count && verdict == PASS_PLAN_DONE; i++) {
+        const struct quantile *q = &c->request.quantiles[i];
+        const double expected = numbers == 0 || (c->propagate && numbers < c->count)
+                                    ? NAN
+                                    : expected_quantile(x, numbers, q);
+
+        tap_case(quantiles, oracle_same(pass_plan_quantile(s, i), expected),
+                 "%zu %s of %s %a %a, quantile %llu/%llu: %a, not %a", c->count, c->kind,
+                 element_name(c->type), c->scale.factor, c->scale.offset,
+                 (unsigned long long)q->numerator, (unsigned long long)q->denominator,
+                 pass_plan_quantile(s, i), expected);
+    }
+    if (verdict == PASS_PLAN_DONE && bins) {
+        const struct histogram *h = pass_plan_histogram(s);
+
+        tap_case(histograms, same_scaled_bins(c, h, x, numbers),
+                 "%zu %s of %s %a %a by %s: %u bins from %a to %a", c->count, c->kind,
+                 element_name(c->type), c->scale.factor, c->scale.offset, c->kernels->name, h->bins,
+                 h->range.low, h->range.high);
+    }
+    free(x);
+    pass_plan_close(s);
+}
+
+/* A range whose edges stored numbers hit or miss by little. */
+static void make_scaled_range(struct pass_plan_case *c)
+{
+    struct histogram_request *h = &c->request.histogram;
+    double ends[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        const double x =
+            c->count > 0 ? element_load(c->type, c->data + below(c->count) * element_size(c->type))
+                         : (double)i;
+
+        ends[i] = once_in(4) ? rng_unit(&rng) : c->scale.factor * x + c->scale.offset;
+    }
+    h->low = ends[0] < ends[1] ? ends[0] : ends[1];
+    h->high = ends[0] < ends[1] ? ends[1] : ends[0];
+    h->range_given = once_in(2) && h->low < h->high && isfinite(h->low) && isfinite(h->high);
+}
+
+static void check_scaled(uint64_t runs)
+{
+    static const double factors[] = {1, 2, 0.5, 0.01, 0.1, 1e-300, 1e300, 1.0 / 3, 0x1p-1074};
+    static const double offsets[] = {0, 1, -3, 273.15, 1e10, -1e-10, 1e300, 0x1p-1074};
+    struct tap_family quantiles = {0}, histograms = {0};
+
+    for (uint64_t run = 0; run < runs; run++) {
+        struct pass_plan_case c = {.type = (enum element_type)below(ELEMENT_TYPES),
+                                   .propagate = once_in(4),
+                                   .workers = 1 + (unsigned)below(WORKERS_MAX),
+                                   .kernels = any_kernels(),
+                                   .count = (size_t)below(once_in(10) ? 1500 : 50)};
+
+        c.scale = (struct scale){.given = true,
+                                 .factor = factors[below(sizeof factors / sizeof *factors)],
+                                 .offset = offsets[below(sizeof offsets / sizeof *offsets)]};
+        if (once_in(2))
+            c.scale.factor = -c.scale.factor;
+        make_request(&c);
+        c.request.histogram.bins = 1 + c.request.histogram.bins % 12;
+        if (c.request.histogram.kind == HISTOGRAM_EXPONENTS)
+            c.request.histogram.kind = HISTOGRAM_BINS;
+        make_elements(&c);
+        make_scaled_range(&c);
+        check_scaled_case(&c, &quantiles, &histograms);
+        free(c.data);
+    }
+    tap_family_end(&quantiles, "scaled numbers: quantiles");
+    tap_family_end(&histograms, "scaled numbers: histograms");
+}
+
+/*
  * Ties.
  */
 
@@ -729,7 +945,7 @@ static void check_sample(void)
             .workers = 1,
             .kernels = any_kernels(),
             .request = {.quantiles = {{5, 10}, {1, 4}, {3, 4}}, .quantile_count = t < 2 ? 1 : 3}};
-        struct pass_plan *s = pass_plan_open(&c.request, c.type, c.count, 1, true);
+        struct pass_plan *s = pass_plan_open(&c.request, c.type, &c.scale, c.count, 1, true);
         struct selection_runs runs = pass_plan_runs(s);
         const size_t size = element_size(c.type);
         unsigned char *elements = allocate_exactly(runs.count * runs.length * size);
@@ -864,7 +1080,7 @@ static void check_change(void)
                                    .workers = 1,
                                    .kernels = any_kernels(),
                                    .request = {.histogram = {HISTOGRAM_BINS, 4, false, 0, 0}}};
-        struct pass_plan *s = pass_plan_open(&c.request, c.type, 4, 1, true);
+        struct pass_plan *s = pass_plan_open(&c.request, c.type, &c.scale, 4, 1, true);
         enum pass_plan_verdict verdicts[2];
 
         for (int j = 0; j < 2; j++) {
@@ -898,6 +1114,7 @@ int main(void)
     check_integer_keys();
     check_sample();
     check_change();
+    check_scaled(from_environment("STRESS_RUNS", RUNS));
     check_ties();
     check_pass_plans(from_environment("STRESS_RUNS", RUNS));
     return tap_done();

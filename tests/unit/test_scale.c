@@ -15,8 +15,7 @@
 #include "bench/common/difference.h"
 #include "core/order.h"
 #include "lib/data_gen.h"
-#include "lib/natural.h"
-#include "lib/reference_element.h"
+#include "lib/real.h"
 #include "lib/tap.h"
 
 #define N_MAX 24
@@ -26,8 +25,7 @@
 /* The partial_want bits of results that the oracle has. */
 #define WANTS PARTIAL_ALL
 
-/* The units of scaled numbers and of their squares. */
-#define UNIT (-2148)
+/* The unit of squares. */
 #define SQUARES_UNIT (-4296)
 
 struct array {
@@ -37,60 +35,6 @@ struct array {
     unsigned char bytes[8 * N_MAX];
 };
 
-/* A number: of the oracle's, m 2^UNIT or its negative. */
-struct real {
-    struct natural m;
-    bool negative;
-};
-
-static void add_naturals(struct natural *a, const struct natural *b)
-{
-    for (unsigned i = 0; i < NATURAL_WORDS - 2; i++)
-        if (b->word[i])
-            natural_add(a, b->word[i], 32 * i);
-}
-
-static struct real add_reals(struct real a, const struct real *b)
-{
-    if (a.negative == b->negative) {
-        add_naturals(&a.m, &b->m);
-    } else if (natural_compare(&a.m, &b->m) < 0) {
-        a.m = natural_difference(&b->m, &a.m);
-        a.negative = b->negative;
-    } else {
-        a.m = natural_difference(&a.m, &b->m);
-    }
-    return a;
-}
-
-static bool is_zero(const struct real *x)
-{
-    static const struct natural zero;
-
-    return natural_compare(&x->m, &zero) == 0;
-}
-
-static int sign_of(const struct real *x)
-{
-    return is_zero(x) ? 0 : x->negative ? -1 : 1;
-}
-
-static int compare(const struct real *a, const struct real *b)
-{
-    struct real negated = *b, difference;
-
-    negated.negative = !negated.negative;
-    difference = add_reals(*a, &negated);
-    return sign_of(&difference);
-}
-
-static double quotient(const struct real *x, uint64_t by)
-{
-    const double magnitude = natural_quotient(&x->m, by, 1, UNIT, false);
-
-    return sign_of(x) < 0 ? -magnitude : magnitude;
-}
-
 static struct integer integer_of(const struct real *x)
 {
     struct integer integer = {.known = true};
@@ -98,45 +42,15 @@ static struct integer integer_of(const struct real *x)
     for (unsigned i = 0; i < 32 * NATURAL_WORDS; i++) {
         if (!(x->m.word[i / 32] >> i % 32 & 1))
             continue;
-        if (i < (unsigned)-UNIT || i >= (unsigned)-UNIT + 128)
+        if (i < (unsigned)-REAL_UNIT || i >= (unsigned)-REAL_UNIT + 128)
             return (struct integer){0};
-        if (i - (unsigned)-UNIT < 64)
-            integer.low |= UINT64_C(1) << (i - (unsigned)-UNIT);
+        if (i - (unsigned)-REAL_UNIT < 64)
+            integer.low |= UINT64_C(1) << (i - (unsigned)-REAL_UNIT);
         else
-            integer.high |= UINT64_C(1) << (i - (unsigned)-UNIT - 64);
+            integer.high |= UINT64_C(1) << (i - (unsigned)-REAL_UNIT - 64);
     }
-    integer.negative = sign_of(x) < 0;
+    integer.negative = real_sign(x) < 0;
     return integer;
-}
-
-/* The element at `bytes`; x of an integer is 0. */
-static struct reference_value value_of(enum element_type type, const unsigned char *bytes)
-{
-    if ((size_t)type < ELEMENT_FLOATS)
-        return (struct reference_value){.is_float = true, .x = data_value(type, bytes, 0)};
-    return reference_value(type, bytes, 0);
-}
-
-/* An element of an array, scaled; 0 of those that are not finite. */
-static struct real scaled(const struct array *a, const unsigned char *bytes)
-{
-    struct real x = {.negative = false}, offset = {.negative = signbit(a->scale.offset)};
-    const double factor = a->scale.given ? a->scale.factor : 1;
-    const struct reference_value stored = value_of(a->type, bytes);
-    unsigned place = 1074, factor_place;
-    uint64_t magnitude = stored.magnitude,
-             factor_magnitude = natural_take_apart(fabs(factor), &factor_place);
-
-    if (stored.is_float)
-        magnitude = natural_take_apart(fabs(stored.x), &place);
-    x.negative = stored.is_float ? signbit(stored.x) != 0 : stored.negative;
-    natural_add(&x.m, magnitude, 0);
-    natural_multiply(&x.m, factor_magnitude);
-    natural_shift(&x.m, place + factor_place);
-    x.negative = x.negative != (factor < 0);
-    magnitude = natural_take_apart(fabs(a->scale.offset), &place);
-    natural_add(&offset.m, magnitude, place + 1074);
-    return add_reals(x, &offset);
 }
 
 /* An extreme of the oracle's. */
@@ -153,7 +67,7 @@ static int compare_extremes(const struct extreme *a, const struct extreme *b)
 {
     if (a->infinity != 0 || b->infinity != 0)
         return (a->infinity > b->infinity) - (a->infinity < b->infinity);
-    return compare(&a->x, &b->x);
+    return real_compare(&a->x, &b->x);
 }
 
 static double round_extreme(const struct extreme *e, struct integer *integer)
@@ -162,7 +76,7 @@ static double round_extreme(const struct extreme *e, struct integer *integer)
         return e->infinity;
     if (e->integer)
         *integer = integer_of(&e->x);
-    return e->negative_zero ? -0.0 : quotient(&e->x, 1);
+    return e->negative_zero ? -0.0 : real_quotient(&e->x, 1);
 }
 
 static struct extreme magnitude_extreme(const struct extreme *e)
@@ -214,7 +128,7 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
         integers = integers && is_integer_array(a);
         for (size_t i = 0; i < a->n; i++, index++) {
             const unsigned char *bytes = a->bytes + i * element_size(a->type);
-            const double x = value_of(a->type, bytes).x;
+            const double x = real_stored(a->type, bytes).x;
             struct extreme e = {
                 .known = true, .integer = is_integer_array(a), .index = index, .infinity = 0};
 
@@ -230,13 +144,13 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
                 negative_infinity += e.infinity < 0;
                 r->negatives += e.infinity < 0;
             } else {
-                e.x = scaled(a, bytes);
+                e.x = real_scaled(a->type, bytes, &a->scale);
                 e.negative_zero = !a->scale.given && x == 0 && signbit(x);
-                r->zeros += is_zero(&e.x);
-                r->negatives += sign_of(&e.x) < 0;
-                add_naturals(e.x.negative ? &negative : &positive, &e.x.m);
+                r->zeros += real_sign(&e.x) == 0;
+                r->negatives += real_sign(&e.x) < 0;
+                real_add_naturals(e.x.negative ? &negative : &positive, &e.x.m);
                 square = natural_square(&e.x.m);
-                add_naturals(&squares, &square);
+                real_add_naturals(&squares, &square);
             }
             /* 1 if this is the -0 and that the +0. */
             take(&own_min, &e, true,
@@ -286,8 +200,8 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
             struct real negated = min.x;
 
             negated.negative = !negated.negative;
-            negated = add_reals(max.x, &negated);
-            r->range = quotient(&negated, 1);
+            negated = real_add(max.x, &negated);
+            r->range = real_quotient(&negated, 1);
             if (min.integer && max.integer && r->min_integer.known && r->max_integer.known)
                 r->range_integer = integer_of(&negated);
         }
@@ -299,17 +213,17 @@ static void expect(const struct array *arrays, unsigned count, bool skip, uint64
         r->sumsq = r->l1 = r->l2 = r->rms = INFINITY;
         return;
     }
-    sum = add_reals((struct real){positive, false}, &(struct real){negative, true});
-    r->sum = quotient(&sum, 1);
+    sum = real_add((struct real){positive, false}, &(struct real){negative, true});
+    r->sum = real_quotient(&sum, 1);
     if (integers)
         r->sum_integer = integer_of(&sum);
-    add_naturals(&positive, &negative);
-    r->l1 = natural_quotient(&positive, 1, 1, UNIT, false);
+    real_add_naturals(&positive, &negative);
+    r->l1 = natural_quotient(&positive, 1, 1, REAL_UNIT, false);
     r->sumsq = natural_quotient(&squares, 1, 1, SQUARES_UNIT, false);
     r->l2 = natural_quotient(&squares, 1, 1, SQUARES_UNIT, true);
     if (n == 0)
         return;
-    r->mean = quotient(&sum, n);
+    r->mean = real_quotient(&sum, n);
     r->rms = natural_quotient(&squares, n, 1, SQUARES_UNIT, true);
     if (n <= ddof)
         return;
@@ -331,11 +245,11 @@ static bool split(const struct array *a, struct partial *p, size_t from, size_t 
 
     for (size_t i = from; i < to; i++) {
         const unsigned char *bytes = a->bytes + i * element_size(a->type);
-        const double x = value_of(a->type, bytes).x;
+        const double x = real_stored(a->type, bytes).x;
         const uint64_t key = order_key(a->type, order_load(a->type, bytes));
         const int64_t element = element_is_nan(a->type, bytes) ? 0 : element_key(a->type, bytes);
-        const struct real value = scaled(a, bytes);
-        int sign = sign_of(&value);
+        const struct real value = real_scaled(a->type, bytes, &a->scale);
+        int sign = real_sign(&value);
         struct partial one;
 
         if (isnan(x))
