@@ -16,6 +16,6 @@ def shortest(x, dtype):
     text = np.format_float_positional(x, unique=True, trim="-")
     mantissa, exponent = np.format_float_scientific(x, unique=True, trim="-").split("e")
     exponent = int(exponent)
-    if x != 0 and (exponent < -4 or exponent >= {"float32": 9, "float64": 17}[dtype]):
+    if x != 0 and not -5 <= exponent <= 15:
         return f"{mantissa}e{exponent:+03d}"
     return text
