@@ -190,8 +190,6 @@ static bool find_number(struct search *s, const char *attribute, double *x, bool
     *x = number->value;
     if (!number->real && number_compare_mixed(&number->integer, *x) != 0)
         refuse(s, attribute, "is an integer that binary64 cannot hold");
-    else if (!isfinite(*x))
-        refuse(s, attribute, "is not finite");
     else if (*x != neutral) {
         name(s, attribute);
         *given = true;
@@ -206,8 +204,8 @@ static bool find_scale(struct search *s)
     if (!find_number(s, "scale_factor", &scale.factor, &scale.given) ||
         !find_number(s, "add_offset", &scale.offset, &scale.given))
         return false;
-    if (scale.factor == 0)
-        refuse(s, "scale_factor", "is 0");
+    if (scale_refusal(&scale) && !s->m->wrong[0])
+        snprintf(s->m->wrong, sizeof s->m->wrong, "%s", scale_refusal(&scale));
     if (scale.given)
         s->m->scale = scale;
     return true;

@@ -113,16 +113,16 @@ cases = {
     "integer": {"scale_factor": np.int8(2), "add_offset": 1}, "near": {"scale_factor": np.nextafter(1, 2)},
 }
 errors = {
-    "two": ({"scale_factor": [1.0, 1.0]}, "scale_factor is not one number"),
-    "text": ({"scale_factor": "1"}, "scale_factor is not one number"),
-    "nothing": ({"scale_factor": 0.0}, "scale_factor is 0"),
-    "endless": ({"add_offset": np.inf}, "add_offset is not finite"),
-    "large": ({"add_offset": np.int64(2**53 + 1)}, "add_offset is an integer that binary64 cannot hold"),
-    "loud": ({"_Unsigned": "TRUE"}, "_Unsigned is neither true nor false"),
-    "number": ({"_Unsigned": 1}, "_Unsigned is not a text"),
-    "least two": ({"valid_min": [0, 1]}, "valid_min is not one number"),
-    "many": ({"missing_value": list(range(-80, 80, 4))}, "missing_value names too many values"),
-    "more": ({"missing_value": list(range(65))}, "missing_value has more than 64 numbers"),
+    "two": ({"scale_factor": [1.0, 1.0]}, "its attribute scale_factor is not one number"),
+    "text": ({"scale_factor": "1"}, "its attribute scale_factor is not one number"),
+    "nothing": ({"scale_factor": 0.0}, "the scale factor is not a finite number other than 0"),
+    "endless": ({"add_offset": np.inf}, "the offset is not finite"),
+    "large": ({"add_offset": np.int64(2**53 + 1)}, "its attribute add_offset is an integer that binary64 cannot hold"),
+    "loud": ({"_Unsigned": "TRUE"}, "its attribute _Unsigned is neither true nor false"),
+    "number": ({"_Unsigned": 1}, "its attribute _Unsigned is not a text"),
+    "least two": ({"valid_min": [0, 1]}, "its attribute valid_min is not one number"),
+    "many": ({"missing_value": list(range(-80, 80, 4))}, "its attribute missing_value names too many values"),
+    "more": ({"missing_value": list(range(65))}, "its attribute missing_value has more than 64 numbers"),
 }
 ignored = {
     "wide": ({"missing_value": 70000}, "missing_value is no number of type i16"),
@@ -160,7 +160,8 @@ with netCDF4.Dataset(path("attributes.nc")) as file:
 with open(path("errors"), "w", encoding="utf-8") as out:
     for name in scaled:
         names = [key for key in ("_FillValue", "missing_value", "scale_factor", "add_offset") if key in cases[name]]
-        out.write(f"{name}\t{', '.join(names)} {'are' if len(names) > 1 else 'is'} not supported\n")
+        plural = len(names) > 1
+        out.write(f"{name}\tits attribute{'s' * plural} {', '.join(names)} {'are' if plural else 'is'} not supported\n")
     for name, (attributes, why) in errors.items():
         out.write(name + "\t" + why + "\n")
 with open(path("ignored"), "w", encoding="utf-8") as out:

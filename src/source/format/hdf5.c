@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -489,7 +488,7 @@ static bool take_meaning(struct reader *r, struct container_array *a)
         if (*(const unsigned char *)scale != 1)
             return broken(r);
         a->scale = scale;
-        if (!isfinite(a->scale->factor) || a->scale->factor == 0 || !isfinite(a->scale->offset))
+        if (scale_refusal(a->scale))
             return broken(r);
     }
     a->warning = take_string(r);
