@@ -72,7 +72,8 @@ static bool know(struct known *known, const char *path, const struct ranks_input
                                      .dimensions = p->shape.dimensions,
                                      .sizes = p->shape.sizes,
                                      .fortran_order = p->shape.fortran_order,
-                                     .missing_values = &p->missing};
+                                     .missing_values = &p->missing,
+                                     .scale = &p->scale};
         memcpy(known->arrays[k].type_name, p->type_name, sizeof p->type_name);
         known->picks[k] = (struct source_pick){
             .array = &known->arrays[k], .elements = p->of, .of = p->of, .number = k};
