@@ -38,6 +38,7 @@ test_programs = \
 	tests/unit/test_generated \
 	tests/unit/test_engines \
 	tests/unit/test_difference \
+	tests/unit/test_missing \
 	tests/unit/test_unsupported \
 	tests/unit/scaling \
 	tests/unit/test_arguments \

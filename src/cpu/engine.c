@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cpu/kernel.h"
+#include "cpu/missing.h"
 #include "cpu/tally.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -29,6 +30,11 @@
    one. */
 #define PIECE_BYTES CPU_PIECE_BYTES
 
+/* Elements are looked at for missing ones so many bytes at a time, which the level-1 cache holds and
+   which the kernel has prefetched, while none is found; and more where they are packed, since what
+   fills no vector is dear. */
+#define LOOKED_AT_BYTES ((size_t)4 << 10)
+#define PACKED_BYTES ((size_t)16 << 10)
 /* Reading one byte makes the kernel map all cached pages of the aligned part of so many bytes. */
 #define TOUCHED_BYTES ((size_t)64 << 10)
 
@@ -42,11 +48,13 @@ struct engine_worker {
     struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
     size_t size;
-    bool swap;                     /* elements are of the other byte order */
-    unsigned char *swapped;        /* PIECE_BYTES, once they have been */
-    const struct missing *missing; /* the setup's */
-    unsigned char *present;        /* PIECE_BYTES: elements that are not missing; NULL until there
-                                      are missing values */
+    bool swap;              /* elements are of the other byte order */
+    unsigned char *swapped; /* PIECE_BYTES, once they have been */
+    bool has_missing;
+    bool lacking;               /* some of the last elements were missing */
+    struct cpu_missing missing; /* if `has_missing`: the setup's */
+    unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
+                                   missing values */
     uint64_t reduce_time;
 };
 
@@ -92,12 +100,14 @@ static void cpu_worker_close(struct engine_worker *worker)
 static bool set_elements(struct engine_worker *worker, const struct engine_setup *setup)
 {
     worker->swap = setup->swap;
-    worker->missing = setup->missing;
+    worker->has_missing = setup->missing;
+    if (setup->missing)
+        cpu_missing_set(&worker->missing, worker->kernels, setup->type, setup->missing);
     if (worker->swap && !worker->swapped)
         worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
-    if (worker->missing && !worker->present)
+    if (worker->has_missing && !worker->present)
         worker->present = aligned_alloc(ALIGNMENT, PIECE_BYTES);
-    return (!worker->swap || worker->swapped) && (!worker->missing || worker->present);
+    return (!worker->swap || worker->swapped) && (!worker->has_missing || worker->present);
 }
 
 static struct engine_worker *cpu_worker_open(struct engine_state *engine,
@@ -163,9 +173,18 @@ static bool reduce_some(struct engine_worker *worker, const unsigned char *data,
     p->missing += count - present;
     for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
         if (*indices[i] - index < present)
-            *indices[i] = index + missing_find(worker->missing, worker->reducer.type, data, count,
-                                               (size_t)(*indices[i] - index));
+            *indices[i] = index + cpu_missing_find(&worker->missing, worker->present, data, count,
+                                                   (size_t)(*indices[i] - index));
     return good;
+}
+
+/* Bytes of elements that are looked at for missing ones before they are reduced. Tallies take whole
+   pieces. */
+static size_t step_bytes(const struct engine_worker *worker)
+{
+    if (worker->tallies)
+        return PIECE_BYTES;
+    return worker->lacking ? PACKED_BYTES : LOOKED_AT_BYTES;
 }
 
 /* Takes a piece of a chunk. False without memory. */
@@ -173,16 +192,27 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
                          uint64_t index)
 {
     const enum element_type type = worker->reducer.type;
-    size_t present = count;
+    const size_t size = element_size(type);
+    bool good = true;
 
     if (worker->swap) {
-        element_swap(worker->swapped, data, count, element_size(type));
+        element_swap(worker->swapped, data, count, size);
         data = worker->swapped;
     }
-    if (worker->missing)
-        present = missing_leave_out(worker->missing, type, worker->present, data, count);
-    return present < count ? reduce_some(worker, data, count, present, index)
-                           : reduce_present(worker, data, count, index);
+    if (!worker->has_missing)
+        return reduce_present(worker, data, count, index);
+    while (count > 0 && good) {
+        const size_t most = step_bytes(worker) / size, some = count < most ? count : most;
+        const size_t present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
+
+        worker->lacking = present < some;
+        good = worker->lacking ? reduce_some(worker, data, some, present, index)
+                               : reduce_present(worker, data, some, index);
+        data += some * size;
+        count -= some;
+        index += some;
+    }
+    return good;
 }
 
 /* Has the pages of a mapped chunk become present: what is asked for ahead of its use is not loaded
@@ -205,8 +235,8 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         element_swap(element, chunk->data, 1, element_size(r->type));
     else
         memcpy(element, chunk->data, element_size(r->type));
-    if (worker->missing &&
-        missing_has(worker->missing, order_key(r->type, order_load(r->type, element)))) {
+    if (worker->has_missing &&
+        cpu_missing_leave_out(&worker->missing, worker->present, element, 1) == 0) {
         r->partial.count += chunk->count;
         r->partial.missing += chunk->count;
         return true;
@@ -229,7 +259,7 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
     size_t piece =
-        worker->swap || worker->tallies || worker->missing ? PIECE_BYTES / size : chunk->count;
+        worker->swap || worker->tallies || worker->has_missing ? PIECE_BYTES / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 

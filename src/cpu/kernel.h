@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/missing.h"
 #include "core/moments.h"
 #include "core/partial.h"
 #include "core/tally.h"
@@ -143,6 +144,18 @@ struct cpu_slice_tables {
     struct cpu_integer_slices integers[ELEMENT_TYPES]; /* NULL where there are none */
 };
 
+/* The missing values of elements of one size, by their bits: x is missing if for some i x + add[i]
+   is at most last[i], both as signed numbers of that size. Up to CPU_MISSING_FEW, those after the
+   last of `count` are copies of it. */
+#define CPU_MISSING_FEW 4
+#define CPU_MISSING_MAX (MISSING_RANGES_MAX + 1)
+struct cpu_missing {
+    unsigned count;
+    uint64_t add[CPU_MISSING_MAX], last[CPU_MISSING_MAX];
+    size_t size; /* bytes of an element */
+    size_t (*leave_out)(const struct cpu_missing *, void *to, const void *from, size_t count);
+};
+
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
    holds them. */
 #define CPU_PIECE_BYTES ((size_t)128 << 10)
@@ -161,6 +174,8 @@ struct cpu_kernels {
     size_t lanes; /* of 32 bits */
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
+    /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
+    size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
 };
 
 /* All instruction sets that this program was built with, the best first. */

@@ -51,12 +51,6 @@ struct float8_pass {
     bool sum;
 };
 
-/* A vector of one byte in all lanes. */
-INLINE_TARGET vec b_set1(uint64_t byte)
-{
-    return v_set1((uint32_t)byte * UINT32_C(0x01010101));
-}
-
 INLINE_TARGET struct float8_found float8_nothing(void)
 {
     return (struct float8_found){

@@ -23,7 +23,8 @@
  * kernel_moments32.h and kernel_moments64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
- * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. Here are the
+ * kernel_columns.h and kernel_integer_slices.h the many short sums of slices; kernel_missing.h
+ * leaves missing elements out. Here are the
  * chunks and the instances: a row for each set of results that there are kernels for.
  */
 #include "cpu/kernel_block32.h"
@@ -32,6 +33,7 @@
 #include "cpu/kernel_float8.h"
 #include "cpu/kernel_integer.h"
 #include "cpu/kernel_integer_slices.h"
+#include "cpu/kernel_missing.h"
 #include "cpu/kernel_moments32.h"
 #include "cpu/kernel_moments64.h"
 #include "cpu/kernel_rows.h"
@@ -213,4 +215,5 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .lanes = V_LANES,
     .tally = &tally_kernels,
     .slices = &slice_tables,
+    .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
 };

@@ -11,6 +11,7 @@ library_sources += \
 	src/cpu/kernel_float8.h \
 	src/cpu/kernel_integer.h \
 	src/cpu/kernel_integer_slices.h \
+	src/cpu/kernel_missing.h \
 	src/cpu/kernel_products8.h \
 	src/cpu/kernel_rows.h \
 	src/cpu/kernel_slices.h \
@@ -23,6 +24,7 @@ library_sources += \
 	src/cpu/kernels_avx512.c \
 	src/cpu/kernels_sse4.c \
 	src/cpu/kernels_vector16.c \
+	src/cpu/missing.c src/cpu/missing.h \
 	src/cpu/reducer.c \
 	src/cpu/reducer_moments.c \
 	src/cpu/simd.h src/cpu/simd_avx512.h src/cpu/simd_neon.h \

@@ -28,6 +28,7 @@
  *   vecf   V_LANES binary32 values
  *   vmask  a truth value for each lane of a vec
  *   wmask  a truth value for each lane of a wvec or a vecd
+ *   hmask  a truth value for each 16 bits of a vec
  *   bmask  a truth value for each byte of a vec
  *
  * Names begin with the lanes: v_ 32 bits, w_ 64 bits, b_ bytes of a vec, h_ 16 bits of a vec, d_
@@ -57,7 +58,7 @@
  *   v_also_ge_s(m, a, b)       a mask: m is true, and a >= b
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
  *   v_count(m)                 the number of true lanes
- *   v_some(m)                  bool: whether a lane is true
+ *   v_some(m) v_all(m)         bool: whether a lane is true, or all are; w_all h_all b_all, too
  *   v_tally(a, m)              a, with 1 added where m is true
  *   v_order(a)                 signed integers in the order of the values whose bits a has: the
  *                              bits, or of a negative value all but the sign inverted
@@ -88,8 +89,11 @@
  * Lanes of 8 and 16 bits:
  *
  *   b_min_u b_max_u h_min_s h_max_s h_min_u h_max_u
+ *   h_set1(x) b_set1(x)        x in all lanes
+ *   h_gt_s(a, b) b_gt_s(a, b)  masks: a > b, signed
+ *   h_pack(p, m, a) b_pack     as v_pack
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
- *   h_add(a, b)                modulo 2^16
+ *   h_add(a, b) b_add(a, b)    modulo 2^16, and 2^8
  *   h_pairs(a)                 the sums of two lanes, signed, in lanes of 32 bits
  *   h_keep_upper(a)            the upper half of each lane of 32 bits in its place, the lower half 0
  *   h_raise_lower(a)           the lower half of each lane of 32 bits in the place of the upper one

@@ -9,6 +9,7 @@
 
 typedef __mmask16 vmask;
 typedef __mmask8 wmask;
+typedef __mmask32 hmask;
 typedef __mmask64 bmask;
 
 #define COMPARE(name, mask, from, intrinsic) \
@@ -21,11 +22,17 @@ COMPARE(v_without, vmask, vec, testn_epi32_mask)
 COMPARE(w_gt_s, wmask, wvec, cmpgt_epi64_mask)
 COMPARE(w_ge_s, wmask, wvec, cmpge_epi64_mask)
 COMPARE(w_eq, wmask, wvec, cmpeq_epi64_mask)
+COMPARE(h_gt_s, hmask, vec, cmpgt_epi16_mask)
+COMPARE(b_gt_s, bmask, vec, cmpgt_epi8_mask)
 COMPARE(b_below, bmask, vec, cmplt_epu8_mask)
 COMPARE(b_equal, bmask, vec, cmpeq_epi8_mask)
 
 OP1(v_some, bool, vmask, a != 0)
 OP1(w_some, bool, wmask, a != 0)
+OP1(v_all, bool, vmask, a == UINT16_MAX)
+OP1(w_all, bool, wmask, a == UINT8_MAX)
+OP1(h_all, bool, hmask, a == UINT32_MAX)
+OP1(b_all, bool, bmask, a == UINT64_MAX)
 OP1(w_any, bool, wvec, _mm512_test_epi64_mask((__m512i)a, (__m512i)a) != 0)
 OP1(v_count, unsigned, vmask, __builtin_popcount(a))
 OP1(w_count, unsigned, wmask, __builtin_popcount(a))
@@ -80,6 +87,60 @@ SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
 SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
 {
     _mm512_storeu_si512(p, _mm512_maskz_compress_epi64(m, (__m512i)a));
+    return (unsigned)__builtin_popcount(m);
+}
+
+/* AVX-512 without VBMI2 packs lanes of 32 and of 64 bits. */
+SIMD_OP unsigned b_pack16(unsigned char *p, vmask m, __m128i a)
+{
+    const __m512i packed = _mm512_maskz_compress_epi32(m, _mm512_cvtepu8_epi32(a));
+
+    _mm_storeu_si128((void *)p, _mm512_cvtepi32_epi8(packed));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP unsigned h_pack16(unsigned char *p, vmask m, __m256i a)
+{
+    const __m512i packed = _mm512_maskz_compress_epi32(m, _mm512_cvtepu16_epi32(a));
+
+    _mm256_storeu_si256((void *)p, _mm512_cvtepi32_epi16(packed));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP unsigned b_pack(void *p, bmask m, vec a)
+{
+    unsigned char *to = p;
+
+    to += b_pack16(to, (vmask)m, _mm512_castsi512_si128((__m512i)a));
+    to += b_pack16(to, (vmask)(m >> 16), _mm512_extracti32x4_epi32((__m512i)a, 1));
+    to += b_pack16(to, (vmask)(m >> 32), _mm512_extracti32x4_epi32((__m512i)a, 2));
+    to += b_pack16(to, (vmask)(m >> 48), _mm512_extracti32x4_epi32((__m512i)a, 3));
+    return (unsigned)(to - (unsigned char *)p);
+}
+
+SIMD_OP unsigned h_pack(void *p, hmask m, vec a)
+{
+    const unsigned count = h_pack16(p, (vmask)m, _mm512_castsi512_si256((__m512i)a));
+
+    return count + h_pack16((unsigned char *)p + 2 * count, (vmask)(m >> 16),
+                            _mm512_extracti64x4_epi64((__m512i)a, 1));
+}
+
+/* With VBMI2, of which functions have to make sure. */
+#define VBMI2_TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,f16c,popcnt")))
+
+static inline __attribute__((always_inline)) VBMI2_TARGET unsigned b_pack_vbmi2(void *p, bmask m,
+                                                                                vec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi8(m, (__m512i)a));
+    return (unsigned)__builtin_popcountll(m);
+}
+
+static inline __attribute__((always_inline)) VBMI2_TARGET unsigned h_pack_vbmi2(void *p, hmask m,
+                                                                                vec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi16(m, (__m512i)a));
     return (unsigned)__builtin_popcount(m);
 }
 

@@ -64,18 +64,9 @@ OP1(w_any, bool, wvec, (a[0] | a[1]) != 0)
 OP1(v_count, unsigned, vmask, -(a[0] + a[1] + a[2] + a[3]))
 OP1(w_count, unsigned, wmask, -(a[0] + a[1]))
 
-#define PACK(name, mask, from, lane, lanes)        \
-    SIMD_OP unsigned name(void *p, mask m, from a) \
-    {                                              \
-        lane *to = p;                              \
-        unsigned count = 0;                        \
-                                                   \
-        for (int i = 0; i < (lanes); i++)          \
-            if (m[i])                              \
-                to[count++] = a[i];                \
-        return count;                              \
-    }
-PACK(v_pack, vmask, vec, uint32_t, V_LANES)
-PACK(w_pack, wmask, wvec, uint64_t, W_LANES)
+PACK(b_pack, bmask, vec, uint8_t)
+PACK(h_pack, hmask, vec, uint16_t)
+PACK(v_pack, vmask, vec, uint32_t)
+PACK(w_pack, wmask, wvec, uint64_t)
 
 #endif

@@ -89,6 +89,8 @@ MEMORY(d_load, d_store, vecd, const double *, double *)
 
 OP1(v_set1, vec, uint32_t, (vec){0} + a)
 OP1(w_set1, wvec, uint64_t, (wvec){0} + a)
+OP1(h_set1, vec, uint16_t, (vec_halves){0} + a)
+OP1(b_set1, vec, uint8_t, (vec_bytes){0} + a)
 OP1(d_set1, vecd, double, a - (vecd){0})
 OP1(f_set1, vecf, float, a - (vecf){0})
 OP1(v_wide, wvec, vec, a)
@@ -109,6 +111,7 @@ OP2(w_sub, wvec, wvec, a - b)
 OP1(w_even, wvec, wvec, a &UINT32_MAX)
 OP1(w_odd, wvec, wvec, a >> 32)
 OP2(h_add, vec, vec, (vec_halves)a + (vec_halves)b)
+OP2(b_add, vec, vec, (vec_bytes)a + (vec_bytes)b)
 OP1(h_raise_lower, vec, vec, a << 16)
 OP1(h_keep_upper, vec, vec, a & 0xffff0000)
 OP1(w_raise_lower, wvec, wvec, a << 32)
@@ -215,6 +218,25 @@ SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
     return sum[0];
 }
 
+/* Stores lanes without instructions for it, and without branches. */
+#define PACK(name, mask, from, lane)                          \
+    SIMD_OP unsigned name(void *p, mask m, from a)            \
+    {                                                         \
+        lane held[V_BYTES / sizeof(lane)];                    \
+        lane true_lanes[V_BYTES / sizeof(lane)];              \
+        lane *to = p;                                         \
+        unsigned count = 0;                                   \
+                                                              \
+        v_store(held, (vec)a);                                \
+        v_store(true_lanes, (vec)m);                          \
+        UNROLL_INLINED(16)                                    \
+        for (size_t i = 0; i < V_BYTES / sizeof(lane); i++) { \
+            to[count] = held[i];                              \
+            count += true_lanes[i] & 1;                       \
+        }                                                     \
+        return count;                                         \
+    }
+
 #if V_BYTES == 64
 #    include "cpu/simd_x86.h"
 
@@ -226,6 +248,7 @@ SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
 /* Comparisons give lanes of which all bits are set, or none. */
 typedef vec vmask;
 typedef wvec wmask;
+typedef vec hmask;
 typedef vec bmask;
 
 OP1(v_held, vec, vec, a)
@@ -238,6 +261,8 @@ OP2(v_tally, vec, vec, a - b)
 OP1(v_order, vec, vec, a ^ ((vec)((vec_s)a < 0) & INT32_MAX))
 OP2(w_eq, wmask, wvec, a == b)
 OP2(w_tally, wvec, wvec, a - b)
+OP2(h_gt_s, hmask, vec, (vec_halves_s)a > (vec_halves_s)b)
+OP2(b_gt_s, bmask, vec, (vec_bytes_s)a > (vec_bytes_s)b)
 OP2(b_below, bmask, vec, (vec_bytes)a < (vec_bytes)b)
 OP2(b_equal, bmask, vec, (vec_bytes)a == (vec_bytes)b)
 OP2(b_keep, vec, vec, a &b)
@@ -321,6 +346,10 @@ OP3(w_also_ge_s, wmask, wvec, ~w_gt_s(c, b) & a)
 OP1(w_order, wvec, wvec, a ^ (w_gt_s((wvec){0}, a) & INT64_MAX))
 OP1(w_some, bool, wmask, w_any(a))
 OP1(v_some, bool, vmask, w_any((wvec)a))
+OP1(v_all, bool, vmask, !w_any((wvec)~a))
+OP1(w_all, bool, wmask, !w_any(~a))
+OP1(h_all, bool, hmask, !w_any((wvec)~a))
+OP1(b_all, bool, bmask, !w_any((wvec)~a))
 
 /* Extremes where a mask is set: a byte that changes nothing stands in for the others. */
 #    if SIMD_LOOKUP

@@ -140,18 +140,108 @@ OP1(v_count, unsigned, vmask, __builtin_popcount(v_bits(a)))
 OP1(w_count, unsigned, wmask, __builtin_popcount(w_bits(a)))
 OP1(b_count, unsigned, bmask, __builtin_popcount((unsigned)MM(movemask_epi8)((mm_integers)a)))
 
-#    define PACK(name, mask, from, lane, lanes, bits_of)             \
-        SIMD_OP unsigned name(void *p, mask m, from a)               \
-        {                                                            \
-            unsigned count = 0;                                      \
-            lane held[lanes], *to = p;                               \
-                                                                     \
-            v_store(held, (vec)a);                                   \
-            for (unsigned bits = bits_of(m); bits; bits &= bits - 1) \
-                to[count++] = held[__builtin_ctz(bits)];             \
-            return count;                                            \
-        }
-PACK(v_pack, vmask, vec, uint32_t, V_LANES, v_bits)
-PACK(w_pack, wmask, wvec, uint64_t, W_LANES, w_bits)
+#    if SIMD_X86 == 2
+PACK(b_pack, bmask, vec, uint8_t)
+PACK(h_pack, hmask, vec, uint16_t)
+PACK(v_pack, vmask, vec, uint32_t)
+PACK(w_pack, wmask, wvec, uint64_t)
+#    else
+
+/* For each mask of 8 lanes the numbers of the lanes that it has, in order, and 8 for the others. */
+#        define LESS1(m) ((m) & ((m)-1))
+#        define LESS2(m) LESS1(LESS1(m))
+#        define LESS4(m) LESS2(LESS2(m))
+#        define FIRST_LANE(m) (unsigned char)__builtin_ctz((m) | 1 << 8)
+#        define FIRST_TWO(m) FIRST_LANE(m), FIRST_LANE(LESS1(m))
+#        define FIRST_FOUR(m) FIRST_TWO(m), FIRST_TWO(LESS2(m))
+#        define MASKS1(m) {FIRST_FOUR(m), FIRST_FOUR(LESS4(m))},
+#        define MASKS4(m) MASKS1(m) MASKS1((m) + 1) MASKS1((m) + 2) MASKS1((m) + 3)
+#        define MASKS16(m) MASKS4(m) MASKS4((m) + 4) MASKS4((m) + 8) MASKS4((m) + 12)
+#        define MASKS64(m) MASKS16(m) MASKS16((m) + 16) MASKS16((m) + 32) MASKS16((m) + 48)
+static const unsigned char lanes_of_mask[256][8] = {MASKS64(0) MASKS64(64) MASKS64(128)
+                                                        MASKS64(192)};
+
+/* Stores those of 8 lanes of 8 or 16 bits that a mask has. They may write all 8. */
+SIMD_OP unsigned b_pack8(unsigned char *p, unsigned mask, __m128i a)
+{
+    const __m128i lanes = _mm_loadl_epi64((const void *)lanes_of_mask[mask]);
+
+    _mm_storel_epi64((void *)p, _mm_shuffle_epi8(a, lanes));
+    return (unsigned)__builtin_popcount(mask);
+}
+
+SIMD_OP unsigned h_pack8(unsigned char *p, unsigned mask, __m128i a)
+{
+    const __m128i lanes = _mm_loadl_epi64((const void *)lanes_of_mask[mask]);
+    const __m128i twice = _mm_slli_epi16(_mm_unpacklo_epi8(lanes, lanes), 1);
+
+    _mm_storeu_si128((void *)p, _mm_shuffle_epi8(a, _mm_or_si128(twice, _mm_set1_epi16(1 << 8))));
+    return (unsigned)__builtin_popcount(mask);
+}
+
+SIMD_OP unsigned b_pack16(unsigned char *p, unsigned mask, __m128i a)
+{
+    const unsigned count = b_pack8(p, mask & 0xff, a);
+
+    return count + b_pack8(p + count, mask >> 8, _mm_unpackhi_epi64(a, a));
+}
+
+#        if V_BYTES == 16
+SIMD_OP unsigned b_pack(void *p, bmask m, vec a)
+{
+    return b_pack16(p, (unsigned)_mm_movemask_epi8((__m128i)m), (__m128i)a);
+}
+
+SIMD_OP unsigned h_pack(void *p, hmask m, vec a)
+{
+    return h_pack8(p, (unsigned)_mm_movemask_epi8(_mm_packs_epi16((__m128i)m, (__m128i){0})),
+                   (__m128i)a);
+}
+
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    return h_pack(p, m, a) / 2;
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    return h_pack(p, (hmask)m, (vec)a) / 4;
+}
+#        else
+SIMD_OP unsigned b_pack(void *p, bmask m, vec a)
+{
+    const unsigned mask = (unsigned)_mm256_movemask_epi8((__m256i)m);
+    const unsigned count = b_pack16(p, mask & 0xffff, _mm256_castsi256_si128((__m256i)a));
+
+    return count + b_pack16((unsigned char *)p + count, mask >> 16,
+                            _mm256_extracti128_si256((__m256i)a, 1));
+}
+
+SIMD_OP unsigned h_pack(void *p, hmask m, vec a)
+{
+    const __m128i low = _mm256_castsi256_si128((__m256i)m);
+    const __m128i bytes = _mm_packs_epi16(low, _mm256_extracti128_si256((__m256i)m, 1));
+    const unsigned mask = (unsigned)_mm_movemask_epi8(bytes);
+    const unsigned count = h_pack8(p, mask & 0xff, _mm256_castsi256_si128((__m256i)a));
+
+    return count + h_pack8((unsigned char *)p + 2 * count, mask >> 8,
+                           _mm256_extracti128_si256((__m256i)a, 1));
+}
+
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    const unsigned mask = v_bits(m);
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)lanes_of_mask[mask]));
+
+    v_store(p, (vec)_mm256_permutevar8x32_epi32((__m256i)a, lanes));
+    return (unsigned)__builtin_popcount(mask);
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    return v_pack(p, (vmask)m, (vec)a) / 2;
+}
+#        endif
+#    endif
 #endif
 #endif

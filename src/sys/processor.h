@@ -54,6 +54,12 @@ static inline bool processor_has_avx512(void)
            PROCESSOR_HAS(AVX512DQ, "avx512dq") && PROCESSOR_HAS(AVX512VL, "avx512vl");
 }
 
+/* Whether there is VBMI2 of AVX-512. */
+static inline bool processor_has_vbmi2(void)
+{
+    return PROCESSOR_HAS(AVX512_VBMI2, "avx512vbmi2");
+}
+
 /* Whether there are BMI and BMI2. */
 static inline bool processor_has_bmi2(void)
 {

@@ -1,0 +1,126 @@
+/*
+ * Kernels: leaving out missing elements. A part of kernel_template.h.
+ *
+ * Elements that are all there are only looked at, some vectors at a time. From the first vectors on
+ * that lack one, elements are packed.
+ */
+#ifndef GPUREDUCE_CPU_KERNEL_MISSING_H
+#define GPUREDUCE_CPU_KERNEL_MISSING_H
+
+#include <string.h>
+
+#include "cpu/kernel_common.h"
+
+/* Vectors that are looked at together. */
+#define LOOKED_AT 4
+
+/* Bytes that are prefetched ahead where elements are packed. */
+#define PACKED_AHEAD ((size_t)16 << 10)
+
+/* Whether each of the elements x is there. p is the prefix of the vectors and masks. `ranges` is the
+   number of those of the set. */
+#define PRESENT(p, vector, mask)                                                    \
+    INLINE_TARGET mask p##_present(vector x, const vector *add, const vector *last, \
+                                   unsigned ranges)                                 \
+    {                                                                               \
+        mask present = p##_gt_s(p##_add(x, add[0]), last[0]);                       \
+                                                                                    \
+        for (unsigned i = 1; i < ranges; i++)                                       \
+            present = (mask)(present & p##_gt_s(p##_add(x, add[i]), last[i]));      \
+        return present;                                                             \
+    }
+PRESENT(b, vec, bmask)
+PRESENT(h, vec, hmask)
+PRESENT(v, vec, vmask)
+PRESENT(w, wvec, wmask)
+
+/* Leaves out elements of one size, by functions of the prefix p, and by `pack`, which needs
+   TARGET. */
+#define LEAVE_OUT(name, TARGET, p, pack, vector, mask, lane, signed_lane, load)                    \
+    static ALWAYS_INLINE TARGET size_t name##_ranges(                                              \
+        const struct cpu_missing *m, unsigned char *to, const unsigned char *from, size_t count,   \
+        vector *add, vector *last, unsigned ranges)                                                \
+    {                                                                                              \
+        const size_t size = sizeof(lane), lanes = V_BYTES / size;                                  \
+        size_t i = 0, clean, kept;                                                                 \
+                                                                                                   \
+        for (unsigned k = 0; k < ranges; k++) {                                                    \
+            add[k] = p##_set1((lane)m->add[k]);                                                    \
+            last[k] = p##_set1((lane)m->last[k]);                                                  \
+        }                                                                                          \
+        for (; count - i >= LOOKED_AT * lanes; i += LOOKED_AT * lanes) {                           \
+            mask present = p##_present(load(from + i * size), add, last, ranges);                  \
+                                                                                                   \
+            UNROLL_INLINED(LOOKED_AT)                                                              \
+            for (size_t k = 1; k < LOOKED_AT; k++)                                                 \
+                present = (mask)(present & p##_present(load(from + i * size + k * V_BYTES), add,   \
+                                                       last, ranges));                             \
+            if (!p##_all(present))                                                                 \
+                break;                                                                             \
+        }                                                                                          \
+        clean = kept = i;                                                                          \
+        for (; count - i >= lanes; i += lanes) {                                                   \
+            const vector x = load(from + i * size);                                                \
+                                                                                                   \
+            __builtin_prefetch((const void *)((uintptr_t)(from + i * size) + PACKED_AHEAD), 0, 2); \
+            kept += pack(to + kept * size, p##_present(x, add, last, ranges), x);                  \
+        }                                                                                          \
+        for (; i < count; i++) {                                                                   \
+            bool missing = false;                                                                  \
+            lane x;                                                                                \
+                                                                                                   \
+            memcpy(&x, from + i * size, size);                                                     \
+            for (unsigned k = 0; k < ranges; k++)                                                  \
+                missing |= (signed_lane)(lane)(x + (lane)m->add[k]) <= (signed_lane)m->last[k];    \
+            memcpy(to + kept * size, &x, size);                                                    \
+            kept += !missing;                                                                      \
+        }                                                                                          \
+        if (kept < count)                                                                          \
+            memcpy(to, from, clean *size);                                                         \
+        return kept;                                                                               \
+    }                                                                                              \
+                                                                                                   \
+    static TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,             \
+                              size_t count)                                                        \
+    {                                                                                              \
+        vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX];                \
+                                                                                                   \
+        if (m->count == 1)                                                                         \
+            return name##_ranges(m, to, from, count, one, one + 1, 1);                             \
+        if (m->count == 2)                                                                         \
+            return name##_ranges(m, to, from, count, two[0], two[1], 2);                           \
+        if (m->count <= CPU_MISSING_FEW)                                                           \
+            return name##_ranges(m, to, from, count, few[0], few[1], CPU_MISSING_FEW);             \
+        return name##_ranges(m, to, from, count, any[0], any[1], m->count);                        \
+    }
+#define LEAVE_OUT8(name, TARGET, pack) \
+    LEAVE_OUT(name, TARGET, b, pack, vec, bmask, uint8_t, int8_t, v_load_f32)
+#define LEAVE_OUT16(name, TARGET, pack) \
+    LEAVE_OUT(name, TARGET, h, pack, vec, hmask, uint16_t, int16_t, v_load_f32)
+LEAVE_OUT(leave_out32, SIMD_TARGET, v, v_pack, vec, vmask, uint32_t, int32_t, v_load_f32)
+LEAVE_OUT(leave_out64, SIMD_TARGET, w, w_pack, wvec, wmask, uint64_t, int64_t, w_load)
+
+#if V_BYTES == 64
+/* Some processors with AVX-512 pack lanes of 8 and 16 bits by an instruction. */
+LEAVE_OUT8(leave_out8_plain, SIMD_TARGET, b_pack)
+LEAVE_OUT8(leave_out8_vbmi2, VBMI2_TARGET, b_pack_vbmi2)
+LEAVE_OUT16(leave_out16_plain, SIMD_TARGET, h_pack)
+LEAVE_OUT16(leave_out16_vbmi2, VBMI2_TARGET, h_pack_vbmi2)
+
+static size_t leave_out8(const struct cpu_missing *m, void *to, const void *from, size_t count)
+{
+    return processor_has_vbmi2() ? leave_out8_vbmi2(m, to, from, count)
+                                 : leave_out8_plain(m, to, from, count);
+}
+
+static size_t leave_out16(const struct cpu_missing *m, void *to, const void *from, size_t count)
+{
+    return processor_has_vbmi2() ? leave_out16_vbmi2(m, to, from, count)
+                                 : leave_out16_plain(m, to, from, count);
+}
+#else
+LEAVE_OUT8(leave_out8, SIMD_TARGET, b_pack)
+LEAVE_OUT16(leave_out16, SIMD_TARGET, h_pack)
+#endif
+
+#endif

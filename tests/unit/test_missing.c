@@ -1,0 +1,442 @@
+/*
+ * Missing values: which elements a text or a range stands for, by numbers that are decoded here; and
+ * the kernels of every instruction set that leave them out.
+ */
+/* Tags: smoke ports */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/missing.h"
+#include "cpu/missing.h"
+#include "lib/data_gen.h"
+#include "lib/reference_element.h"
+#include "lib/tap.h"
+
+/* The bits of element i. */
+static uint64_t bits_at(enum element_type type, const unsigned char *data, size_t i)
+{
+    const size_t size = element_size(type);
+    uint32_t four;
+    uint16_t two;
+    uint64_t bits = data[i * size];
+
+    if (size == 8)
+        memcpy(&bits, data + i * size, size);
+    if (size == 4) {
+        memcpy(&four, data + i * size, size);
+        bits = four;
+    }
+    if (size == 2) {
+        memcpy(&two, data + i * size, size);
+        bits = two;
+    }
+    return bits;
+}
+
+static void put_bits(enum element_type type, unsigned char *data, size_t i, uint64_t bits)
+{
+    const size_t size = element_size(type);
+    const uint32_t four = (uint32_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint8_t one = (uint8_t)bits;
+
+    memcpy(data + i * size,
+           size == 8   ? (const void *)&bits
+           : size == 4 ? (const void *)&four
+           : size == 2 ? (const void *)&two
+                       : (const void *)&one,
+           size);
+}
+
+/* The number that an element stands for. */
+static struct reference_value number(enum element_type type, const void *data, size_t i)
+{
+    if (element_is_integer(type) || element_size(type) == 1)
+        return reference_value(type, data, i);
+    return (struct reference_value){.is_float = true, .x = data_value(type, data, i)};
+}
+
+static bool is_nan(const struct reference_value *a)
+{
+    return a->is_float && isnan(a->x);
+}
+
+/* Whether a == b, by C's ==. */
+static bool equal(const struct reference_value *a, const struct reference_value *b)
+{
+    if (a->is_float)
+        return a->x == b->x;
+    return a->magnitude == b->magnitude && (a->negative == b->negative || a->magnitude == 0);
+}
+
+/* The element with these bits, alone. */
+static struct reference_value number_of(enum element_type type, uint64_t bits)
+{
+    unsigned char bytes[8];
+
+    put_bits(type, bytes, 0, bits);
+    return number(type, bytes, 0);
+}
+
+/* Texts, and the numbers of a type that they stand for. */
+struct text {
+    enum element_type type;
+    const char *text;
+    bool lacks; /* the type has no such number */
+    struct reference_value value;
+};
+
+#define HAS(type, text, number)             \
+    {                                       \
+        type, text, false,                  \
+        {                                   \
+            .is_float = true, .x = (number) \
+        }                                   \
+    }
+#define HAS_INTEGER(type, text, negative, magnitude) \
+    {                                                \
+        type, text, false,                           \
+        {                                            \
+            false, negative, magnitude, 0            \
+        }                                            \
+    }
+#define LACKS(type, text) \
+    {                     \
+        type, text, true, \
+        {                 \
+            0             \
+        }                 \
+    }
+
+static const struct text texts[] = {
+    HAS_INTEGER(ELEMENT_U8, "0", false, 0),
+    HAS_INTEGER(ELEMENT_U8, "-0", false, 0),
+    HAS_INTEGER(ELEMENT_U8, "255", false, 255),
+    HAS_INTEGER(ELEMENT_U8, "2.55e2", false, 255),
+    LACKS(ELEMENT_U8, "-1"),
+    LACKS(ELEMENT_U8, "256"),
+    LACKS(ELEMENT_U8, "nan"),
+    LACKS(ELEMENT_U8, "inf"),
+    HAS_INTEGER(ELEMENT_I8, "-128", true, 128),
+    HAS_INTEGER(ELEMENT_I8, "127", false, 127),
+    LACKS(ELEMENT_I8, "128"),
+    LACKS(ELEMENT_I8, "-129"),
+    HAS_INTEGER(ELEMENT_BOOL, "0", false, 0),
+    HAS_INTEGER(ELEMENT_BOOL, "1", false, 1),
+    LACKS(ELEMENT_BOOL, "2"),
+    LACKS(ELEMENT_BOOL, "-1"),
+    HAS_INTEGER(ELEMENT_I16, "-9999", true, 9999),
+    HAS_INTEGER(ELEMENT_I16, "-32768", true, 32768),
+    HAS_INTEGER(ELEMENT_I16, "-32768.0", true, 32768),
+    LACKS(ELEMENT_I16, "1.5"),
+    LACKS(ELEMENT_I16, "32768"),
+    HAS_INTEGER(ELEMENT_U16, "65535", false, 65535),
+    LACKS(ELEMENT_U16, "65536"),
+    HAS_INTEGER(ELEMENT_I32, "-2147483648", true, UINT64_C(1) << 31),
+    LACKS(ELEMENT_I32, "2147483648"),
+    HAS_INTEGER(ELEMENT_U32, "4294967295", false, UINT32_MAX),
+    LACKS(ELEMENT_U32, "4294967296"),
+    HAS_INTEGER(ELEMENT_I64, "9223372036854775807", false, INT64_MAX),
+    HAS_INTEGER(ELEMENT_I64, "9223372036854775806", false, INT64_MAX - 1),
+    HAS_INTEGER(ELEMENT_I64, "-9223372036854775808", true, UINT64_C(1) << 63),
+    HAS_INTEGER(ELEMENT_I64, "-9223372036854775807", true, INT64_MAX),
+    HAS_INTEGER(ELEMENT_I64, "-1e18", true, UINT64_C(1000000000000000000)),
+    LACKS(ELEMENT_I64, "9223372036854775808"),
+    LACKS(ELEMENT_I64, "-9223372036854775809"),
+    LACKS(ELEMENT_I64, "1e19"),
+    HAS_INTEGER(ELEMENT_U64, "18446744073709551615", false, UINT64_MAX),
+    HAS_INTEGER(ELEMENT_U64, "18446744073709551614", false, UINT64_MAX - 1),
+    HAS_INTEGER(ELEMENT_U64, "1e19", false, UINT64_C(10000000000000000000)),
+    LACKS(ELEMENT_U64, "18446744073709551616"),
+    LACKS(ELEMENT_U64, "1e20"),
+    LACKS(ELEMENT_U64, "-1"),
+    HAS(ELEMENT_F32, "0", 0.0),
+    HAS(ELEMENT_F32, "-0", 0.0),
+    HAS(ELEMENT_F32, "-9999", -9999.0),
+    HAS(ELEMENT_F32, "1e20", 0x1.5af1d8p66),
+    HAS(ELEMENT_F32, "0.1", 0x1.99999ap-4),
+    HAS(ELEMENT_F32, "1.00000005960464477540", 0x1.000002p0), /* just above the middle */
+    HAS(ELEMENT_F32, "16777217", 0x1p24),
+    HAS(ELEMENT_F32, "9.96921e36", 0x1.ep122),
+    HAS(ELEMENT_F32, "1e-45", 0x1p-149),
+    HAS(ELEMENT_F32, "inf", INFINITY),
+    HAS(ELEMENT_F32, "-inf", -INFINITY),
+    HAS(ELEMENT_F32, "nan", NAN),
+    LACKS(ELEMENT_F32, "1e39"),
+    LACKS(ELEMENT_F32, "-3.5e38"),
+    HAS(ELEMENT_F64, "1e39", 1e39),
+    HAS(ELEMENT_F64, "0.1", 0.1),
+    HAS(ELEMENT_F64, "-0", 0.0),
+    HAS(ELEMENT_F64, "nan", NAN),
+    HAS(ELEMENT_F64, "-inf", -INFINITY),
+    HAS(ELEMENT_F64, "0x1p-1074", 0x1p-1074),
+    HAS(ELEMENT_F64, "9007199254740993", 0x1p53),
+    HAS(ELEMENT_F16, "65504", 65504.0),
+    HAS(ELEMENT_F16, "65519", 65504.0),
+    LACKS(ELEMENT_F16, "65520"),
+    HAS(ELEMENT_F16, "inf", INFINITY),
+    HAS(ELEMENT_F16, "0.1", 0x1.998p-4),
+    HAS(ELEMENT_F16, "-0", 0.0),
+    HAS(ELEMENT_F16, "nan", NAN),
+    HAS(ELEMENT_BF16, "-9999", -9984.0),
+    HAS(ELEMENT_BF16, "3.39e38", 0x1.fep127),
+    LACKS(ELEMENT_BF16, "3.4e38"),
+    LACKS(ELEMENT_BF16, "1e39"),
+    HAS(ELEMENT_BF16, "nan", NAN),
+    HAS(ELEMENT_F8E4M3, "448", 448.0),
+    HAS(ELEMENT_F8E4M3, "-0", 0.0),
+    HAS(ELEMENT_F8E4M3, "0.3", 0.3125),
+    LACKS(ELEMENT_F8E4M3, "inf"),
+    LACKS(ELEMENT_F8E4M3, "-inf"),
+    LACKS(ELEMENT_F8E4M3, "1000"),
+    HAS(ELEMENT_F8E4M3, "nan", NAN),
+    HAS(ELEMENT_F8E5M2, "57344", 57344.0),
+    HAS(ELEMENT_F8E5M2, "inf", INFINITY),
+    LACKS(ELEMENT_F8E5M2, "1e6"),
+    HAS(ELEMENT_F8E5M2, "nan", NAN),
+};
+
+/* Whether the set has the number, and no other, among all elements of up to 16 bits; of others
+   among those around the number, its negative and zero, and random ones. */
+static bool holds_of_all(const struct missing *m, const struct text *t)
+{
+    const unsigned bits = 8 * (unsigned)element_size(t->type);
+    const uint64_t last = UINT64_MAX >> (64 - bits);
+    struct rng rng;
+
+    rng_seed(&rng, 7);
+    for (uint64_t i = 0; i <= (bits <= 16 ? last : 20000); i++) {
+        const uint64_t near = order_bits(t->type, m->ranges[0].first) + rng_below(&rng, 9) - 4;
+        const uint64_t pattern = bits <= 16   ? i
+                                 : i % 4 == 0 ? near & last
+                                 : i % 4 == 1 ? near ^ (last / 2 + 1)
+                                 : i % 4 == 2 ? (rng_below(&rng, 9) - 4) & last
+                                              : rng_next(&rng) & last;
+        const struct reference_value x = number_of(t->type, pattern & last);
+        const bool missing = is_nan(&t->value) ? is_nan(&x) : equal(&x, &t->value);
+
+        if (missing_has(m, order_key(t->type, pattern & last)) != missing)
+            return false;
+    }
+    return true;
+}
+
+static void test_texts(void)
+{
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct text *t = &texts[i];
+        const struct missing_values values = {1, {t->text}};
+        struct missing m = {0};
+
+        tap_case(&family, missing_text_is_valid(t->text), "%s is a number", t->text);
+        tap_case(&family, missing_add_values(&m, t->type, &values) == (t->lacks ? t->text : NULL),
+                 "%s of %s", t->text, element_name(t->type));
+        tap_case(&family, (m.count == 0) == t->lacks, "%s of %s: ranges", t->text,
+                 element_name(t->type));
+        if (t->lacks)
+            continue;
+        tap_case(&family, holds_of_all(&m, t), "%s of %s: elements", t->text,
+                 element_name(t->type));
+
+        const struct reference_value value = number_of(t->type, m.value);
+
+        tap_case(&family, is_nan(&t->value) ? is_nan(&value) : equal(&value, &t->value),
+                 "%s of %s: the value to write", t->text, element_name(t->type));
+    }
+    tap_case(&family,
+             !missing_text_is_valid("none") && !missing_text_is_valid("") &&
+                 !missing_text_is_valid("1,2"),
+             "texts that are no numbers");
+    tap_family_end(&family, "texts");
+}
+
+/* Random ranges of keys of one byte, beside a table of all keys. */
+static void test_ranges(void)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 11);
+    for (int round = 0; round < 2000; round++) {
+        struct missing m = {0};
+        bool has[256] = {false};
+        const uint64_t widest = 1 + rng_below(&rng, round % 3 == 0 ? 60 : 4);
+
+        for (int add = 0; add < 60; add++) {
+            const uint64_t first = rng_below(&rng, 256);
+            const uint64_t last =
+                first + rng_below(&rng, widest) < 255 ? first + rng_below(&rng, widest) : 255;
+            bool after[256];
+            unsigned runs = 0, agree = 0;
+
+            memcpy(after, has, sizeof has);
+            for (uint64_t k = first; k <= last && k < 256; k++)
+                after[k] = true;
+            for (unsigned k = 0; k < 256; k++)
+                runs += after[k] && (k == 0 || !after[k - 1]);
+            if (last < first)
+                continue;
+            if (runs > MISSING_RANGES_MAX) {
+                tap_case(&family, !missing_add_range(&m, first, last), "round %d: full", round);
+            } else {
+                tap_case(&family, missing_add_range(&m, first, last), "round %d: room", round);
+                memcpy(has, after, sizeof has);
+                tap_case(&family, m.count == runs, "round %d: %u ranges, not %u", round, m.count,
+                         runs);
+            }
+            for (unsigned k = 0; k < 256; k++)
+                agree += missing_has(&m, k) == has[k];
+            tap_case(&family, agree == 256, "round %d, add %d: keys", round, add);
+        }
+    }
+    tap_family_end(&family, "ranges");
+
+    struct missing all = {0};
+
+    tap_ok(missing_add_range(&all, 0, UINT64_MAX) && missing_add_range(&all, 5, UINT64_MAX) &&
+               missing_add_range(&all, 0, 0) && all.count == 1 && missing_has(&all, 0) &&
+               missing_has(&all, UINT64_MAX),
+           "all keys of 64 bits");
+}
+
+#define N_MAX 3000
+
+/* Sets as they are met: up to four values, NaNs, and what lies beyond a valid range, which is given
+   as elements of the data, whose numbers are compared here. */
+struct drawn {
+    unsigned values;
+    struct reference_value value[4];
+    bool ranged;
+    struct reference_value low, high; /* numbers beyond these are missing; NaNs are not */
+};
+
+static bool is_missing(const struct drawn *d, const struct reference_value *x)
+{
+    for (unsigned i = 0; i < d->values; i++)
+        if (is_nan(&d->value[i]) ? is_nan(x) : equal(&d->value[i], x))
+            return true;
+    return d->ranged && !is_nan(x) &&
+           ((!equal(x, &d->low) && reference_compare(x, &d->low) < 0) ||
+            (!equal(x, &d->high) && reference_compare(x, &d->high) > 0));
+}
+
+/* Draws a set out of the data. False where it is empty. */
+static bool draw(struct rng *rng, enum element_type type, const unsigned char *data, size_t n,
+                 struct drawn *d, struct missing *m)
+{
+    const bool integer = element_is_integer(type);
+    const uint64_t zero = order_sign(type);
+
+    *d = (struct drawn){.values = (unsigned)rng_below(rng, 5), .ranged = rng_below(rng, 3) == 0};
+    *m = (struct missing){0};
+    for (unsigned i = 0; i < d->values; i++) {
+        const size_t at = (size_t)rng_below(rng, n);
+
+        d->value[i] = number(type, data, at);
+        if (!missing_add_bits(m, type, bits_at(type, data, at)))
+            return false;
+    }
+    if (d->ranged) {
+        const size_t a = (size_t)rng_below(rng, n), b = (size_t)rng_below(rng, n);
+        uint64_t low = order_key(type, bits_at(type, data, a));
+        uint64_t high = order_key(type, bits_at(type, data, b));
+
+        d->low = number(type, data, a);
+        d->high = number(type, data, b);
+        if (is_nan(&d->low) || is_nan(&d->high))
+            return false;
+        low -= !integer && low == zero; /* both zeros are valid */
+        high += !integer && high + 1 == zero;
+        if (low > order_least(type) && !missing_add_range(m, order_least(type), low - 1))
+            return false;
+        if (high < order_greatest(type) && !missing_add_range(m, high + 1, order_greatest(type)))
+            return false;
+    }
+    return m->count > 0;
+}
+
+/* Fills data with numbers of which many are equal, zeros of both signs and NaNs among them. */
+static void fill(struct rng *rng, enum element_type type, unsigned char *data, size_t n)
+{
+    uint64_t few[8];
+    const uint64_t rare = 1 + rng_below(rng, 60);
+
+    for (size_t k = 0; k < 8; k++)
+        few[k] = rng_next(rng);
+    few[0] = 0;
+    few[1] = order_sign(type); /* -0, or the least integer */
+    few[2] = few[1] - 1;       /* a NaN, or the greatest one */
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = rng_below(rng, rare) == 0 ? few[rng_below(rng, 8)] : rng_next(rng);
+
+        put_bits(type, data, i, bits);
+    }
+}
+
+/* The kernels and the plain functions beside a loop over numbers. */
+static void test_leaving_out(const struct cpu_kernels *kernels, enum element_type type)
+{
+    static unsigned char data[8 * N_MAX + 8], expected[8 * N_MAX], found[8 * N_MAX];
+    static size_t place[N_MAX];
+    struct tap_family family = {0};
+    const size_t size = element_size(type);
+    struct rng rng;
+
+    rng_seed(&rng, 3);
+    for (int round = 0; round < 300; round++) {
+        const size_t n = 1 + (size_t)rng_below(&rng, round % 2 ? N_MAX : 100);
+        unsigned char *x = data + rng_below(&rng, 2) * size;
+        struct cpu_missing quick;
+        struct missing set;
+        struct drawn d;
+        size_t present = 0, kept;
+        bool good = true;
+
+        fill(&rng, type, x, n);
+        if (!draw(&rng, type, x, n, &d, &set))
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            const struct reference_value v = number(type, x, i);
+
+            if (!is_missing(&d, &v)) {
+                memcpy(expected + present * size, x + i * size, size);
+                place[present++] = i;
+            }
+        }
+        memset(found, 0x5a, sizeof found);
+        kept = missing_leave_out(&set, type, found, x, n);
+        tap_case(&family, kept == present && memcmp(found, expected, present * size) == 0,
+                 "round %d: %zu of %zu elements, not %zu, one by one", round, kept, n, present);
+        cpu_missing_set(&quick, kernels, type, &set);
+        memset(found, 0x5a, sizeof found);
+        kept = cpu_missing_leave_out(&quick, found, x, n);
+        tap_case(&family,
+                 kept == present && (kept == n || memcmp(found, expected, present * size) == 0),
+                 "round %d: %zu of %zu elements, not %zu", round, kept, n, present);
+        for (size_t i = n * size; i < sizeof found; i++)
+            good = good && found[i] == 0x5a;
+        tap_case(&family, good, "round %d: nothing is written beyond %zu elements", round, n);
+        for (size_t k = 0; k < present; k += 1 + present / 7)
+            tap_case(&family,
+                     missing_find(&set, type, x, n, k) == place[k] &&
+                         cpu_missing_find(&quick, found, x, n, k) == place[k],
+                     "round %d: element %zu of those present", round, k);
+        tap_case(&family, missing_find(&set, type, x, n, present) == n, "round %d: no more", round);
+    }
+    tap_family_end(&family, "leaving out, %s, %s", kernels->name, element_name(type));
+}
+
+int main(void)
+{
+    test_texts();
+    test_ranges();
+    for (size_t k = 0; k < cpu_kernels_count; k++)
+        for (int type = 0; cpu_kernels_all[k]->usable() && type < ELEMENT_TYPES; type++)
+            test_leaving_out(cpu_kernels_all[k], (enum element_type)type);
+    return tap_done();
+}
