@@ -49,26 +49,29 @@ static char letter_of(enum element_type type)
     return 'f';
 }
 
-static struct stored stored_as(const struct operation *op, enum element_type type)
+static struct stored stored_as(const struct axis_plan *plan, const struct operation *op)
 {
+    const enum element_type type = plan->type;
     const char letter = letter_of(type);
     const bool extreme =
         op->member == offsetof(struct result, min) || op->member == offsetof(struct result, max);
 
-    switch (axis_kind(op, type)) {
+    switch (axis_kind(plan, op)) {
     case AXIS_COUNT:
         return (struct stored){'i', 8};
     case AXIS_INTEGER:
-        if (extreme)
+        if (extreme && !plan->scale.given)
             return (struct stored){letter, element_size(type)};
-        /* The sum: as large an integer as there is. Unsigned results are magnitudes. */
-        if (op->kind == OPERATION_ELEMENT || letter == 'u')
+        /* Sums, and numbers with an offset: as large an integer as there is. Other results of the
+           kind are magnitudes. */
+        if ((op->kind == OPERATION_ELEMENT && !extreme) ||
+            (letter == 'u' && plan->scale.offset >= 0))
             return (struct stored){'u', 8};
         return (struct stored){'i', 8};
     case AXIS_NUMBER:
         break;
     }
-    if (op->kind == OPERATION_BINARY64 || type == ELEMENT_F64)
+    if (op->kind == OPERATION_BINARY64 || type == ELEMENT_F64 || plan->scale.given)
         return (struct stored){'f', 8};
     return (struct stored){'f', type == ELEMENT_F16 ? 2 : 4};
 }
@@ -91,7 +94,8 @@ static void name_type(char text[8], struct stored field)
 
 /* Adds the header. Sums of integers are int64 or uint64, counts and indices int64, and what has the
    elements' type has it, but that bf16 and floats of one byte become float32, and absmax, absmin
-   and range of integers uint64. All else is float64. False without memory. */
+   and range of integers uint64. All else is float64. With a scale extremes are stored as sums are.
+   False without memory. */
 static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
 {
     static const char magic[] = "\x93NUMPY\x01";
@@ -104,7 +108,7 @@ static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
 #define ADD(...) (used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__))
     ADD("{'descr': %s", records ? "[" : "");
     for (size_t i = 0; i < plan->operation_count; i++) {
-        name_type(type, stored_as(plan->operations[i], plan->type));
+        name_type(type, stored_as(plan, plan->operations[i]));
         if (!records)
             ADD("'%s'", type);
         else
@@ -204,7 +208,7 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
     const union axis_values values = batch->values[j];
     const struct integer unknown = unknown_integer(plan);
 
-    switch (axis_kind(plan->operations[j], plan->type)) {
+    switch (axis_kind(plan, plan->operations[j])) {
     case AXIS_NUMBER:
         if (field.size == sizeof(double) && step == sizeof(double))
             memcpy(to, values.number, batch->count * sizeof(double));
@@ -232,16 +236,15 @@ static size_t npy_size(const struct axis_plan *plan)
     size_t size = 0;
 
     for (size_t j = 0; j < plan->operation_count; j++)
-        size += stored_as(plan->operations[j], plan->type).size;
+        size += stored_as(plan, plan->operations[j]).size;
     return size;
 }
 
 /* Whether each result is one binary64 number, as a batch has it. */
 static bool npy_is_numbers(const struct axis_plan *plan)
 {
-    return plan->operation_count == 1 &&
-           axis_kind(plan->operations[0], plan->type) == AXIS_NUMBER &&
-           stored_as(plan->operations[0], plan->type).size == sizeof(double);
+    return plan->operation_count == 1 && axis_kind(plan, plan->operations[0]) == AXIS_NUMBER &&
+           stored_as(plan, plan->operations[0]).size == sizeof(double);
 }
 
 /* Adds results, in this machine's byte order; those that do not stand in the array are left out.
@@ -260,7 +263,7 @@ static bool npy_values(const struct axis_batch *batch, struct buffer *bytes, siz
     if (!to)
         return false;
     for (size_t j = 0; j < plan->operation_count; j++) {
-        const struct stored field = stored_as(plan->operations[j], plan->type);
+        const struct stored field = stored_as(plan, plan->operations[j]);
 
         *beyond = j;
         *slice = store_all(batch, j, to + at, step, field);
@@ -301,11 +304,11 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
-    const struct reduction like = {.type = plan->type};
+    const struct reduction like = {.type = plan->type, .scale = plan->scale};
     const unsigned in = IN_OBJECT | IN_CELLS;
     const union axis_values values = batch->values[j];
 
-    switch (axis_kind(op, plan->type)) {
+    switch (axis_kind(plan, op)) {
     case AXIS_COUNT:
         return (struct field){
             .name = op->name, .kind = FIELD_INDEX, .in = in, .count = values.count[i]};
@@ -508,7 +511,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
     (void)name;
     if (out->options->axis_output) {
         for (size_t j = 0; j < plan->operation_count && plan->layout->length == 0; j++)
-            if (axis_kind(plan->operations[j], plan->type) == AXIS_INTEGER &&
+            if (axis_kind(plan, plan->operations[j]) == AXIS_INTEGER &&
                 plan->operations[j]->kind == OPERATION_ELEMENT && plan->layout->results > 0)
                 return error_set(&out->error, ERROR_REQUEST,
                                  "the %s of an empty slice is undefined, and integers have no NaN; "

@@ -1264,16 +1264,19 @@ void axis_close_gpu(struct engine_state *gpu)
    supported. */
 static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
 {
-    if (run->info->scale.given) {
-        source_refuse(run->source, NO_ADVICE,
-                      "it has a scale or an offset, which reductions along an axis do not support");
-        return false;
-    }
     if (!source_find_missing(run->source, &run->options->missing, &plan->missing))
         return false;
-    if (plan->missing.count > 0 && run->gpu) {
+    plan->scale = run->info->scale;
+    plan->wants = scale_wants(&plan->scale, plan->wants);
+    if (plan->wants & PARTIAL_SPLIT) {
+        source_refuse(run->source, NO_ADVICE,
+                      "it has a scale, with which l1, absmin, zeros, negatives and subnormals are "
+                      "not supported along an axis");
+        return false;
+    }
+    if ((plan->missing.count > 0 || plan->scale.given) && run->gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      "the GPU has no kernels for slices with missing values");
+                      "the GPU has no kernels for slices with missing values or a scale");
         return false;
     }
     return true;

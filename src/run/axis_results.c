@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/moments.h"
+#include "core/scaled.h"
 
 #define MEMBER(name) offsetof(struct result, name)
 
-enum axis_kind axis_kind(const struct operation *op, enum element_type type)
+enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *op)
 {
     if (op->kind == OPERATION_COUNT)
         return AXIS_COUNT;
-    return op->integer != 0 && element_is_integer(type) ? AXIS_INTEGER : AXIS_NUMBER;
+    return op->integer != 0 && element_is_integer(plan->type) && scale_keeps_integers(&plan->scale)
+               ? AXIS_INTEGER
+               : AXIS_NUMBER;
 }
 
 bool axis_needs_exact_sums(const struct axis_plan *plan)
@@ -73,7 +75,7 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t 
                              .moments = wants_moments(plan),
                              .unwanted = unwanted_roots(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
-        b->values[i].number = calloc(room, value_size(axis_kind(plan->operations[i], plan->type)));
+        b->values[i].number = calloc(room, value_size(axis_kind(plan, plan->operations[i])));
         good = b->values[i].number;
     }
     return good;
@@ -86,12 +88,33 @@ void axis_batch_close(struct axis_batch *b)
     b->plan = NULL;
 }
 
+/* Computes all results of a partial result. */
+static void round_results(const struct axis_batch *b, const struct partial *p,
+                          struct result *result)
+{
+    const struct axis_plan *plan = b->plan;
+    const struct moments_terms terms = {.unwanted = b->unwanted,
+                                        .skip_nan = plan->nan == NAN_SKIP,
+                                        .ddof = plan->ddof,
+                                        .type = plan->type,
+                                        .types = partial_types_of(plan->type)};
+    struct scaled scaled;
+
+    if (plan->scale.given) {
+        scaled_clear(&scaled);
+        scaled_append(&scaled, p, &terms.types, &plan->scale);
+        scaled_finish(&scaled, &terms, result);
+        return;
+    }
+    partial_finish_types(p, &terms.types, terms.skip_nan, result);
+    if (b->moments)
+        moments_finish(p, &terms, result);
+}
+
 /* Sets what is asked for of a slice, from its partial result. */
 static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
 {
     const struct axis_plan *plan = b->plan;
-    const struct partial_types types = partial_types_of(plan->type);
-    const bool skip = plan->nan == NAN_SKIP;
     const bool none = p->missing > 0 && p->missing == p->count; /* no element is left */
     struct result result;
 
@@ -100,19 +123,11 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
         b->refused_index = p->first_nan;
         return;
     }
-    partial_finish_types(p, &types, skip, &result);
-    if (b->moments)
-        moments_finish(p,
-                       &(struct moments_terms){.unwanted = b->unwanted,
-                                               .skip_nan = skip,
-                                               .ddof = plan->ddof,
-                                               .type = plan->type,
-                                               .types = types},
-                       &result);
+    round_results(b, p, &result);
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct operation *op = plan->operations[j];
 
-        switch (axis_kind(op, plan->type)) {
+        switch (axis_kind(plan, op)) {
         case AXIS_NUMBER:
             b->values[j].number[i] = none ? NAN : operation_number(op, &result);
             break;
@@ -185,7 +200,7 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     const double count = (double)length;
     double rest;
 
-    if (axis_kind(op, b->plan->type) == AXIS_INTEGER)
+    if (axis_kind(b->plan, op) == AXIS_INTEGER)
         return finish_integers(b, s, from, op, values.integer);
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
@@ -229,14 +244,63 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     }
 }
 
-/* Sets an operation of one slice, number i of the batch, that has missing elements, NaNs or
-   infinities and needed no partial result: as finish_plain has left it, where that is so. False
-   where it takes a partial result. */
+/* Sets *sum to factor (high + low) + offset count, or with `mean` to that divided by count, rounded
+   once. False where that takes more digits than are looked at here. */
+static bool scale_sum(const struct scale *scale, double high, double low, uint64_t count, bool mean,
+                      double *sum)
+{
+    const double n = (double)count;
+    double error[3], rest, bound, result, further;
+
+    high = exact_two_sum(high, low, &low);
+    *sum = 0;
+    if (high == 0 && scale->offset == 0)
+        return true;
+    /* The sum is result + error[0] + error[1] + error[2] + factor low. */
+    result = exact_two_sum(scale->factor * high, scale->offset * n, &error[0]);
+    error[1] = fma(scale->factor, high, -(scale->factor * high));
+    error[2] = fma(scale->offset, n, -(scale->offset * n));
+    further = scale->factor * low;
+    rest = error[0] + error[1] + error[2] + further;
+    bound = fabs(error[0]) + fabs(error[1]) + fabs(error[2]) + fabs(further);
+    result = exact_two_sum(result, rest, &rest);
+    if (mean) {
+        const double quotient = result / n;
+
+        rest = (fma(-quotient, n, result) + rest) / n;
+        bound = bound / n + fabs(rest);
+        result = exact_two_sum(quotient, rest, &rest);
+    }
+    /* Each of the few roundings above is by 2^-53 of what is in this, or, of the least numbers that
+       there are, by 2^-1074. */
+    bound = (bound + fabs(rest)) * 0x1p-48;
+    *sum = result;
+    return count < UINT64_C(1) << 53 && fabs(result) > 0x1p-800 && fabs(result) < 0x1p+900 &&
+           result + (rest - bound) == result && result + (rest + bound) == result;
+}
+
+/* The value of an operation that is an extreme of a slice whose elements have a scale. */
+static double scale_extreme(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                            bool min)
+{
+    const int64_t key =
+        min == (plan->scale.factor > 0) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i);
+    const double x = s->integers ? (double)key : exact_key_value(key);
+
+    return fma(plan->scale.factor, x, plan->scale.offset) + 0.0;
+}
+
+/* Sets an operation of one slice, number i of the batch, that has missing elements, NaNs,
+   infinities or a scale and needed no partial result: as finish_plain has left it, where that is
+   so. False where it takes a partial result. */
 static bool finish_special(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
                            size_t i, const struct operation *op, union axis_values values)
 {
-    const struct cpu_slice_special *special = &s->special[from + i];
-    const bool skip = b->plan->nan == NAN_SKIP;
+    static const struct cpu_slice_special none = {0};
+    const struct cpu_slice_special *special =
+        slices_is_special(s, from + i) ? &s->special[from + i] : &none;
+    const struct scale *scale = &b->plan->scale;
+    const bool skip = b->plan->nan == NAN_SKIP, reverse = scale->factor < 0;
     const uint64_t present = b->plan->layout->length - special->missing;
     const uint64_t numbers = present - special->nan;
     const bool propagates = special->nan > 0 && !skip;
@@ -245,15 +309,20 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     /* The value of NaNs alone is NaN, or 0, or missing. */
     if (numbers == 0 && !propagates)
         return false;
-    if (axis_kind(op, b->plan->type) == AXIS_INTEGER)
-        return true;
+    if (axis_kind(b->plan, op) == AXIS_INTEGER)
+        return !scale->given;
     switch (op->member) {
     case MEMBER(sum):
     case MEMBER(mean):
         if (propagates)
             values.number[i] = NAN;
         else if (special->positive > 0 || special->negative > 0)
-            values.number[i] = partial_infinite_sum(special->positive, special->negative);
+            values.number[i] =
+                partial_infinite_sum(reverse ? special->negative : special->positive,
+                                     reverse ? special->positive : special->negative);
+        else if (scale->given)
+            return scale_sum(scale, s->high[from + i], s->low[from + i], numbers,
+                             op->member == MEMBER(mean), &values.number[i]);
         else if (op->member == MEMBER(mean)) {
             const double sum = exact_two_sum(s->high[from + i], s->low[from + i], &rest) + 0.0;
 
@@ -265,6 +334,8 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     case MEMBER(max):
         if (propagates)
             values.number[i] = NAN;
+        else if (scale->given)
+            values.number[i] = scale_extreme(b->plan, s, from + i, op->member == MEMBER(min));
         return true;
     case MEMBER(count):
         values.count[i] = skip ? numbers : present;
@@ -288,7 +359,7 @@ static bool finish_all_special(const struct axis_batch *b, const struct cpu_slic
                                size_t i)
 {
     const struct axis_plan *plan = b->plan;
-    bool good = plan->nan != NAN_ERROR || s->special[from + i].nan == 0;
+    bool good = plan->nan != NAN_ERROR || !s->special_used || s->special[from + i].nan == 0;
 
     for (size_t j = 0; j < plan->operation_count && good; j++)
         good = finish_special(b, s, from, i, plan->operations[j], b->values[j]);
@@ -300,19 +371,20 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
 {
     const struct axis_plan *plan = b->plan;
     const uint64_t length = plan->layout->length;
+    const bool scaled = plan->scale.given;
     bool plain = s->fast && length > 0;
     struct partial p;
 
     b->first = first;
     b->count = count;
     b->refused = false;
-    for (size_t j = 0; j < plan->operation_count && plain; j++)
+    for (size_t j = 0; j < plan->operation_count && plain && !scaled; j++)
         plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
-    if (plain && !s->special_used && !memchr(s->used + from, 1, count))
+    if (plain && !scaled && !s->special_used && !memchr(s->used + from, 1, count))
         return;
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i] &&
-            (!slices_is_special(s, from + i) || finish_all_special(b, s, from, i)))
+            ((!scaled && !slices_is_special(s, from + i)) || finish_all_special(b, s, from, i)))
             continue;
         cpu_slices_partial(s, from + i, length, &p);
         finish_one(b, i, &p);

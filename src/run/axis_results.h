@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/operation.h"
+#include "core/scale.h"
 #include "cpu/slices.h"
 #include "run/axis_layout.h"
 #include "run/session_options.h"
@@ -22,6 +23,7 @@ struct axis_plan {
     uint64_t ddof;
     unsigned wants;         /* partial_want bits of all operations */
     struct missing missing; /* the missing values of the elements */
+    struct scale scale;     /* that of the elements; results are of what these stand for */
     const struct operation *const *operations;
     size_t operation_count;
 };
@@ -34,7 +36,7 @@ enum axis_kind {
                     missing */
 };
 
-enum axis_kind axis_kind(const struct operation *op, enum element_type type);
+enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *op);
 
 /* The values of one operation. */
 union axis_values {

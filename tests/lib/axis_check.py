@@ -5,8 +5,9 @@ usage: axis_check.py PROGRAM SEED COUNT [OPTION...]
 
 Makes COUNT arrays of all types, in either byte order and either order of elements, with any shape,
 and has PROGRAM reduce each along an axis: from a file, a pipe, or raw numbers, and into lines or a
-.npy, which is read here. Without options, which go to PROGRAM, half of them have missing values.
-Nothing but Python itself is needed. Prints what differs; the exit status is 1 then.
+.npy, which is read here. Without options, which go to PROGRAM, half of them have missing values, and,
+where there is h5py, some are in HDF5 files, with scales. Nothing else but Python itself is needed.
+Prints what differs; the exit status is 1 then.
 """
 
 import math
@@ -16,6 +17,11 @@ import struct
 import subprocess
 import sys
 from fractions import Fraction
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
 
 NAN = float('nan')
 
@@ -49,11 +55,15 @@ def root(fraction):
     return to_float(Fraction(2 * digits + (rest > 0 or digits * digits < whole), 2 << shift))
 
 
+def is_infinite(v):
+    return isinstance(v, float) and math.isinf(v)
+
+
 def special(values, kind):
     """What sums come to where not all values are finite; None if they are."""
-    if any(math.isnan(v) for v in values):
+    if any(v != v for v in values):
         return NAN
-    signs = {v > 0 for v in values if math.isinf(v)}
+    signs = {v > 0 for v in values if is_infinite(v)}
     if not signs:
         return None
     if kind == 'var' or (kind == 'sum' and len(signs) == 2):
@@ -62,25 +72,41 @@ def special(values, kind):
 
 
 def key(v):
-    return (v, math.copysign(1, v) if v == 0 else 0)
+    return (v, math.copysign(1, v) if v == 0 and isinstance(v, float) else 0)
 
 
 def is_missing(v, missing):
     return any(v == m or (v != v and m != m) for m in missing)
 
 
-def expected(operation, whole, skip, missing):
+def expected(operation, whole, skip, missing, scale):
     """The value of an operation on a list of numbers; None for an index that there is none of, and 'none' for
     what there is none of since all numbers are missing."""
     row = [v for v in whole if not is_missing(v, missing)]
     if operation == 'missing':
         return len(whole) - len(row)
-    if operation in ('argmin', 'argmax'):
-        at = expected_left(operation, row, skip)
+    if operation in ('argmin', 'argmax'):  # which go by what is stored
+        reverse = scale and scale[0] < 0
+        at = expected_left({'argmin': 'argmax', 'argmax': 'argmin'}[operation] if reverse else operation, row, skip)
         return None if at is None else [i for i, v in enumerate(whole) if not is_missing(v, missing)][at]
     if whole and not row and operation not in ('count', 'nan', 'inf', 'zeros', 'negatives'):
         return 'none'
-    return expected_left(operation, row, skip)
+    if scale:
+        row = [scaled(v, *scale) for v in row]
+    value = expected_left(operation, row, skip)
+    return to_float(value) if isinstance(value, Fraction) else value
+
+
+def scaled(v, factor, offset):
+    if v != v or is_infinite(v):
+        return v * factor
+    if isinstance(v, int) and keeps_integers(factor, offset):
+        return v + int(offset)
+    return Fraction(factor) * Fraction(v) + Fraction(offset)
+
+
+def keeps_integers(factor, offset):
+    return factor == 1 and offset == math.floor(offset)
 
 
 def expected_left(operation, row, skip):
@@ -94,7 +120,7 @@ def expected_left(operation, row, skip):
     if operation == 'nan':
         return nans
     if operation == 'inf':
-        return sum(math.isinf(v) for v in numbers)
+        return sum(is_infinite(v) for v in numbers)
     if operation == 'zeros':
         return sum(v == 0 for v in numbers)
     if operation == 'negatives':
@@ -180,6 +206,27 @@ def draw_missing(rng, name, values):
     return missing
 
 
+def write_hdf5(path, rng, values, name, order, sizes, missing, scale):
+    with h5py.File(path, 'w') as f:
+        dataset = f.create_dataset('a', sizes, order.replace('|', '<') + name)
+        flat = bytearray(struct.pack('%s%d%s' % (order.replace('|', '<'), len(values), TYPES[name]), *values))
+        h5 = __import__('numpy').frombuffer(flat, dataset.dtype).reshape(sizes)
+        dataset[...] = h5
+        if missing and rng.random() < .5:
+            dataset.attrs.create('_FillValue', missing[0], dtype=name)
+        if missing:
+            dataset.attrs.create('missing_value', missing, dtype=name)
+        for attribute, number, none in (('scale_factor', scale[0], 1), ('add_offset', scale[1], 0)) if scale else ():
+            if number != none:
+                dataset.attrs.create(attribute, number, dtype='f8')
+
+
+def draw_scale(rng):
+    factor = rng.choice((1, 1, -1, 2, .01, -.1, 1 / 3, 2.0 ** 70, -2.0 ** -90 / 3, rng.gauss(0, 1)))
+    offset = rng.choice((0, 0, 5, -100, 273.15, .5, rng.gauss(0, 1e4), 1e-30, -1e25))
+    return (float(factor), float(offset)) if factor != 1 or offset != 0 else None
+
+
 def draw_shape(rng):
     if rng.random() < .05:  # more than are taken at a time
         return rng.choice(([3, 9000], [9000, 3], [20, 1500], [1500, 20], [70000], [1, 70000], [5, 20, 300]))
@@ -242,12 +289,20 @@ def check(program, options, rng, where):
                              ('min', 'max'), tuple(rng.sample(OPERATIONS, 4))))
     policy = rng.choices(('propagate', 'skip', 'error'), (6, 3, 1))[0]
     missing = draw_missing(rng, name, values) if values and not options and rng.random() < .5 else []
+    hdf5 = h5py and values and not options and not fortran and name != 'b1' and rng.random() < .3
+    scale = draw_scale(rng) if hdf5 else None
+    if scale:
+        operations = tuple(o for o in operations if o not in ('zeros', 'negatives', 'absmin', 'l1')) or ('sum',)
     whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
     command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
                '--axis=%d' % (axis - rng.choice((0, len(sizes)))),
                '--chunk-size=%d' % rng.choice((1, 100, 1000, 10000))]
-    command += ['--nan=' + policy] + ['--missing=' + repr(v + 0 if name == 'b1' else v) for v in missing]
+    command += ['--nan=' + policy]
+    if not hdf5:
+        command += ['--missing=' + repr(v + 0 if name == 'b1' else v) for v in missing]
     way = rng.choice(('file', 'pipe', 'raw'))
+    if hdf5:
+        way = 'hdf5'
     if way == 'raw' and not fortran:
         command += ['-t', RAW.get(name, name[0] + str(8 * int(name[1]))), '--format=raw',
                     '--shape=' + ','.join(str(s) for s in sizes)]
@@ -257,9 +312,14 @@ def check(program, options, rng, where):
     binary = rng.random() < .5 and sizes[axis] > 0 and name not in ('i8', 'u8')
     binary = binary and (name[0] != 'i' or not missing or missing[0] >= 0 or
                          not {'absmin', 'absmax'} & set(operations))
+    binary = binary and (not scale or abs(scale[1]) < 1e9 or not keeps_integers(*scale))
     command += ['--output=' + out] if binary else []
-    with open(path, 'wb') as f:
-        f.write(whole)
+    if hdf5:
+        path = os.path.join(where, 'a.h5')
+        write_hdf5(path, rng, values, name, order, sizes, missing, scale)
+    else:
+        with open(path, 'wb') as f:
+            f.write(whole)
     command += [] if way == 'pipe' else [path]
     run = subprocess.run(command, input=whole if way == 'pipe' else None, capture_output=True,
                          check=False)
@@ -300,11 +360,12 @@ def check(program, options, rng, where):
         raise Failure('%s: %d results' % (' '.join(command), len(found[0])))
     for k, row in enumerate(rows):
         for i, operation in enumerate(operations):
-            wanted = expected(operation, row, policy == 'skip', missing)
+            wanted = expected(operation, row, policy == 'skip', missing, scale)
             if wanted is None:
                 wanted = -1 if binary else NAN
             elif wanted == 'none':
-                wanted = missing[0] if binary and name[0] != 'f' and operation in INTEGERS else NAN
+                integer = name[0] != 'f' and operation in INTEGERS and (not scale or keeps_integers(*scale))
+                wanted = missing[0] if binary and integer else NAN
             if not same(found[i][k], wanted):
                 raise Failure('%s %s %s, slice %d: %s is %r, not %r' % (
                     ' '.join(command), order + name, sizes, k, operation, found[i][k], wanted))
