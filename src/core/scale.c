@@ -82,3 +82,38 @@ struct partial_split scale_split(const struct scale *s, enum element_type type)
     split.last_equal = low - 1;
     return split;
 }
+
+void partial_split_take(struct partial *p, const struct partial_split *s, enum element_type type,
+                        const void *bytes)
+{
+    const uint64_t key = order_key(type, order_load(type, bytes));
+    int64_t element;
+
+    if (element_is_nan(type, bytes))
+        return;
+    element = element_key(type, bytes);
+    if (partial_split_is_below(s, key)) {
+        p->negative++;
+        p->below_key = element > p->below_key ? element : p->below_key;
+        return;
+    }
+    p->zeros += partial_split_is_equal(s, key);
+    p->least_magnitude = element < p->least_magnitude ? element : p->least_magnitude;
+    if (element_is_integer(type)) {
+        const struct integer x = element_load_integer(type, bytes);
+
+        exact_add_integer(&p->absolute, x.low, EXACT_ONE_BIT, x.negative);
+    } else if (isfinite(element_load(type, bytes))) {
+        exact_add(&p->absolute, element_load(type, bytes));
+    }
+}
+
+void partial_split_put(struct partial *p, const struct partial *sides)
+{
+    p->absolute = sides->absolute;
+    p->least_magnitude = sides->least_magnitude;
+    p->below_key = sides->below_key;
+    p->zeros = sides->zeros;
+    p->negative = sides->negative;
+    p->subnormal = 0;
+}

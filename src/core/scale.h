@@ -84,4 +84,12 @@ static inline bool partial_split_is_equal(const struct partial_split *s, uint64_
     return !s->all_below && key - s->first < s->last_equal + 1 - s->first;
 }
 
+/* Adds the element at `bytes`, in this machine's byte order, to the fields of p that PARTIAL_SPLIT
+   defines, and to no others. */
+void partial_split_take(struct partial *p, const struct partial_split *s, enum element_type type,
+                        const void *bytes);
+
+/* Sets the fields of p that PARTIAL_SPLIT defines to those of `sides`. */
+void partial_split_put(struct partial *p, const struct partial *sides);
+
 #endif

@@ -55,6 +55,8 @@ struct engine_worker {
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
+    const struct partial_split *split; /* the setup's */
+    struct partial sides;              /* of elements on both sides of it */
     uint64_t reduce_time;
 };
 
@@ -103,6 +105,8 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     worker->has_missing = setup->missing;
     if (setup->missing)
         cpu_missing_set(&worker->missing, worker->kernels, setup->type, setup->missing);
+    worker->split = setup->split;
+    partial_clear(&worker->sides);
     if (worker->swap && !worker->swapped)
         worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
     if (worker->has_missing && !worker->present)
@@ -152,6 +156,9 @@ static bool reduce_present(struct engine_worker *worker, const unsigned char *da
         r->partial.count += count;
     else
         r->kernel(r, data, count, index);
+    for (size_t i = 0; worker->split && i < count; i++)
+        partial_split_take(&worker->sides, worker->split, r->type,
+                           data + i * element_size(r->type));
     nans = r->partial.nan - nans;
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++)
         if (!cpu_tally_take(&worker->tallies->tally[i], worker->kernels, data, count, nans > 0))
@@ -247,6 +254,12 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         moments_take_element(&one, r->type, element);
     partial_repeat(&one, chunk->count);
     partial_merge(&r->partial, &one);
+    if (worker->split) {
+        partial_clear(&one);
+        partial_split_take(&one, worker->split, r->type, element);
+        partial_repeat(&one, chunk->count);
+        partial_merge(&worker->sides, &one);
+    }
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count && good; i++)
         good = cpu_tally_take_same(&worker->tallies->tally[i], element, chunk->count);
     return good;
@@ -300,6 +313,8 @@ static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
         worker->reduce_time += clock_now() - begun;
     }
     *partial = worker->reducer.partial;
+    if (worker->split)
+        partial_split_put(partial, &worker->sides);
     *times = (struct engine_times){.reduce = worker->reduce_time};
     return good;
 }
@@ -321,6 +336,7 @@ static const char *cpu_worker_error(const struct engine_worker *worker)
 static bool cpu_restart(struct engine_worker *worker, const struct engine_setup *setup)
 {
     worker->reduce_time = 0;
+    worker->reducer.wants = setup->wants;
     return cpu_reducer_restart(&worker->reducer, worker->kernels, setup->type) &&
            set_elements(worker, setup);
 }

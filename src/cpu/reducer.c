@@ -43,7 +43,7 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
 cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,
                              unsigned wants)
 {
-    const unsigned needed = wants & ~(unsigned)(PARTIAL_WHERE | PARTIAL_MISSING);
+    const unsigned needed = wants & ~(unsigned)(PARTIAL_WHERE | PARTIAL_MISSING | PARTIAL_SPLIT);
     size_t row = 0;
 
     while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)

@@ -35,7 +35,7 @@ as_made() {
     cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
 }
 
-for file in plain-1.nc plain-2.nc plain-3.h5; do
+for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
     for options in '' '-j 1' '-j 3 --chunk-size 16'; do
         # shellcheck disable=SC2086 # none, or several words
         as_made "$file, seed $seed, ${options:-by default}" $file "${file%.*}.tsv" $options

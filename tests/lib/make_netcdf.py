@@ -5,7 +5,7 @@
             sum,min,max,argmin,argmax,nan,count` prints behind the name of the file, and a file that has them in full
   attributes.nc, attributes.tsv
             variables with attributes, and what the same with --stored prints; meaning.tsv: what it prints of those that
-            can be read without; `errors`: the others, and why
+            has no scale; `scaled`: names of those that have one; `errors`: those that cannot be read, and why
   old.nc, old.tsv  a file that does not say that it is netCDF, with default fill values
   dimensions.nc  dimensions alone
   scales.h5, scales.tsv  dimension scales of HDF5 that are not netCDF's
@@ -157,11 +157,9 @@ scaled = [name for name in cases if {"scale_factor", "add_offset"} & set(cases[n
 with netCDF4.Dataset(path("attributes.nc")) as file:
     expect(path("meaning.tsv"), {name: file[name][...] if name not in neutral else data for name, data in expected.items()
                                  if name not in errors and name not in scaled})
+with open(path("scaled"), "w", encoding="utf-8") as out:
+    out.writelines(name + "\n" for name in scaled)
 with open(path("errors"), "w", encoding="utf-8") as out:
-    for name in scaled:
-        names = [key for key in ("_FillValue", "missing_value", "scale_factor", "add_offset") if key in cases[name]]
-        plural = len(names) > 1
-        out.write(f"{name}\tits attribute{'s' * plural} {', '.join(names)} {'are' if plural else 'is'} not supported\n")
     for name, (attributes, why) in errors.items():
         out.write(name + "\t" + why + "\n")
 with open(path("ignored"), "w", encoding="utf-8") as out:

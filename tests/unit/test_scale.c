@@ -272,6 +272,22 @@ static bool split(const struct array *a, struct partial *p, size_t from, size_t 
     return good;
 }
 
+/* Whether elements that are taken one by one come to the same sides. */
+static bool same_sides(const struct array *a, const struct partial *p, size_t from, size_t to)
+{
+    const struct partial_split place = scale_split(&a->scale, a->type);
+    struct partial sides, got;
+
+    partial_clear(&sides);
+    partial_clear(&got);
+    for (size_t i = from; i < to; i++)
+        partial_split_take(&sides, &place, a->type, a->bytes + i * element_size(a->type));
+    partial_split_put(&got, &sides);
+    return got.zeros == p->zeros && got.negative == p->negative && got.subnormal == 0 &&
+           got.least_magnitude == p->least_magnitude && got.below_key == p->below_key &&
+           exact_round(&got.absolute) == exact_round(&p->absolute);
+}
+
 /* The partial result of elements of an array, as an engine finds it. */
 static bool reduce(const struct array *a, size_t from, size_t to, struct partial *p)
 {
@@ -291,7 +307,7 @@ static bool reduce(const struct array *a, size_t from, size_t to, struct partial
     for (size_t i = from; i < to; i++)
         moments_take_element(&squares, a->type, a->bytes + i * element_size(a->type));
     p->squares = squares.squares;
-    return split(a, p, from, to);
+    return split(a, p, from, to) && same_sides(a, p, from, to);
 }
 
 static bool same_integer(const struct integer *a, const struct integer *b)
