@@ -109,9 +109,10 @@ struct selection_runs pass_plan_runs(const struct pass_plan *s)
     return seeks(s) ? selection_runs(s->selection) : (struct selection_runs){0, 0};
 }
 
-bool pass_plan_sample(struct pass_plan *s, const void *elements, size_t count, size_t length)
+bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *missing, size_t count,
+                      size_t length)
 {
-    return !s->selection || selection_sample(s->selection, elements, count, length);
+    return !s->selection || selection_sample(s->selection, elements, missing, count, length);
 }
 
 /*

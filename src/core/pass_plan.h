@@ -76,8 +76,10 @@ bool pass_plan_is_single(const struct pass_plan *s, const char **why);
 struct selection_runs pass_plan_runs(const struct pass_plan *s);
 
 /* Sets the sample before the first pass: `count` runs in the order of the input, of `length`
-   elements each, in this machine's byte order. False without memory. */
-bool pass_plan_sample(struct pass_plan *s, const void *elements, size_t count, size_t length);
+   elements each, in this machine's byte order. missing[i]: element i is missing; NULL: none is.
+   False without memory. */
+bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *missing, size_t count,
+                      size_t length);
 
 /* Sets the partial result, with extremes, if it is known before the first pass, which may then be
    shorter or not needed. Every pass must give the same partial result. */

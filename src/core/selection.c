@@ -37,10 +37,14 @@ static void sample_free(struct sample *s)
     *s = (struct sample){.runs = NULL};
 }
 
+/* The key of what is missing in a run. It lies beyond all numbers; but 64 bits have a number with
+   this key, which then seems to be there more often where the spread of runs is estimated. */
+#define MISSING_KEY UINT64_MAX
+
 /* Takes `count` runs in the order of the input, of `length` elements each, in the machine's byte
-   order. False without memory. */
+   order. `missing` says which of them are; NULL: none. False without memory. */
 static bool sample_take(struct sample *s, enum element_type type, const void *elements,
-                        size_t count, size_t length)
+                        const bool *missing, size_t count, size_t length)
 {
     const size_t size = element_size(type), total = count * length;
     const uint64_t least = order_least(type), greatest = order_greatest(type);
@@ -58,8 +62,8 @@ static bool sample_take(struct sample *s, enum element_type type, const void *el
     for (size_t i = 0; i < total; i++) {
         uint64_t key = order_key(type, order_load(type, (const char *)elements + i * size));
 
-        s->runs[i] = key;
-        if (key >= least && key <= greatest)
+        s->runs[i] = missing && missing[i] ? MISSING_KEY : key;
+        if (key >= least && key <= greatest && !(missing && missing[i]))
             s->sorted[s->numbers++] = key;
     }
     sorted = order_sort(s->sorted, scratch, s->numbers, (unsigned)(8 * size));
@@ -287,10 +291,11 @@ struct selection_runs selection_runs(const struct selection *s)
     return (struct selection_runs){count < (double)RUNS_MAX ? (size_t)count : RUNS_MAX, RUN_LENGTH};
 }
 
-bool selection_sample(struct selection *s, const void *elements, size_t count, size_t length)
+bool selection_sample(struct selection *s, const void *elements, const bool *missing, size_t count,
+                      size_t length)
 {
     sample_free(&s->sample);
-    return sample_take(&s->sample, s->type, elements, count, length);
+    return sample_take(&s->sample, s->type, elements, missing, count, length);
 }
 
 /* The cell in which the sample suggests a quantile to be. */

@@ -47,8 +47,9 @@ struct selection_runs {
 struct selection_runs selection_runs(const struct selection *s);
 
 /* Takes a sample: `count` runs in the order of the input, of `length` elements each, in the
-   machine's byte order. False without memory. */
-bool selection_sample(struct selection *s, const void *elements, size_t count, size_t length);
+   machine's byte order. missing[i]: element i is missing; NULL: none is. False without memory. */
+bool selection_sample(struct selection *s, const void *elements, const bool *missing, size_t count,
+                      size_t length);
 
 /* The cells that the next pass is to tally. They live until the next call. */
 const struct tally_plan *selection_plan(struct selection *s);

@@ -64,7 +64,9 @@ void passes_close(struct passes *r)
 {
     passes_drop(r);
     free(r->sample);
+    free(r->sample_missing);
     r->sample = NULL;
+    r->sample_missing = NULL;
     pass_plan_close(r->plan);
     r->plan = NULL;
 }
@@ -93,9 +95,21 @@ struct sampling {
     struct source *source;
     struct selection_runs runs;
     unsigned char *elements;
-    _Atomic size_t next; /* number of the first run that nobody has */
+    const struct missing *set; /* the missing values of the source; may be empty */
+    bool *missing;             /* for each of `elements`: it is missing */
+    _Atomic size_t next;       /* number of the first run that nobody has */
     _Atomic bool failed;
 };
+
+/* Notes which elements of a run are missing. */
+static void note_missing(const struct sampling *s, enum element_type type, size_t run)
+{
+    const size_t length = s->runs.length, size = element_size(type);
+
+    for (size_t i = run * length; i < (run + 1) * length; i++)
+        s->missing[i] =
+            missing_has(s->set, order_key(type, order_load(type, s->elements + i * size)));
+}
 
 static void read_shares(void *argument, unsigned number)
 {
@@ -106,17 +120,21 @@ static void read_shares(void *argument, unsigned number)
 
     (void)number;
     while ((first = atomic_fetch_add(&s->next, RUNS_SHARE)) < count)
-        for (size_t i = first; i < count && i < first + RUNS_SHARE; i++)
+        for (size_t i = first; i < count && i < first + RUNS_SHARE; i++) {
             if (!source_read_at(s->source, run_index(i, count, info->elements, length), length,
                                 s->elements + i * length * info->element_size))
                 atomic_store(&s->failed, true);
+            else
+                note_missing(s, info->type, i);
+        }
 }
 
 /* Takes runs of a source, by up to so many threads. False on failure. */
-static bool read_runs(struct source *source, struct selection_runs runs, unsigned char *elements,
-                      unsigned workers)
+static bool read_runs(struct source *source, struct selection_runs runs, const struct missing *set,
+                      unsigned char *elements, bool *missing, unsigned workers)
 {
-    struct sampling s = {.source = source, .runs = runs, .elements = elements};
+    struct sampling s = {
+        .source = source, .runs = runs, .elements = elements, .set = set, .missing = missing};
     const unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX;
     const size_t shares = runs.count / RUNS_SHARE;
 
@@ -124,10 +142,11 @@ static bool read_runs(struct source *source, struct selection_runs runs, unsigne
     return !atomic_load(&s.failed);
 }
 
-bool passes_sample(struct passes *r, struct source *source)
+bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values)
 {
     const struct source_info *info = source_info(source);
     struct selection_runs runs = r->runs;
+    struct missing set;
     double share;
 
     if (runs.count == 0)
@@ -142,12 +161,16 @@ bool passes_sample(struct passes *r, struct source *source)
         share < (double)(runs.count - r->runs_taken) ? (size_t)share : runs.count - r->runs_taken;
     if (info->elements < runs.count * runs.length)
         return true;
-    if (!r->sample)
+    if (!source_find_missing(source, values, &set))
+        return false;
+    if (!r->sample) {
         r->sample = malloc(r->runs.count * runs.length * info->element_size);
-    if (!r->sample)
+        r->sample_missing = malloc(r->runs.count * runs.length);
+    }
+    if (!r->sample || !r->sample_missing)
         return source_no_memory(source);
-    if (!read_runs(source, runs, r->sample + r->runs_taken * runs.length * info->element_size,
-                   r->workers))
+    if (!read_runs(source, runs, &set, r->sample + r->runs_taken * runs.length * info->element_size,
+                   r->sample_missing + r->runs_taken * runs.length, r->workers))
         return false;
     r->runs_taken += runs.count;
     return true;
@@ -156,7 +179,7 @@ bool passes_sample(struct passes *r, struct source *source)
 bool passes_sampled(struct passes *r)
 {
     return r->runs.count == 0 || r->runs_taken == 0 ||
-           pass_plan_sample(r->plan, r->sample, r->runs_taken, r->runs.length);
+           pass_plan_sample(r->plan, r->sample, r->sample_missing, r->runs_taken, r->runs.length);
 }
 
 /* Samples the input, where that is of use and can be done. */
@@ -165,7 +188,7 @@ static bool sample(struct passes *r, struct run *run)
     struct selection_runs runs = pass_plan_runs(r->plan);
     const size_t size = run->info->element_size;
     unsigned char *elements;
-    bool good;
+    bool *missing, good;
 
     if (runs.count == 0 || !source_is_random(run->source))
         return true;
@@ -175,12 +198,13 @@ static bool sample(struct passes *r, struct run *run)
     if (run->started_at == 0)
         run->started_at = clock_now();
     elements = malloc(runs.count * runs.length * size);
-    if (!elements)
-        return source_no_memory(run->source);
-    good = read_runs(run->source, runs, elements, run->cpu_workers);
-    if (good && !pass_plan_sample(r->plan, elements, runs.count, runs.length))
+    missing = malloc(runs.count * runs.length);
+    good = (elements && missing) || source_no_memory(run->source);
+    good = good && read_runs(run->source, runs, &run->missing, elements, missing, run->cpu_workers);
+    if (good && !pass_plan_sample(r->plan, elements, missing, runs.count, runs.length))
         good = source_no_memory(run->source);
     free(elements);
+    free(missing);
     return good;
 }
 

@@ -35,6 +35,7 @@ struct passes {
     struct selection_runs runs; /* size of the sample */
     size_t runs_taken;          /* runs in `sample` */
     unsigned char *sample;      /* NULL: there is none */
+    bool *sample_missing;       /* which of its elements are missing */
 };
 
 /* Begins the passes over an input that has not been read. */
@@ -46,8 +47,9 @@ void passes_open(struct passes *r, const struct pass_request *request);
 bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,
                          const struct reduction *known, unsigned workers, bool propagate);
 
-/* Reads a sample of one of several inputs. False on failure. */
-bool passes_sample(struct passes *r, struct source *source);
+/* Reads a sample of one of several inputs, in which `values` are missing, beside those that it names.
+   False on failure. */
+bool passes_sample(struct passes *r, struct source *source, const struct missing_values *values);
 
 /* Passes the samples of all inputs to the pass plan, if that needs them. False without memory. */
 bool passes_sampled(struct passes *r);

@@ -533,7 +533,7 @@ static void take_sample(const struct pass_plan_case *c, struct pass_plan *s)
         for (size_t i = 0; i < runs; i++)
             memcpy(elements + i * length * size, c->data + (c->count - length) / runs * i * size,
                    length * size);
-    if (!pass_plan_sample(s, elements, runs, length))
+    if (!pass_plan_sample(s, elements, NULL, runs, length))
         abort();
     free(elements);
 }
@@ -960,7 +960,7 @@ static void check_sample(void)
         for (size_t i = 0; i < runs.count; i++)
             memcpy(elements + i * runs.length * size,
                    c.data + (COUNT - runs.length) / runs.count * i * size, runs.length * size);
-        if (!pass_plan_sample(s, elements, runs.count, runs.length))
+        if (!pass_plan_sample(s, elements, NULL, runs.count, runs.length))
             abort();
         tap_case(&one, pass_plan_next(s, plans) == 1 && plans[0]->kind == TALLY_CELLS, "a plan");
         if (!tally_open(&set.tally[0], plans[0]))
