@@ -39,6 +39,38 @@ if command -v python3 >/dev/null && python3 "$sources/tests/lib/make_partial.py"
         name=${lines%.parts.json}
         ok "parts of scaled $name come to the whole" cmp out "$name.scaled.json"
     done
+    if [ -e types/large.h5 ] && ! gpureduce --version | grep -qx 'HDF5: none'; then
+        for file in types/*[0-9].h5; do
+            name=${file#types/}
+            name=${name%.h5}
+            # shellcheck disable=SC2046 # several options
+            run --partial --label="$name" -o $all $(cat "types/$name.missing") "$file"
+            ok "and so are elements of a scaled array of $name" cmp out "types/$name.scaled.json"
+        done
+        run --missing=7 --tsv -o $all,missing types/large.h5
+        sed 's/\[[0-9,]*\]/NA/' out >direct
+        run --missing=7 -o $all --partial types/large.h5
+        cp out whole
+        for i in 2 4 1 3; do
+            run --missing=7 -o $all --partial --shard=$i/4 types/large.h5
+            cat out
+        done >parts
+        run --merge --partial parts
+        ok 'shards of a scaled array come to the same bytes' cmp out whole
+        run --merge --tsv -o $all,missing parts
+        ok '... and the same results' cmp out direct
+        run --partial -o $all types/u8.h5
+        cat out whole >lines
+        run --merge --total --tsv -o $all lines
+        cp out merged
+        run --missing=7 --total --tsv -o $all types/large.h5 types/u8.h5
+        sed 's/\[[0-9,]*\]/NA/' out >direct
+        ok 'arrays of different scales have a total' cmp merged direct
+        run --merge --total --partial lines
+        fails '... which is no partial result' 'no total: the partial results are of several types'
+    else
+        skip 'scaled arrays of files' 'there is no h5py, or no HDF5'
+    fi
     cat types/*[0-9l].json >lines
     run --merge -q -o $all lines
     ok 'merged, all types have all their results' test "$status:$(wc -l <out)" = "0:$((15 * 21))"

@@ -7,8 +7,9 @@ writes there, for each type, TYPE.bin and TYPE.json: the line of `gpureduce -t T
 --label=TYPE` with all operations, worked out here with fractions from the bits of the elements.
 TYPE.missing has options that make some of these missing, and TYPE.missing.json is the line with
 them. TYPE.scaled.json is the line with these and a scale of its own, and TYPE.parts.json has three
-lines that come to it, in another order. It needs nothing but Python, and shares nothing with the
-program.
+lines that come to it, in another order. Where h5py is there, TYPE.h5 has the elements as an array
+`x` of that scale, and large.h5 has one of many; else it needs nothing but Python. It shares nothing
+with the program.
 """
 
 import random
@@ -16,6 +17,12 @@ import sys
 import zlib
 from fractions import Fraction
 from pathlib import Path
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = None
 
 # Name: bits, of which exponent bits (0 for integers), bias, whether there are infinities.
 FLOATS = {
@@ -195,6 +202,15 @@ def line(name, data, size, missing, scale=None, part=slice(None)):
     return f'{text},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
 
 
+def write_hdf5(path, name, data, scale):
+    """Types that HDF5 has none of are left out."""
+    if not h5py or name == "bool" or name in FLOATS and name not in ("f16", "f32", "f64"):
+        return
+    with h5py.File(path, "w") as file:
+        x = file.create_dataset("x", data=numpy.frombuffer(data, f"<{name[0]}{int(name[1:]) // 8}"))
+        x.attrs["scale_factor"], x.attrs["add_offset"] = scale
+
+
 def main():
     directory = Path(sys.argv[1])
     rng = random.Random(16)
@@ -210,6 +226,8 @@ def main():
         parts = [slice(60, 97), slice(0, 1), slice(1, 60)]
         (directory / f"{name}.scaled.json").write_text(line(name, data, size, missing, scale))
         (directory / f"{name}.parts.json").write_text("".join(line(name, data, size, missing, scale, p) for p in parts))
+        write_hdf5(directory / f"{name}.h5", name, data, scale)
+    write_hdf5(directory / "large.h5", "i16", rng.randbytes(7000002), (0.01, 273.15))
 
 
 main()
