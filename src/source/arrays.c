@@ -47,7 +47,9 @@ const struct container_format *arrays_recognise(const struct source *s,
 static bool read_input(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct source *s = in->context;
-    const int error = in->lenient ? source_try_pread(s, buffer, size, s->start + offset) : -1;
+    size_t done;
+    const int error =
+        in->lenient ? source_try_pread(s, buffer, size, s->start + offset, &done) : -1;
 
     in->unread = error > 0;
     if (error > 0)

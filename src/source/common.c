@@ -233,12 +233,12 @@ ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size,
     return error ? -1 : (ptrdiff_t)done;
 }
 
-int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
+int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset, size_t *done)
 {
     int error;
-    const size_t done = read_from(s, s->fd, buffer, size, offset, &error);
 
-    return error || done == size ? error : -1;
+    *done = read_from(s, s->fd, buffer, size, offset, &error);
+    return error || *done == size ? error : -1;
 }
 
 bool source_pread_array(struct source *s, size_t array, uint64_t place, void *buffer, size_t size,

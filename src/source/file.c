@@ -711,9 +711,10 @@ static bool copy(struct source *s, struct claim *claim, const struct chunk_reque
         return read_elements(s, claim, buffer, size);
     if (!holds(&claim->copied, claim->offset, size)) {
         const size_t run = request->borrow ? run_size(s, claim, size, request->size) : size;
+        size_t done;
 
         claim->copied = (struct file_range){claim->offset, claim->offset};
-        if (run > size && source_try_pread(s, buffer, run, claim->offset) == 0)
+        if (run > size && source_try_pread(s, buffer, run, claim->offset, &done) == 0)
             claim->copied.end += run;
         else if (read_elements(s, claim, buffer, size)) /* alone: which array cannot be read? */
             claim->copied.end += size;

@@ -126,23 +126,29 @@ static bool is_same_file(struct source *s, const struct stat *status, bool has_s
 
 /* Reads the first bytes of a file that can be read at any offset. A file without blocks may hold
    less than its size says, as those in /sys do, but some: then all of it is what could be read.
+   If the disk has errors there, so many as `least` will do: the rest may be what nobody needs.
    Returns how many there are, -1 on failure. */
-static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size)
+static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size, size_t least)
 {
     struct stat status;
-    ptrdiff_t got;
+    size_t got;
+    int error;
 
     size = s->info.input_bytes < size ? (size_t)s->info.input_bytes : size;
-    got = source_pread(s, head, size, s->start);
+    error = source_try_pread(s, head, size, s->start, &got);
+    if (error > 0 && size > least)
+        error = source_try_pread(s, head, size = least, s->start, &got);
     atomic_store(&s->input_read, 0); /* it counts when it is used */
-    if (got < 0 || (size_t)got == size)
-        return got;
+    if (error > 0)
+        source_unreadable(s, got, error);
+    if (error >= 0)
+        return error > 0 ? -1 : (ptrdiff_t)size;
     if (got > 0 && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_blocks == 0 &&
         (uint64_t)status.st_size >= s->start + s->info.input_bytes) {
-        s->info.input_bytes = (uint64_t)got;
-        return got;
+        s->info.input_bytes = got;
+        return (ptrdiff_t)got;
     }
-    source_became_shorter(s, s->start + (uint64_t)got);
+    source_became_shorter(s, s->start + got);
     return -1;
 }
 
@@ -155,7 +161,7 @@ static bool read_head(struct source *s)
     s->head = malloc(size + 1); /* an empty file has one, too */
     if (!s->head)
         return source_no_memory(s);
-    got = read_first(s, s->head, size);
+    got = read_first(s, s->head, size, s->tuning->head_min);
     s->head_size = got > 0 ? (size_t)got : 0;
     return got >= 0;
 }
@@ -328,7 +334,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
     *facts = (struct source_facts){.content = SOURCE_UNKNOWN};
     if (look_at(&s, path)) {
         facts->size = s.info.input_bytes;
-        got = read_first(&s, head, sizeof head);
+        got = read_first(&s, head, sizeof head, sizeof head);
     }
     if (s.close_fd)
         close(s.fd);

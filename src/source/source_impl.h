@@ -181,8 +181,8 @@ bool source_pread_array(struct source *s, size_t array, uint64_t place, void *bu
                         uint64_t offset);
 
 /* Reads exactly `size` bytes at `offset`. Returns 0, an error number of the system, or -1 where the
-   file ends first. The source does not fail. */
-int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
+   file ends first, and in *done how many bytes there are. The source does not fail. */
+int source_try_pread(struct source *s, void *buffer, size_t size, uint64_t offset, size_t *done);
 
 /* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.
    For the latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the

@@ -90,6 +90,10 @@ for name in a b c; do
 done
 safetensors three.safetensors a:F32:25000:a.f32 b:F32:25000:b.f32 c:F32:25000:c.f32
 npz three.npz a.npy:a.npy b.npy:b.npy c.npy:c.npy
+for name in a b c; do # a file of up to 64 KiB is read as a whole, if it can be
+    head -c 8000 $name.f32 >$name.little
+done
+safetensors little.safetensors a:F32:2000:a.little b:F32:2000:b.little c:F32:2000:c.little
 command -v python3 >/dev/null && python3 - 2>/dev/null <<'END'
 import zipfile
 with zipfile.ZipFile("deflated.npz", "w", zipfile.ZIP_DEFLATED) as file:
@@ -101,7 +105,7 @@ with h5py.File("three.h5", "w") as file:
         file[name] = numpy.fromfile(name + ".f32", "f4")
         file.create_dataset(name + "_chunks", data=file[name], chunks=(1000,), compression="gzip")
 END
-for file in three.safetensors three.npz deflated.npz three.h5; do
+for file in three.safetensors little.safetensors three.npz deflated.npz three.h5; do
     status=1
     [ -e "$file" ] && run -o sum $file
     if [ "$status" -ne 0 ]; then
