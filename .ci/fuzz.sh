@@ -5,7 +5,7 @@
 
 need clang
 seconds=60
-runs=(zstd=600 reduce=400 npy=2500 zstd_block=12000 record=30000 container=90000 unsupported=100000
+runs=(zstd=600 reduce=400 npy=2500 zstd_block=12000 record=30000 container=90000 hdf5=200000 unsupported=100000
     options=175000 partial=300000)
 if [ "$tier" = long ]; then
     seconds=300

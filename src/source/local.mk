@@ -20,7 +20,7 @@ library_sources += \
 	src/source/format/containers.c src/source/format/containers.h \
 	src/source/format/gguf.c \
 	src/source/format/hdf5.c \
-	src/source/format/hdf5_records.h \
+	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \
 	src/source/format/inflate.c src/source/format/inflate.h \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npz.c \

@@ -13,6 +13,7 @@ FUZZ_SEED =
 FUZZ_RUNS =
 fuzz_programs = \
 	tests/fuzz/fuzz_container \
+	tests/fuzz/fuzz_hdf5 \
 	tests/fuzz/fuzz_unsupported \
 	tests/fuzz/fuzz_npy \
 	tests/fuzz/fuzz_options \
@@ -36,6 +37,10 @@ tests_fuzz_fuzz_container_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_container_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_container_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_container_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_hdf5_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_hdf5_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_hdf5_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_hdf5_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_unsupported_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_unsupported_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_unsupported_LDFLAGS = $(fuzz_ldflags)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/missing.h"
+#include "source/format/container.h"
 
 /* Bytes of all arrays of a file that can be read, at most, so that 64 bits count them. */
 #define HDF5_ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
@@ -60,5 +61,10 @@ enum hdf5_letter { HDF5_INCLUDE = '+', HDF5_EXCLUDE = '-' };
 /* Seconds of processor time that it takes at most; the places of a million chunks take one or
    two. */
 #define HDF5_TIME_MAX 600
+
+/* Fills in a container by what that program has written, which the container keeps pointing into:
+   `bytes` are aligned to 8. False, with the reason in in->error, if anything is wrong. */
+bool hdf5_take(struct container *c, struct container_input *in, const unsigned char *bytes,
+               size_t size);
 
 #endif
