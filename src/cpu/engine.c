@@ -11,6 +11,7 @@
 
 #include "cpu/kernel.h"
 #include "cpu/missing.h"
+#include "cpu/split.h"
 #include "cpu/tally.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -35,6 +36,7 @@
    fills no vector is dear. */
 #define LOOKED_AT_BYTES ((size_t)4 << 10)
 #define PACKED_BYTES ((size_t)16 << 10)
+
 /* Reading one byte makes the kernel map all cached pages of the aligned part of so many bytes. */
 #define TOUCHED_BYTES ((size_t)64 << 10)
 
@@ -55,8 +57,7 @@ struct engine_worker {
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
-    const struct partial_split *split; /* the setup's */
-    struct partial sides;              /* of elements on both sides of it */
+    struct cpu_split *split;    /* NULL for none */
     uint64_t reduce_time;
 };
 
@@ -94,6 +95,7 @@ static void cpu_worker_close(struct engine_worker *worker)
     free(worker->buffer);
     free(worker->swapped);
     free(worker->present);
+    cpu_split_close(worker->split);
     cpu_reducer_close(&worker->reducer);
     free(worker);
 }
@@ -105,13 +107,15 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     worker->has_missing = setup->missing;
     if (setup->missing)
         cpu_missing_set(&worker->missing, worker->kernels, setup->type, setup->missing);
-    worker->split = setup->split;
-    partial_clear(&worker->sides);
+    cpu_split_close(worker->split);
+    worker->split =
+        setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
     if (worker->swap && !worker->swapped)
         worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
     if (worker->has_missing && !worker->present)
         worker->present = aligned_alloc(ALIGNMENT, PIECE_BYTES);
-    return (!worker->swap || worker->swapped) && (!worker->has_missing || worker->present);
+    return (!worker->swap || worker->swapped) && (!worker->has_missing || worker->present) &&
+           (!setup->split || worker->split);
 }
 
 static struct engine_worker *cpu_worker_open(struct engine_state *engine,
@@ -156,9 +160,8 @@ static bool reduce_present(struct engine_worker *worker, const unsigned char *da
         r->partial.count += count;
     else
         r->kernel(r, data, count, index);
-    for (size_t i = 0; worker->split && i < count; i++)
-        partial_split_take(&worker->sides, worker->split, r->type,
-                           data + i * element_size(r->type));
+    if (worker->split)
+        cpu_split_take(worker->split, data, count);
     nans = r->partial.nan - nans;
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++)
         if (!cpu_tally_take(&worker->tallies->tally[i], worker->kernels, data, count, nans > 0))
@@ -254,12 +257,8 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         moments_take_element(&one, r->type, element);
     partial_repeat(&one, chunk->count);
     partial_merge(&r->partial, &one);
-    if (worker->split) {
-        partial_clear(&one);
-        partial_split_take(&one, worker->split, r->type, element);
-        partial_repeat(&one, chunk->count);
-        partial_merge(&worker->sides, &one);
-    }
+    if (worker->split)
+        cpu_split_take_same(worker->split, element, chunk->count);
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count && good; i++)
         good = cpu_tally_take_same(&worker->tallies->tally[i], element, chunk->count);
     return good;
@@ -271,8 +270,8 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
     struct partial_places before;
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
-    size_t piece =
-        worker->swap || worker->tallies || worker->has_missing ? PIECE_BYTES / size : chunk->count;
+    const bool in_pieces = worker->swap || worker->tallies || worker->has_missing || worker->split;
+    const size_t piece = in_pieces ? PIECE_BYTES / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 
@@ -314,7 +313,7 @@ static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
     }
     *partial = worker->reducer.partial;
     if (worker->split)
-        partial_split_put(partial, &worker->sides);
+        cpu_split_finish(worker->split, partial);
     *times = (struct engine_times){.reduce = worker->reduce_time};
     return good;
 }

@@ -30,4 +30,5 @@ library_sources += \
 	src/cpu/simd.h src/cpu/simd_avx512.h src/cpu/simd_neon.h \
 	src/cpu/simd_plain.h src/cpu/simd_vector.h src/cpu/simd_x86.h \
 	src/cpu/slices.c src/cpu/slices.h \
+	src/cpu/split.c src/cpu/split.h \
 	src/cpu/tally.c src/cpu/tally.h

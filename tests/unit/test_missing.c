@@ -1,6 +1,7 @@
 /*
  * Missing values: which elements a text or a range stands for, by numbers that are decoded here; and
- * the kernels of every instruction set that leave them out.
+ * the kernels of every instruction set that leave them out, and the engine that does, with and without
+ * a threshold at which it splits sums.
  */
 /* Tags: smoke ports */
 #include "config.h"
@@ -10,8 +11,12 @@
 #include <string.h>
 
 #include "core/missing.h"
+#include "core/scale.h"
 #include "cpu/missing.h"
+#include "engine/engine.h"
 #include "lib/data_gen.h"
+#include "lib/engine_workers.h"
+#include "lib/reference.h"
 #include "lib/reference_element.h"
 #include "lib/tap.h"
 
@@ -431,6 +436,151 @@ static void test_leaving_out(const struct cpu_kernels *kernels, enum element_typ
     tap_family_end(&family, "leaving out, %s, %s", kernels->name, element_name(type));
 }
 
+#define ENGINE_N_MAX 40000
+#define WORKERS 3
+
+/* The first field in which two partial results differ; NULL if they are equal. */
+static const char *differs(const struct partial *a, const struct partial *b)
+{
+    uint32_t x[EXACT_DIGITS], y[EXACT_DIGITS];
+
+    if (exact_magnitude(&a->sum, x) != exact_magnitude(&b->sum, y) || memcmp(x, y, sizeof x) != 0)
+        return "sum";
+    if (a->count != b->count || a->missing != b->missing || a->nan != b->nan)
+        return "counts";
+    if (a->positive_infinity != b->positive_infinity ||
+        a->negative_infinity != b->negative_infinity)
+        return "infinities";
+    if (a->min_key != b->min_key || a->max_key != b->max_key)
+        return "extremes";
+    if (a->min_index != b->min_index || a->max_index != b->max_index ||
+        a->first_nan != b->first_nan)
+        return "indices";
+    if (a->below_key != b->below_key)
+        return "greatest below the threshold";
+    return reference_moments_differs(a, b, PARTIAL_ALL);
+}
+
+/* Reduces elements one by one, as an engine is to. */
+static void reduce(struct partial *p, enum element_type type, const unsigned char *x, size_t n,
+                   const struct drawn *d, const struct partial_split *split)
+{
+    struct partial sides;
+
+    partial_clear(p);
+    partial_clear(&sides);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *at = x + i * element_size(type);
+        const struct reference_value v = number(type, x, i);
+
+        if (d && is_missing(d, &v)) {
+            p->count++;
+            p->missing++;
+            continue;
+        }
+        partial_take_element(p, type, at, i);
+        moments_take_element(p, type, at);
+        if (split)
+            partial_split_take(&sides, split, type, at);
+    }
+    if (split)
+        partial_split_put(p, &sides);
+}
+
+/* A threshold among the elements, or beside them all. */
+static struct partial_split draw_split(struct rng *rng, enum element_type type,
+                                       const unsigned char *x, size_t n)
+{
+    const size_t at = (size_t)rng_below(rng, n);
+    const struct reference_value v = number(type, x, at);
+    const uint64_t zero = order_sign(type);
+    struct partial_split split = {.all_below = rng_below(rng, 8) == 0};
+    uint64_t key = order_key(type, bits_at(type, x, at));
+
+    if (is_nan(&v))
+        key = order_least(type);
+    split.first = split.last_equal = key;
+    if (!element_is_integer(type) && (key == zero || key + 1 == zero)) {
+        split.first = zero - 1;
+        split.last_equal = zero;
+    } else if (rng_below(rng, 3) == 0) {
+        split.last_equal = key - 1;
+    }
+    return split;
+}
+
+/* Chunks of any size, some of which have one element many times, in any order, by several
+   workers. */
+static void test_engine(const char *kernels, enum element_type type)
+{
+    static unsigned char x[8 * ENGINE_N_MAX], swapped[8 * ENGINE_N_MAX];
+    const struct engine_needs needs = {.kernels = kernels, .workers = WORKERS};
+    struct tap_family family = {0};
+    const size_t size = element_size(type);
+    char reason[ENGINE_REASON_MAX];
+    struct engine_state *state = engine_cpu.open(&needs, reason);
+    struct rng rng;
+
+    rng_seed(&rng, 5);
+    for (int round = 0; state && round < 24; round++) {
+        const size_t n = 1 + (size_t)rng_below(&rng, round % 3 ? ENGINE_N_MAX : 200);
+        const bool swap = rng_below(&rng, 4) == 0;
+        struct engine_worker *workers[WORKERS];
+        struct engine_setup setup = {.type = type, .swap = swap, .wants = PARTIAL_ALL};
+        struct partial expected, found;
+        struct partial_split split;
+        struct missing set;
+        struct drawn d;
+        bool any, good = true;
+        size_t cut;
+
+        fill(&rng, type, x, n);
+        for (size_t i = n / 3; round % 4 == 0 && i < n / 2; i++)
+            memcpy(x + i * size, x + n / 3 * size, size);
+        any = rng_below(&rng, 4) > 0 && draw(&rng, type, x, n, &d, &set);
+        if (any) {
+            setup.wants |= PARTIAL_MISSING;
+            setup.missing = &set;
+        }
+        if (rng_below(&rng, 2)) {
+            split = draw_split(&rng, type, x, n);
+            setup.split = &split;
+            setup.wants = scale_wants(&(struct scale){true, 2, 0}, setup.wants);
+        }
+        reduce(&expected, type, x, n, any ? &d : NULL, setup.split);
+        if (swap && size > 1)
+            element_swap(swapped, x, n, size);
+        else
+            memcpy(swapped, x, n * size);
+        for (size_t i = 0; i < WORKERS; i++) {
+            workers[i] = engine_cpu.worker_open(state, &setup, (unsigned)i, reason);
+            good = good && workers[i];
+        }
+        for (size_t i = 0; i < n && good; i += cut) {
+            const size_t left = n - i, most = rng_below(&rng, 3) ? 3000 : ENGINE_N_MAX;
+            struct chunk chunk = {.index = i, .data = swapped + i * size};
+
+            cut = 1 + (size_t)rng_below(&rng, left < most ? left : most);
+            if (round % 4 == 0 && i >= n / 3 && i < n / 2) {
+                cut = n / 2 - i;
+                chunk.same = true;
+            } else if (round % 4 == 0 && i < n / 3 && i + cut > n / 3) {
+                cut = n / 3 - i;
+            }
+            chunk.count = cut;
+            good = engine_cpu.reduce(workers[rng_below(&rng, WORKERS)], &chunk) == ENGINE_TAKEN;
+        }
+        partial_clear(&found);
+        good = engine_workers_end(&engine_cpu, workers, WORKERS, &found) && good;
+        tap_case(&family, good && !differs(&found, &expected),
+                 "round %d, %zu elements, swap %d, missing %d, split %d: %s", round, n, swap, any,
+                 setup.split != NULL, differs(&found, &expected));
+    }
+    if (state)
+        engine_cpu.close(state);
+    tap_family_end(&family, "engine, %s, %s", kernels, element_name(type));
+}
+
 int main(void)
 {
     test_texts();
@@ -438,5 +588,8 @@ int main(void)
     for (size_t k = 0; k < cpu_kernels_count; k++)
         for (int type = 0; cpu_kernels_all[k]->usable() && type < ELEMENT_TYPES; type++)
             test_leaving_out(cpu_kernels_all[k], (enum element_type)type);
+    for (size_t k = 0; k < cpu_kernels_count; k++)
+        for (int type = 0; cpu_kernels_all[k]->usable() && type < ELEMENT_TYPES; type++)
+            test_engine(cpu_kernels_all[k]->name, (enum element_type)type);
     return tap_done();
 }
