@@ -23,7 +23,8 @@ if [ -z "$made" ]; then
     skip 'files made by netCDF4' 'netCDF4 is missing'
     finish
 fi
-operations=missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives
+operations=missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives,l1,sumsq,absmin,absmax,range
+total=missing,count,nan,sum,min,max,argmin,argmax,mean,var,zeros,negatives,l1,sumsq,absmin,absmax,range
 
 # as_made NAME FILE EXPECTED OPTIONS...: prints of made/FILE what stands in made/EXPECTED.
 as_made() {
@@ -41,6 +42,11 @@ for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
         as_made "$file, seed $seed, ${options:-by default}" $file "${file%.*}.tsv" $options
         [ -z "$sanitizer" ] || break
     done
+    # shellcheck disable=SC2046 # many options
+    run -q --total --nan=skip -o $total $(cat "made/${file%.*}.small") "made/$file"
+    tail -n 17 out >found
+    ok "$file, seed $seed, total" cmp "made/${file%.*}.total" found
+    cmp -s "made/${file%.*}.total" found || diff "made/${file%.*}.total" found | sed 's/^/# /'
     as_made "$file, seed $seed, as stored" $file "${file%.*}.stored.tsv" --stored
     ok 'without a word' test "$(grep -c warning err)" -eq 0
 done

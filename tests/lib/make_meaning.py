@@ -4,6 +4,8 @@ random variables with attributes that say which numbers are missing and what the
 prints of them:
   NAME.nc, NAME.h5  the variables
   NAME.tsv          what `-o OPERATIONS` prints, without the column of the file
+  NAME.small        options that choose variables without large numbers
+  NAME.total        what `-q --total --nan=skip -o TOTAL` prints last of these
   NAME.stored.tsv   the same with --stored
 The masks are those of netCDF4, but for the rules of its that are for netCDF files alone, which are worked out here; that
 is compared with netCDF4 wherever netCDF4 reads the file, and with xarray, where it is installed, as far as that has the
@@ -29,7 +31,10 @@ sys.dont_write_bytecode = True  # the sources may be read-only
 from expected import NAMES  # noqa: E402
 from shortest import shortest  # noqa: E402
 
-OPERATIONS = "missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives"
+OPERATIONS = (
+    "missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives,l1,sumsq,absmin,absmax,range"
+)
+TOTAL = "missing,count,nan,sum,min,max,argmin,argmax,mean,var,zeros,negatives,l1,sumsq,absmin,absmax,range"
 directory = sys.argv[1]
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 total = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
@@ -123,9 +128,12 @@ def exact(x):
 
 def show(x, dtype="float64"):
     try:
-        return shortest(float(x) if isinstance(x, Fraction) else x, dtype)
+        x = float(x) if isinstance(x, Fraction) else x
     except OverflowError:
-        return "inf" if x > 0 else "-inf"
+        x = math.inf if x > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        x = np.dtype(dtype).type(x).item()
+    return str(x) if math.isinf(x) else shortest(x, dtype)
 
 
 def row_of(name, data, mask, attributes):
@@ -139,19 +147,20 @@ def row_of(name, data, mask, attributes):
     kept = [i for i in range(flat.size) if not gone[i]]
     nans = [i for i in kept if flat[i] != flat[i]]
     row = {"missing": int(gone.sum()), "nan": len(nans), "count": len(kept)}
-    for key in ("mean", "var", "median", "min", "max", "argmin", "argmax"):
+    for key in ("mean", "var", "median", "min", "max", "argmin", "argmax", "absmin", "absmax", "range"):
         row[key] = "nan"
     finite = [i for i in kept if i not in nans]
     values = {i: scale * exact(flat[i]) + offset for i in finite}
     row["zeros"] = sum(v == 0 for v in values.values())
     row["negatives"] = sum(v < 0 for v in values.values())
-    row["sum"] = "0"
+    row["sum"] = row["l1"] = row["sumsq"] = "0"
     if nans:
-        row["sum"] = "nan"
+        row["sum"] = row["l1"] = row["sumsq"] = "nan"
         row["argmin"] = row["argmax"] = nans[0]
     elif kept:
         summed, count = sum(values.values()), len(kept)
         row["sum"] = str(summed) if integers else show(summed)
+        row["l1"], row["sumsq"] = show(sum(map(abs, values.values()))), show(sum(v * v for v in values.values()))
         row["mean"] = show(summed / count)
         row["var"] = show(sum(v * v for v in values.values()) / count - (summed / count) ** 2)
         ordered = sorted(kept, key=lambda i: (values[i], not np.signbit(flat[i])))
@@ -159,17 +168,56 @@ def row_of(name, data, mask, attributes):
         row["median"] = show((values[low] + values[high]) / 2)
         if not scaled and flat[low] == flat[high] == 0 and np.signbit(flat[high]):
             row["median"] = "-0"
-        for key, best in (("min", min(values.values())), ("max", max(values.values()))):
-            place = next(i for i in kept if values[i] == best)
-            row["arg" + key] = place
-            if integers:
-                row[key] = str(best)
-            elif scaled:
-                row[key] = show(best)
-            else:
-                row[key] = show(flat[place].item(), dtype)
+        least, most = min(values.values()), max(values.values())
+        for key, best in (("min", least), ("max", most)):
+            row["arg" + key] = next(i for i in kept if values[i] == best)
+        magnitudes = list(map(abs, values.values()))
+        for key, x in (("min", least), ("max", most), ("absmin", min(magnitudes)), ("absmax", max(magnitudes)),
+                       ("range", most - least)):
+            row[key] = str(x) if integers else show(x, "float64" if scaled else dtype)
+        for key in ("min", "max"):
+            place = flat[row["arg" + key]]
+            if not integers and not scaled:
+                row[key] = show(place.item(), dtype)
     shape = f"[{','.join(map(str, data.shape))}]"
     return "\t".join(map(str, [name, NAMES[dtype], shape] + [row[key] for key in OPERATIONS.split(",")]))
+
+
+def is_small(data, attributes):
+    """Whether its numbers do not hide those of others in a sum."""
+    numbers = data.ravel()[np.isfinite(data.ravel())].astype("f8")
+    scale, offset = (float(attributes.get(k, d)) for k, d in (("scale_factor", 1), ("add_offset", 0)))
+    return np.abs(numbers).max(initial=0) < 1e20 and 1e-20 < abs(scale) < 1e20 and abs(offset) < 1e20
+
+
+def total_of(variables):
+    """What --total --nan=skip prints, of masked variables and their attributes, a line for each operation."""
+    row = dict.fromkeys(TOTAL.split(","), 0)
+    values, before = [], 0
+    for data, mask, attributes in variables:
+        scale, offset = (Fraction(float(attributes.get(k, d))) for k, d in (("scale_factor", 1), ("add_offset", 0)))
+        integers = data.dtype.kind != "f" and scale == 1 and offset.denominator == 1
+        for i, (x, gone) in enumerate(zip(data.ravel(), mask.ravel())):
+            row["missing"] += int(gone)
+            row["nan"] += int(not gone and x != x)
+            if not gone and x == x:
+                values.append((scale * exact(x) + offset, integers, before + i))
+        before += data.size
+    numbers = [v for v, _, _ in values]
+    row["count"] = count = len(numbers)
+    summed, squares = sum(numbers), sum(v * v for v in numbers)
+    row["sum"] = str(summed) if all(integers for _, integers, _ in values) else show(summed)
+    row["l1"], row["sumsq"] = show(sum(map(abs, numbers))), show(squares)
+    row["mean"], row["var"] = show(summed / count), show(squares / count - (summed / count) ** 2)
+    row["zeros"], row["negatives"] = numbers.count(0), sum(v < 0 for v in numbers)
+    least, most = min(values, key=lambda v: v[0]), max(values, key=lambda v: v[0])
+    magnitudes = [(abs(v), integers, i) for v, integers, i in values]
+    shown = {"min": least, "max": most, "absmin": min(magnitudes, key=lambda v: v[0]),
+             "absmax": max(magnitudes, key=lambda v: v[0]), "range": (most[0] - least[0], least[1] and most[1], 0)}
+    for key, (x, integers, _) in shown.items():
+        row[key] = str(x) if integers else show(x)
+    row["argmin"], row["argmax"] = least[2], most[2]
+    return "".join(f"{row[key]}\n" for key in TOTAL.split(","))
 
 
 def write_expected(path, rows):
@@ -364,16 +412,22 @@ def compare_xarray(path, masks, values):
 def make(name, writer, count, scaled):
     path, made = writer(name, count, scaled)
     netcdf = path.endswith(".nc")
-    rows, stored, masks, values = [], [], {}, {}
+    rows, stored, masks, values, totals = [], [], {}, {}, {}
     for key, (data, attributes, filled) in made.items():
         seen, mask = find_mask(data, attributes, netcdf, filled)
         rows.append(row_of(key, seen, mask, attributes))
         stored.append(row_of(key, data, np.zeros(data.shape, bool), {}))
         masks[key] = (mask, attributes)
+        if is_small(seen, attributes):
+            totals[key] = (seen, mask, attributes)
         scale, offset = (float(attributes.get(k, d)) for k, d in (("scale_factor", 1), ("add_offset", 0)))
         values[key] = (seen, seen.astype("f8") * scale + offset)
     write_expected(path[:-3] + ".tsv", rows)
     write_expected(path[:-3] + ".stored.tsv", stored)
+    with open(path[:-3] + ".total", "w", encoding="utf-8") as out:
+        out.write(total_of(totals.values()))
+    with open(path[:-3] + ".small", "w", encoding="utf-8") as out:
+        out.write(" ".join("--array=" + key for key in totals))
     if netcdf:
         compare_netcdf4(path, masks)
     if netcdf and xarray:
