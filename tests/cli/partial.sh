@@ -513,6 +513,12 @@ if command -v python3 >/dev/null; then
     cp out two
     run --merge older two
     fails '... where nothing is missing' 'two:1: has other missing values than the same input at older:1'
+    printf '{"gpureduce":"partial","version":1,"input":"%0400d","array":"%0200d","dtype":"f32","of":0,"ranges":[],"count":0,"nan":0,"first_nan":null,"posinf":0,"neginf":0,"crc32":"0"}\n' 0 0 |
+        checksum >long
+    run --merge -q -o count long
+    is '... with longer names' 0 0
+    run --merge --partial long
+    fails_like '... which it alone has' '0*: its names and missing values are too long together for a partial result: give another name by --label'
     sed 's/"of":1/"of": 1/' one | checksum >other
     run --merge other
     fails_like 'a space' 'other:1: is not a partial result as this program writes them: see byte [0-9]*'
