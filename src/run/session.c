@@ -327,10 +327,9 @@ static bool engine_has_kernels(const struct run *run)
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
-    source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                  "the GPU has no kernels for %s on %s",
-                  run->setup.missing ? "missing values" : "these operations",
-                  element_name(run->setup.type));
+    source_refuse(
+        run->source, (struct advice){.kind = ADVICE_CPU}, "the GPU has no kernels for %s on %s",
+        run->setup.missing ? "missing values" : "these operations", element_name(run->setup.type));
     return false;
 }
 

@@ -37,6 +37,7 @@ helper 'one that fails' 'exit 3' 'needs libhdf5: .*alone/gpureduce-hdf5 failed w
 helper 'one whose library is missing' 'exit 127' 'needs libhdf5: .*alone/gpureduce-hdf5 failed with status 127, which loaders use for a library that is missing'
 # shellcheck disable=SC2016 # for the inner shell, here and below
 helper 'one that crashes' 'kill -SEGV $$' 'damaged: libhdf5 crashed (.*)'
+# shellcheck disable=SC3045 # where it is undefined, the test is skipped
 if (ulimit -v 4000000 && alone/gpureduce --version) >/dev/null 2>&1; then
     shell 'ulimit -v 4000000; alone/gpureduce -q -o sum small.h5'
     fails_like 'one that crashes, with little memory' 'small.h5: an HDF5 file: damaged, or needs more memory than the limit (ulimit -v): libhdf5 crashed (.*)'

@@ -168,9 +168,9 @@ run --json --missing=-9999 -o sum rain.f32
 sed 's/"missing_values": \[-9999\], //' out >record
 run --check=record --missing=-9999
 is '--check: the record has the last word' 1 'rain.f32: FAILED (sum: recorded 7, found -9992; count: recorded 3, found 4; missing: recorded 1, found 0)' '*'
-sed 's/"nan_policy"/"missing_values": [1,2,3,4,5], &/' record >more
-run --check=more
-fails '--check: too many' 'more: line 1: there are more than 4 missing values'
+sed 's/"nan_policy"/"missing_values": [1,2,3,4,5], &/' record >five
+run --check=five
+fails '--check: too many' 'five: line 1: there are more than 4 missing values'
 run --tsv --missing=-9999 -o sum rain.f32
 cp out record
 run --check=record --missing=-9999

@@ -130,10 +130,10 @@ while read -r name expression; do
     objects) printf '[ {"NAME": 1.5, "x": [2]}, {"NAME": 3.5}]\n' ;;
     lines) printf '{"NAME": 1.5, "x": "}\\\\"}\n{"NAME": 3.5}\n' ;;
     rows) printf '[1.5, 2]\n[3.5, 4]\n' ;;
-    esac >$name.json
-    refuses $name.json "a JSON file; $(numpy "$expression" json)"
+    esac >"$name.json"
+    refuses "$name.json" "a JSON file; $(numpy "$expression" json)"
     if python3 -c 'import numpy' 2>/dev/null; then
-        run $name.json
+        run "$name.json"
         sed -n 's/.*; try: \(.*\) && gpureduce.*/\1/p' err >command.sh
         sh command.sh
         run -q -o max out.npy
