@@ -36,6 +36,8 @@ as_netcdf() {
 for options in '' '-j 1' '-j 3 --chunk-size 16'; do
     # shellcheck disable=SC2086 # none, or several words
     as_netcdf "unlimited dimensions, ${options:-by default}" unlimited.nc unlimited.tsv --stored $options
+    # shellcheck disable=SC2086 # as above
+    as_netcdf "elements that were never written are missing, ${options:-by default}" unlimited.nc filled.tsv $options
 done
 run -q --diff --stored made/unlimited.nc made/whole.h5
 is 'in order, too' 0 ''

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """make_netcdf.py DIRECTORY: writes netCDF-4 files by netCDF4 into DIRECTORY, and what gpureduce prints of them:
-  unlimited.nc, unlimited.tsv, whole.h5
+  unlimited.nc, unlimited.tsv, whole.h5, filled.tsv
             variables that are shorter than their unlimited dimensions, what `--stored -o
-            sum,min,max,argmin,argmax,nan,count` prints behind the name of the file, and a file that has them in full
+            sum,min,max,argmin,argmax,nan,count` prints behind the name of the file, a file that has them in full, and
+            what it prints without --stored
   attributes.nc, attributes.tsv
             variables with attributes, and what the same with --stored prints; meaning.tsv: what it prints of those that
             has no scale; `scaled`: names of those that have one; `errors`: those that cannot be read, and why
@@ -47,6 +48,7 @@ def read(name, variables):
 
 # Unlimited dimensions, some in a group below that of the dimension; what is expected is made of what is written.
 expected = {}
+filled = {}
 comparable = []
 with netCDF4.Dataset(path("unlimited.nc"), "w") as file:
     lengths = {"t": 0, "s": 0, "x": 5, "y": 3}
@@ -92,6 +94,8 @@ for name, (names, data, fill, dtype) in written.items():
     whole = np.full(shape, value, dtype)
     whole[tuple(slice(n) for n in data.shape)] = data
     expected[name] = whole
+    # Variables of bytes that are not filled have no value that is missing.
+    filled[name] = np.ma.array(whole, mask=whole == value if fill is not False or dtype[1] != "1" else False)
     # Where anything but a first dimension is longer than what is written, netCDF's library has been seen to return what
     # was in memory.
     if list(data.shape[1:]) == shape[1:]:
@@ -100,6 +104,7 @@ for name, data in read("unlimited.nc", comparable).items():
     assert np.array_equal(data, expected[name]), (name, data, expected[name])
 assert len(comparable) > 20
 expect(path("unlimited.tsv"), expected)
+expect(path("filled.tsv"), filled)
 with h5py.File(path("whole.h5"), "w") as file:
     for name, data in expected.items():
         file[name] = data
