@@ -135,7 +135,7 @@ ok 'a partial result says which values are missing, and of how many elements' \
     grep -q '"missing_values":\["-0x1p+7","0x0p+0","0x7p+0"\],.*,"missing":[1-9][0-9]*,' whole
 for n in 1 4 7; do
     : >parts
-    for i in $(seq "$n" | shuf); do
+    for i in $(seq 2 2 "$n") $(seq 1 2 "$n"); do
         # shellcheck disable=SC2086
         run --partial -t i8 $missing -o $all --shard="$i/$n" large
         cat out >>parts
