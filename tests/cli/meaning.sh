@@ -47,6 +47,14 @@ for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
     tail -n 17 out >found
     ok "$file, seed $seed, total" cmp "made/${file%.*}.total" found
     cmp -s "made/${file%.*}.total" found || diff "made/${file%.*}.total" found | sed 's/^/# /'
+    while IFS="$tab" read -r name counts quantile; do
+        run -q --json --histogram=7 -o q0.3 --array="$name" "made/$file"
+        if ! grep -F "\"counts\": $counts, \"below\": 0, \"above\": 0, " out | grep -qF "\"q0.3\": $quantile, "; then
+            echo "$name $counts $quantile" && cat out
+        fi
+    done <"made/${file%.*}.bins" >found
+    ok "$file, seed $seed, bins and a quantile" test ! -s found
+    head -n 2 found | sed 's/^/# /'
     as_made "$file, seed $seed, as stored" $file "${file%.*}.stored.tsv" --stored
     ok 'without a word' test "$(grep -c warning err)" -eq 0
 done

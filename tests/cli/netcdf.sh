@@ -65,6 +65,8 @@ while IFS="$tab" read -r name why; do
     ok "as stored, along an axis, $name" cmp out found
 done <made/errors
 ok 'there are some' test -s made/errors
+run -q --histogram=exponent --array=packed made/attributes.nc
+ok 'exponents of scaled numbers' grep -q 'array packed: it has a scale or an offset, and exponents are those of stored' err
 as_netcdf 'default fill values of an old file' old.nc old.tsv
 run --list -v made/attributes.nc
 ok 'listed with missing values' test "$(grep "${tab}range$tab" out | cut -f 8)" = '-32768 to -1, 10 to 32767'

@@ -4,7 +4,8 @@ random variables with attributes that say which numbers are missing and what the
 prints of them:
   NAME.nc, NAME.h5  the variables
   NAME.tsv          what `-o OPERATIONS` prints, without the column of the file
-  NAME.small        options that choose variables without large numbers
+  NAME.small        options that choose variables without large numbers and -0
+  NAME.bins         names of variables, the counts of 7 bins, and q0.3, as JSON has them
   NAME.total        what `-q --total --nan=skip -o TOTAL` prints last of these
   NAME.stored.tsv   the same with --stored
 The masks are those of netCDF4, but for the rules of its that are for netCDF files alone, which are worked out here; that
@@ -184,8 +185,10 @@ def row_of(name, data, mask, attributes):
 
 
 def is_small(data, attributes):
-    """Whether its numbers do not hide those of others in a sum."""
+    """Whether its numbers do not hide those of others in a sum, and none is -0, which comes before 0."""
     numbers = data.ravel()[np.isfinite(data.ravel())].astype("f8")
+    if (np.signbit(numbers) & (numbers == 0)).any():
+        return False
     scale, offset = (float(attributes.get(k, d)) for k, d in (("scale_factor", 1), ("add_offset", 0)))
     return np.abs(numbers).max(initial=0) < 1e20 and 1e-20 < abs(scale) < 1e20 and abs(offset) < 1e20
 
@@ -218,6 +221,23 @@ def total_of(variables):
         row[key] = str(x) if integers else show(x)
     row["argmin"], row["argmax"] = least[2], most[2]
     return "".join(f"{row[key]}\n" for key in TOTAL.split(","))
+
+
+def bins_of(data, mask, attributes):
+    """The counts of 7 bins, and the quantile 0.3, of a variable; None if it has a NaN or no numbers."""
+    scale, offset = (Fraction(float(attributes.get(k, d))) for k, d in (("scale_factor", 1), ("add_offset", 0)))
+    numbers = data.ravel()[~mask.ravel()]
+    if not numbers.size or np.isnan(numbers.astype("f8")).any():
+        return None
+    values = sorted(scale * exact(x) + offset for x in numbers)
+    least, most = values[0], values[-1]
+    counts = [0] * 7
+    for v in values:
+        counts[min(6, int((v - least) * 7 / (most - least))) if most > least else 6] += 1
+    place = Fraction(3, 10) * (len(values) - 1)
+    low, part = int(place), place - int(place)
+    quantile = values[low] + (part * (values[low + 1] - values[low]) if part else 0)
+    return f"{counts}\t{show(quantile)}"
 
 
 def write_expected(path, rows):
@@ -412,12 +432,14 @@ def compare_xarray(path, masks, values):
 def make(name, writer, count, scaled):
     path, made = writer(name, count, scaled)
     netcdf = path.endswith(".nc")
-    rows, stored, masks, values, totals = [], [], {}, {}, {}
+    rows, stored, masks, values, totals, binned = [], [], {}, {}, {}, []
     for key, (data, attributes, filled) in made.items():
         seen, mask = find_mask(data, attributes, netcdf, filled)
         rows.append(row_of(key, seen, mask, attributes))
         stored.append(row_of(key, data, np.zeros(data.shape, bool), {}))
         masks[key] = (mask, attributes)
+        if is_small(seen, attributes) and bins_of(seen, mask, attributes):
+            binned.append(f"{key}\t{bins_of(seen, mask, attributes)}\n")
         if is_small(seen, attributes):
             totals[key] = (seen, mask, attributes)
         scale, offset = (float(attributes.get(k, d)) for k, d in (("scale_factor", 1), ("add_offset", 0)))
@@ -426,6 +448,8 @@ def make(name, writer, count, scaled):
     write_expected(path[:-3] + ".stored.tsv", stored)
     with open(path[:-3] + ".total", "w", encoding="utf-8") as out:
         out.write(total_of(totals.values()))
+    with open(path[:-3] + ".bins", "w", encoding="utf-8") as out:
+        out.writelines(binned[:20])
     with open(path[:-3] + ".small", "w", encoding="utf-8") as out:
         out.write(" ".join("--array=" + key for key in totals))
     if netcdf:
