@@ -52,12 +52,14 @@ double scale_infinity(const struct scale *s, double x)
 /* Whether a stored number stands for one that is less than 0, 0 or more: -1, 0 or 1. */
 static int sign_of_scaled(const struct scale *s, enum element_type type, uint64_t key)
 {
-    const double x = order_value(type, key);
+    const double rounded = fma(s->given ? s->factor : 1, order_value(type, key), s->offset);
     struct exact_wide value;
     struct exact stored;
 
-    if (isinf(x))
-        return scale_infinity(s, x) > 0 ? 1 : -1;
+    /* Rounded once, it has the right sign, unless it is too small; integers of 64 bits have been
+       rounded before. */
+    if (rounded != 0 && element_formats[type].significant_bits <= 53)
+        return rounded > 0 ? 1 : -1;
     exact_clear(&stored);
     exact_wide_clear(&value);
     term_add(&stored, term_of_order(type, key), 1, false);
