@@ -457,9 +457,6 @@ static bool choose_command(struct options *options, uint64_t given)
     options->command = modes[chosen].command;
     mode =
         modes[chosen].mode == M_MERGE && asked & M_PARTIAL ? M_MERGE_PARTIAL : modes[chosen].mode;
-    /* Commands that have no code for missing values, or for scales. */
-    options->session.input.missing_unknown = mode == M_DIFF;
-    options->session.input.scale_unknown = mode == M_DIFF;
     for (size_t i = 0; i < COUNT(table); i++) {
         if (!(given >> i & 1))
             continue;

@@ -97,9 +97,10 @@ static void add_both(struct writer *w, const struct diff_item *item)
 /* Adds a side to an object, the keys of side B with "other_" in front. */
 static void add_side(struct writer *w, const struct diff_item *item, int side)
 {
-    static const char *const keys[DIFF_SIDES][4] = {
-        {"dtype", "shape", "elements", "missing_values"},
-        {"other_dtype", "other_shape", "other_elements", "other_missing_values"}};
+    static const char *const keys[DIFF_SIDES][6] = {
+        {"dtype", "shape", "elements", "missing_values", "scale_factor", "add_offset"},
+        {"other_dtype", "other_shape", "other_elements", "other_missing_values",
+         "other_scale_factor", "other_add_offset"}};
     const bool there = item->sides[side].info;
     struct source_shape shape = {.known = false};
     bool swap;
@@ -113,6 +114,10 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
     if (item->sides[side].missing)
         report_missing_values(w, keys[side][3], item->sides[side].missing,
                               diff_element(item, side, &swap));
+    if (there && diff_scale(item, side)->given)
+        WRITER_FIELDS(w,
+                      field_number(J, keys[side][4], diff_scale(item, side)->factor, ELEMENT_F64),
+                      field_number(J, keys[side][5], diff_scale(item, side)->offset, ELEMENT_F64));
 }
 
 static void add_tolerance(struct writer *w, const struct difference_tolerance *t)
@@ -169,6 +174,8 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     const struct difference_result *r = &item->result;
     const bool bytes = item->sides[DIFF_A].array && item->sides[DIFF_A].array->unreadable;
     const bool has = item->compared && !bytes;
+    /* Otherwise there are no ulps. */
+    const bool one_scale = has && scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B));
     static const char *const values[] = {"max_abs", "max_rel", "max_ulp"};
     static const char *const indices[] = {"max_abs_at", "max_rel_at", "max_ulp_at"};
     static const char *const places[] = {"max_abs_place", "max_rel_place", "max_ulp_place"};
@@ -184,8 +191,10 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     else
         writer_field(w, field_of(CELLS | J, "first", FIELD_ABSENT));
     for (int i = 0; i < 3; i++) {
-        writer_field(w, known(fields[i], has));
-        if (has)
+        const bool there = has && (i < 2 || one_scale);
+
+        writer_field(w, known(fields[i], there));
+        if (there)
             add_index(w, item, indices[i], places[i], at[i]);
         else
             writer_field(w, field_of(CELLS | J, indices[i], FIELD_ABSENT));

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/digits.h"
+#include "core/quotient.h"
+#include "core/scaled_difference.h"
 #include "core/term.h"
 
 /* An element. */
@@ -171,13 +173,27 @@ static int compare_ratios(const struct ratio *a, const struct ratio *b)
 
 enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS };
 
+/* Compares a kind of difference, not in ulps, of two pairs of scaled numbers. */
+static int compare_scaled(const struct difference_terms *terms, enum peak_kind kind,
+                          const struct difference_peak *p, const struct difference_peak *q)
+{
+    struct scaled_pair x, y;
+
+    scaled_pair_find(&x, terms->type, terms->scales, p->a, p->b);
+    scaled_pair_find(&y, terms->type, terms->scales, q->a, q->b);
+    return scaled_pair_compare(&x, &y, kind == PEAK_RELATIVE);
+}
+
 /* Compares a kind of difference of two pairs. */
-static int compare_pairs(enum element_type type, enum peak_kind kind,
+static int compare_pairs(const struct difference_terms *terms, enum peak_kind kind,
                          const struct difference_peak *p, const struct difference_peak *q)
 {
+    const enum element_type type = terms->type;
     const struct value p_a = load(type, p->a), p_b = load(type, p->b);
     const struct value q_a = load(type, q->a), q_b = load(type, q->b);
 
+    if (difference_is_scaled(terms) && kind != PEAK_ULPS)
+        return compare_scaled(terms, kind, p, q);
     switch (kind) {
     case PEAK_ABSOLUTE: {
         const struct gap x = gap_of(type, &p_a, &p_b), y = gap_of(type, &q_a, &q_b);
@@ -199,15 +215,15 @@ static int compare_pairs(enum element_type type, enum peak_kind kind,
 }
 
 /* Makes the peak a pair that is higher, or as high and earlier. */
-static void raise(struct difference_peak *peak, enum element_type type, enum peak_kind kind,
-                  const struct difference_peak *pair)
+static void raise(struct difference_peak *peak, const struct difference_terms *terms,
+                  enum peak_kind kind, const struct difference_peak *pair)
 {
     int order = 1;
 
     if (pair->index == DIFFERENCE_NO_INDEX)
         return;
     if (peak->index != DIFFERENCE_NO_INDEX)
-        order = compare_pairs(type, kind, pair, peak);
+        order = compare_pairs(terms, kind, pair, peak);
     if (order > 0 || (order == 0 && pair->index < peak->index))
         *peak = *pair;
 }
@@ -255,14 +271,37 @@ static double round_relative(enum element_type type, const struct value *a, cons
                         EXACT_LSB_EXPONENT - 32 * BELOW - large->n.exponent, sticky, false);
 }
 
-struct difference_bounds difference_bounds(const struct difference *d, enum element_type type)
+/* The bounds of scaled numbers. */
+static struct difference_bounds scaled_bounds(const struct difference *d,
+                                              const struct difference_terms *terms)
+{
+    struct difference_bounds bounds = {.any = true};
+    struct scaled_pair pair;
+
+    bounds.absolute_at = d->absolute.index;
+    bounds.relative_at = d->relative.index;
+    bounds.ulps_at = d->ulps.index;
+    scaled_pair_find(&pair, terms->type, terms->scales, d->absolute.a, d->absolute.b);
+    bounds.absolute = (1 - 0x1p-50) * scaled_pair_round(&pair, false);
+    scaled_pair_find(&pair, terms->type, terms->scales, d->relative.a, d->relative.b);
+    bounds.relative = (1 - 0x1p-50) * scaled_pair_round(&pair, true);
+    if (difference_has_ulps(terms))
+        bounds.ulps = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
+    return bounds;
+}
+
+struct difference_bounds difference_bounds(const struct difference *d,
+                                           const struct difference_terms *terms)
 {
     struct difference_bounds bounds = {.any = d->absolute.index != DIFFERENCE_NO_INDEX};
+    const enum element_type type = terms->type;
     struct value a, b;
     struct gap gap;
 
     if (!bounds.any)
         return bounds;
+    if (difference_is_scaled(terms))
+        return scaled_bounds(d, terms);
     bounds.absolute_at = d->absolute.index;
     bounds.relative_at = d->relative.index;
     bounds.ulps_at = d->ulps.index;
@@ -285,14 +324,6 @@ struct difference_bounds difference_bounds(const struct difference *d, enum elem
  * Tolerances.
  */
 
-/* The number of digits without zeros at the top. */
-static int length(const uint32_t *digit, int n)
-{
-    while (n > 0 && digit[n - 1] == 0)
-        n--;
-    return n;
-}
-
 /* Whether |a - b| is at most t max(|a|, |b|), exactly. */
 static bool within_relative(enum element_type type, const struct value *a, const struct value *b,
                             double t)
@@ -313,7 +344,7 @@ static bool within_relative(enum element_type type, const struct value *a, const
     exact_wide_add_exact(&excess, &gap);
     exact_wide_add_product(&excess, factor.magnitude, large->n.magnitude,
                            (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT), true);
-    return exact_wide_magnitude(&excess, digit) || length(digit, EXACT_WIDE_DIGITS) == 0;
+    return exact_wide_magnitude(&excess, digit) || quotient_length(digit, EXACT_WIDE_DIGITS) == 0;
 }
 
 static bool within_absolute(enum element_type type, const struct gap *gap, double t)
@@ -322,6 +353,19 @@ static bool within_absolute(enum element_type type, const struct gap *gap, doubl
         return t >= 0x1p64 || gap->integer <= (uint64_t)t;
     /* t is one of the two nearest binary64 numbers. */
     return gap->class == GAP_FINITE && (gap->high < t || (gap->high == t && gap->low <= 0));
+}
+
+static bool scaled_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b)
+{
+    const struct difference_tolerance *t = &terms->tolerance;
+    struct scaled_pair pair;
+
+    scaled_pair_find(&pair, terms->type, terms->scales, a, b);
+    if (pair.infinite)
+        return false;
+    return (t->by_ulps && difference_ulps(terms->type, a, b) <= t->ulps) ||
+           (t->by_absolute && scaled_pair_within(&pair, t->absolute, false)) ||
+           (t->by_relative && scaled_pair_within(&pair, t->relative, true));
 }
 
 bool difference_tolerated(const struct difference_terms *terms, uint64_t a_bits, uint64_t b_bits)
@@ -333,6 +377,8 @@ bool difference_tolerated(const struct difference_terms *terms, uint64_t a_bits,
 
     if (!t->by_ulps && !t->by_absolute && !t->by_relative)
         return false;
+    if (difference_is_scaled(terms))
+        return scaled_tolerated(terms, a_bits, b_bits);
     a = load(type, a_bits);
     b = load(type, b_bits);
     gap = gap_of(type, &a, &b);
@@ -364,7 +410,8 @@ static void take_first(uint64_t *first, uint64_t index)
         *first = index;
 }
 
-void difference_merge(struct difference *d, enum element_type type, const struct difference *other)
+void difference_merge(struct difference *d, const struct difference_terms *terms,
+                      const struct difference *other)
 {
     d->different += other->different;
     take_first(&d->first, other->first);
@@ -376,9 +423,14 @@ void difference_merge(struct difference *d, enum element_type type, const struct
     take_first(&d->first_nan, other->first_nan);
     take_first(&d->first_nan_one, other->first_nan_one);
     d->infinite = d->infinite || other->infinite;
-    raise(&d->absolute, type, PEAK_ABSOLUTE, &other->absolute);
-    raise(&d->relative, type, PEAK_RELATIVE, &other->relative);
-    raise(&d->ulps, type, PEAK_ULPS, &other->ulps);
+    d->infinities += other->infinities;
+    raise(&d->absolute, terms, PEAK_ABSOLUTE, &other->absolute);
+    raise(&d->relative, terms, PEAK_RELATIVE, &other->relative);
+    raise(&d->ulps, terms, PEAK_ULPS, &other->ulps);
+    if (difference_is_scaled(terms)) {
+        exact_merge(&d->sum_a, &other->sum_a);
+        exact_merge(&d->sum_b, &other->sum_b);
+    }
     exact_wide_merge(&d->squares_a, &other->squares_a);
     exact_wide_merge(&d->squares_b, &other->squares_b);
     exact_wide_merge(&d->products, &other->products);
@@ -390,14 +442,15 @@ static void take_different(struct difference *d, uint64_t index)
     take_first(&d->first, index);
 }
 
-void difference_raise(struct difference *d, enum element_type type, uint64_t a, uint64_t b,
-                      uint64_t index)
+void difference_raise(struct difference *d, const struct difference_terms *terms, uint64_t a,
+                      uint64_t b, uint64_t index)
 {
     const struct difference_peak pair = {index, a, b};
 
-    raise(&d->absolute, type, PEAK_ABSOLUTE, &pair);
-    raise(&d->relative, type, PEAK_RELATIVE, &pair);
-    raise(&d->ulps, type, PEAK_ULPS, &pair);
+    raise(&d->absolute, terms, PEAK_ABSOLUTE, &pair);
+    raise(&d->relative, terms, PEAK_RELATIVE, &pair);
+    if (difference_has_ulps(terms))
+        raise(&d->ulps, terms, PEAK_ULPS, &pair);
 }
 
 void difference_take_missing(struct difference *d, bool both, uint64_t index)
@@ -430,129 +483,21 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
             take_different(d, index);
         return;
     }
-    if (integer ? order_key(type, a) == order_key(type, b) : x == y) {
+    if (difference_is_scaled(terms)) {
+        struct scaled_pair pair;
+
+        scaled_pair_find(&pair, type, terms->scales, a, b);
+        if (scaled_pair_is_equal(&pair)) {
+            d->rewritten += a != b;
+            return;
+        }
+    } else if (integer ? order_key(type, a) == order_key(type, b) : x == y) {
         d->rewritten++;
         return;
     }
     if (!difference_tolerated(terms, a, b))
         take_different(d, index);
-    difference_raise(d, type, a, b, index);
-}
-
-/*
- * The cosine, from the exact products.
- */
-
-/* A product of two accumulators; multiplied by the square of a 54-bit integer, or shifted by as
-   much as the square of half the least binary64 has below the point. */
-#define PRODUCT_DIGITS (2 * EXACT_WIDE_DIGITS)
-#define SCALED_DIGITS (PRODUCT_DIGITS + (2 * (1 - EXACT_LSB_EXPONENT) + 31) / 32 + 1)
-
-/* product = x y. */
-static void multiply_wide(uint32_t product[PRODUCT_DIGITS], const uint32_t *x, const uint32_t *y)
-{
-    const int n = length(x, EXACT_WIDE_DIGITS), m = length(y, EXACT_WIDE_DIGITS);
-
-    memset(product, 0, sizeof(uint32_t[PRODUCT_DIGITS]));
-    for (int i = 0; i < n; i++) {
-        uint64_t carry = 0;
-
-        if (x[i] == 0)
-            continue;
-        for (int j = 0; j < m; j++) {
-            carry += (uint64_t)x[i] * y[j] + product[i + j];
-            product[i + j] = (uint32_t)carry;
-            carry >>= 32;
-        }
-        product[i + m] = (uint32_t)carry;
-    }
-}
-
-/* The value of the digits as a fraction from 1/2 to 1, to 53 bits or so, and a power of two. */
-static double leading(const uint32_t *digit, int *exponent)
-{
-    const int n = length(digit, EXACT_WIDE_DIGITS);
-    double x = 0;
-
-    for (int i = n - 1; i >= 0 && i >= n - 3; i--)
-        x = x * 0x1p32 + digit[i];
-    x = frexp(x, exponent);
-    *exponent += 32 * (n > 3 ? n - 3 : 0);
-    return x;
-}
-
-/* About the quotient: a few roundings off. */
-static double estimate(const uint32_t *xy, const uint32_t *xx, const uint32_t *yy)
-{
-    int xy_exponent, xx_exponent, yy_exponent;
-    const double product = leading(xy, &xy_exponent);
-    const double squares = leading(xx, &xx_exponent) * leading(yy, &yy_exponent);
-    const int exponent = xx_exponent + yy_exponent;
-    const double c = ldexp(product / sqrt(exponent % 2 ? 2 * squares : squares),
-                           xy_exponent - (exponent - (exponent % 2 != 0)) / 2);
-
-    return c < 1 ? c : 1;
-}
-
-/* How xy^2 / (xx yy), which is dividend / divisor, compares with the square of what lies in the
-   middle between c, from 0 to 1, and the next binary64: below 0, 0 or above 0. */
-static int compare_with_middle(const uint32_t *dividend, const uint32_t *divisor, double c)
-{
-    uint32_t left[SCALED_DIGITS] = {0}, right[SCALED_DIGITS] = {0};
-    const uint64_t bits = exact_bits(c), field = bits >> 52;
-    const uint64_t middle =
-        2 * ((bits & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52) + 1; /* at most 54 bits */
-    /* The middle is this times 2^-shift: c is a multiple of 2^(1 - shift). */
-    const unsigned shift = (unsigned)(1 - EXACT_LSB_EXPONENT - (int)field + (field != 0));
-    const unsigned bit = 2 * shift;
-
-    for (int i = PRODUCT_DIGITS - 1; i >= 0; i--) {
-        const uint64_t digit = (uint64_t)dividend[i] << bit % 32;
-
-        left[i + (int)(bit / 32)] |= (uint32_t)digit;
-        left[i + (int)(bit / 32) + 1] |= (uint32_t)(digit >> 32);
-    }
-    memcpy(right, divisor, sizeof(uint32_t[PRODUCT_DIGITS]));
-    digits_multiply(right, SCALED_DIGITS, middle);
-    digits_multiply(right, SCALED_DIGITS, middle);
-    for (int i = SCALED_DIGITS - 1; i >= 0; i--)
-        if (left[i] != right[i])
-            return left[i] > right[i] ? 1 : -1;
-    return 0;
-}
-
-static bool is_odd(double c)
-{
-    return exact_bits(c) & 1;
-}
-
-double cosine_round(const uint32_t xy[EXACT_WIDE_DIGITS], bool negative,
-                    const uint32_t xx[EXACT_WIDE_DIGITS], const uint32_t yy[EXACT_WIDE_DIGITS])
-{
-    uint32_t dividend[PRODUCT_DIGITS], divisor[PRODUCT_DIGITS];
-    double c;
-
-    if (length(xy, EXACT_WIDE_DIGITS) == 0)
-        return 0;
-    c = estimate(xy, xx, yy);
-    multiply_wide(dividend, xy, xy);
-    multiply_wide(divisor, xx, yy);
-    /* The bits of doubles from 0 on are in their order: neighbours are one apart. The result is
-       what lies between the middles on both sides, and at a middle what is even. */
-    for (;;) {
-        const int above = compare_with_middle(dividend, divisor, c);
-        const double before = c > 0 ? exact_from_bits(exact_bits(c) - 1) : 0;
-        int below;
-
-        if (above > 0 || (above == 0 && is_odd(c))) {
-            c = exact_from_bits(exact_bits(c) + 1);
-            continue;
-        }
-        below = c > 0 ? compare_with_middle(dividend, divisor, before) : 1;
-        if (below > 0 || (below == 0 && !is_odd(c)))
-            return negative ? -c : c;
-        c = before;
-    }
+    difference_raise(d, terms, a, b, index);
 }
 
 /*
@@ -586,23 +531,45 @@ static double cosine(const struct difference *d)
 
     (void)exact_wide_magnitude(&d->squares_a, xx);
     (void)exact_wide_magnitude(&d->squares_b, yy);
-    if (length(xx, EXACT_WIDE_DIGITS) == 0 || length(yy, EXACT_WIDE_DIGITS) == 0)
+    if (quotient_length(xx, EXACT_WIDE_DIGITS) == 0 || quotient_length(yy, EXACT_WIDE_DIGITS) == 0)
         return NAN;
-    return cosine_round(xy, negative, xx, yy);
+    return cosine_round(xy, negative, xx, yy, EXACT_WIDE_DIGITS);
+}
+
+/* The peaks of scaled numbers, of which there are some. */
+static void finish_scaled_peaks(const struct difference *d, const struct difference_terms *terms,
+                                struct difference_result *result)
+{
+    struct scaled_pair pair;
+
+    scaled_pair_find(&pair, terms->type, terms->scales, d->absolute.a, d->absolute.b);
+    result->max_absolute = scaled_pair_round(&pair, false);
+    if (result->max_absolute_integer.known)
+        result->max_absolute_integer = scaled_pair_integer(&pair);
+    scaled_pair_find(&pair, terms->type, terms->scales, d->relative.a, d->relative.b);
+    result->max_relative = scaled_pair_round(&pair, true);
+    if (result->max_ulps.known)
+        result->max_ulps.low = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
 }
 
 /* The peaks. Without any peak, all differences are zero. */
-static void finish_peaks(const struct difference *d, enum element_type type,
+static void finish_peaks(const struct difference *d, const struct difference_terms *terms,
                          struct difference_result *result)
 {
-    const bool integer = element_is_integer(type);
+    const enum element_type type = terms->type;
+    const bool integer = element_is_integer(type) && scale_keeps_integers(&terms->scales[0]) &&
+                         scale_keeps_integers(&terms->scales[1]);
     struct value a, b;
 
     result->max_absolute = result->max_relative = 0;
-    result->max_ulps = (struct integer){.known = true};
+    result->max_ulps = (struct integer){.known = difference_has_ulps(terms)};
     result->max_absolute_integer = (struct integer){.known = integer};
     if (d->absolute.index == DIFFERENCE_NO_INDEX)
         return;
+    if (difference_is_scaled(terms)) {
+        finish_scaled_peaks(d, terms, result);
+        return;
+    }
     a = load(type, d->absolute.a);
     b = load(type, d->absolute.b);
     result->max_absolute = round_absolute(type, &a, &b);
@@ -641,9 +608,21 @@ void difference_finish(const struct difference *d, const struct difference_terms
     }
     if (count == 0)
         return;
-    finish_peaks(d, terms->type, result);
+    finish_peaks(d, terms, result);
     /* Infinities on both sides are the same, or their difference is infinite. */
-    result->root_mean_square = isinf(result->max_relative) ? INFINITY : root_mean_square(d, count);
-    if (!d->infinite)
+    if (isinf(result->max_relative)) {
+        result->root_mean_square = INFINITY;
+    } else if (difference_is_scaled(terms)) {
+        const struct scaled_sums sums = {.sums = {&d->sum_a, &d->sum_b},
+                                         .squares = {&d->squares_a, &d->squares_b},
+                                         .products = &d->products,
+                                         .n = count - d->infinities};
+
+        scaled_sums_finish(&sums, terms->scales, count, &result->root_mean_square, &result->cosine);
+    } else {
+        result->root_mean_square = root_mean_square(d, count);
         result->cosine = cosine(d);
+    }
+    if (d->infinite)
+        result->cosine = NAN;
 }

@@ -14,6 +14,9 @@
  *     in ulps     the number of steps from a to b through the numbers of the type, of which zero is
  *                 one, and an infinity is one step beyond the greatest; of integers |a - b|
  *
+ * Where the elements of a side have a scale (scale.h), all this is of the numbers that they stand
+ * for, except differences in ulps: these are of the stored numbers, and only of sides of one scale.
+ *
  * The greatest differences are found by exact comparison; of equal ones the first counts.
  */
 #ifndef GPUREDUCE_DIFFERENCE_H
@@ -25,6 +28,7 @@
 #include "core/element.h"
 #include "core/exact.h"
 #include "core/order.h"
+#include "core/scale.h"
 
 /* The index of a pair that does not exist. */
 #define DIFFERENCE_NO_INDEX UINT64_MAX
@@ -40,9 +44,22 @@ struct difference_tolerance {
 /* The request of a comparison. */
 struct difference_terms {
     enum element_type type;
-    bool skip_nan; /* ignore pairs with a NaN */
-    struct difference_tolerance tolerance;
+    bool skip_nan;                         /* ignore pairs with a NaN */
+    struct difference_tolerance tolerance; /* not in ulps unless difference_has_ulps */
+    struct scale scales[2];                /* of sides A and B */
 };
+
+/* Whether elements stand for other numbers than themselves. */
+static inline bool difference_is_scaled(const struct difference_terms *terms)
+{
+    return terms->scales[0].given || terms->scales[1].given;
+}
+
+/* Whether elements have a difference in ulps. */
+static inline bool difference_has_ulps(const struct difference_terms *terms)
+{
+    return scale_same(&terms->scales[0], &terms->scales[1]);
+}
 
 /* The pair with the greatest difference of a kind. */
 struct difference_peak {
@@ -63,9 +80,12 @@ struct difference {
     uint64_t first_nan;     /* index of the first pair with a NaN */
     uint64_t first_nan_one; /* index of the first pair with one NaN */
     bool infinite;          /* an element is an infinity */
+    uint64_t infinities;    /* infinities of side A */
     struct difference_peak absolute, relative, ulps;
     /* Sums of a a, b b and a b over pairs of finite elements. */
     struct exact_wide squares_a, squares_b, products;
+    struct exact sum_a, sum_b; /* sums of them, if they are scaled; all of these are of stored
+                                  numbers */
 };
 
 /* The results of a comparison. A number without a value is NaN, an index without one
@@ -83,8 +103,9 @@ struct difference_result {
 /* Makes *d the difference of no elements. */
 void difference_clear(struct difference *d);
 
-/* Merges `other`, which is of the same type, into d. */
-void difference_merge(struct difference *d, enum element_type type, const struct difference *other);
+/* Merges `other`, which is of the same terms, into d. */
+void difference_merge(struct difference *d, const struct difference_terms *terms,
+                      const struct difference *other);
 
 /* Takes a pair of elements of different bits into all but the sums. */
 void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
@@ -94,13 +115,14 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
 void difference_take_missing(struct difference *d, bool both, uint64_t index);
 
 /* Takes a pair of elements, which are not the same, and no NaNs, into the peaks alone. */
-void difference_raise(struct difference *d, enum element_type type, uint64_t a, uint64_t b,
-                      uint64_t index);
+void difference_raise(struct difference *d, const struct difference_terms *terms, uint64_t a,
+                      uint64_t b, uint64_t index);
 
 /* Whether a pair with two different values, no NaNs, is within what is tolerated. */
 bool difference_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b);
 
-/* The peaks in binary64, so that most pairs need no exact comparison. */
+/* The peaks in binary64, so that most pairs need no exact comparison. If there are scales, `absolute`
+   is just below the peak, and `absolute_low`, `small` and `large` are not set. */
 struct difference_bounds {
     bool any; /* there are peaks; nothing else is set where not */
     /* |a - b|, and what rounding has lost of it, with the sign that it has if a - b is positive.
@@ -114,7 +136,8 @@ struct difference_bounds {
     uint64_t ulps;
     uint64_t absolute_at, relative_at, ulps_at;
 };
-struct difference_bounds difference_bounds(const struct difference *d, enum element_type type);
+struct difference_bounds difference_bounds(const struct difference *d,
+                                           const struct difference_terms *terms);
 
 /* The distance of two elements, no NaNs, in ulps. */
 static inline uint64_t difference_ulps(enum element_type type, uint64_t a, uint64_t b)
@@ -140,11 +163,5 @@ static inline uint64_t difference_ulps(enum element_type type, uint64_t a, uint6
 /* The results, each rounded once to binary64. `elements` pairs have been taken in all. */
 void difference_finish(const struct difference *d, const struct difference_terms *terms,
                        uint64_t elements, struct difference_result *result);
-
-/* x y / sqrt(x x  y y), rounded once to binary64, to nearest, ties to even, where x y, or its
-   negative, x x and y y are multiples of one number, in digits of 32 bits. x x and y y are not
-   zero, and x y is not more than their geometric mean, by the inequality of Cauchy and Schwarz. */
-double cosine_round(const uint32_t xy[EXACT_WIDE_DIGITS], bool negative,
-                    const uint32_t xx[EXACT_WIDE_DIGITS], const uint32_t yy[EXACT_WIDE_DIGITS]);
 
 #endif

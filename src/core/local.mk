@@ -15,8 +15,10 @@ library_sources += \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
 	src/core/quantile.c src/core/quantile.h \
+	src/core/quotient.c src/core/quotient.h \
 	src/core/scale.c src/core/scale.h \
 	src/core/scaled.c src/core/scaled.h \
+	src/core/scaled_difference.c src/core/scaled_difference.h \
 	src/core/selection.c src/core/selection.h \
 	src/core/moments.c src/core/moments.h \
 	src/core/pass_plan.c src/core/pass_plan.h \

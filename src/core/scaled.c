@@ -8,12 +8,6 @@
 #include "core/digits.h"
 #include "core/term.h"
 
-/* The weight of the lowest bit of sums of squares. */
-#define SQUARES_LSB_EXPONENT (2 * EXACT_WIDE_LSB_EXPONENT)
-
-/* Digits that three factors of 64 bits add to a number. */
-#define FACTOR_DIGITS 6
-
 void scaled_clear(struct scaled *s)
 {
     memset(s, 0, sizeof *s);
@@ -96,19 +90,17 @@ static bool take_if(struct scaled_number *kept, const struct scaled_number *x, i
  * Sums.
  */
 
-/* Adds a number of `count` digits, the first of which weighs 2^lsb_exponent, times three factors.
-   The digits are changed, and FACTOR_DIGITS more stand above them. */
-static void add_squares(struct scaled *s, uint32_t *digit, int count, int lsb_exponent,
-                        const uint64_t factors[3], bool negative)
+void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit, int count,
+                        int lsb_exponent, const uint64_t factors[3], bool negative)
 {
-    const unsigned bit = (unsigned)(lsb_exponent - SQUARES_LSB_EXPONENT);
+    const unsigned bit = (unsigned)(lsb_exponent - SCALED_SQUARES_LSB_EXPONENT);
     int low = 0;
 
     while (count > 0 && digit[count - 1] == 0)
         count--;
     while (low < count && digit[low] == 0)
         low++;
-    count += FACTOR_DIGITS;
+    count += SCALED_FACTOR_DIGITS;
     for (int i = 0; i < 3; i++)
         digits_multiply(digit + low, count - low, factors[i]);
     for (int i = low; i < count; i++) {
@@ -117,8 +109,21 @@ static void add_squares(struct scaled *s, uint32_t *digit, int count, int lsb_ex
 
         /* A digit takes two places, and one of 0 may lie beyond the last. */
         for (unsigned j = 0; j < 2 && digit[i] != 0; j++)
-            s->squares[parts.position + j] += parts.part[j];
+            squares[parts.position + j] += parts.part[j];
     }
+}
+
+void scaled_squares_carry(int64_t squares[SCALED_SQUARES_DIGITS])
+{
+    int64_t carry = 0;
+
+    for (int i = 0; i < SCALED_SQUARES_DIGITS - 1; i++) {
+        const int64_t digit = squares[i] + carry;
+
+        squares[i] = exact_keep(digit);
+        carry = exact_carry_out(digit);
+    }
+    squares[SCALED_SQUARES_DIGITS - 1] += carry;
 }
 
 /* Adds the sum of (f x + o)^2 of n finite elements: f^2 Q + 2 f o S + n o^2. */
@@ -126,25 +131,21 @@ static void append_squares(struct scaled *s, const struct partial *p, const stru
                            uint64_t n)
 {
     const struct term f = term_of(scale->given ? scale->factor : 1), o = term_of(scale->offset);
-    uint32_t squares[EXACT_WIDE_DIGITS + FACTOR_DIGITS] = {0},
-                                         sum[EXACT_DIGITS + FACTOR_DIGITS] = {0},
-                                         one[1 + FACTOR_DIGITS] = {1};
+    uint32_t squares[EXACT_WIDE_DIGITS + SCALED_FACTOR_DIGITS] = {0},
+                                         sum[EXACT_DIGITS + SCALED_FACTOR_DIGITS] = {0},
+                                         one[1 + SCALED_FACTOR_DIGITS] = {1};
     const bool negative = exact_magnitude(&p->sum, sum);
-    int64_t carry = 0;
 
     (void)exact_wide_magnitude(&p->squares, squares);
-    add_squares(s, squares, EXACT_WIDE_DIGITS, 2 * f.exponent + EXACT_WIDE_LSB_EXPONENT,
-                (uint64_t[]){f.magnitude, f.magnitude, 1}, false);
-    add_squares(s, sum, EXACT_DIGITS, f.exponent + o.exponent + 1 + EXACT_LSB_EXPONENT,
-                (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
-    add_squares(s, one, 1, 2 * o.exponent, (uint64_t[]){o.magnitude, o.magnitude, n}, false);
-    for (int i = 0; i < SCALED_SQUARES_DIGITS - 1; i++) {
-        const int64_t digit = s->squares[i] + carry;
-
-        s->squares[i] = exact_keep(digit);
-        carry = exact_carry_out(digit);
-    }
-    s->squares[SCALED_SQUARES_DIGITS - 1] += carry;
+    scaled_squares_add(s->squares, squares, EXACT_WIDE_DIGITS,
+                       2 * f.exponent + EXACT_WIDE_LSB_EXPONENT,
+                       (uint64_t[]){f.magnitude, f.magnitude, 1}, false);
+    scaled_squares_add(
+        s->squares, sum, EXACT_DIGITS, f.exponent + o.exponent + 1 + EXACT_LSB_EXPONENT,
+        (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
+    scaled_squares_add(s->squares, one, 1, 2 * o.exponent,
+                       (uint64_t[]){o.magnitude, o.magnitude, n}, false);
+    scaled_squares_carry(s->squares);
 }
 
 /* Adds the magnitudes of n finite elements, `above` of which are not below the threshold. There the
@@ -275,8 +276,8 @@ static void finish_squares(const struct scaled *s, uint64_t n, const struct mome
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
         squares[MOMENTS_BELOW + i] = (uint32_t)s->squares[i];
     (void)exact_wide_magnitude(&s->sum, sum);
-    moments_finish_squares(squares, SIZE, SQUARES_LSB_EXPONENT, sum, EXACT_WIDE_DIGITS, n, terms,
-                           result);
+    moments_finish_squares(squares, SIZE, SCALED_SQUARES_LSB_EXPONENT, sum, EXACT_WIDE_DIGITS, n,
+                           terms, result);
 }
 
 void scaled_finish(const struct scaled *s, const struct moments_terms *terms, struct result *result)

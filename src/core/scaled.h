@@ -33,6 +33,10 @@ double scaled_value(const struct scaled_number *x, bool magnitude, struct intege
 /* Digits of a sum of squares. Those of scaled numbers are multiples of 2^-4296; a sum of 2^64 of
    them is less than 2^4162. So it has 8458 bits and a sign: 265 digits. */
 #define SCALED_SQUARES_DIGITS 266
+#define SCALED_SQUARES_LSB_EXPONENT (2 * EXACT_WIDE_LSB_EXPONENT)
+
+/* Digits that three factors of 64 bits add to a number. */
+#define SCALED_FACTOR_DIGITS 6
 
 struct scaled {
     struct exact_wide sum;      /* sum of the finite numbers */
@@ -47,6 +51,15 @@ struct scaled {
                                                                               struct partial */
     bool integers; /* all numbers are integers with all digits */
 };
+
+/* Adds a number of `count` digits, the first of which weighs 2^lsb_exponent, times three factors, to
+   a sum of squares. The digits of the number are changed, and SCALED_FACTOR_DIGITS more stand above
+   them. Digits of the sum grow by less than 2^33. */
+void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit, int count,
+                        int lsb_exponent, const uint64_t factors[3], bool negative);
+
+/* Carries a sum of squares, until every digit but the last is in [0, 2^32). */
+void scaled_squares_carry(int64_t squares[SCALED_SQUARES_DIGITS]);
 
 /* Makes *s that of no numbers. */
 void scaled_clear(struct scaled *s);

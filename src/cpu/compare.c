@@ -23,13 +23,14 @@ struct cpu_compare {
     const struct cpu_kernels *kernels;
     bool ahead;                     /* see cpu_compare_same */
     struct cpu_compare_setup setup; /* what is missing is not NULL */
-    bool same_missing;              /* on both sides, so that equal bytes are equal elements */
-    struct difference difference;   /* of what is compared element by element; without sums */
+    bool bytes_tell; /* both sides have one meaning, so that equal bytes are equal elements */
+    struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
 
     /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
        are elements of another type. Those that no type holds go to `products`. */
-    bool begun; /* the reducers below have been made ready for these arrays */
+    unsigned wants; /* what `equal`, `a` and `b` find */
+    bool begun;     /* the reducers below have been made ready for these arrays */
     struct cpu_reducer equal, a, b, product;
     struct exact_wide products;
 
@@ -125,11 +126,11 @@ static ALWAYS_INLINE void count_different(struct cpu_compare *c, uint64_t index)
 }
 
 /* Takes a pair into the peaks, by exact comparison. */
-static __attribute__((noinline)) void raise(struct cpu_compare *c, enum element_type type,
-                                            uint64_t a, uint64_t b, uint64_t index)
+static __attribute__((noinline)) void raise(struct cpu_compare *c, uint64_t a, uint64_t b,
+                                            uint64_t index)
 {
-    difference_raise(&c->difference, type, a, b, index);
-    c->bounds = difference_bounds(&c->difference, type);
+    difference_raise(&c->difference, &c->setup.terms, a, b, index);
+    c->bounds = difference_bounds(&c->difference, &c->setup.terms);
 }
 
 /* Whether a pair is within what is tolerated, where its differences, rounded, tell; otherwise asks
@@ -215,7 +216,7 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
             (gap < c->bounds.relative * larger || (narrow && is_no_steeper(c, x, y, index + i))) &&
             (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
             continue;
-        raise(c, type, p, q, index + i);
+        raise(c, p, q, index + i);
     }
 }
 
@@ -241,7 +242,7 @@ static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsig
         if (c->bounds.any && relative < c->bounds.relative &&
             (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
             continue;
-        raise(c, type, p, q, index + i);
+        raise(c, p, q, index + i);
     }
 }
 
@@ -264,6 +265,171 @@ static void scan(struct cpu_compare *c, const unsigned char *a, const unsigned c
         ELEMENT_FLOAT_TABLE(SCAN_SHORT)
         ELEMENT_FLOAT8_TABLE(SCAN_SHORT)
         SHORT_INTEGERS(SCAN_SHORT)
+    }
+}
+
+/*
+ * Scaled numbers.
+ */
+
+/* A number that an element stands for, in binary64. */
+struct approximation {
+    double x;
+    double slack; /* it is less than this from the exact number; NaN where that is unknown */
+};
+
+static double stored_value(enum element_type type, uint64_t bits)
+{
+    return order_value(type, order_key(type, bits));
+}
+
+static struct approximation approximate(enum element_type type, const struct scale *scale,
+                                        uint64_t bits)
+{
+    const double stored = stored_value(type, bits);
+    const double product = scale->given ? scale->factor * stored : stored;
+    const double size = fabs(product) + fabs(scale->offset);
+
+    /* Three roundings, two of the product, unless that is too small, or anything too large. */
+    return (struct approximation){
+        product + scale->offset,
+        size < 0x1p900 && (fabs(product) > 0x1p-900 || stored == 0) ? 0x1p-50 * size : (double)NAN};
+}
+
+/* Adds a number that has an approximation, or takes it away: a product, what it has lost by rounding,
+   and the offset. This is exact if elements are binary64 numbers. */
+static void add_number(struct exact *sum, enum element_type type, const struct scale *scale,
+                       uint64_t bits, bool subtract)
+{
+    const double sign = subtract ? -1 : 1, stored = sign * stored_value(type, bits);
+    const double factor = scale->given ? scale->factor : 1, product = factor * stored;
+
+    exact_add(sum, product);
+    exact_add(sum, fma(factor, stored, -product));
+    exact_add(sum, sign * scale->offset);
+}
+
+/* Adds |a - b|, or takes it away. False if that is not known exactly. If a and b are as close as their
+   approximations are off, it may be the negative of that. */
+static bool add_gap(struct exact *sum, const struct difference_terms *terms, uint64_t a, uint64_t b,
+                    bool subtract)
+{
+    const struct approximation x = approximate(terms->type, &terms->scales[0], a);
+    const struct approximation y = approximate(terms->type, &terms->scales[1], b);
+
+    if (isnan(x.slack + y.slack) || element_formats[terms->type].significant_bits > 53)
+        return false;
+    subtract = subtract != (x.x < y.x);
+    add_number(sum, terms->type, &terms->scales[0], a, subtract);
+    add_number(sum, terms->type, &terms->scales[1], b, !subtract);
+    return true;
+}
+
+/* Whether the pair, which differs more than its approximations are off, has no greater |a - b| than
+   the peak, or one that is as great, but later. False if that is not known, and so if the peak is
+   such that add_gap adds it where it should take it away. */
+static bool is_no_wider(const struct cpu_compare *c, uint64_t a, uint64_t b, uint64_t index)
+{
+    const struct difference_peak *peak = &c->difference.absolute;
+    struct exact sum;
+    double more;
+
+    exact_clear(&sum);
+    if (!add_gap(&sum, &c->setup.terms, a, b, false) ||
+        !add_gap(&sum, &c->setup.terms, peak->a, peak->b, true))
+        return false;
+    more = exact_round(&sum);
+    return more < 0 || (more == 0 && index > peak->index);
+}
+
+/* Whether both numbers of a pair are known to be the same. */
+static bool is_equal(const struct difference_terms *terms, uint64_t a, uint64_t b)
+{
+    struct exact sum;
+
+    exact_clear(&sum);
+    return add_gap(&sum, terms, a, b, false) && exact_round(&sum) == 0;
+}
+
+/* Whether the pair is the one that a peak has already. */
+static bool is_peak(const struct difference_peak *peak, uint64_t a, uint64_t b, uint64_t index)
+{
+    return peak->a == a && peak->b == b && peak->index < index;
+}
+
+/* Takes a pair that differs by `gap`, or up to `slack` more or less; `larger` is the magnitude of the
+   larger one, just as exactly. */
+static void take_scaled(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t index, double gap,
+                        double larger, double slack)
+{
+    const struct difference_terms *terms = &c->setup.terms;
+    const struct difference_tolerance *t = &terms->tolerance;
+    const struct difference *d = &c->difference;
+    const struct difference_bounds *bounds = &c->bounds;
+    const bool has_ulps = difference_has_ulps(terms);
+    const uint64_t ulps = has_ulps ? difference_ulps(terms->type, p, q) : 0;
+    const double most = gap + slack, least = gap - slack, relative = t->relative;
+    const bool within = (t->by_ulps && ulps <= t->ulps) || (t->by_absolute && most < t->absolute) ||
+                        (t->by_relative && most < relative * (1 - 0x1p-50) * (larger - slack));
+    const bool beyond = (!t->by_ulps || ulps > t->ulps) &&
+                        (!t->by_absolute || least > t->absolute) &&
+                        (!t->by_relative || least > relative * (1 + 0x1p-50) * (larger + slack));
+
+    if (beyond || (!within && !difference_tolerated(terms, p, q)))
+        count_different(c, index);
+    if (bounds->any &&
+        (most < bounds->absolute || is_peak(&d->absolute, p, q, index) ||
+         (has_ulps && element_is_integer(terms->type) && ulps <= bounds->ulps &&
+          index > bounds->absolute_at) ||
+         is_no_wider(c, p, q, index)) &&
+        (most < bounds->relative * (larger - slack) || is_peak(&d->relative, p, q, index)) &&
+        (!has_ulps || ulps < bounds->ulps || (ulps == bounds->ulps && index > bounds->ulps_at)))
+        return;
+    raise(c, p, q, index);
+}
+
+/* Takes a pair of which the approximations do not tell that it differs. */
+static void take_exactly(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t index)
+{
+    const struct difference *d = &c->difference;
+    const uint64_t absolute = d->absolute.index, relative = d->relative.index;
+
+    if (is_equal(&c->setup.terms, p, q)) {
+        c->difference.rewritten += p != q;
+        return;
+    }
+    difference_take(&c->difference, &c->setup.terms, p, q, index);
+    if (d->absolute.index != absolute || d->relative.index != relative)
+        c->bounds = difference_bounds(d, &c->setup.terms);
+}
+
+/* Takes pairs among n elements that have scales. Those of which one is missing are left alone. */
+static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                        size_t n, uint64_t index)
+{
+    const struct difference_terms *terms = &c->setup.terms;
+    const enum element_type type = terms->type;
+    const size_t size = element_size(type);
+    const bool one_scale = difference_has_ulps(terms);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = order_load(type, a + i * size), q = order_load(type, b + i * size);
+        struct approximation x, y;
+        double gap, slack;
+
+        if ((one_scale && p == q) || missing_has(c->setup.missing_a, order_key(type, p)) ||
+            missing_has(c->setup.missing_b, order_key(type, q)))
+            continue;
+        x = approximate(type, &terms->scales[0], p);
+        y = approximate(type, &terms->scales[1], q);
+        gap = fabs(x.x - y.x);
+        slack = x.slack + y.slack;
+        if (gap > slack) {
+            take_scaled(c, p, q, index + i, gap, fmax(fabs(x.x), fabs(y.x)), slack);
+            continue;
+        }
+        /* A NaN, or an infinity, or they are close to each other. */
+        take_exactly(c, p, q, index + i);
     }
 }
 
@@ -476,7 +642,10 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     const size_t size = element_size(c->setup.terms.type);
     const enum element_type type = c->setup.terms.type;
     const uint64_t nans = c->difference.nan_one;
+    const bool scaled = difference_is_scaled(&c->setup.terms);
 
+    if (scaled) /* before what is missing becomes zero, which may stand for another number */
+        scan_scaled(c, a, b, n, index);
     if (some_missing(c->setup.missing_a, type, a, n) ||
         some_missing(c->setup.missing_b, type, b, n)) {
         memmove(c->copy_a, a, n * size);
@@ -485,7 +654,8 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
         a = c->copy_a;
         b = c->copy_b;
     }
-    scan(c, a, b, n, index);
+    if (!scaled)
+        scan(c, a, b, n, index);
     if (c->setup.verdict_only)
         return;
     if (c->difference.nan_one > nans) {
@@ -553,6 +723,20 @@ static bool gains_ahead(void)
 #endif
 }
 
+/* Opens the reducers of elements. They must be closed. */
+static bool open_sums(struct cpu_compare *c, unsigned wants)
+{
+    struct cpu_reducer *const sums[] = {&c->equal, &c->a, &c->b};
+
+    c->wants = wants;
+    for (int i = 0; i < 3; i++) {
+        cpu_reducer_close(sums[i]);
+        if (!cpu_reducer_open(sums[i], c->kernels, ELEMENT_F32, wants))
+            return false;
+    }
+    return true;
+}
+
 struct cpu_compare *cpu_compare_open(const char *kernels)
 {
     struct cpu_compare *c = calloc(1, sizeof *c);
@@ -563,10 +747,7 @@ struct cpu_compare *cpu_compare_open(const char *kernels)
     c->ahead = gains_ahead();
     c->copy_a = aligned_alloc(64, PIECE_BYTES);
     c->copy_b = aligned_alloc(64, PIECE_BYTES);
-    if (!c->copy_a || !c->copy_b ||
-        !cpu_reducer_open(&c->equal, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
-        !cpu_reducer_open(&c->a, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
-        !cpu_reducer_open(&c->b, c->kernels, ELEMENT_F32, PARTIAL_SQUARES) ||
+    if (!c->copy_a || !c->copy_b || !open_sums(c, PARTIAL_SQUARES) ||
         !cpu_reducer_open(&c->product, c->kernels, ELEMENT_F64, PARTIAL_SUM)) {
         cpu_compare_close(c);
         return NULL;
@@ -588,15 +769,18 @@ void cpu_compare_close(struct cpu_compare *c)
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup)
 {
     static const struct missing none = {.count = 0};
+    unsigned wants;
 
     c->setup = *setup;
     c->setup.missing_a = setup->missing_a ? setup->missing_a : &none;
     c->setup.missing_b = setup->missing_b ? setup->missing_b : &none;
-    c->same_missing = missing_same(c->setup.missing_a, c->setup.missing_b);
+    c->bytes_tell =
+        missing_same(c->setup.missing_a, c->setup.missing_b) && difference_has_ulps(&setup->terms);
     c->begun = false;
     c->bounds.any = false;
     difference_clear(&c->difference);
-    return begin_sums(c);
+    wants = PARTIAL_SQUARES | (difference_is_scaled(&setup->terms) ? PARTIAL_SUM : 0);
+    return (wants == c->wants || open_sums(c, wants)) && begin_sums(c);
 }
 
 size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
@@ -615,7 +799,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             p = (element_swap(c->copy_a, p, n, size), c->copy_a);
         else if (swap)
             q = (element_swap(c->copy_b, q, n, size), c->copy_b);
-        if (c->same_missing && cpu_compare_same(p, q, n * size, c->ahead)) {
+        if (c->bytes_tell && cpu_compare_same(p, q, n * size, c->ahead)) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
             else
@@ -659,9 +843,14 @@ bool cpu_compare_differs(const struct cpu_compare *c)
     return c->difference.different > 0;
 }
 
+static uint64_t infinities(const struct partial *p)
+{
+    return p->positive_infinity + p->negative_infinity;
+}
+
 static void take_counts(struct difference *d, const struct partial *p)
 {
-    d->infinite = d->infinite || p->positive_infinity > 0 || p->negative_infinity > 0;
+    d->infinite = d->infinite || infinities(p) > 0;
     if (p->first_nan < d->first_nan)
         d->first_nan = p->first_nan;
 }
@@ -676,6 +865,11 @@ void cpu_compare_finish(const struct cpu_compare *c, struct difference *differen
     take_counts(difference, &c->b.partial);
     /* Pairs with one NaN have been dropped from both sides. */
     difference->nan_both = c->equal.partial.nan + c->a.partial.nan;
+    difference->infinities = infinities(&c->equal.partial) + infinities(&c->a.partial);
+    difference->sum_a = c->a.partial.sum;
+    difference->sum_b = c->b.partial.sum;
+    exact_merge(&difference->sum_a, &c->equal.partial.sum);
+    exact_merge(&difference->sum_b, &c->equal.partial.sum);
     difference->squares_a = c->a.partial.squares;
     difference->squares_b = c->b.partial.squares;
     difference->products = c->products;

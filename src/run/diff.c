@@ -417,6 +417,7 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
         .type = diff_element(item, DIFF_A, &pair->setup.swap_a),
         .skip_nan = d->request->options->nan == NAN_SKIP,
         .tolerance = d->request->tolerance,
+        .scales = {*diff_scale(item, DIFF_A), *diff_scale(item, DIFF_B)},
     };
     (void)diff_element(item, DIFF_B, &pair->setup.swap_b);
     for (int side = 0; side < DIFF_SIDES; side++)
@@ -430,9 +431,8 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
     pair->size = element_size(pair->setup.terms.type);
 }
 
-/* Finds the missing values of the arrays of an item. Returns whether its values are to be compared.
- */
-static bool find_missing(struct diff *d, struct diff_item *item)
+/* Finds what the numbers of an item's arrays mean. Returns whether its values are to be compared. */
+static bool find_meaning(struct diff *d, struct diff_item *item)
 {
     const struct missing_values *values = &d->request->options->missing;
 
@@ -451,18 +451,19 @@ static bool find_missing(struct diff *d, struct diff_item *item)
                                 lacking, diff_type(item, side)));
             return false;
         }
-        if (array && array->scale && array->scale->given) {
-            item_error(d, item,
-                       error_advised((struct advice){.kind = ADVICE_STORED},
-                                     "numbers with a scale or an offset cannot be compared"));
-            return false;
-        }
         if (m.count == 0)
             continue;
         item->sides[side].missing = malloc(sizeof m);
         if (!item->sides[side].missing)
             return note_no_memory(d);
         *item->sides[side].missing = m;
+    }
+    if (d->request->tolerance.by_ulps &&
+        !scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B))) {
+        item_error(d, item,
+                   error_advised((struct advice){.kind = ADVICE_STORED},
+                                 "a tolerance in ulps needs two arrays of one scale and offset"));
+        return false;
     }
     return true;
 }
@@ -481,7 +482,7 @@ static void add(struct diff *d, const struct named *a, struct named *b)
         return;
     }
     b->matched = true;
-    if (compare_headers(d, item) && find_missing(d, item))
+    if (compare_headers(d, item) && find_meaning(d, item))
         set_pair(d, a, b, &d->pairs[d->pair_count++], item);
 }
 
@@ -630,7 +631,7 @@ static bool hand_in(struct diff_worker *w)
             *p->difference = found;
         good = p->difference != NULL;
     } else {
-        difference_merge(p->difference, p->setup.terms.type, &found);
+        difference_merge(p->difference, &p->setup.terms, &found);
     }
     diff_unlock(d);
     return good || no_memory(d);

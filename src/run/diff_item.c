@@ -19,6 +19,14 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
     return array ? array->type : item->sides[side].info->type;
 }
 
+const struct scale *diff_scale(const struct diff_item *item, int side)
+{
+    static const struct scale none = {.given = false};
+    const struct container_array *array = item->sides[side].array;
+
+    return array && array->scale && !array->unreadable ? array->scale : &none;
+}
+
 bool diff_is_bytes(const struct diff_item *item, int side)
 {
     return item->sides[side].array && item->sides[side].array->unreadable;

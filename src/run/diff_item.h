@@ -81,6 +81,9 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
 /* Whether the type of an item's array on one side is not read, so that its bytes are compared. */
 bool diff_is_bytes(const struct diff_item *item, int side);
 
+/* The scale of an item's array on one side. */
+const struct scale *diff_scale(const struct diff_item *item, int side);
+
 /* The name of the type of an item's array on one side. */
 const char *diff_type(const struct diff_item *item, int side);
 

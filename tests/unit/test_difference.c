@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/difference.h"
+#include "core/quotient.h"
 #include "cpu/compare.h"
 #include "lib/tap.h"
 
@@ -63,6 +64,15 @@ static void compare(struct cpu_compare *c, const struct cpu_compare_setup *setup
     cpu_compare_finish(c, d);
 }
 
+/* Scales: none, one, two, and one that changes nothing. */
+static const struct scale scales[][2] = {
+    {{.given = false}, {.given = false}},
+    {{true, -0.01, 273.15}, {true, -0.01, 273.15}},
+    {{true, 0x1p-300, 1}, {.given = false}},
+    {{true, 1, 0}, {true, 1, 0}},
+};
+#define SCALES (sizeof scales / sizeof *scales)
+
 /* Parts of arrays merged in a random order, and all of it at once. */
 static void test_merging(enum element_type type)
 {
@@ -70,8 +80,10 @@ static void test_merging(enum element_type type)
     struct tap_family family = {0};
     struct cpu_compare *c = cpu_compare_open(NULL);
 
-    for (int round = 0; c && round < 60; round++) {
-        struct cpu_compare_setup setup = {.terms = {.type = type, .skip_nan = round % 2}};
+    for (unsigned round = 0; c && round < 80; round++) {
+        const struct scale *scale = scales[round / 2 % SCALES];
+        struct cpu_compare_setup setup = {
+            .terms = {.type = type, .skip_nan = round % 2, .scales = {scale[0], scale[1]}}};
         struct difference whole, parts[PARTS], merged;
         struct difference_result expected, found;
         size_t cuts[PARTS + 1] = {0};
@@ -88,12 +100,18 @@ static void test_merging(enum element_type type)
         for (int left = PARTS; left > 0; left--) {
             const size_t which = (size_t)draw((uint64_t)left);
 
-            difference_merge(&merged, type, &parts[which]);
+            difference_merge(&merged, &setup.terms, &parts[which]);
             parts[which] = parts[left - 1];
         }
         difference_finish(&whole, &setup.terms, ELEMENTS, &expected);
         difference_finish(&merged, &setup.terms, ELEMENTS, &found);
-        tap_case(&family, same(&expected, &found), "round %d", round);
+        tap_case(&family, same(&expected, &found), "round %u", round);
+        if (scale != scales[SCALES - 1])
+            continue;
+        memset(setup.terms.scales, 0, sizeof setup.terms.scales);
+        compare(c, &setup, a, b, 0, ELEMENTS, &whole);
+        difference_finish(&whole, &setup.terms, ELEMENTS, &expected);
+        tap_case(&family, same(&expected, &found), "round %u, without its scale", round);
     }
     if (c)
         cpu_compare_close(c);
@@ -144,10 +162,12 @@ static void test_ties(void)
 
         xy[0] = (uint32_t)n;
         xy[1] = (uint32_t)(n >> 32);
-        tap_case(&family, cosine_round(xy, false, xx, yy) == ldexp((double)even, -54), "%llu",
-                 (unsigned long long)n);
-        tap_case(&family, cosine_round(xy, true, xx, yy) == -ldexp((double)even, -54), "-%llu",
-                 (unsigned long long)n);
+        tap_case(&family,
+                 cosine_round(xy, false, xx, yy, EXACT_WIDE_DIGITS) == ldexp((double)even, -54),
+                 "%llu", (unsigned long long)n);
+        tap_case(&family,
+                 cosine_round(xy, true, xx, yy, EXACT_WIDE_DIGITS) == -ldexp((double)even, -54),
+                 "-%llu", (unsigned long long)n);
     }
     tap_family_end(&family, "cosines in the middle between two numbers");
 }

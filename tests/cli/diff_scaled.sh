@@ -1,0 +1,53 @@
+#!/bin/sh
+# --diff of numbers that have scales, offsets and missing values: random variables of two netCDF-4 files, against
+# fractions. STRESS_SEED draws other ones.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if gpureduce --version | grep -qx 'HDF5: none'; then
+    skip 'attributes' 'built without libhdf5'
+    finish
+fi
+seed=${STRESS_SEED:-1}
+made=
+for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
+    if "$python" -c 'import netCDF4' 2>/dev/null; then
+        "$python" "$sources/tests/lib/diff_scaled.py" . "$seed" || fatal "diff_scaled.py $seed fails"
+        made=yes
+        break
+    fi
+done
+if [ -z "$made" ]; then
+    skip 'files made by netCDF4' 'netCDF4 is missing'
+    finish
+fi
+
+# same_as EXPECTED NAME ARGUMENT...: prints what EXPECTED holds.
+same_as() {
+    same_expected=$1 same_name=$2
+    shift 2
+    run --diff --tsv --number=hex "$@" a.nc b.nc
+    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' out"
+    cmp -s "$same_expected" out || diff "$same_expected" out | head -n 10 | sed 's/^/#   /'
+}
+ok 'there are some' test "$(wc -l <scaled.tsv)" -gt 150
+for how in '' '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
+    # shellcheck disable=SC2086 # none, or several words
+    same_as scaled.tsv "seed $seed, ${how:-by default}" $how
+done
+while read -r asked; do
+    same_as "$asked.tsv" "with $asked" --tolerance="$asked"
+done <scaled.tolerances
+run --diff -q a.nc b.nc
+is 'a verdict' 1 ''
+run --diff -q a.nc a.nc
+is 'the same' 0 ''
+run --diff --json --array="$(sed -n '2s/\t.*//p' scaled.tsv)" a.nc b.nc
+ok 'missing values in JSON' grep -q '"missing_values": \[.*"other_missing_values": \[.*"missing": [0-9]*, "missing_both": [0-9]*' out
+run --diff --tolerance=ulp:1 a.nc a.nc
+is 'a tolerance in ulps, of one scale' 0 '' '*'
+run --diff --tolerance=ulp:1 --array="$(cut -f 1,12 scaled.tsv | sed -n "s/${tab}NA\$//p" | sed 1q)" a.nc b.nc
+ok 'and of two' grep -q '^gpureduce: a.nc and b.nc: array v[0-9]*: a tolerance in ulps needs two arrays of one scale and offset; --stored ignores attributes$' err
+
+finish
