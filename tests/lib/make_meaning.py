@@ -164,14 +164,14 @@ def row_of(name, data, mask, attributes):
         row["l1"], row["sumsq"] = show(sum(map(abs, values.values()))), show(sum(v * v for v in values.values()))
         row["mean"] = show(summed / count)
         row["var"] = show(sum(v * v for v in values.values()) / count - (summed / count) ** 2)
-        ordered = sorted(kept, key=lambda i: (values[i], not np.signbit(flat[i])))
+        order = {i: (values[i], np.signbit(flat[i]) != (scale > 0)) for i in kept}  # -0 comes before +0
+        ordered = sorted(kept, key=order.get)
         low, high = ordered[(count - 1) // 2], ordered[count // 2]
         row["median"] = show((values[low] + values[high]) / 2)
         if not scaled and flat[low] == flat[high] == 0 and np.signbit(flat[high]):
             row["median"] = "-0"
         least, most = min(values.values()), max(values.values())
-        for key, best in (("min", least), ("max", most)):
-            row["arg" + key] = next(i for i in kept if values[i] == best)
+        row["argmin"], row["argmax"] = min(kept, key=order.get), max(kept, key=order.get)
         magnitudes = list(map(abs, values.values()))
         for key, x in (("min", least), ("max", most), ("absmin", min(magnitudes)), ("absmax", max(magnitudes)),
                        ("range", most - least)):
