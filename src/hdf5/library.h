@@ -47,8 +47,6 @@ struct hdf5_input {
     uint64_t begin, size; /* bytes of the file that come before the input, and that it has */
     bool headers_only;    /* it does not matter where chunks are */
     bool stored; /* numbers are wanted as they are stored, whatever attributes say of them */
-    bool missing_unknown;               /* arrays are unreadable that have missing values */
-    bool scale_unknown;                 /* or a scale */
     struct container_pattern *patterns; /* which arrays are wanted */
     unsigned pattern_count;
 };

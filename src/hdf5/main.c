@@ -236,14 +236,9 @@ static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct 
     if (m->type != d->element)
         d->type_name = element_name(m->type);
     d->element = m->type;
-    if (m->wrong[0])
-        snprintf(d->text, sizeof d->text, "%s", m->wrong);
-    else if ((in->scale_unknown && m->scale.given) || (in->missing_unknown && m->missing.count > 0))
-        snprintf(d->text, sizeof d->text, "its %s%s%s %s not supported",
-                 m->count == 0 ? "default fill value" : "attribute", m->count > 1 ? "s " : " ",
-                 m->names, m->count > 1 ? "are" : "is");
-    else
+    if (!m->wrong[0])
         return true;
+    snprintf(d->text, sizeof d->text, "%s", m->wrong);
     d->unreadable = d->text;
     d->by_attributes = true;
     return true;
@@ -868,8 +863,6 @@ int main(int argc, char **argv)
     in.size = strtoull(argv[3], NULL, 10);
     in.headers_only = strstr(argv[4], HDF5_ASK_HEADERS);
     in.stored = strstr(argv[4], HDF5_ASK_STORED);
-    in.missing_unknown = strstr(argv[4], HDF5_ASK_NO_MISSING);
-    in.scale_unknown = strstr(argv[4], HDF5_ASK_NO_SCALE);
     in.pattern_count = (unsigned)argc - 5;
     in.patterns = calloc(in.pattern_count + 1, sizeof *in.patterns);
     if (!in.patterns)

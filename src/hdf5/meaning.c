@@ -3,7 +3,6 @@
 #include "hdf5/meaning.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,32 +26,13 @@ struct elements {
     uint64_t bits[ATTRIBUTE_NUMBERS_MAX];
 };
 
-/* Adds a text to a list in `to`, which is cut off where it does not fit. */
-static void list(char *to, size_t room, const char *between, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void list(char *to, size_t room, const char *between, const char *format, ...)
-{
-    const size_t length = strlen(to);
-    va_list arguments;
-    char text[128];
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    snprintf(to + length, room - length, "%s%s", length > 0 ? between : "", text);
-}
-
-/* Notes that an attribute has a meaning. */
-static void name(struct search *s, const char *attribute)
-{
-    list(s->m->names, sizeof s->m->names, ", ", "%s", attribute);
-    s->m->count++;
-}
-
-/* Notes that an attribute has none, and why. */
+/* Notes that an attribute has no meaning, and why. */
 static void ignore(struct search *s, const char *attribute, const char *why)
 {
-    list(s->m->ignored, sizeof s->m->ignored, "; ", "%s %s", attribute, why);
+    const size_t length = strlen(s->m->ignored);
+
+    snprintf(s->m->ignored + length, sizeof s->m->ignored - length, "%s%s %s",
+             length > 0 ? "; " : "", attribute, why);
 }
 
 /* Notes that nobody knows what an attribute means; the first such counts. */
@@ -119,8 +99,6 @@ static bool find_elements(struct search *s, const char *attribute, struct elemen
 /* Makes elements missing. */
 static void add_missing(struct search *s, const char *attribute, const struct elements *e)
 {
-    if (e->used && e->count > 0)
-        name(s, attribute);
     for (size_t i = 0; i < e->count; i++)
         if (!missing_add_bits(&s->m->missing, s->m->type, e->bits[i]))
             refuse(s, attribute, "names too many values");
@@ -151,7 +129,6 @@ static bool find_limits(struct search *s)
     if (!find_elements(s, "valid_range", &e))
         return false;
     if (e.used && e.count == 2) {
-        name(s, "valid_range");
         add_limit(s, "valid_range", e.bits[0], false);
         add_limit(s, "valid_range", e.bits[1], true);
         return true;
@@ -163,10 +140,8 @@ static bool find_limits(struct search *s)
             return false;
         if (e.used && e.count != 1)
             refuse(s, names[above], "is not one number");
-        else if (e.used) {
-            name(s, names[above]);
+        else if (e.used)
             add_limit(s, names[above], e.bits[0], above);
-        }
     }
     return true;
 }
@@ -190,10 +165,8 @@ static bool find_number(struct search *s, const char *attribute, double *x, bool
     *x = number->value;
     if (!number->real && number_compare_mixed(&number->integer, *x) != 0)
         refuse(s, attribute, "is an integer that binary64 cannot hold");
-    else if (*x != neutral) {
-        name(s, attribute);
+    else if (*x != neutral)
         *given = true;
-    }
     return true;
 }
 

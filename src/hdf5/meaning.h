@@ -19,8 +19,6 @@ struct hdf5_meaning {
     enum element_type type; /* of the numbers; another than that which is stored by _Unsigned */
     struct missing missing; /* of that type */
     struct scale scale;
-    char names[160]; /* of the attributes that it is found by */
-    unsigned count;  /* of these names; 0: it has only the default fill value */
     char wrong[160]; /* why numbers cannot be told from it, a phrase; empty if they can */
     char ignored[ERROR_TEXT_MAX]; /* attributes that have no effect, and why; empty for none */
 };

@@ -360,8 +360,6 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .size = s->info.input_bytes,
                                  .type = options->type,
                                  .stored = options->stored,
-                                 .missing_unknown = options->missing_unknown,
-                                 .scale_unknown = options->scale_unknown,
                                  .headers_only = options->headers_only,
                                  .file = s->fd,
                                  .begin = s->start};

@@ -146,9 +146,6 @@ struct source_options {
                                             if there were nothing else; NULL: find out what it is */
     bool stored;          /* ignore attributes of containers that give stored numbers another
                              meaning */
-    bool missing_unknown; /* the caller does not know missing values: arrays that have any cannot be
-                             read */
-    bool scale_unknown;   /* nor scales */
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out its elements in order;
                              the number of inputs that are read so at a time and share the memory.
                              0: hand out tiles, whose chunks have places (chunk.h) */

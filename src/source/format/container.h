@@ -167,8 +167,6 @@ struct container_input {
     bool endless;           /* the size is unknown, and `size` is more than it can be */
     enum element_type type; /* the type of elements of which the file states only the size */
     bool stored;            /* ignore attributes that give stored numbers another meaning */
-    bool missing_unknown;   /* arrays that have missing values are unreadable */
-    bool scale_unknown;     /* arrays that have a scale are */
     bool headers_only;      /* places of tiles are not needed */
     struct container_pattern *patterns; /* of the requested arrays; others need no places of
                                            tiles */

@@ -93,10 +93,8 @@ static char **make_arguments(const struct container_input *in)
         if (i < 2)
             length = snprintf(text, size, "%" PRIu64, i == 0 ? in->begin : in->size);
         else if (i == 2)
-            length = snprintf(text, size, "%s%s%s%s", in->headers_only ? HDF5_ASK_HEADERS : "",
-                              in->stored ? HDF5_ASK_STORED : "",
-                              in->missing_unknown ? HDF5_ASK_NO_MISSING : "",
-                              in->scale_unknown ? HDF5_ASK_NO_SCALE : "");
+            length = snprintf(text, size, "%s%s", in->headers_only ? HDF5_ASK_HEADERS : "",
+                              in->stored ? HDF5_ASK_STORED : "");
         else
             length =
                 snprintf(text, size, "%c%s", p->exclude ? HDF5_EXCLUDE : HDF5_INCLUDE, p->pattern);

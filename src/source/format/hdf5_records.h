@@ -54,8 +54,6 @@ enum hdf5_place {
    after one of the letters. */
 #define HDF5_ASK_HEADERS "h"
 #define HDF5_ASK_STORED "s"
-#define HDF5_ASK_NO_MISSING "m"
-#define HDF5_ASK_NO_SCALE "f"
 enum hdf5_letter { HDF5_INCLUDE = '+', HDF5_EXCLUDE = '-' };
 
 /* Seconds of processor time that it takes at most; the places of a million chunks take one or
