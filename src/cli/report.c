@@ -529,11 +529,17 @@ static void verbose_bottleneck(const struct options *options, const struct reduc
     message_line("  bottleneck: %s%s%s", bottleneck_text(&b), text[0] ? ", " : "", text);
 }
 
-/* The lines of -v about what stored numbers mean. */
+/* The lines of -v about what stored numbers mean, if those of one array were reduced. */
 static void verbose_meaning(const struct reduction *reduction)
 {
     struct buffer text = {0};
+    struct reduction only;
 
+    if (reduction->arrays && arrays_count(reduction->arrays) == 1) {
+        memset(&only, 0, sizeof only);
+        arrays_get(reduction->arrays, 0, &only);
+        reduction = &only;
+    }
     if (reduction->missing.count > 0) {
         report_missing_text(&text, &reduction->missing, reduction->type);
         message_line("  missing   %.*s", (int)text.size, text.data ? text.data : "");

@@ -152,6 +152,8 @@ is '--where' 0 '1
 1'
 run --missing=-9999 -v --missing=1 --missing=nan rain.f32
 ok '-v' grep -qx '  missing   -9999, 1, nan' err
+run --missing=-9999 -v --array=rain rain.npz
+ok '-v, of the one array that is reduced' grep -qx '  missing   -9999' err
 
 #
 # Records.

@@ -70,6 +70,11 @@ ok 'exponents of scaled numbers' grep -q 'array packed: it has a scale or an off
 as_netcdf 'default fill values of an old file' old.nc old.tsv
 run --list -v made/attributes.nc
 ok 'listed with missing values' test "$(grep "${tab}range$tab" out | cut -f 8)" = '-32768 to -1, 10 to 32767'
+ok 'and with scales' test "$(grep "${tab}packed$tab" out | cut -f 9)" = '0.01 x + 273.15'
+run --json -o count --array=packed made/attributes.nc
+ok 'which are in JSON' grep -q ', "scale_factor": 0.01, "add_offset": 273.15, ' out
+run -v -o count --array=packed made/attributes.nc
+ok 'and told by -v' grep -qx '  scale     0.01 x + 273.15' err
 run --list -q --stored --array=packed made/attributes.nc
 ok 'listed as stored' grep -q "${tab}packed${tab}i16${tab}\[12\]${tab}" out
 run -q --total -o count --stored made/attributes.nc
