@@ -231,6 +231,10 @@ struct field report_value(unsigned in, const struct operation *op,
         return field_of(in, op->name, FIELD_ABSENT);
     if (full)
         return field_value(in, op->name, full, 0);
+    /* Scaled numbers have no count of subnormal ones; an index that there is none of is shown. */
+    if (op->kind == OPERATION_COUNT && !(op->wants & PARTIAL_WHERE) &&
+        operation_integer(op, &reduction->result) == PARTIAL_NO_INDEX)
+        return field_of(in, op->name, FIELD_MISSING);
     if (op->kind == OPERATION_COUNT)
         return (struct field){.name = op->name,
                               .kind = FIELD_INDEX,

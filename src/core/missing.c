@@ -3,6 +3,7 @@
 #include "core/missing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/number.h"
@@ -14,6 +15,19 @@ bool missing_text_is_valid(const char *text)
     return number_parse(text, ELEMENT_F64, &x);
 }
 
+/* Reads a hexadecimal integer without point and exponent, all digits of which count. */
+static bool parse_hexadecimal(const char *text, struct integer *x)
+{
+    const char *magnitude = text + (*text == '-');
+    char *end;
+
+    if (strncmp(magnitude, "0x", 2) != 0 || strspn(magnitude + 2, "0123456789abcdefABCDEF") > 16)
+        return false;
+    *x = (struct integer){.known = true, .low = strtoull(magnitude, &end, 16)};
+    x->negative = *text == '-' && x->low > 0;
+    return *end == '\0';
+}
+
 /* The bits of an integer of the type. False if it has no such number. */
 static bool integer_bits(enum element_type type, const char *text, uint64_t *bits)
 {
@@ -22,7 +36,7 @@ static bool integer_bits(enum element_type type, const char *text, uint64_t *bit
     struct integer x;
     double value;
 
-    if (!number_parse_integer(text, &x)) {
+    if (!number_parse_integer(text, &x) && !parse_hexadecimal(text, &x)) {
         if (!number_parse(text, ELEMENT_F64, &value) || value != floor(value) ||
             fabs(value) > 0x1p64 - 0x1p11)
             return false;
