@@ -770,7 +770,8 @@ static struct chunk_request request_of(const struct diff_worker *w, int side)
                                   .borrow = true};
 }
 
-/* Gets elements of a side: those at `data`, or, where that is NULL, from the source. */
+/* Gets elements of a side: those at `data`, or, where that is NULL, from the source. False on
+   failure: then the pair has failed, or give_up has been called. */
 static bool get(struct diff_worker *w, int side, const unsigned char *data, struct chunk *chunk)
 {
     struct diff_pair *p = &w->diff->pairs[w->pair];
@@ -780,8 +781,16 @@ static bool get(struct diff_worker *w, int side, const unsigned char *data, stru
     chunk->array = p->sides[side].array;
     chunk->data = data;
     chunk->mapped = false;
-    return data || source_at(p->sides[side].source, &request, chunk) == SOURCE_CHUNK ||
-           give_up(w->diff);
+    switch (data ? SOURCE_CHUNK : source_at(p->sides[side].source, &request, chunk)) {
+    case SOURCE_CHUNK:
+        return true;
+    case SOURCE_END: /* the array is damaged, and other pairs go on */
+        atomic_store(&p->failed, true);
+        return false;
+    case SOURCE_FAILED:
+        break;
+    }
+    return give_up(w->diff);
 }
 
 /* Hands them back. */
@@ -797,7 +806,8 @@ static void put(struct diff_worker *w, int side, const unsigned char *data,
 static bool compare_range(struct diff_worker *w, const unsigned char *const data[DIFF_SIDES],
                           uint64_t index, uint64_t count)
 {
-    const size_t size = w->diff->pairs[w->pair].size;
+    const struct diff_pair *p = &w->diff->pairs[w->pair];
+    const size_t size = p->size;
     bool good = true;
 
     for (uint64_t i = 0; good && i < count && !stopped(w->diff);) {
@@ -805,7 +815,7 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
         struct chunk a = {.index = index + i, .count = (size_t)(count - i)};
 
         if (!get(w, DIFF_A, a_data, &a))
-            return false;
+            return atomic_load(&p->failed);
         for (size_t j = 0; good && j < a.count;) {
             const unsigned char *const b_data = data[DIFF_B] ? data[DIFF_B] + (i + j) * size : NULL;
             struct chunk b = {.index = a.index + j, .count = a.count - j};
@@ -820,7 +830,7 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
         put(w, DIFF_A, a_data, &a);
         i += a.count;
     }
-    return good;
+    return good || atomic_load(&p->failed);
 }
 
 /*
@@ -1124,7 +1134,7 @@ static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
 
         chunk = (struct chunk){.index = range->index + i, .count = (size_t)(range->count - i)};
         if (!get(w, DIFF_A, NULL, &chunk))
-            return false;
+            return atomic_load(&d->pairs[range->pair].failed);
         if (!chunk.mapped)
             call_look(&call);
         else if (!mapping_guard(call_look, &call)) {
@@ -1463,6 +1473,24 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
                         arrays_show_place(place, &shape, found->first_nan)));
 }
 
+/* Adds why arrays of a pair, which are at hand, could not be read. */
+static void add_damages(struct diff *d, const struct diff_pair *p)
+{
+    char name[DIFF_ITEM_NAME_MAX], shown[CONTAINER_NAME_SHOWN];
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct error *damage =
+            p->sides[side].at_hand ? source_damage(p->sides[side].source, p->sides[side].array)
+                                   : NULL;
+
+        if (!damage)
+            continue;
+        sprintf(name, "%s: array %s", p->item->sides[side].info->name,
+                container_show_name(shown, p->item->sides[side].array->name));
+        add_error(d, name, *damage);
+    }
+}
+
 /* Sets what has come of a pair. */
 UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
 {
@@ -1472,6 +1500,7 @@ UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
 
     if (atomic_load(&p->failed)) {
         item->kind = DIFF_FAILED;
+        add_damages(d, p);
         return;
     }
     for (int side = 0; p->order && side < DIFF_SIDES; side++)

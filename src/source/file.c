@@ -197,7 +197,6 @@ struct claim {
     uint64_t offset;                    /* in the file, of that element */
     size_t size;                        /* bytes of an element */
     bool uncached;                      /* the page cache does not hold all of them */
-    bool chosen;                        /* the caller has chosen them */
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */
@@ -680,13 +679,11 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
     source_count(s, 0, clock_since(begun));
 }
 
-/* Reads elements that the worker has claimed. False on failure: then the array is damaged, or, where
-   the caller has chosen the elements, the source has failed. */
+/* Reads elements that the worker has claimed. False on failure: then the array is damaged, or the
+   source has failed. */
 static bool read_elements(struct source *s, const struct claim *claim, void *buffer, size_t size)
 {
-    return claim->chosen
-               ? source_pread_all(s, buffer, size, claim->offset)
-               : source_pread_array(s, claim->array, claim->index, buffer, size, claim->offset);
+    return source_pread_array(s, claim->array, claim->index, buffer, size, claim->offset);
 }
 
 /* Fills a buffer from the page cache, or through it. Nobody else writes to the request's until the
@@ -902,7 +899,6 @@ static enum source_status file_next(struct source *s, const struct chunk_request
     while (claim_more(s, claim, request)) {
         chunk->array = claim->array;
         chunk->index = claim->index;
-        claim->chosen = false;
         if ((claim->tiled || claim->compressed ? hand_out_decoded : hand_out)(s, claim, request,
                                                                               chunk))
             return SOURCE_CHUNK;
@@ -923,7 +919,6 @@ static enum source_status file_at(struct source *s, const struct chunk_request *
     bool good;
 
     note_cost(claim);
-    claim->chosen = true;
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;
@@ -934,7 +929,7 @@ static enum source_status file_at(struct source *s, const struct chunk_request *
     good = hand_out(s, claim, request, chunk);
     claim->count = 0;
     count_lent(s, claim);
-    return good ? SOURCE_CHUNK : SOURCE_FAILED;
+    return good ? SOURCE_CHUNK : source_failed(s) ? SOURCE_FAILED : SOURCE_END;
 }
 
 static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t count,

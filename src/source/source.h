@@ -368,7 +368,8 @@ bool source_is_at_hand(const struct source *s, size_t array);
 
 /* Hands out elements that the caller chooses, in the way of source_next: `chunk->count` elements
    from index `chunk->index` of array `chunk->array` on, or fewer if the buffer has no room for
-   them. It never waits and never returns SOURCE_END. Any worker; not together with source_next. */
+   them. It never waits. SOURCE_END means that the array is damaged (source_damage), and others may
+   go on. Any worker; not together with source_next. */
 enum source_status source_at(struct source *s, const struct chunk_request *request,
                              struct chunk *chunk);
 

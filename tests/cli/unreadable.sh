@@ -137,8 +137,13 @@ for file in three.safetensors little.safetensors three.npz deflated.npz three.h5
         ok "$file: along an axis, in $name" test "$status:$(grep -c "read error" err):$(wc -l <err)" = 1:1:1
         preload "FAULT_BYTE=${at%% *}" -q --total --skip-unsupported -o sum $file
         ok "$file: and is not left out, in $name" test "$status:$(tail -n 1 out)" = 1:NA
-        preload "FAULT_BYTE=${at##* }" --diff $file $file
-        ok "$file: compared, in $name" test "$status:$(grep -c "read error" err)" = "2:$(wc -l <err)"
+        for options in '-j 1' '-j 3 --chunk-size=1000'; do
+            # shellcheck disable=SC2086 # several words
+            preload "FAULT_BYTE=${at##* }" --diff --tsv $options $file $file
+            ok "$file: compared, in $name, $options" test \
+                "$status:$(grep -c "array $name: .*read error" err):$(wc -l <err):$(sed 1d out | cut -f 1,2)" = \
+                "2:1:1:$name${tab}error"
+        done
     done <places
 done
 shell "env $preload FAULT_END=1 '$program' -q <raw"
