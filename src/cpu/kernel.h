@@ -101,6 +101,9 @@ struct cpu_slice_calls {
     void (*counted)(void *context, size_t column, size_t row,
                     const struct cpu_slice_counts *counts);
     void *context;
+    uint32_t
+        *nans; /* not NULL: many elements are NaNs, and if the others are added, their number is
+                       added to nans[column], and not reported */
 };
 
 struct cpu_slice_kernels {

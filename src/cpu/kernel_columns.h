@@ -120,6 +120,12 @@ INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t r
     if (!bounds_fit_in_lanes(&bounds, type, rows_log2) ||
         !lanes_put(sum, high, low, begin, to->low_used))
         return false;
+    if (calls->nans) {
+        v_store(calls->nans + column, v_add(v_load_f32(calls->nans + column), nan));
+        nan = none;
+        if (!v_some(v_gt_s(v_add(positive, negative), none)))
+            return true;
+    }
     v_store(counts[0], nan);
     v_store(counts[1], first);
     v_store(counts[2], positive);
@@ -396,11 +402,12 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
         for (size_t j = 0; j < columns; j += STEP(type)) {
             const unsigned char *p = x + row * stride + j * size;
             double *high = to->high + j, *low = to->low + j;
-            bool left[CPU_LANES_MAX], some = false, special = false;
+            bool left[CPU_LANES_MAX], some = false;
+            bool special = type != ELEMENT_F64 && calls->nans;
 
             if (j * size % CACHE_LINE == 0)
                 prefetch_columns(p, stride, n, ahead);
-            if (type == ELEMENT_F64 ||
+            if (type == ELEMENT_F64 || special ||
                 !(n == CPU_COLUMN_ROWS
                       ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used,
                                     &special, type)
@@ -421,7 +428,7 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
                                   const struct cpu_slice_calls *calls, enum element_type type,
                                   bool extremes)
 {
-    if (type == ELEMENT_F64 || extremes || columns < BLOCK_COLUMNS)
+    if (type == ELEMENT_F64 || extremes || columns < BLOCK_COLUMNS || calls->nans)
         column_steps(data, stride, rows, columns, to, calls, type, extremes);
     else
         column_blocks(data, stride, rows, columns, to, calls, type);

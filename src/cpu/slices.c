@@ -8,6 +8,7 @@
 
 #include "core/element.h"
 #include "core/exact.h"
+#include "cpu/missing.h"
 
 /*
  * Keys of extremes: exact_key's, or, of columns of up to 32 bits, the v_order's of binary32 (simd.h),
@@ -623,25 +624,6 @@ static inline void take_key(struct cpu_slices *sums, size_t at, double x)
         take_keys64(sums->min, sums->max, at, key, key);
 }
 
-/* Adds some to others. */
-static void add_special(struct cpu_slice_special *to, const struct cpu_slice_special *x)
-{
-    if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
-        to->first_nan = x->first_nan;
-    to->missing += x->missing;
-    to->nan += x->nan;
-    to->positive += x->positive;
-    to->negative += x->negative;
-}
-
-/* NaNs, the first of which has this index in its slice. */
-static struct cpu_slice_special nans(uint64_t count, uint64_t first, bool masked)
-{
-    if (masked)
-        return (struct cpu_slice_special){.missing = count};
-    return (struct cpu_slice_special){.nan = count, .first_nan = first};
-}
-
 /* Takes elements of a run until the sum of one does not fit. Returns how many. */
 static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices *sums, size_t at,
                            enum element_type type, const struct run *run)
@@ -654,9 +636,10 @@ static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices 
         double error, rest, sum, lower;
 
         if (isnan(x)) {
-            const struct cpu_slice_special one = nans(1, run->index + i * run->step, run->masked);
-
-            add_special(special, &one);
+            if (run->masked)
+                special->missing++;
+            else if (special->nan++ == 0 || run->index + i * run->step < special->first_nan)
+                special->first_nan = run->index + i * run->step;
             continue;
         }
         if (isfinite(x)) {
@@ -713,9 +696,17 @@ static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
 /* Adds some to those of a slice. False without memory. */
 static bool special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x)
 {
+    struct cpu_slice_special *to;
+
     if (!open_special(s))
         return false;
-    add_special(&s->special[slice], x);
+    to = &s->special[slice];
+    if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
+        to->first_nan = x->first_nan;
+    to->missing += x->missing;
+    to->nan += x->nan;
+    to->positive += x->positive;
+    to->negative += x->negative;
     return true;
 }
 
@@ -752,6 +743,19 @@ _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fi
 #define FOLD_BELOW 64
 #define FOLD_MAX 1024
 #define FOLD_ROWS 16
+
+/* Elements that are masked at a time. */
+#define MASKED_TOGETHER 1024
+
+/* Memory for that: whole blocks. */
+struct cpu_masking {
+    uint64_t given[MASKED_TOGETHER], masked[MASKED_TOGETHER], aside[MASKED_TOGETHER];
+    uint8_t gone[MASKED_TOGETHER];
+    /* The NaNs of a kernel's columns; all 0 between calls. */
+    uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
+};
+
+_Static_assert(MASKED_TOGETHER % BLOCK == 0, "whole blocks");
 
 bool cpu_slices_are_fast(enum element_type type, unsigned wants)
 {
@@ -823,10 +827,17 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool swap,
                      const struct missing *missing)
 {
+    struct missing nans = {.count = 0};
+
     memset(z, 0, sizeof *z);
     z->given = type;
     z->wants = wants;
-    z->missing = missing;
+    z->has_missing = missing;
+    if (missing)
+        cpu_missing_set(&z->missing, kernels, type, missing);
+    if (missing && !element_is_integer(type) && missing_add(&nans, type, "nan") &&
+        !missing_has(missing, nans.ranges[0].first))
+        cpu_missing_set(&z->nans, kernels, type, &nans);
     z->swap = swap && element_size(type) > 1;
     if (missing && cpu_slices_are_fast(type, wants)) {
         z->swap_first = z->swap;
@@ -836,6 +847,8 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
         type = taken_type(type);
     z->type = type;
     z->scratch = aligned_alloc(ALIGNMENT, (missing ? 4 : 2) * SCRATCH_BYTES);
+    if (missing)
+        z->masking = calloc(1, sizeof *z->masking);
     if (z->scratch && missing) {
         z->present = z->scratch + 2 * SCRATCH_BYTES;
         z->native = z->present + SCRATCH_BYTES;
@@ -853,7 +866,8 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
         if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
             return false;
     }
-    return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch;
+    return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch &&
+           (!missing || z->masking);
 }
 
 void cpu_slicer_close(struct cpu_slicer *z)
@@ -863,6 +877,7 @@ void cpu_slicer_close(struct cpu_slicer *z)
         cpu_slices_close(&z->folded);
     free(z->scratch);
     free(z->found);
+    free(z->masking);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -933,7 +948,7 @@ static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, 
                        size_t present, uint64_t index)
 {
     if (*at - index < present)
-        *at = index + missing_find(z->missing, z->given, x, count, (size_t)(*at - index));
+        *at = index + cpu_missing_find(&z->missing, z->present, x, count, (size_t)(*at - index));
 }
 
 /* Takes those elements that are not missing into the reducer. */
@@ -946,9 +961,9 @@ static void take_present(struct cpu_slicer *z, const unsigned char *x, size_t co
 
     for (size_t i = 0; i < count; i += most, x += most * size, index += most) {
         const size_t some = count - i < most ? count - i : most;
-        const size_t present = missing_leave_out(z->missing, z->type, z->present, x, some);
+        const size_t present = cpu_missing_leave_out(&z->missing, z->present, x, some);
 
-        r->kernel(r, z->present, present, index);
+        r->kernel(r, present < some ? z->present : x, present, index);
         r->partial.missing += some - present;
         for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
             find_place(z, indices[k], x, some, present, index);
@@ -969,7 +984,7 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
         r->partial = *p;
     else
         partial_clear(&r->partial);
-    if (z->missing && !z->fast)
+    if (z->has_missing && !z->fast)
         take_present(z, data, count, index);
     else
         r->kernel(r, data, count, index);
@@ -1063,7 +1078,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
                                                         .stride = element_size(z->type),
                                                         .count = length,
                                                         .index = index,
-                                                        .step = 1}))
+                                                        .step = 1,
+                                                        .masked = z->masked}))
                     z->failed = true;
             }
             if (!begin)
@@ -1084,6 +1100,101 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
         for (size_t i = 0; i < rows; i++)
             take_run(z, s, first + i, x + i * length * size, length, index);
     s->filled = s->filled < first + rows ? first + rows : s->filled;
+}
+
+/* NAME(m, gone, x, count): which elements of a size are missing: all bits of gone[i] are set, or
+   none. There is memory for whole blocks of both. */
+#define FIND_MISSING(NAME, LANE, SIGNED)                                                  \
+    static void NAME(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n) \
+    {                                                                                     \
+        for (size_t i = 0; i < n; i += BLOCK) {                                           \
+            const LANE *block = (const LANE *)x + i;                                      \
+            LANE found[BLOCK] = {0};                                                      \
+                                                                                          \
+            for (unsigned k = 0; k < m->count; k++) {                                     \
+                const LANE add = (LANE)m->add[k];                                         \
+                const SIGNED last = (SIGNED)m->last[k];                                   \
+                                                                                          \
+                for (size_t j = 0; j < BLOCK; j++)                                        \
+                    found[j] |= (LANE) - ((SIGNED)(LANE)(block[j] + add) <= last);        \
+            }                                                                             \
+            for (size_t j = 0; j < BLOCK; j++)                                            \
+                gone[i + j] = (uint8_t)found[j];                                          \
+        }                                                                                 \
+    }
+FIND_MISSING(find_missing8, uint8_t, int8_t)
+FIND_MISSING(find_missing16, uint16_t, int16_t)
+FIND_MISSING(find_missing32, uint32_t, int32_t)
+FIND_MISSING(find_missing64, uint64_t, int64_t)
+
+static void find_missing(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n)
+{
+    (m->size == sizeof(uint8_t)    ? find_missing8
+     : m->size == sizeof(uint16_t) ? find_missing16
+     : m->size == sizeof(uint32_t) ? find_missing32
+                                   : find_missing64)(m, gone, x, n);
+}
+
+/* NAME(to, gone, n): floats of a size that are missing become NaNs, in whole blocks. */
+#define MAKE_NANS(NAME, LANE)                                     \
+    static void NAME(void *to, const uint8_t *gone, size_t n)     \
+    {                                                             \
+        for (size_t i = 0; i < n; i += BLOCK)                     \
+            for (size_t j = 0; j < BLOCK; j++)                    \
+                ((LANE *)to)[i + j] |= (LANE)(int8_t)gone[i + j]; \
+    }
+MAKE_NANS(make_nans16, uint16_t)
+MAKE_NANS(make_nans32, uint32_t)
+MAKE_NANS(make_nans64, uint64_t)
+
+/* Elements of some slices. Element number i has the index `index` + i / columns in the slice number
+   first + i % columns; or, of slices that are rows, the two the other way round. */
+struct place {
+    struct cpu_slices *slices;
+    size_t first, columns;
+    uint64_t index;
+    bool rows;
+};
+
+/* Counts a NaN. */
+static void take_nan(struct cpu_slicer *z, const struct place *p, size_t i)
+{
+    const size_t row = i / p->columns, column = i % p->columns;
+    const struct cpu_slice_special nan = {
+        .missing = UINT64_MAX, .nan = 1, .first_nan = p->index + (p->rows ? column : row)};
+
+    if (!special_add(p->slices, p->first + (p->rows ? row : column), &nan))
+        z->failed = true;
+}
+
+/* Makes elements those of the type they are taken as, with a NaN in the place of each that is
+   missing. NaNs that are not are counted: kernels will count them as missing. */
+static void mask(struct cpu_slicer *z, unsigned char *to, const unsigned char *x, size_t count,
+                 const struct place *place)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    struct cpu_masking *m = z->masking;
+
+    for (size_t i = 0; i < count; i += MASKED_TOGETHER) {
+        const size_t some = count - i < MASKED_TOGETHER ? count - i : MASKED_TOGETHER;
+
+        memcpy(m->given, x + i * size, some * size);
+        if (z->given == z->type)
+            memcpy(m->masked, m->given, some * size);
+        else
+            convert(m->masked, m->given, some, z->given);
+        if (z->nans.count > 0 && cpu_missing_leave_out(&z->nans, m->aside, m->given, some) < some) {
+            find_missing(&z->nans, m->gone, m->given, some);
+            for (size_t j = 0; j < some; j++)
+                if (m->gone[j])
+                    take_nan(z, place, i + j);
+        }
+        find_missing(&z->missing, m->gone, m->given, some);
+        (taken == sizeof(uint16_t)   ? make_nans16
+         : taken == sizeof(uint32_t) ? make_nans32
+                                     : make_nans64)(m->masked, m->gone, some);
+        memcpy(to + i * taken, m->masked, some * taken);
+    }
 }
 
 /* Takes rows none of whose elements are missing, or that are taken by take_run. */
@@ -1118,13 +1229,36 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
     }
 }
 
-/* Takes a row some of whose elements are missing: as a shorter one of the others. */
+/* Bytes of elements that are looked at together for missing ones: the level-1 cache holds them, and
+   kernels have asked for them. Rows that lack some are taken in larger pieces. */
+#define LOOKED_AT_BYTES ((size_t)4 << 10)
+#define LACKING_BYTES ((size_t)16 << 10)
+
+/* Whether some elements are missing. */
+static bool misses_some(struct cpu_slicer *z, const unsigned char *x, size_t count)
+{
+    const size_t size = element_size(z->given), most = LOOKED_AT_BYTES / size;
+
+    for (size_t i = 0; i < count; i += most) {
+        const size_t some = count - i < most ? count - i : most;
+
+        if (cpu_missing_leave_out(&z->missing, z->present, x + i * size, some) < some)
+            return true;
+    }
+    return false;
+}
+
+/* Takes a row some of whose elements may be missing: as a shorter one of the others. */
 static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
                              const unsigned char *x, size_t length, uint64_t index)
 {
-    const size_t present = missing_leave_out(z->missing, z->given, z->present, x, length);
+    const size_t present = cpu_missing_leave_out(&z->missing, z->present, x, length);
     const struct cpu_slice_special missing = {.missing = length - present};
 
+    if (present == length) {
+        take_present_rows(z, s, slice, x, 1, length, index);
+        return;
+    }
     if (present > 0)
         take_present_rows(z, s, slice, z->present, 1, present, index);
     else
@@ -1136,6 +1270,21 @@ static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t 
     find_place(z, &s->special[slice].first_nan, x, length, present, index);
     if (s->used[slice])
         find_place(z, &s->partial[slice]->first_nan, x, length, present, index);
+}
+
+/* Shorter rows are masked: others lose what is missing. */
+#define SHORT_ROW 64
+
+/* Takes short rows some of whose elements are missing: they become NaNs. */
+static void take_masked_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                             const unsigned char *x, size_t rows, size_t length, uint64_t index)
+{
+    mask(z, z->present, x, rows * length,
+         &(struct place){
+             .slices = s, .first = first, .columns = length, .index = index, .rows = true});
+    z->masked = true;
+    take_rows(z, s, first, z->present, rows, length, index);
+    z->masked = false;
 }
 
 /* Elements of a piece in this machine's byte order, with which they come where some may be
@@ -1151,14 +1300,15 @@ static const unsigned char *native(struct cpu_slicer *z, const unsigned char *x,
 void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                      size_t rows, size_t length, uint64_t index)
 {
-    const size_t size = element_size(z->given), most = SCRATCH_BYTES / size;
+    const size_t size = element_size(z->given);
     const unsigned char *x = data;
 
-    if (!z->missing || !z->fast) {
+    if (!z->has_missing || !z->fast) {
         take_present_rows(z, s, first, x, rows, length, index);
         return;
     }
     for (size_t i = 0; i < rows;) {
+        const size_t most = (z->lacking ? LACKING_BYTES : LOOKED_AT_BYTES) / size;
         const size_t group = length < most ? most / length : 1, left = rows - i;
         const size_t count = left < group ? left : group;
 
@@ -1166,7 +1316,10 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
             const size_t part = length - at < most ? length - at : most;
             const unsigned char *piece = native(z, x + (i * length + at) * size, count * part);
 
-            if (missing_some(z->missing, z->given, piece, count * part))
+            z->lacking = misses_some(z, piece, count * part);
+            if (z->lacking && part < SHORT_ROW)
+                take_masked_rows(z, s, first + i, piece, count, part, index + at);
+            else if (z->lacking)
                 for (size_t row = 0; row < count; row++)
                     take_some_of_row(z, s, first + i + row, piece + row * part * size, part,
                                      index + at);
@@ -1235,14 +1388,34 @@ static void take_counts(void *context, size_t column, size_t row,
                         const struct cpu_slice_counts *counts)
 {
     const struct column_call *c = context;
-    struct cpu_slice_special special =
-        nans(counts->nan, c->index + (row + counts->first_nan) * c->fold + column / c->folded,
-             c->slicer->masked);
+    const bool masked = c->slicer->masked;
+    const struct cpu_slice_special special = {
+        .missing = masked ? counts->nan : 0,
+        .nan = masked ? 0 : counts->nan,
+        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
+        .positive = counts->positive,
+        .negative = counts->negative};
 
-    special.positive = counts->positive;
-    special.negative = counts->negative;
     if (!special_add(c->slices, c->first + column % c->folded, &special))
         c->slicer->failed = true;
+}
+
+/* Runs the kernel for so many rows and columns of it. */
+static void run_columns(struct column_call *c, size_t rows, size_t columns,
+                        const struct cpu_slice_results *to)
+{
+    struct cpu_slicer *z = c->slicer;
+    const struct cpu_slice_calls calls = {take_left, take_counts, c,
+                                          z->masked ? z->masking->nans : NULL};
+
+    z->fast->columns(c->x, c->stride, rows, columns, to, &calls);
+    for (size_t i = 0; i < columns && z->masked; i++) {
+        const struct cpu_slice_special missing = {.missing = z->masking->nans[i]};
+
+        if (missing.missing > 0 && !special_add(c->slices, c->first + i % c->folded, &missing))
+            z->failed = true;
+        z->masking->nans[i] = 0;
+    }
 }
 
 /* Makes so many of the folded slices some without elements, which kernels may add to. */
@@ -1269,7 +1442,6 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .folded = columns,
                                .fold = 1};
     const struct cpu_slice_results to = results_from(&z->folded, 0);
-    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     begin(s, first + columns);
     clear_folded(z, z->lanes);
@@ -1281,7 +1453,7 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             memset(wide + row * width + columns * size, 0, width - columns * size);
         }
         call.index = index + i;
-        z->fast->columns(wide, width, n, z->lanes, &to, &calls);
+        run_columns(&call, n, z->lanes, &to);
     }
     for (size_t j = 0; j < columns; j++)
         add_slice(z, s, first + j, &z->folded, j);
@@ -1303,12 +1475,11 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                .folded = columns,
                                .fold = 1,
                                .index = index};
-    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     if (columns == 0)
         return;
     to.begin = begin_columns(s, first, first + columns);
-    z->fast->columns(x, stride, rows, columns, &to, &calls);
+    run_columns(&call, rows, columns, &to);
 }
 
 /* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
@@ -1339,11 +1510,10 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .folded = columns,
                                .fold = fold,
                                .index = index};
-    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     begin(s, first + columns);
     clear_folded(z, columns * fold);
-    z->fast->columns(x, stride, rows / fold, columns * fold, &to, &calls);
+    run_columns(&call, rows / fold, columns * fold, &to);
     for (size_t j = 0; j < columns * fold; j++)
         add_slice(z, s, first + j % columns, &z->folded, j);
 }
@@ -1377,6 +1547,7 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
 
 /* The most columns that are swapped together. */
 #define SWAPPED_COLUMNS 1024
+_Static_assert(SWAPPED_COLUMNS <= FOLD_MAX, "there is a count for each");
 
 /* Takes columns none of whose elements are missing, or that are taken by take_run. */
 static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
@@ -1426,37 +1597,14 @@ struct block {
 };
 
 /* Whether some elements of a block are missing. */
-static bool block_misses(const struct cpu_slicer *z, const struct block *b)
+static bool block_misses(struct cpu_slicer *z, const struct block *b)
 {
     if (b->stride == b->columns * element_size(z->given))
-        return missing_some(z->missing, z->given, b->x, b->rows * b->columns);
+        return misses_some(z, b->x, b->rows * b->columns);
     for (size_t row = 0; row < b->rows; row++)
-        if (missing_some(z->missing, z->given, b->x + row * b->stride, b->columns))
+        if (misses_some(z, b->x + row * b->stride, b->columns))
             return true;
     return false;
-}
-
-/* Makes elements of a row those of the type they are taken as, with a NaN in the place of each that
-   is missing. NaNs that are not are counted: kernels will count them as missing. */
-static void mask_row(struct cpu_slicer *z, struct cpu_slices *s, size_t first, unsigned char *to,
-                     const unsigned char *x, size_t columns, uint64_t index)
-{
-    const size_t size = element_size(z->given), taken = element_size(z->type);
-    const uint64_t least = order_least(z->given), greatest = order_greatest(z->given);
-    const struct cpu_slice_special nan = {.missing = UINT64_MAX, .nan = 1, .first_nan = index};
-
-    if (z->given == z->type)
-        memcpy(to, x, columns * size);
-    else
-        convert(to, x, columns, z->given);
-    for (size_t j = 0; j < columns; j++) {
-        const uint64_t key = order_key(z->given, order_load(z->given, x + j * size));
-
-        if (missing_has(z->missing, key))
-            memset(to + j * taken, 0xff, taken);
-        else if ((key < least || key > greatest) && !special_add(s, first + j, &nan))
-            z->failed = true;
-    }
 }
 
 /* Takes a block some of whose elements are missing: a piece at a time, in which they are NaNs. */
@@ -1474,36 +1622,52 @@ static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             const size_t rows = b->rows - i < height ? b->rows - i : height;
             const size_t columns = b->columns - j < width ? b->columns - j : width;
 
-            for (size_t row = 0; row < rows; row++)
-                mask_row(z, s, first + j, z->present + row * columns * taken,
-                         b->x + (i + row) * b->stride + j * size, columns, b->index + i + row);
+            /* Rows that lie one after the other are masked together. */
+            const size_t together = b->stride == columns * size ? rows : 1;
+
+            for (size_t row = 0; row < rows; row += together)
+                mask(z, z->present + row * columns * taken, b->x + (i + row) * b->stride + j * size,
+                     together * columns,
+                     &(struct place){.slices = s,
+                                     .first = first + j,
+                                     .columns = columns,
+                                     .index = b->index + i + row});
             take_columns(z, s, first + j, z->present, columns * taken, rows, columns, b->index + i);
         }
     z->masked = false;
 }
 
-/* The bytes of a block, about, of which it is looked whether some are missing before it is taken:
-   the level-2 cache holds them. And its least rows. */
-#define LOOKED_BYTES ((size_t)256 << 10)
-#define LOOKED_ROWS ((size_t)16)
+/* Bytes of a block, about, that is looked at for missing elements before it is taken, and its rows;
+   the bytes of larger ones: where the last had some, of integers, whose sums of a block are costly
+   to add, and of elements that are swapped. */
+#define BLOCK_BYTES ((size_t)16 << 10)
+#define BLOCK_ROWS CPU_COLUMN_ROWS
+#define BLOCK_BYTES_MOST SCRATCH_BYTES
+#define BLOCK_BYTES_INTEGERS ((size_t)256 << 10)
 
 void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                         size_t stride, size_t rows, size_t columns, uint64_t index)
 {
     const size_t size = element_size(z->given);
-    const size_t most = (z->swap_first ? SCRATCH_BYTES : LOOKED_BYTES) / size;
-    const size_t wide = z->integer ? CPU_INTEGER_COLUMNS : most / LOOKED_ROWS;
+    const size_t wide = z->integer ? CPU_INTEGER_COLUMNS : BLOCK_BYTES / BLOCK_ROWS / size;
     const size_t width = columns < wide ? columns : wide;
+    bool lacking = false;
 
-    if (!z->missing || !z->fast) {
+    if (!z->has_missing || !z->fast) {
         take_present_columns(z, s, first, data, stride, rows, columns, index);
         return;
     }
-    for (size_t i = 0; i < rows; i += most / width)
+    for (size_t i = 0, height; i < rows; i += height) {
+        height = (z->swap_first ? BLOCK_BYTES_MOST
+                  : z->integer  ? BLOCK_BYTES_INTEGERS
+                  : lacking     ? BLOCK_BYTES_MOST
+                                : BLOCK_BYTES) /
+                 size / width;
+        lacking = false;
         for (size_t j = 0; j < columns; j += width) {
             struct block b = {.x = (const unsigned char *)data + i * stride + j * size,
                               .stride = stride,
-                              .rows = rows - i < most / width ? rows - i : most / width,
+                              .rows = rows - i < height ? rows - i : height,
                               .columns = columns - j < width ? columns - j : width,
                               .index = index + i};
 
@@ -1514,11 +1678,14 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                 b.x = z->native;
                 b.stride = b.columns * size;
             }
-            if (block_misses(z, &b))
-                take_masked(z, s, first + j, &b);
-            else
+            if (!block_misses(z, &b)) {
                 take_present_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
+                continue;
+            }
+            take_masked(z, s, first + j, &b);
+            lacking = true;
         }
+    }
 }
 
 /* Adds a record to that of a slice. */
