@@ -88,7 +88,7 @@ def difference(a, b, tolerances):
             amount = index = None
         elif no_number:
             amount, index = math.nan, first_nan
-        elif name == "max_abs" and not a.t.is_float and a.keeps_integers and b.keeps_integers:
+        elif name == "max_abs" and not a.t.is_float and a.keeps_integers and b.keeps_integers and amount < 2**128:
             amount = int(amount)
         elif name != "max_ulp":
             amount = rounded(amount) if amount != math.inf else amount
@@ -112,7 +112,7 @@ def draw_scale(rnd, t):
     if kind == 0:
         return None
     if kind == 1:
-        return (rnd.uniform(-2, 2) * 2.0 ** rnd.randrange(-300, 300), rnd.uniform(-2, 2) * 2.0 ** rnd.randrange(-300, 300))
+        return tuple(rnd.choice((-1, 1)) * rnd.uniform(1, 2) * 2.0 ** rnd.randrange(-1070, 1020) for _ in range(2))
     return (factor, None) if kind == 2 and factor != 1 else (None, offset) if kind == 3 else (factor, offset)
 
 
