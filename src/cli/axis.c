@@ -310,6 +310,9 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
 
     switch (axis_kind(plan, op)) {
     case AXIS_COUNT:
+        /* Scaled numbers have no count of subnormal ones. */
+        if (!(op->wants & PARTIAL_WHERE) && values.count[i] == PARTIAL_NO_INDEX)
+            return field_of(in, op->name, FIELD_MISSING);
         return (struct field){
             .name = op->name, .kind = FIELD_INDEX, .in = in, .count = values.count[i]};
     case AXIS_INTEGER:

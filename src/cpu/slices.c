@@ -825,13 +825,14 @@ void cpu_slices_close(struct cpu_slices *s)
 
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool swap,
-                     const struct missing *missing)
+                     const struct missing *missing, const struct partial_split *split)
 {
     struct missing nans = {.count = 0};
 
     memset(z, 0, sizeof *z);
     z->given = type;
     z->wants = wants;
+    z->split = split;
     z->has_missing = missing;
     if (missing)
         cpu_missing_set(&z->missing, kernels, type, missing);
@@ -951,8 +952,20 @@ static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, 
         *at = index + cpu_missing_find(&z->missing, z->present, x, count, (size_t)(*at - index));
 }
 
-/* Takes those elements that are not missing into the reducer. */
-static void take_present(struct cpu_slicer *z, const unsigned char *x, size_t count, uint64_t index)
+/* Takes elements into the reducer, and into the fields of `sides` that PARTIAL_SPLIT defines. */
+static void reduce(struct cpu_slicer *z, struct partial *sides, const unsigned char *x,
+                   size_t count, uint64_t index)
+{
+    const size_t size = element_size(z->type);
+
+    z->reducer.kernel(&z->reducer, x, count, index);
+    for (size_t i = 0; i < count && z->split; i++)
+        partial_split_take(sides, z->split, z->type, x + i * size);
+}
+
+/* Takes those elements that are not missing. */
+static void reduce_present(struct cpu_slicer *z, struct partial *sides, const unsigned char *x,
+                           size_t count, uint64_t index)
 {
     const size_t size = element_size(z->type), most = SCRATCH_BYTES / size;
     struct cpu_reducer *r = &z->reducer;
@@ -963,7 +976,7 @@ static void take_present(struct cpu_slicer *z, const unsigned char *x, size_t co
         const size_t some = count - i < most ? count - i : most;
         const size_t present = cpu_missing_leave_out(&z->missing, z->present, x, some);
 
-        r->kernel(r, present < some ? z->present : x, present, index);
+        reduce(z, sides, present < some ? z->present : x, present, index);
         r->partial.missing += some - present;
         for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
             find_place(z, indices[k], x, some, present, index);
@@ -976,7 +989,7 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
 {
     struct cpu_reducer *r = &z->reducer;
     const bool begun = s->used[slice];
-    struct partial *p = partial_of(z, s, slice);
+    struct partial *p = partial_of(z, s, slice), sides;
 
     if (!p)
         return;
@@ -984,10 +997,15 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
         r->partial = *p;
     else
         partial_clear(&r->partial);
+    /* Kernels may find other things in the place of these fields. */
+    if (z->split)
+        sides = r->partial;
     if (z->has_missing && !z->fast)
-        take_present(z, data, count, index);
+        reduce_present(z, &sides, data, count, index);
     else
-        r->kernel(r, data, count, index);
+        reduce(z, &sides, data, count, index);
+    if (z->split)
+        partial_split_put(&r->partial, &sides);
     *p = r->partial;
 }
 

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "core/missing.h"
+#include "core/scale.h"
 #include "cpu/kernel.h"
 #include "engine/engine.h"
 
@@ -84,13 +85,14 @@ struct cpu_slicer {
     bool swap;               /* elements are of the other byte order, when they are reduced */
     bool swap_first;         /* or before it is looked which of them are missing */
     bool has_missing;        /* elements may be missing; only then the next ones are set */
-    struct cpu_missing missing;  /* the missing values of the elements */
-    struct cpu_missing nans;     /* all NaNs, if they are not missing; else count is 0 */
-    unsigned char *present;      /* memory for elements that are not missing */
-    unsigned char *native;       /* for swapped ones */
-    struct cpu_masking *masking; /* and for those that become NaNs */
-    bool lacking;                /* some of the last rows were missing */
-    bool masked;                 /* NaNs that kernels find stand for missing elements */
+    struct cpu_missing missing;        /* the missing values of the elements */
+    struct cpu_missing nans;           /* all NaNs, if they are not missing; else count is 0 */
+    unsigned char *present;            /* memory for elements that are not missing */
+    unsigned char *native;             /* for swapped ones */
+    const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
+    struct cpu_masking *masking;       /* and for those that become NaNs */
+    bool lacking;                      /* some of the last rows were missing */
+    bool masked;                       /* NaNs that kernels find stand for missing elements */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */
@@ -115,11 +117,12 @@ void cpu_slices_close(struct cpu_slices *s);
    and are to be cleared, too, before they are given some. */
 void cpu_slices_clear(struct cpu_slices *s, size_t count);
 
-/* `missing` are the missing values of the elements; NULL: there are none. False without memory; it
-   has to be closed then, too. */
+/* `missing` are the missing values of the elements; NULL: there are none. `split` is the threshold,
+   which outlives the slicer, if PARTIAL_SPLIT is wanted; else NULL. False without memory; it has to
+   be closed then, too. */
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool swap,
-                     const struct missing *missing);
+                     const struct missing *missing, const struct partial_split *split);
 void cpu_slicer_close(struct cpu_slicer *z);
 
 /* Takes `rows` runs of `length` elements that lie one after the other at `data`, with any

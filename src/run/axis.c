@@ -214,7 +214,8 @@ static bool alloc_memory(struct axis_worker *w)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
            cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap,
-                           plan->missing.count > 0 ? &plan->missing : NULL);
+                           plan->missing.count > 0 ? &plan->missing : NULL,
+                           plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
     good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
     if (parts)
@@ -1268,12 +1269,8 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
         return false;
     plan->scale = run->info->scale;
     plan->wants = scale_wants(&plan->scale, plan->wants);
-    if (plan->wants & PARTIAL_SPLIT) {
-        source_refuse(run->source, NO_ADVICE,
-                      "it has a scale, with which l1, absmin, zeros, negatives and subnormals are "
-                      "not supported along an axis");
-        return false;
-    }
+    if (plan->wants & PARTIAL_SPLIT)
+        plan->split = scale_split(&plan->scale, plan->type);
     if ((plan->missing.count > 0 || plan->scale.given) && run->gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                       "the GPU has no kernels for slices with missing values or a scale");

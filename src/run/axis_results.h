@@ -21,9 +21,10 @@ struct axis_plan {
     enum element_type type;
     enum nan_policy nan;
     uint64_t ddof;
-    unsigned wants;         /* partial_want bits of all operations */
-    struct missing missing; /* the missing values of the elements */
-    struct scale scale;     /* that of the elements; results are of what these stand for */
+    unsigned wants;             /* partial_want bits of all operations */
+    struct missing missing;     /* the missing values of the elements */
+    struct scale scale;         /* that of the elements; results are of what these stand for */
+    struct partial_split split; /* its threshold, if PARTIAL_SPLIT is wanted */
     const struct operation *const *operations;
     size_t operation_count;
 };

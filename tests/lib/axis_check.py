@@ -291,8 +291,6 @@ def check(program, options, rng, where):
     missing = draw_missing(rng, name, values) if values and not options and rng.random() < .5 else []
     hdf5 = h5py and values and not options and not fortran and name != 'b1' and rng.random() < .3
     scale = draw_scale(rng) if hdf5 else None
-    if scale:
-        operations = tuple(o for o in operations if o not in ('zeros', 'negatives', 'absmin', 'l1')) or ('sum',)
     whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
     command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
                '--axis=%d' % (axis - rng.choice((0, len(sizes)))),

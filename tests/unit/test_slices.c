@@ -211,7 +211,7 @@ static void check_array(struct tap_family *family, const struct array *a,
     struct cpu_slices s, other;
     size_t cut = (size_t)rng_below(rng, a->length + 1);
 
-    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap, missing_of(a)) ||
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap, missing_of(a), NULL) ||
         !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices) ||
         !cpu_slices_open(&other, a->kind, a->type, a->wants, a->slices))
         abort();
@@ -369,7 +369,7 @@ static void check_merge(void)
 
         if (!cpu_kernels_all[k]->usable())
             continue;
-        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, false, NULL) ||
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, false, NULL, NULL) ||
             !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1) ||
             !cpu_slices_open(&other, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1))
             abort();
@@ -432,7 +432,8 @@ static void check_records(enum cpu_slices_kind kind)
         struct result result;
         struct partial p;
 
-        if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, PARTIAL_ALL, false, NULL) ||
+        if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, PARTIAL_ALL, false, NULL,
+                             NULL) ||
             !cpu_slices_open(&s, kind, ELEMENT_F64, PARTIAL_ALL, 3) ||
             !cpu_slices_open(&other, kind, ELEMENT_F64, PARTIAL_ALL, 3))
             abort();
@@ -480,7 +481,7 @@ static void check_begin(enum cpu_slices_kind kind)
     struct cpu_slices s, other;
     struct cpu_slicer z;
 
-    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, wants, false, NULL) ||
+    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, wants, false, NULL, NULL) ||
         !cpu_slices_open(&s, kind, ELEMENT_F64, wants, SLICES) ||
         !cpu_slices_open(&other, kind, ELEMENT_F64, wants, SLICES))
         abort();
@@ -585,7 +586,7 @@ static void check_integer_array(struct tap_family *family, const struct array *a
     struct cpu_slicer z;
     struct cpu_slices s;
 
-    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, false, NULL) ||
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, false, NULL, NULL) ||
         !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices))
         abort();
     if (cut > 0)
@@ -679,7 +680,7 @@ static void check_large_sums(void)
 
         if (!cpu_kernels_all[k]->usable())
             continue;
-        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_U32, PARTIAL_SUM, false, NULL) ||
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_U32, PARTIAL_SUM, false, NULL, NULL) ||
             !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_U32, PARTIAL_SUM, COLUMNS))
             abort();
         cpu_slicer_columns(&z, &s, 0, x, 0, ROWS, COLUMNS, 0);
