@@ -167,30 +167,3 @@ bool missing_some(const struct missing *m, enum element_type type, const void *f
             return true;
     return false;
 }
-
-size_t missing_leave_out(const struct missing *m, enum element_type type, void *to,
-                         const void *from, size_t count)
-{
-    const size_t size = element_size(type);
-    unsigned char *next = to;
-
-    for (size_t i = 0; i < count; i++) {
-        const unsigned char *x = (const unsigned char *)from + i * size;
-
-        memmove(next, x, size);
-        next += missing_has(m, order_key(type, order_load(type, x))) ? 0 : size;
-    }
-    return (size_t)(next - (unsigned char *)to) / size;
-}
-
-size_t missing_find(const struct missing *m, enum element_type type, const void *from, size_t count,
-                    size_t n)
-{
-    const size_t size = element_size(type);
-    const unsigned char *x = from;
-
-    for (size_t i = 0; i < count; i++, x += size)
-        if (!missing_has(m, order_key(type, order_load(type, x))) && n-- == 0)
-            return i;
-    return count;
-}

@@ -89,15 +89,4 @@ static inline bool missing_has(const struct missing *m, uint64_t key)
 /* Whether some of `count` elements at `from`, in this machine's byte order, are missing. */
 bool missing_some(const struct missing *m, enum element_type type, const void *from, size_t count);
 
-/* Copies those of `count` elements at `from`, in this machine's byte order, that are not missing to
-   `to`, one after the other, and returns their number. `to` has room for all; it is `from` or does
-   not overlap it. */
-size_t missing_leave_out(const struct missing *m, enum element_type type, void *to,
-                         const void *from, size_t count);
-
-/* The index among `count` elements at `from` of the one that is number `n`, from 0, of those that
-   are not missing; `count` if there are not so many. */
-size_t missing_find(const struct missing *m, enum element_type type, const void *from, size_t count,
-                    size_t n);
-
 #endif

@@ -54,6 +54,7 @@ struct engine_worker {
     unsigned char *swapped; /* PIECE_BYTES, once they have been */
     bool has_missing;
     bool lacking;               /* some of the last elements were missing */
+    bool nans_alone;            /* NaNs are missing, and nothing else is: kernels count them */
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
@@ -100,6 +101,15 @@ static void cpu_worker_close(struct engine_worker *worker)
     free(worker);
 }
 
+/* Whether all NaNs are missing, and nothing else. */
+static bool are_nans(const struct missing *m, enum element_type type)
+{
+    struct missing nans = {.count = 0};
+
+    return !element_is_integer(type) && missing_add(&nans, type, "nan") && m->count == nans.count &&
+           memcmp(m->ranges, nans.ranges, nans.count * sizeof *nans.ranges) == 0;
+}
+
 /* Sets what a setup says of the elements. False without memory. */
 static bool set_elements(struct engine_worker *worker, const struct engine_setup *setup)
 {
@@ -107,6 +117,9 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     worker->has_missing = setup->missing;
     if (setup->missing)
         cpu_missing_set(&worker->missing, worker->kernels, setup->type, setup->missing);
+    /* Tallies that are alone do without kernels. */
+    worker->nans_alone =
+        setup->missing && !worker->tallies && are_nans(setup->missing, setup->type);
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
@@ -188,13 +201,29 @@ static bool reduce_some(struct engine_worker *worker, const unsigned char *data,
     return good;
 }
 
+/* Takes a piece in which NaNs alone may be missing, and counts them as missing. If there are any,
+   to leave them out first is faster. False without memory. */
+static bool reduce_with_nans(struct engine_worker *worker, const unsigned char *data, size_t count,
+                             uint64_t index)
+{
+    struct partial *p = &worker->reducer.partial;
+    const uint64_t nans = p->nan, first = p->first_nan;
+    const bool good = reduce_present(worker, data, count, index);
+
+    worker->lacking = p->nan > nans;
+    p->missing += p->nan - nans;
+    p->nan = nans;
+    p->first_nan = first;
+    return good;
+}
+
 /* Bytes of elements that are looked at for missing ones before they are reduced. Tallies take whole
    pieces. */
 static size_t step_bytes(const struct engine_worker *worker)
 {
     if (worker->tallies)
         return PIECE_BYTES;
-    return worker->lacking ? PACKED_BYTES : LOOKED_AT_BYTES;
+    return worker->lacking || worker->nans_alone ? PACKED_BYTES : LOOKED_AT_BYTES;
 }
 
 /* Takes a piece of a chunk. False without memory. */
@@ -213,11 +242,16 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
         return reduce_present(worker, data, count, index);
     while (count > 0 && good) {
         const size_t most = step_bytes(worker) / size, some = count < most ? count : most;
-        const size_t present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
+        size_t present;
 
-        worker->lacking = present < some;
-        good = worker->lacking ? reduce_some(worker, data, some, present, index)
-                               : reduce_present(worker, data, some, index);
+        if (worker->nans_alone && !worker->lacking) {
+            good = reduce_with_nans(worker, data, some, index);
+        } else {
+            present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
+            worker->lacking = present < some;
+            good = worker->lacking ? reduce_some(worker, data, some, present, index)
+                                   : reduce_present(worker, data, some, index);
+        }
         data += some * size;
         count -= some;
         index += some;

@@ -46,7 +46,7 @@ static void check_missing(const struct missing *m, enum element_type type)
 {
     const uint64_t end = order_sign(type) | (order_sign(type) - 1);
     const bool nan = missing_has(m, end);
-    unsigned char elements[64] = {0}, left[64];
+    const unsigned char elements[64] = {0};
 
     fuzz_check(m->count > 0 && m->count <= HDF5_MISSING_MAX && !m->differ, "%u ranges", m->count);
     for (unsigned i = 0; i < m->count; i++) {
@@ -60,7 +60,7 @@ static void check_missing(const struct missing *m, enum element_type type)
         fuzz_check(missing_has(m, 0) == nan && missing_has(m, order_least(type) - 1) == nan &&
                        missing_has(m, order_greatest(type) + 1) == nan,
                    "some NaNs are missing");
-    (void)missing_leave_out(m, type, left, elements, sizeof elements / element_size(type));
+    (void)missing_some(m, type, elements, sizeof elements / element_size(type));
 }
 
 static void check_array(const struct container_array *a)

@@ -341,12 +341,20 @@ static bool draw(struct rng *rng, enum element_type type, const unsigned char *d
 {
     const bool integer = element_is_integer(type);
     const uint64_t zero = order_sign(type);
+    const bool nans = rng_below(rng, 4) == 0;
 
-    *d = (struct drawn){.values = (unsigned)rng_below(rng, 5), .ranged = rng_below(rng, 3) == 0};
+    *d = (struct drawn){.values = (unsigned)rng_below(rng, 5),
+                        .ranged = !nans && rng_below(rng, 3) == 0};
     *m = (struct missing){0};
     for (unsigned i = 0; i < d->values; i++) {
-        const size_t at = (size_t)rng_below(rng, n);
+        size_t at = (size_t)rng_below(rng, n);
 
+        /* NaNs alone are a case of their own. */
+        for (size_t k = 0; nans && k < n; k++) {
+            const struct reference_value x = number(type, data, k);
+
+            at = is_nan(&x) ? k : at;
+        }
         d->value[i] = number(type, data, at);
         if (!missing_add_bits(m, type, bits_at(type, data, at)))
             return false;
@@ -388,7 +396,7 @@ static void fill(struct rng *rng, enum element_type type, unsigned char *data, s
     }
 }
 
-/* The kernels and the plain functions beside a loop over numbers. */
+/* The kernels beside a loop over numbers. */
 static void test_leaving_out(const struct cpu_kernels *kernels, enum element_type type)
 {
     static unsigned char data[8 * N_MAX + 8], expected[8 * N_MAX], found[8 * N_MAX];
@@ -418,10 +426,6 @@ static void test_leaving_out(const struct cpu_kernels *kernels, enum element_typ
                 place[present++] = i;
             }
         }
-        memset(found, 0x5a, sizeof found);
-        kept = missing_leave_out(&set, type, found, x, n);
-        tap_case(&family, kept == present && memcmp(found, expected, present * size) == 0,
-                 "round %d: %zu of %zu elements, not %zu, one by one", round, kept, n, present);
         cpu_missing_set(&quick, kernels, type, &set);
         memset(found, 0x5a, sizeof found);
         kept = cpu_missing_leave_out(&quick, found, x, n);
@@ -432,11 +436,8 @@ static void test_leaving_out(const struct cpu_kernels *kernels, enum element_typ
             good = good && found[i] == 0x5a;
         tap_case(&family, good, "round %d: nothing is written beyond %zu elements", round, n);
         for (size_t k = 0; k < present; k += 1 + present / 7)
-            tap_case(&family,
-                     missing_find(&set, type, x, n, k) == place[k] &&
-                         cpu_missing_find(&quick, found, x, n, k) == place[k],
+            tap_case(&family, cpu_missing_find(&quick, found, x, n, k) == place[k],
                      "round %d: element %zu of those present", round, k);
-        tap_case(&family, missing_find(&set, type, x, n, present) == n, "round %d: no more", round);
     }
     tap_family_end(&family, "leaving out, %s, %s", kernels->name, element_name(type));
 }
