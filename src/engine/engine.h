@@ -69,11 +69,11 @@ struct engine_setup {
                                   them */
     size_t chunk_size;             /* bytes of a buffer; 0: the engine's chunk_bytes */
     size_t in_place;               /* bytes of the largest chunk in place; 0: there will be none */
-    const struct missing *missing; /* the missing values of the elements, which outlive the worker
-                                      and are what they are at its next chunk; with
-                                      PARTIAL_MISSING, else NULL */
-    const struct partial_split *split; /* the threshold, which outlives the worker and is what it is
-                                          at its next chunk; with PARTIAL_SPLIT, else NULL */
+    const struct missing *missing; /* the missing values of the elements, with PARTIAL_MISSING;
+                                      they may change before the worker is restarted. NULL: none */
+    const struct partial_split
+        *split;                /* the threshold, with PARTIAL_SPLIT; it may change before the
+                                          worker is restarted. NULL: none */
     struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
                                   before finish; NULL: none */
 };
@@ -323,8 +323,8 @@ struct engine {
     /* After a failure: the reason. */
     const char *(*worker_error)(const struct engine_worker *);
 
-    /* After finish: prepares the worker for another run, whose setup may differ in type and byte
-       order only. False on failure. NULL: workers have to be closed. */
+    /* After finish: prepares the worker for another run, whose setup may differ in type, byte order,
+       wants, missing values and threshold only. False on failure. NULL: workers have to be closed. */
     bool (*restart)(struct engine_worker *, const struct engine_setup *setup);
 
     /* NULL if the engine cannot decode compressed input. */
