@@ -69,11 +69,10 @@ struct engine_setup {
                                   them */
     size_t chunk_size;             /* bytes of a buffer; 0: the engine's chunk_bytes */
     size_t in_place;               /* bytes of the largest chunk in place; 0: there will be none */
-    const struct missing *missing; /* the missing values of the elements, with PARTIAL_MISSING;
-                                      they may change before the worker is restarted. NULL: none */
-    const struct partial_split
-        *split;                /* the threshold, with PARTIAL_SPLIT; it may change before the
-                                          worker is restarted. NULL: none */
+    const struct missing *missing; /* the missing values of the elements, with PARTIAL_MISSING; they
+                                      may change before the worker is restarted. NULL: none */
+    /* The threshold, with PARTIAL_SPLIT; it may change before the worker is restarted. NULL: none */
+    const struct partial_split *split;
     struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
                                   before finish; NULL: none */
 };
