@@ -287,7 +287,8 @@ static double scale_extreme(const struct axis_plan *plan, const struct cpu_slice
         min == (plan->scale.factor > 0) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i);
     const double x = s->integers ? (double)key : exact_key_value(key);
 
-    return fma(plan->scale.factor, x, plan->scale.offset) + 0.0;
+    /* A number below 0 that is rounded to 0 becomes -0, but one that is 0 itself becomes +0. */
+    return x == 0 ? plan->scale.offset + 0.0 : fma(plan->scale.factor, x, plan->scale.offset);
 }
 
 /* Sets an operation of one slice, number i of the batch, that has missing elements, NaNs,

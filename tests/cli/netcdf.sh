@@ -67,6 +67,10 @@ done <made/errors
 ok 'there are some' test -s made/errors
 run -q --histogram=exponent --array=packed made/attributes.nc
 ok 'exponents of scaled numbers' grep -q 'array packed: it has a scale or an offset, and exponents are those of stored' err
+run -q -o min,max made/tiny.h5
+is 'numbers below 0 that are rounded to it' 0 "$(printf '%s\n' -0 -0)"
+run -q -o min,max --axis=1 made/tiny.h5
+is 'along an axis, too' 0 "$(printf -- '-0\t-0\n-0\t-0\n-0\t-0\n-0\t-0')"
 as_netcdf 'default fill values of an old file' old.nc old.tsv
 run --list -v made/attributes.nc
 ok 'listed with missing values' test "$(grep "${tab}range$tab" out | cut -f 8)" = '-32768 to -1, 10 to 32767'

@@ -9,6 +9,7 @@
             has no scale; `scaled`: names of those that have one; `errors`: those that cannot be read, and why
   old.nc, old.tsv  a file that does not say that it is netCDF, with default fill values
   dimensions.nc  dimensions alone
+  tiny.h5        numbers less than 0 that are rounded to 0
   scales.h5, scales.tsv  dimension scales of HDF5 that are not netCDF's
 What netCDF4 returns is compared with what is expected here."""
 
@@ -190,6 +191,11 @@ with h5py.File(path("old.nc"), "r+") as file:
 with netCDF4.Dataset(path("dimensions.nc"), "w") as file:
     file.createDimension("x", 12)
     file.createDimension("t", None)
+
+# Numbers less than 0 that binary64 rounds to 0.
+with h5py.File(path("tiny.h5"), "w") as file:
+    file["x"] = np.full((4, 6), -0.25, "f4")
+    file["x"].attrs["scale_factor"] = 5e-324
 
 # Scales of other files say nothing of how long datasets are.
 with h5py.File(path("scales.h5"), "w") as file:
