@@ -162,6 +162,7 @@ static const struct argument table[] = {
     {.name = "stored",
      .kind = ARGUMENT_SET,
      .target = MEMBER(session.input.stored),
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "numbers as stored, without netCDF attributes"},
     {.name = "format",
      .value = "FMT",

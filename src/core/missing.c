@@ -18,14 +18,47 @@ bool missing_text_is_valid(const char *text)
 /* Reads a hexadecimal integer without point and exponent, all digits of which count. */
 static bool parse_hexadecimal(const char *text, struct integer *x)
 {
-    const char *magnitude = text + (*text == '-');
     char *end;
 
-    if (strncmp(magnitude, "0x", 2) != 0 || strspn(magnitude + 2, "0123456789abcdefABCDEF") > 16)
+    if (strncmp(text, "0x", 2) != 0 || strspn(text + 2, "0123456789abcdefABCDEF") > 16)
         return false;
-    *x = (struct integer){.known = true, .low = strtoull(magnitude, &end, 16)};
-    x->negative = *text == '-' && x->low > 0;
+    *x = (struct integer){.known = true, .low = strtoull(text, &end, 16)};
     return *end == '\0';
+}
+
+/* Reads a decimal with a point, an exponent or neither, if it is an integer below 2^64. Binary64,
+   to which strtod would round it, has fewer bits. */
+static bool parse_decimal(const char *text, struct integer *x)
+{
+    uint64_t value = 0;
+    long zeros = 0, exponent = 0; /* zeros that follow the digits so far; the power of ten */
+    bool point = false;
+
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
+        point = point || *text == '.';
+        exponent -= point && *text != '.';
+        zeros += *text == '0';
+        if (*text == '0' || *text == '.')
+            continue;
+        for (; zeros >= 0; zeros--) {
+            if (value > UINT64_MAX / 10)
+                return false;
+            value *= 10;
+        }
+        zeros = 0;
+        value += (uint64_t)(*text - '0');
+        if (value < (uint64_t)(*text - '0'))
+            return false;
+    }
+    if (*text == 'e' || *text == 'E')
+        exponent += strtol(text + 1, NULL, 10);
+    for (exponent += zeros; value > 0 && exponent > 0; exponent--) {
+        if (value > UINT64_MAX / 10)
+            return false;
+        value *= 10;
+    }
+    *x = (struct integer){.known = true, .low = value};
+    return value == 0 || exponent == 0;
 }
 
 /* The bits of an integer of the type. False if it has no such number. */
@@ -33,19 +66,20 @@ static bool integer_bits(enum element_type type, const char *text, uint64_t *bit
 {
     const struct element_format *format = &element_formats[type];
     const uint64_t most = UINT64_MAX >> (64 - format->significant_bits);
+    const bool negative = *text == '-', hexadecimal = strncmp(text + negative, "0x", 2) == 0;
     struct integer x;
     double value;
 
-    if (!number_parse_integer(text, &x) && !parse_hexadecimal(text, &x)) {
-        if (!number_parse(text, ELEMENT_F64, &value) || value != floor(value) ||
-            fabs(value) > 0x1p64 - 0x1p11)
-            return false;
-        x = (struct integer){.known = true, .negative = value < 0, .low = (uint64_t)fabs(value)};
-    }
-    if (x.high != 0)
+    if (!number_parse(text, ELEMENT_F64, &value) || !isfinite(value))
         return false;
-    if (format->kind == ELEMENT_SIGNED ? x.low > most / 2 + x.negative
-                                       : x.low > most || (x.negative && x.low > 0))
+    if (!(hexadecimal ? parse_hexadecimal : parse_decimal)(text + negative, &x)) {
+        /* A hexadecimal number with an exponent is exact where its digits fit binary64. */
+        if (!hexadecimal || value != floor(value) || !(fabs(value) < 0x1p53))
+            return false;
+        x = (struct integer){.known = true, .low = (uint64_t)fabs(value)};
+    }
+    x.negative = negative && x.low > 0;
+    if (format->kind == ELEMENT_SIGNED ? x.low > most / 2 + x.negative : x.low > most || x.negative)
         return false;
     *bits = (x.negative ? -x.low : x.low) & UINT64_MAX >> (64 - 8 * format->size);
     return true;

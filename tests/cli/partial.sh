@@ -518,7 +518,7 @@ if command -v python3 >/dev/null; then
     run --merge -q -o count long
     is '... with longer names' 0 0
     run --merge --partial long
-    fails_like '... which it alone has' '0*: its names and missing values are too long together for a partial result: give another name by --label'
+    fails_like '... which it alone has' '0*: its names and missing values are too long together for a partial result; a shorter name by --label may do'
     sed 's/"of":1/"of": 1/' one | checksum >other
     run --merge other
     fails_like 'a space' 'other:1: is not a partial result as this program writes them: see byte [0-9]*'
