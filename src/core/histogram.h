@@ -40,8 +40,9 @@ struct histogram_range {
     double low, high;
     struct integer low_integer, high_integer;
     struct scale scale; /* that of the elements */
-    bool of_elements; /* with a scale: the range is from what one element stands for to what another
-                           does, exactly, `low` and `high` being rounded; these are the elements: */
+    /* With a scale: the range is from what one element stands for to what another does, exactly,
+       `low` and `high` being rounded; these are the elements. */
+    bool of_elements;
     struct term low_stored, high_stored;
 };
 
@@ -71,8 +72,8 @@ double histogram_edge(const struct histogram *h, uint32_t i);
 uint64_t histogram_exponent(const struct histogram *h, int sign, int exponent);
 
 /* Makes a plan of the kind TALLY_BINS for a type of 32 or 64 bits. It is one of stored numbers, in
-   whose order the bins are reversed if the factor of the range's scale is less than 0. The caller frees its bounds by
-   histogram_free_plan. False without memory. */
+   whose order the bins are reversed if the factor of the range's scale is less than 0. The caller
+   frees its bounds by histogram_free_plan. False without memory. */
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range);
 void histogram_free_plan(struct tally_plan *plan);

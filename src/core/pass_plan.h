@@ -59,8 +59,9 @@ enum pass_plan_verdict {
 };
 
 /* Makes a pass plan for `elements` elements of the type (UINT64_MAX: unknown), which `workers`
-   workers tally. The results are of what they stand for by the scale. With `propagate`, quantiles are NaN if an element is; if not, NaNs are ignored.
-   The request must outlive the pass plan. NULL without memory. */
+   workers tally. The results are of what they stand for by the scale. With `propagate`, quantiles
+   are NaN if an element is; if not, NaNs are ignored. The request must outlive the pass plan. NULL
+   without memory. */
 struct pass_plan *pass_plan_open(const struct pass_request *request, enum element_type type,
                                  const struct scale *scale, uint64_t elements, unsigned workers,
                                  bool propagate);

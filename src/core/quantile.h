@@ -42,10 +42,11 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n);
 struct quantile quantile_reversed(const struct quantile *q);
 
 /* The number that lies fraction / denominator of the way from the value with the key `low` to that
-   with the key `high` (core/order.h), low <= high, fraction < denominator < 2^60; with a scale, that
-   which it stands for. It is the exact value rounded once to binary64: of two equal ones themselves, so that -0 stays -0; an exact zero
-   between different numbers is +0. With a fraction of 0 it is the lower. Between a number and an
-   infinity lies that infinity, between two infinities a NaN. */
+   with the key `high` (core/order.h), low <= high, fraction < denominator < 2^60; with a scale,
+   that which it stands for. It is the exact value rounded once to binary64. Without a scale two
+   equal ones give themselves, so that -0 stays -0; any other exact zero is +0. With a fraction of 0
+   it is the lower. Between a number and an infinity lies that infinity, between two infinities a
+   NaN. */
 double quantile_between(enum element_type type, const struct scale *scale, uint64_t low,
                         uint64_t high, uint64_t fraction, uint64_t denominator);
 

@@ -24,8 +24,8 @@
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
  * kernel_columns.h and kernel_integer_slices.h the many short sums of slices; kernel_missing.h
- * leaves missing elements out. Here are the
- * chunks and the instances: a row for each set of results that there are kernels for.
+ * leaves missing elements out. Here are the chunks and the instances: a row for each set of
+ * results that there are kernels for.
  */
 #include "cpu/kernel_block32.h"
 #include "cpu/kernel_block64.h"

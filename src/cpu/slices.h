@@ -82,17 +82,17 @@ struct cpu_slicer {
     enum element_type type;  /* that they are taken as, which has all their values: a float that has
                                 kernels, or their own where there is none */
     unsigned wants;          /* partial_want bits */
-    bool swap;               /* elements are of the other byte order, when they are reduced */
-    bool swap_first;         /* or before it is looked which of them are missing */
-    bool has_missing;        /* elements may be missing; only then the next ones are set */
-    struct cpu_missing missing;        /* the missing values of the elements */
-    struct cpu_missing nans;           /* all NaNs, if they are not missing; else count is 0 */
-    unsigned char *present;            /* memory for elements that are not missing */
-    unsigned char *native;             /* for swapped ones */
     const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
-    struct cpu_masking *masking;       /* and for those that become NaNs */
-    bool lacking;                      /* some of the last rows were missing */
-    bool masked;                       /* NaNs that kernels find stand for missing elements */
+    bool swap;                   /* elements are of the other byte order, when they are reduced */
+    bool swap_first;             /* or before it is looked which of them are missing */
+    bool has_missing;            /* elements may be missing; only then the next ones are set */
+    struct cpu_missing missing;  /* the missing values of the elements */
+    struct cpu_missing nans;     /* all NaNs, if they are not missing; else count is 0 */
+    unsigned char *present;      /* memory for elements that are not missing */
+    unsigned char *native;       /* for swapped ones */
+    struct cpu_masking *masking; /* and for those that become NaNs */
+    bool lacking;                /* some of the last rows were missing */
+    bool masked;                 /* NaNs that kernels find stand for missing elements */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */

@@ -12,9 +12,8 @@
 
 struct total {
     /* The result. Indices count over all inputs; numbers of bytes and times are sums; there is
-       no format, shape and profile. The type and the scale are those of all inputs, or f64 and none if they
-       differ.
-       `error` is set if an input has no result: then the total has none. */
+       no format, shape and profile. The type and the scale are those of all inputs, or f64 and
+       none if they differ. `error` is set if an input has no result: then the total has none. */
     struct reduction reduction;
     struct error cause;     /* the reason why an input could not be read again; ERROR_NONE if
                                none */
@@ -22,10 +21,11 @@ struct total {
     bool unreadable;        /* some arrays failed because they cannot be read */
     bool arrays;            /* some inputs are containers, whose arrays count as inputs */
     bool mixed;             /* inputs have several types, or scales */
-    bool is_scaled; /* they do, and some have a scale: then `scaled` has the sums of all, and
-                               the partial result means nothing */
+    bool repeatable;        /* all inputs can be read again */
+    /* Inputs have several types or scales, and some have a scale: then `scaled` has the sums of
+       all, and the partial result means nothing. */
+    bool is_scaled;
     struct scaled scaled;
-    bool repeatable; /* all inputs can be read again */
     struct partial_types types;
     unsigned inputs, failed;
 };

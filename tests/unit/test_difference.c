@@ -1,7 +1,8 @@
 /*
  * Differences of arrays: in whatever parts and order they are merged, they are the same; which of
  * several pairs with the same difference is the first; and cosines that lie in the middle between
- * two binary64; and missing values, which may be others on either side. tests/cli/diff_values.sh compares the values with an oracle of its own.
+ * two binary64; and missing values, which may be others on either side. tests/cli/diff_values.sh
+ * compares the values with an oracle of its own.
  */
 #include "config.h"
 
