@@ -20,10 +20,18 @@ static bool parse_hexadecimal(const char *text, struct integer *x)
 {
     char *end;
 
-    if (strncmp(text, "0x", 2) != 0 || strspn(text + 2, "0123456789abcdefABCDEF") > 16)
+    if (strspn(text + 2, "0123456789abcdefABCDEF") > 16)
         return false;
     *x = (struct integer){.known = true, .low = strtoull(text, &end, 16)};
     return *end == '\0';
+}
+
+/* Whether binary64 has all digits of a hexadecimal number: any 13, or 13 that follow "1.". */
+static bool digits_fit(const char *text)
+{
+    const size_t length = strcspn(text + 2, "pP");
+
+    return length <= 13 || (length <= 15 && strncmp(text + 2, "1.", 2) == 0);
 }
 
 /* Reads a decimal with a point, an exponent or neither, if it is an integer below 2^64. Binary64,
@@ -66,15 +74,15 @@ static bool integer_bits(enum element_type type, const char *text, uint64_t *bit
 {
     const struct element_format *format = &element_formats[type];
     const uint64_t most = UINT64_MAX >> (64 - format->significant_bits);
-    const bool negative = *text == '-', hexadecimal = strncmp(text + negative, "0x", 2) == 0;
+    const bool negative = *text == '-', hexadecimal = strpbrk(text, "xX");
     struct integer x;
     double value;
 
     if (!number_parse(text, ELEMENT_F64, &value) || !isfinite(value))
         return false;
     if (!(hexadecimal ? parse_hexadecimal : parse_decimal)(text + negative, &x)) {
-        /* A hexadecimal number with an exponent is exact where its digits fit binary64. */
-        if (!hexadecimal || value != floor(value) || !(fabs(value) < 0x1p53))
+        if (!hexadecimal || !digits_fit(text + negative) || value != floor(value) ||
+            fabs(value) >= 0x1p64)
             return false;
         x = (struct integer){.known = true, .low = (uint64_t)fabs(value)};
     }
