@@ -377,11 +377,11 @@ void report_partial_text(const struct options *options, const char *path, const 
         return;
     }
     if (partial_text_write(line, text) == 0) {
-        message_error(
-            EXIT_FAILED,
-            "%s: its names and missing values are too long together for a partial result; a shorter "
-            "name by --label may do",
-            source_name((char[SOURCE_NAME_MAX]){""}, name));
+        message_error(EXIT_FAILED,
+                      "%s: its names and missing values are too long together for a partial "
+                      "result; a shorter "
+                      "name by --label may do",
+                      source_name((char[SOURCE_NAME_MAX]){""}, name));
         return;
     }
     puts(line);

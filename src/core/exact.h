@@ -130,6 +130,25 @@ EXACT_SHARED double exact_two_sum(double a, double b, double *error)
     return sum;
 }
 
+/* The upper 26 bits of x, rounded to nearest; the rest has no more. */
+EXACT_SHARED double exact_upper_half(double x)
+{
+    return exact_from_bits((exact_bits(x) + (1u << 26)) & ~(uint64_t)((1u << 27) - 1));
+}
+
+/* Dekker's product: returns the rounded a b and sets *error to exactly what rounding lost, if
+   factors are below 2^1000, and the product lies between 2^-900 and 2^1000 or is zero (T. J. Dekker,
+   "A floating-point technique for extending the available precision", 1971). It does without fma,
+   for which processors of x86-64 need a library. */
+EXACT_SHARED double exact_two_product(double a, double b, double *error)
+{
+    const double product = a * b, a_high = exact_upper_half(a), b_high = exact_upper_half(b);
+    const double a_low = a - a_high, b_low = b - b_high;
+
+    *error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+    return product;
+}
+
 /* The key of a value: an integer that orders values as IEEE 754-2019 minimum and maximum do, -0
    before +0. x is no NaN. The inverse is exact_key_value. */
 EXACT_SHARED int64_t exact_key(double x)

@@ -52,13 +52,15 @@ double scale_infinity(const struct scale *s, double x)
 /* Whether a stored number stands for one that is less than 0, 0 or more: -1, 0 or 1. */
 static int sign_of_scaled(const struct scale *s, enum element_type type, uint64_t key)
 {
-    const double rounded = fma(s->given ? s->factor : 1, order_value(type, key), s->offset);
+    const double x = order_value(type, key), product = (s->given ? s->factor : 1) * x;
+    const double rounded = product + s->offset;
     struct exact_wide value;
     struct exact stored;
 
-    /* Rounded once, it has the right sign, unless it is too small; integers of 64 bits have been
-       rounded before. */
-    if (rounded != 0 && element_formats[type].significant_bits <= 53)
+    /* Three roundings, one of them of integers of 64 bits, do not change the sign of a number that is
+       neither much less than the product, nor too small or too large. */
+    if (isinf(x) ||
+        (fabs(rounded) > 0x1p-50 * fabs(product) && fabs(rounded) > 0x1p-900 && isfinite(rounded)))
         return rounded > 0 ? 1 : -1;
     exact_clear(&stored);
     exact_wide_clear(&value);

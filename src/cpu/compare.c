@@ -291,9 +291,11 @@ static struct approximation approximate(enum element_type type, const struct sca
     const double size = fabs(product) + fabs(scale->offset);
 
     /* Three roundings, two of the product, unless that is too small, or anything too large. */
-    return (struct approximation){
-        product + scale->offset,
-        size < 0x1p900 && (fabs(product) > 0x1p-900 || stored == 0) ? 0x1p-50 * size : (double)NAN};
+    return (struct approximation){product + scale->offset,
+                                  size < 0x1p900 && fabs(scale->factor) < 0x1p1000 &&
+                                          (fabs(product) > 0x1p-900 || stored == 0)
+                                      ? 0x1p-50 * size
+                                      : (double)NAN};
 }
 
 /* Adds a number that has an approximation, or takes it away: a product, what it has lost by rounding,
@@ -302,10 +304,10 @@ static void add_number(struct exact *sum, enum element_type type, const struct s
                        uint64_t bits, bool subtract)
 {
     const double sign = subtract ? -1 : 1, stored = sign * stored_value(type, bits);
-    const double factor = scale->given ? scale->factor : 1, product = factor * stored;
+    double lost;
 
-    exact_add(sum, product);
-    exact_add(sum, fma(factor, stored, -product));
+    exact_add(sum, exact_two_product(scale->given ? scale->factor : 1, stored, &lost));
+    exact_add(sum, lost);
     exact_add(sum, sign * scale->offset);
 }
 
@@ -425,7 +427,8 @@ static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const uns
         gap = fabs(x.x - y.x);
         slack = x.slack + y.slack;
         if (gap > slack) {
-            take_scaled(c, p, q, index + i, gap, fmax(fabs(x.x), fabs(y.x)), slack);
+            take_scaled(c, p, q, index + i, gap, fabs(x.x) > fabs(y.x) ? fabs(x.x) : fabs(y.x),
+                        slack);
             continue;
         }
         /* A NaN, or an infinity, or they are close to each other. */

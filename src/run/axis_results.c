@@ -250,16 +250,15 @@ static bool scale_sum(const struct scale *scale, double high, double low, uint64
                       double *sum)
 {
     const double n = (double)count;
-    double error[3], rest, bound, result, further;
+    double error[3], rest, bound, result, further, part, lost;
 
     high = exact_two_sum(high, low, &low);
     *sum = 0;
     if (high == 0 && scale->offset == 0)
         return true;
     /* The sum is result + error[0] + error[1] + error[2] + factor low. */
-    result = exact_two_sum(scale->factor * high, scale->offset * n, &error[0]);
-    error[1] = fma(scale->factor, high, -(scale->factor * high));
-    error[2] = fma(scale->offset, n, -(scale->offset * n));
+    part = exact_two_product(scale->factor, high, &error[1]);
+    result = exact_two_sum(part, exact_two_product(scale->offset, n, &error[2]), &error[0]);
     further = scale->factor * low;
     rest = error[0] + error[1] + error[2] + further;
     bound = fabs(error[0]) + fabs(error[1]) + fabs(error[2]) + fabs(further);
@@ -267,7 +266,8 @@ static bool scale_sum(const struct scale *scale, double high, double low, uint64
     if (mean) {
         const double quotient = result / n;
 
-        rest = (fma(-quotient, n, result) + rest) / n;
+        part = exact_two_product(quotient, n, &lost);
+        rest = (result - part - lost + rest) / n;
         bound = bound / n + fabs(rest);
         result = exact_two_sum(quotient, rest, &rest);
     }
@@ -286,9 +286,20 @@ static double scale_extreme(const struct axis_plan *plan, const struct cpu_slice
     const int64_t key =
         min == (plan->scale.factor > 0) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i);
     const double x = s->integers ? (double)key : exact_key_value(key);
+    const struct scale *scale = &plan->scale;
+    double lost, rest, further;
+    const double product = exact_two_product(scale->factor, x, &lost);
+    const double sum = exact_two_sum(product, scale->offset, &rest);
+    struct integer integer;
 
-    /* A number below 0 that is rounded to 0 becomes -0, but one that is 0 itself becomes +0. */
-    return x == 0 ? plan->scale.offset + 0.0 : fma(plan->scale.factor, x, plan->scale.offset);
+    if (isinf(x))
+        return scale_infinity(scale, x);
+    /* It is sum + rest + further. Where there is no further, rounding that once is one addition. */
+    rest = exact_two_sum(rest, lost, &further);
+    if (further == 0 && fabs(scale->factor) < 0x1p1000 && fabs(product) > 0x1p-900 &&
+        fabs(sum) > 0x1p-800 && fabs(sum) < 0x1p900)
+        return sum + rest;
+    return scaled_value(&(struct scaled_number){true, plan->type, key, *scale}, false, &integer);
 }
 
 /* Sets an operation of one slice, number i of the batch, that has missing elements, NaNs,

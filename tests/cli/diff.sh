@@ -270,8 +270,8 @@ mkfifo fifo other hold
 head -c 3000000 /dev/zero >zeros
 shell 'timeout 50 tee fifo <zeros | timeout 20 gpureduce --diff - fifo'
 is 'one writer of a pipe and a FIFO' 0 '' '*'
-{ cat zeros && three; } >more
-shell 'timeout 50 tee fifo <more >other & timeout 20 gpureduce --diff other fifo'
+{ cat zeros && three; } >longer
+shell 'timeout 50 tee fifo <longer >other & timeout 20 gpureduce --diff other fifo'
 is 'one writer of two FIFOs' 0 '' '*'
 timeout 60 cat three.f32 hold 1<>fifo & # opening hold waits, and so the FIFO does not end
 writer=$!
@@ -292,7 +292,7 @@ stalls() {
     kill "$writer"
 }
 head -c 100000 zeros >a
-{ head -c 90000 zeros && head -c 10000 more && echo different; } >b
+{ head -c 90000 zeros && head -c 10000 longer && echo different; } >b
 copy a c
 flip c 50001
 stalls a -t u8 -j 1 fifo c
