@@ -75,7 +75,7 @@ static bool integer_bits(enum element_type type, const char *text, uint64_t *bit
     const struct element_format *format = &element_formats[type];
     const uint64_t most = UINT64_MAX >> (64 - format->significant_bits);
     const bool negative = *text == '-', hexadecimal = strpbrk(text, "xX");
-    struct integer x;
+    struct integer x = {.known = false};
     double value;
 
     if (!number_parse(text, ELEMENT_F64, &value) || !isfinite(value))

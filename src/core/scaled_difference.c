@@ -39,7 +39,7 @@ void scaled_pair_find(struct scaled_pair *pair, enum element_type type,
 {
     const uint64_t keys[2] = {order_key(type, a), order_key(type, b)};
     const double x = order_value(type, keys[0]), y = order_value(type, keys[1]);
-    uint32_t other[EXACT_WIDE_DIGITS];
+    uint32_t other[EXACT_WIDE_DIGITS] = {0};
     struct exact_wide gap;
 
     memset(pair, 0, sizeof *pair);

@@ -119,7 +119,7 @@ shell 'gpureduce -q -o sum,min,max,mean,missing --missing=-9999 <rain.f32'
 is 'standard input' 0 "$expected"
 shell 'cat rain.npy | gpureduce -q -o sum,min,max,mean,missing --missing=-9999'
 is 'a pipe' 0 "$expected"
-for file in data/containers/small.gguf data/containers/deflated.npz; do
+for file in data/containers/small.gguf data/containers/small.safetensors; do
     run -q -o zeros $file
     zeros=$(cat out)
     run -q -o missing --missing=0 $file

@@ -55,7 +55,7 @@ int natural_compare(const struct natural *a, const struct natural *b)
 
 struct natural natural_difference(const struct natural *a, const struct natural *b)
 {
-    struct natural rest;
+    struct natural rest = {.word = {0}};
     bool borrow = false;
 
     for (int i = 0; i < NATURAL_WORDS; i++) {
