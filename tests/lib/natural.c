@@ -81,8 +81,12 @@ struct natural natural_square(const struct natural *a)
 uint64_t natural_take_apart(double x, unsigned *place)
 {
     int exponent;
-    uint64_t mantissa = (uint64_t)ldexp(frexp(x, &exponent), 53);
+    uint64_t mantissa;
 
+    *place = 0;
+    if (!isfinite(x))
+        return 0;
+    mantissa = (uint64_t)ldexp(frexp(x, &exponent), 53);
     exponent += 1074 - 53;
     for (; exponent < 0; exponent++)
         mantissa /= 2;
