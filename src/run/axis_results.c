@@ -294,7 +294,7 @@ static double scale_extreme(const struct axis_plan *plan, const struct cpu_slice
 
     if (isinf(x))
         return scale_infinity(scale, x);
-    /* It is sum + rest + further. Where there is no further, rounding that once is one addition. */
+    /* It is sum + rest + further. If there is no further, rounding that once is one addition. */
     rest = exact_two_sum(rest, lost, &further);
     if (further == 0 && fabs(scale->factor) < 0x1p1000 && fabs(product) > 0x1p-900 &&
         fabs(sum) > 0x1p-800 && fabs(sum) < 0x1p900)

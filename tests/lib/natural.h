@@ -36,8 +36,8 @@ struct natural natural_difference(const struct natural *a, const struct natural 
 /* a^2 */
 struct natural natural_square(const struct natural *a);
 
-/* A magnitude x as an integer, and the place of its last bit in units of 2^-1074. That of a NaN and
-   of an infinity is 0. */
+/* A magnitude x as an integer, and the place of its last bit in units of 2^-1074. NaNs and
+   infinities have 0. */
 uint64_t natural_take_apart(double x, unsigned *place);
 
 /* numerator 2^unit / (by by_too), or its root, rounded once; `unit` is at most -2148, and even. */
