@@ -5,8 +5,8 @@
 
 need clang
 seconds=60
-runs=(zstd=600 reduce=400 npy=2500 zstd_block=12000 record=30000 container=90000 hdf5=200000 unsupported=100000
-    options=175000 partial=300000)
+runs=(zstd=300 reduce=200 npy=1250 zstd_block=6000 record=15000 container=45000 hdf5=75000 unsupported=50000
+    options=90000 partial=125000)
 if [ "$tier" = long ]; then
     seconds=300
     runs=("${runs[@]%=*}")

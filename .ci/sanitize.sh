@@ -5,6 +5,6 @@
 
 compiler=gcc
 has clang && compiler=clang
-export CHECK_SHARE=1/3
+export CHECK_SHARE=1/4
 configured sanitized --enable-werror CC=$compiler \
     CFLAGS='-g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all' && check ''
