@@ -10,18 +10,11 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
     finish
 fi
 seed=${STRESS_SEED:-1}
-made=
-for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import netCDF4' 2>/dev/null; then
-        "$python" "$sources/tests/lib/diff_scaled.py" . "$seed" || fatal "diff_scaled.py $seed fails"
-        made=yes
-        break
-    fi
-done
-if [ -z "$made" ]; then
+if ! find_python netCDF4; then
     skip 'files made by netCDF4' 'netCDF4 is missing'
     finish
 fi
+"$python" "$sources/tests/lib/diff_scaled.py" . "$seed" || fatal "diff_scaled.py $seed fails"
 
 # same_as EXPECTED NAME ARGUMENT...: prints what EXPECTED holds.
 same_as() {

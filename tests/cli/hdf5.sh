@@ -52,19 +52,12 @@ helper 'one that says anything' 'cat "$0"' 'libhdf5 returned inconsistent data'
 run -q -o sum small.h5
 fails_like 'the one that there is' 'small.h5: an HDF5 file: libhdf5: .*'
 
-made=
-for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${UNSUPPORTED_PYTHON:+"$UNSUPPORTED_PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import h5py, numpy' 2>/dev/null; then
-        mkdir made
-        "$python" "$sources/tests/lib/make_hdf5.py" made 2>made.err || { fail 'make_hdf5.py' && show made.err; }
-        made=yes
-        break
-    fi
-done
-if [ -z "$made" ]; then
+if ! find_python 'h5py, numpy'; then
     skip 'files made by h5py' 'h5py is missing'
     finish
 fi
+mkdir made
+"$python" "$sources/tests/lib/make_hdf5.py" made 2>made.err || { fail 'make_hdf5.py' && show made.err; }
 
 # as_numpy NAME FILE OPTIONS...: prints of made/FILE.h5 what NumPy has put into FILE.KIND.tsv.
 as_numpy() {

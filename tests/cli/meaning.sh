@@ -10,19 +10,12 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
     finish
 fi
 seed=${STRESS_SEED:-1}
-made=
-for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import h5py, netCDF4' 2>/dev/null; then
-        mkdir made
-        "$python" "$sources/tests/lib/make_meaning.py" made "$seed" 2>made.err || { fail "make_meaning.py $seed" && show made.err; }
-        made=yes
-        break
-    fi
-done
-if [ -z "$made" ]; then
+if ! find_python 'h5py, netCDF4'; then
     skip 'files made by netCDF4' 'netCDF4 is missing'
     finish
 fi
+mkdir made
+"$python" "$sources/tests/lib/make_meaning.py" made "$seed" 2>made.err || { fail "make_meaning.py $seed" && show made.err; }
 operations=missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives,l1,sumsq,absmin,absmax,range
 total=missing,count,nan,sum,min,max,argmin,argmax,mean,var,zeros,negatives,l1,sumsq,absmin,absmax,range
 

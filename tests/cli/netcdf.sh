@@ -9,19 +9,12 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
     skip 'netCDF-4' 'built without libhdf5'
     finish
 fi
-made=
-for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import h5py, netCDF4' 2>/dev/null; then
-        mkdir made
-        "$python" "$sources/tests/lib/make_netcdf.py" made 2>made.err || { fail 'make_netcdf.py' && show made.err; }
-        made=yes
-        break
-    fi
-done
-if [ -z "$made" ]; then
+if ! find_python 'h5py, netCDF4'; then
     skip 'files made by netCDF4' 'netCDF4 is missing'
     finish
 fi
+mkdir made
+"$python" "$sources/tests/lib/make_netcdf.py" made 2>made.err || { fail 'make_netcdf.py' && show made.err; }
 
 # as_netcdf NAME FILE EXPECTED OPTIONS...: prints of made/FILE what stands in made/EXPECTED.
 as_netcdf() {

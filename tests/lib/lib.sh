@@ -86,6 +86,14 @@ skip() { # NAME REASON
     printf 'ok %d - %s # SKIP %s\n' "$tests" "$1" "$2"
 }
 
+# find_python MODULES: sets $python to one that can import these. Fails if there is none.
+find_python() {
+    for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${UNSUPPORTED_PYTHON:+"$UNSUPPORTED_PYTHON"} python3 /usr/bin/python3; do
+        ! "$python" -c "import $1" 2>/dev/null || return 0
+    done
+    return 1
+}
+
 # The last line of every script. Without it the plan is missing, which the harness notes.
 finish() {
     echo "1..$tests"
