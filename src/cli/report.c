@@ -379,8 +379,7 @@ void report_partial_text(const struct options *options, const char *path, const 
     if (partial_text_write(line, text) == 0) {
         message_error(EXIT_FAILED,
                       "%s: its names and missing values are too long together for a partial "
-                      "result; a shorter "
-                      "name by --label may do",
+                      "result; a shorter name by --label may do",
                       source_name((char[SOURCE_NAME_MAX]){""}, name));
         return;
     }

@@ -81,7 +81,7 @@ def is_missing(v, missing):
 
 def expected(operation, whole, skip, missing, scale):
     """The value of an operation on a list of numbers; None for an index that there is none of, and 'none' for
-    what there is none of since all numbers are missing."""
+    a result that no number is left for."""
     row = [v for v in whole if not is_missing(v, missing)]
     if operation == 'missing':
         return len(whole) - len(row)

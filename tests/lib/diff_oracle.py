@@ -266,7 +266,7 @@ def make_pairs():
         b = list(a)
         b[5] = few[6] if b[5] != few[6] else few[7]
         put("long, early", a, b)
-        # The same, with missing values, in pieces that are equal, too.
+        # Missing values, also in pieces that are equal.
         few.extend(2 * [bits for bits in special(t) if is_missing(t, t.value(bits))])
         a = rnd.choices(few, k=long)
         b = list(a)
