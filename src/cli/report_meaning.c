@@ -9,15 +9,10 @@
 #include "cli/report.h"
 #include "core/order.h"
 
-/* Keys of numbers that are missing; of NaNs, from 1 to 0. */
-struct item {
-    uint64_t first, last;
-};
-
 /* Cuts item number i, from 0, off the numbers of a range; `i` counts down. */
-static bool find_in_range(enum element_type type, unsigned *i, struct item *item)
+static bool find_in_range(enum element_type type, unsigned *i, struct missing_range *item)
 {
-    const struct item range = *item;
+    const struct missing_range range = *item;
 
     if (range.first > range.last)
         return false;
@@ -25,7 +20,7 @@ static bool find_in_range(enum element_type type, unsigned *i, struct item *item
         return (*i)-- == 0;
     /* Values that are next to each other are listed one by one, both zeros as one. */
     for (uint64_t key = range.first; key <= range.last; key++) {
-        *item = (struct item){key, key};
+        *item = (struct missing_range){key, key};
         if (!(key < range.last && !element_is_integer(type) &&
               order_value(type, key) == order_value(type, key + 1)) &&
             (*i)-- == 0)
@@ -36,28 +31,21 @@ static bool find_in_range(enum element_type type, unsigned *i, struct item *item
     return false;
 }
 
-/* Finds item number i, from 0: of numbers in ascending order, and after these of NaNs. False if
-   there is none. */
+/* Finds item number i, from 0: keys of numbers in ascending order, and after these NaNs, as a range
+   without numbers. False if there is none. */
 static bool find_item(const struct missing *m, enum element_type type, unsigned i,
-                      struct item *item)
+                      struct missing_range *item)
 {
-    const uint64_t least = order_least(type), greatest = order_greatest(type);
-    bool nan = false;
-
     for (unsigned k = 0; k < m->count; k++) {
-        const struct missing_range *r = &m->ranges[k];
-
-        *item = (struct item){r->first < least ? least : r->first,
-                              r->last > greatest ? greatest : r->last};
-        nan = nan || r->first < least || r->last > greatest;
+        *item = missing_numbers(&m->ranges[k], type);
         if (find_in_range(type, &i, item))
             return true;
     }
-    *item = (struct item){1, 0};
-    return nan && i == 0;
+    *item = (struct missing_range){1, 0};
+    return missing_has_nans(m, type) && i == 0;
 }
 
-static bool is_nan(const struct item *item)
+static bool is_nan(const struct missing_range *item)
 {
     return item->first > item->last;
 }
@@ -79,7 +67,7 @@ void report_missing_values(struct writer *w, const char *key, const struct missi
                            enum element_type type)
 {
     struct integer first, last;
-    struct item item;
+    struct missing_range item;
 
     if (m->count == 0)
         return;
@@ -101,7 +89,7 @@ void report_missing_text(struct buffer *out, const struct missing *m, enum eleme
 {
     char text[NUMBER_MAX];
     struct integer integer;
-    struct item item;
+    struct missing_range item;
 
     for (unsigned i = 0; find_item(m, type, i, &item); i++) {
         const uint64_t keys[] = {item.first, item.last};

@@ -152,24 +152,33 @@ static bool add_nans(struct missing *m, enum element_type type)
            missing_add_range(m, order_greatest(type) + 1, sign | (sign - 1));
 }
 
-/* Adds the elements that are equal to the one with this key. */
-static bool add_key(struct missing *m, enum element_type type, uint64_t key)
+struct missing_range missing_numbers(const struct missing_range *range, enum element_type type)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+
+    return (struct missing_range){range->first < least ? least : range->first,
+                                  range->last > greatest ? greatest : range->last};
+}
+
+struct missing_range missing_equal(enum element_type type, uint64_t key)
 {
     const uint64_t zero = order_sign(type); /* of floats: the key of +0, after that of -0 */
 
     if (!element_is_integer(type) && (key == zero || key + 1 == zero))
-        return missing_add_range(m, zero - 1, zero);
-    return missing_add_range(m, key, key);
+        return (struct missing_range){zero - 1, zero};
+    return (struct missing_range){key, key};
 }
 
 bool missing_add_bits(struct missing *m, enum element_type type, uint64_t bits)
 {
     const uint64_t key = order_key(type, bits);
+    const struct missing_range equal = missing_equal(type, key);
 
     if (m->count == 0)
         m->value = bits;
-    return key < order_least(type) || key > order_greatest(type) ? add_nans(m, type)
-                                                                 : add_key(m, type, key);
+    return key < order_least(type) || key > order_greatest(type)
+               ? add_nans(m, type)
+               : missing_add_range(m, equal.first, equal.last);
 }
 
 bool missing_add(struct missing *m, enum element_type type, const char *text)

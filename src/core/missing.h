@@ -86,6 +86,19 @@ static inline bool missing_has(const struct missing *m, uint64_t key)
     return false;
 }
 
+/* Whether all NaNs of a type are missing. */
+static inline bool missing_has_nans(const struct missing *m, enum element_type type)
+{
+    return !element_is_integer(type) && missing_has(m, order_greatest(type) + 1);
+}
+
+/* The numbers of a range of keys of a type, which are those that are no NaNs: `first` is more than
+   `last` if there are none. */
+struct missing_range missing_numbers(const struct missing_range *range, enum element_type type);
+
+/* The keys of all numbers that are equal to the one with this key: those of both zeros, or one. */
+struct missing_range missing_equal(enum element_type type, uint64_t key);
+
 /* Whether some of `count` elements at `from`, in this machine's byte order, are missing. */
 bool missing_some(const struct missing *m, enum element_type type, const void *from, size_t count);
 

@@ -288,28 +288,23 @@ static char *put_key(char *at, enum element_type type, int64_t key)
 /* Numbers, and ranges of them as pairs, in their order, and then "nan". */
 static char *put_missing(char *at, enum element_type type, const struct missing *m)
 {
-    const uint64_t least = order_least(type), greatest = order_greatest(type);
     const char *separator = "";
-    bool nan = false;
 
     if (m->differ)
         return put(at, "null");
     *at++ = '[';
     for (unsigned i = 0; i < m->count; i++) {
-        const struct missing_range *r = &m->ranges[i];
-        const uint64_t first = r->first < least ? least : r->first;
-        const uint64_t last = r->last > greatest ? greatest : r->last;
+        const struct missing_range r = missing_numbers(&m->ranges[i], type);
 
-        nan = nan || r->first < least || r->last > greatest;
-        if (first > last) /* NaNs alone */
+        if (r.first > r.last)
             continue;
-        at = put(put(at, separator), first < last ? "[" : "");
-        at = put_key(at, type, order_to_element_key(type, first));
-        if (first < last)
-            at = put(put_key(put(at, ","), type, order_to_element_key(type, last)), "]");
+        at = put(put(at, separator), r.first < r.last ? "[" : "");
+        at = put_key(at, type, order_to_element_key(type, r.first));
+        if (r.first < r.last)
+            at = put(put_key(put(at, ","), type, order_to_element_key(type, r.last)), "]");
         separator = ",";
     }
-    if (nan)
+    if (missing_has_nans(m, type))
         at = put(put(at, separator), "\"nan\"");
     return put(at, "]");
 }
@@ -823,11 +818,10 @@ static bool missing_fits(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
     const bool any = t->missing.differ || t->missing.count > 0;
-    const uint64_t nan = order_greatest(t->type) + 1;
 
     if (p->missing > p->count || (p->missing > 0 && !any))
         return false;
-    return p->nan == 0 || element_is_integer(t->type) || !missing_has(&t->missing, nan);
+    return p->nan == 0 || !missing_has_nans(&t->missing, t->type);
 }
 
 /* Whether what lies on both sides of a threshold is there for a scale alone, and does. */

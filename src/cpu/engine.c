@@ -106,8 +106,7 @@ static bool are_nans(const struct missing *m, enum element_type type)
 {
     struct missing nans = {.count = 0};
 
-    return !element_is_integer(type) && missing_add(&nans, type, "nan") && m->count == nans.count &&
-           memcmp(m->ranges, nans.ranges, nans.count * sizeof *nans.ranges) == 0;
+    return missing_add(&nans, type, "nan") && missing_same(m, &nans);
 }
 
 /* Sets what a setup says of the elements. False without memory. */

@@ -836,8 +836,7 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     z->has_missing = missing;
     if (missing)
         cpu_missing_set(&z->missing, kernels, type, missing);
-    if (missing && !element_is_integer(type) && missing_add(&nans, type, "nan") &&
-        !missing_has(missing, nans.ranges[0].first))
+    if (missing && missing_add(&nans, type, "nan") && !missing_has_nans(missing, type))
         cpu_missing_set(&z->nans, kernels, type, &nans);
     z->swap = swap && element_size(type) > 1;
     if (missing && cpu_slices_are_fast(type, wants)) {

@@ -28,15 +28,10 @@ struct cpu_split {
 static bool open_side(struct side *side, const struct cpu_kernels *kernels, enum element_type type,
                       uint64_t first, uint64_t last, bool none)
 {
-    const uint64_t least = order_least(type), greatest = order_greatest(type);
-    const uint64_t sign = order_sign(type), most = sign | (sign - 1);
     struct missing others = {.count = 0};
 
-    /* There is room for three ranges. */
-    if (!element_is_integer(type) && least > 0)
-        (void)missing_add_range(&others, 0, least - 1);
-    if (!element_is_integer(type) && greatest < most)
-        (void)missing_add_range(&others, greatest + 1, most);
+    /* There is room for three ranges. Integers have no NaNs. */
+    (void)missing_add(&others, type, "nan");
     if (!none)
         (void)missing_add_range(&others, first, last);
     side->all = others.count == 0;

@@ -110,13 +110,13 @@ static void add_limit(struct search *s, const char *attribute, uint64_t bits, bo
 {
     const enum element_type type = s->m->type;
     const uint64_t least = order_least(type), greatest = order_greatest(type),
-                   key = order_key(type, bits), zero = order_sign(type);
-    const bool is_zero = !element_is_integer(type) && (key == zero || key + 1 == zero);
-    const uint64_t first = is_zero ? zero - 1 : key, last = is_zero ? zero : key;
+                   key = order_key(type, bits);
+    const struct missing_range equal = missing_equal(type, key);
 
-    if (key < least || key > greatest || (above ? last == greatest : first == least))
+    if (key < least || key > greatest || (above ? equal.last == greatest : equal.first == least))
         return;
-    if (!missing_add_range(&s->m->missing, above ? last + 1 : least, above ? greatest : first - 1))
+    if (!missing_add_range(&s->m->missing, above ? equal.last + 1 : least,
+                           above ? greatest : equal.first - 1))
         refuse(s, attribute, "names too many values");
 }
 
