@@ -122,11 +122,13 @@ static void print_kept(struct list *list)
     rows_free(&list->rows);
 }
 
-/* Adds the missing values that the user names to those of the input. Arrays need not have them. */
-static void name_missing(const struct list *list, struct item *item, enum element_type type)
+/* Finds the missing values of an array, or, with `a` NULL, of an input that is one. A type that lacks
+   one that the user names is no error here. */
+static void find_missing(const struct list *list, struct item *item, enum element_type type,
+                         const struct container_array *a)
 {
     item->missing_type = type;
-    (void)missing_add_values(&item->missing, type, &list->options->session.missing);
+    (void)container_find_missing(a, type, &list->options->session.missing, &item->missing);
 }
 
 /* An array of a container. */
@@ -141,10 +143,10 @@ static void list_array(struct list *list, const struct inputs *inputs)
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
-    item.scale = a->scale ? *a->scale : (struct scale){.given = false};
-    item.missing = a->missing_values ? *a->missing_values : (struct missing){.count = 0};
+    item.scale = container_scale(a);
+    item.missing.count = 0;
     if (!a->unreadable)
-        name_missing(list, &item, a->type);
+        find_missing(list, &item, a->type, a);
     if (a->unreadable)
         why = container_why(a);
     if (a->unreadable && !a->not_numeric)
@@ -185,7 +187,7 @@ static void list_one(struct list *list, const char *path, const struct source_in
 
     if (item.elements != SOURCE_UNKNOWN)
         item.bytes = item.elements * info->element_size;
-    name_missing(list, &item, info->type);
+    find_missing(list, &item, info->type, NULL);
     list_item(list, path, &item);
 }
 

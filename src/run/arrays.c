@@ -317,16 +317,13 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
 
     if (!array->missing_values && a->options->missing.count == 0)
         return NULL;
-    *m = array->missing_values ? *array->missing_values : (struct missing){.count = 0};
-    (void)missing_add_values(m, array->type, &a->options->missing);
+    (void)container_find_missing(array, array->type, &a->options->missing, m);
     return m->count > 0 ? m : NULL;
 }
 
 struct scale arrays_scale(const struct arrays *a, size_t k)
 {
-    const struct scale *scale = a->info->picks[k].array->scale;
-
-    return scale ? *scale : (struct scale){.given = false};
+    return container_scale(a->info->picks[k].array);
 }
 
 size_t arrays_element_size(const struct arrays *a, size_t k)

@@ -437,15 +437,13 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
     const struct missing_values *values = &d->request->options->missing;
 
     for (int side = 0; side < DIFF_SIDES && !diff_is_bytes(item, side); side++) {
-        const struct container_array *array = item->sides[side].array;
-        struct missing m = {.count = 0};
-        const char *lacking;
         bool swap;
+        const enum element_type type = diff_element(item, side, &swap);
+        struct missing m;
+        const char *const lacking =
+            container_find_missing(item->sides[side].array, type, values, &m);
 
-        if (array && array->missing_values)
-            m = *array->missing_values;
-        lacking = missing_add_values(&m, diff_element(item, side, &swap), values);
-        if (lacking && !array) {
+        if (lacking) {
             item_error(d, item,
                        error_of(ERROR_REQUEST, "the missing value %s is not a value of type %s",
                                 lacking, diff_type(item, side)));

@@ -520,17 +520,12 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
 
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m)
 {
-    const char *lacking;
+    const char *const lacking = container_find_missing(s->array, s->info.type, values, m);
 
-    *m = s->array && s->array->missing_values ? *s->array->missing_values
-                                              : (struct missing){.count = 0};
-    lacking = missing_add_values(m, s->info.type, values);
-    if (lacking && !s->array) {
+    if (lacking)
         source_refuse(s, NO_ADVICE, "the missing value %s is not a value of type %s", lacking,
                       element_name(s->info.type));
-        return false;
-    }
-    return true;
+    return !lacking;
 }
 
 bool arrays_layout_one(struct source *s, const struct source_options *options)
@@ -563,8 +558,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     _Static_assert(SOURCE_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");
     if (a->dimensions > 0)
         memcpy(s->info.shape.sizes, a->sizes, a->dimensions * sizeof *a->sizes);
-    if (a->scale)
-        s->info.scale = *a->scale;
+    s->info.scale = container_scale(a);
     s->info.parallel = true;
     s->header = true;
     return true;

@@ -12,6 +12,16 @@
 #include "sys/grow.h"
 #include "sys/mapping.h"
 
+const char *container_find_missing(const struct container_array *a, enum element_type type,
+                                   const struct missing_values *values, struct missing *m)
+{
+    const char *lacking;
+
+    *m = a && a->missing_values ? *a->missing_values : (struct missing){.count = 0};
+    lacking = missing_add_values(m, type, values);
+    return a ? NULL : lacking;
+}
+
 bool container_fail(struct container_input *in, struct error error)
 {
     in->error = error;

@@ -129,6 +129,19 @@ static inline bool container_array_whole(const struct container_array *a)
     return a->deflated || a->tiles;
 }
 
+/* Sets *m to the missing values of elements of a type: those that their array names, and those of
+   `values` that the type has. Elements that are no array of a container are of none: `a` is NULL.
+   Returns a value that such a type lacks, which is an error; NULL if there is none, and for arrays,
+   which need not have all. */
+const char *container_find_missing(const struct container_array *a, enum element_type type,
+                                   const struct missing_values *values, struct missing *m);
+
+/* The scale of an array; not given if it has none. */
+static inline struct scale container_scale(const struct container_array *a)
+{
+    return a->scale ? *a->scale : (struct scale){.given = false};
+}
+
 /* The number of bytes, after decompression, before the first element of an array. UINT64_MAX if
    it is in tiles, or if the place is unknown. */
 static inline uint64_t container_array_begin(const struct container_array *a)
