@@ -16,8 +16,7 @@ void exact_clear(struct exact *e)
     memset(e, 0, sizeof *e);
 }
 
-/* Carries n digits until all but the last are in [0, 2^32). */
-static inline void carry_all(int64_t *digit, int n)
+void exact_carry_digits(int64_t *digit, int n)
 {
     int64_t carry = 0;
 
@@ -32,7 +31,7 @@ static inline void carry_all(int64_t *digit, int n)
 
 void exact_carry(struct exact *e)
 {
-    carry_all(e->digit, EXACT_DIGITS);
+    exact_carry_digits(e->digit, EXACT_DIGITS);
     e->pending = 1;
 }
 
@@ -207,7 +206,7 @@ void exact_wide_clear(struct exact_wide *e)
 
 static void wide_carry(struct exact_wide *e)
 {
-    carry_all(e->digit, EXACT_WIDE_DIGITS);
+    exact_carry_digits(e->digit, EXACT_WIDE_DIGITS);
     e->pending = 1;
 }
 

@@ -198,6 +198,9 @@ struct integer {
 
 /* Functions of the CPU, in exact.c. */
 
+/* Carries n digits of base 2^32 until all but the last are in [0, 2^32). */
+void exact_carry_digits(int64_t *digit, int n);
+
 /* Makes *e zero. */
 void exact_clear(struct exact *e);
 

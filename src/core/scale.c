@@ -87,6 +87,16 @@ struct partial_split scale_split(const struct scale *s, enum element_type type)
     return split;
 }
 
+const struct partial_split *scale_find_split(const struct scale *s, enum element_type type,
+                                             unsigned *wants, struct partial_split *split)
+{
+    *wants = scale_wants(s, *wants);
+    if (!(*wants & PARTIAL_SPLIT))
+        return NULL;
+    *split = scale_split(s, type);
+    return split;
+}
+
 void partial_split_take(struct partial *p, const struct partial_split *s, enum element_type type,
                         const void *bytes)
 {

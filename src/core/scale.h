@@ -71,6 +71,11 @@ struct partial_split {
 /* Finds the place of -offset / factor, whose scaled number is 0, among the numbers of a type. */
 struct partial_split scale_split(const struct scale *s, enum element_type type);
 
+/* Changes partial_want bits of numbers of a type to those of the stored ones (scale_wants). Returns
+   the threshold, which is put into *split, if they have PARTIAL_SPLIT then; otherwise NULL. */
+const struct partial_split *scale_find_split(const struct scale *s, enum element_type type,
+                                             unsigned *wants, struct partial_split *split);
+
 /* Whether the number with this key is below the threshold. Not of NaNs. */
 static inline bool partial_split_is_below(const struct partial_split *s, uint64_t key)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/digits.h"
+#include "core/quotient.h"
 #include "core/term.h"
 
 void scaled_clear(struct scaled *s)
@@ -96,8 +97,7 @@ void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit,
     const unsigned bit = (unsigned)(lsb_exponent - SCALED_SQUARES_LSB_EXPONENT);
     int low = 0;
 
-    while (count > 0 && digit[count - 1] == 0)
-        count--;
+    count = quotient_length(digit, count);
     while (low < count && digit[low] == 0)
         low++;
     count += SCALED_FACTOR_DIGITS;
@@ -111,19 +111,6 @@ void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit,
         for (unsigned j = 0; j < 2 && digit[i] != 0; j++)
             squares[parts.position + j] += parts.part[j];
     }
-}
-
-void scaled_squares_carry(int64_t squares[SCALED_SQUARES_DIGITS])
-{
-    int64_t carry = 0;
-
-    for (int i = 0; i < SCALED_SQUARES_DIGITS - 1; i++) {
-        const int64_t digit = squares[i] + carry;
-
-        squares[i] = exact_keep(digit);
-        carry = exact_carry_out(digit);
-    }
-    squares[SCALED_SQUARES_DIGITS - 1] += carry;
 }
 
 /* Adds the sum of (f x + o)^2 of n finite elements: f^2 Q + 2 f o S + n o^2. */
@@ -145,7 +132,7 @@ static void append_squares(struct scaled *s, const struct partial *p, const stru
         (uint64_t[]){f.magnitude, o.magnitude, 1}, (f.negative != o.negative) != negative);
     scaled_squares_add(s->squares, one, 1, 2 * o.exponent,
                        (uint64_t[]){o.magnitude, o.magnitude, n}, false);
-    scaled_squares_carry(s->squares);
+    exact_carry_digits(s->squares, SCALED_SQUARES_DIGITS);
 }
 
 /* Adds the magnitudes of n finite elements, `above` of which are not below the threshold. There the
@@ -319,4 +306,14 @@ void scaled_finish(const struct scaled *s, const struct moments_terms *terms, st
         result->mean = exact_wide_divide(&s->sum, n);
     result->l1 = exact_wide_divide(&s->absolute, 1);
     finish_squares(s, n, terms, result);
+}
+
+void scaled_round(const struct partial *p, const struct scale *scale,
+                  const struct moments_terms *terms, struct result *result)
+{
+    struct scaled scaled;
+
+    scaled_clear(&scaled);
+    scaled_append(&scaled, p, &terms->types, scale);
+    scaled_finish(&scaled, terms, result);
 }

@@ -58,9 +58,6 @@ struct scaled {
 void scaled_squares_add(int64_t squares[SCALED_SQUARES_DIGITS], uint32_t *digit, int count,
                         int lsb_exponent, const uint64_t factors[3], bool negative);
 
-/* Carries a sum of squares, until every digit but the last is in [0, 2^32). */
-void scaled_squares_carry(int64_t squares[SCALED_SQUARES_DIGITS]);
-
 /* Makes *s that of no numbers. */
 void scaled_clear(struct scaled *s);
 
@@ -76,5 +73,9 @@ void scaled_append(struct scaled *s, const struct partial *p, const struct parti
    `unwanted` of the terms matter. */
 void scaled_finish(const struct scaled *s, const struct moments_terms *terms,
                    struct result *result);
+
+/* Computes all results of the numbers that stand for the elements of p, which are of one type. */
+void scaled_round(const struct partial *p, const struct scale *scale,
+                  const struct moments_terms *terms, struct result *result);
 
 #endif

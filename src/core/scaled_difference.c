@@ -170,7 +170,7 @@ static void sum_products(struct big *sum, const struct scaled_sums *s, const str
     negative = exact_magnitude(s->sums[j], v);
     add_term(sum, v, EXACT_DIGITS, EXACT_LSB_EXPONENT, g, o, 1, negative);
     add_term(sum, one, 1, 0, o, p, s->n, false);
-    scaled_squares_carry(sum->digit);
+    exact_carry_digits(sum->digit, SCALED_SQUARES_DIGITS);
 }
 
 /* Writes the magnitude of a sum. Returns whether it is negative. */
@@ -181,7 +181,7 @@ static bool magnitude(const struct big *sum, uint32_t digit[SCALED_SQUARES_DIGIT
 
     for (int i = 0; negative && i < SCALED_SQUARES_DIGITS; i++)
         x.digit[i] = -x.digit[i];
-    scaled_squares_carry(x.digit);
+    exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
         digit[i] = (uint32_t)x.digit[i];
     return negative;
@@ -204,7 +204,7 @@ void scaled_sums_finish(const struct scaled_sums *sums, const struct scale scale
     negative = magnitude(&both, xy);
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
         x.digit[i] += y.digit[i] - 2 * both.digit[i];
-    scaled_squares_carry(x.digit);
+    exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
     (void)magnitude(&x, squares + ROOT_BELOW);
     sticky = digits_divide(squares, SIZE, count) != 0;
     *root_mean_square =

@@ -1268,9 +1268,7 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
     if (!source_find_missing(run->source, &run->options->missing, &plan->missing))
         return false;
     plan->scale = run->info->scale;
-    plan->wants = scale_wants(&plan->scale, plan->wants);
-    if (plan->wants & PARTIAL_SPLIT)
-        plan->split = scale_split(&plan->scale, plan->type);
+    (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
     if ((plan->missing.count > 0 || plan->scale.given) && run->gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                       "the GPU has no kernels for slices with missing values or a scale");

@@ -98,12 +98,9 @@ static void round_results(const struct axis_batch *b, const struct partial *p,
                                         .ddof = plan->ddof,
                                         .type = plan->type,
                                         .types = partial_types_of(plan->type)};
-    struct scaled scaled;
 
     if (plan->scale.given) {
-        scaled_clear(&scaled);
-        scaled_append(&scaled, p, &terms.types, &plan->scale);
-        scaled_finish(&scaled, &terms, result);
+        scaled_round(p, &plan->scale, &terms, result);
         return;
     }
     partial_finish_types(p, &terms.types, terms.skip_nan, result);

@@ -84,11 +84,7 @@ static inline void reduction_round(struct result *result, const struct partial *
                                         .types = types ? *types : partial_types_of(type)};
 
     if (scale->given) {
-        struct scaled scaled;
-
-        scaled_clear(&scaled);
-        scaled_append(&scaled, partial, &terms.types, scale);
-        scaled_finish(&scaled, &terms, result);
+        scaled_round(partial, scale, &terms, result);
         return;
     }
     partial_finish_types(partial, &terms.types, skip_nan, result);

@@ -484,16 +484,6 @@ static bool find_missing(struct run *run)
     return true;
 }
 
-/* Sets the wants of the stored numbers where they have a scale, and their threshold. */
-static void find_split(struct run *run)
-{
-    run->setup.wants = scale_wants(&run->info->scale, run->setup.wants);
-    if (run->setup.wants & PARTIAL_SPLIT) {
-        run->split = scale_split(&run->info->scale, run->info->type);
-        run->setup.split = &run->split;
-    }
-}
-
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
  */
 static enum source_verdict reduce_once(struct session *session, struct input *in,
@@ -542,7 +532,8 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         reduction->error = *source_why(run.source);
         return verdict;
     }
-    find_split(&run);
+    run.setup.split =
+        scale_find_split(&run.info->scale, run.info->type, &run.setup.wants, &run.split);
     verdict = find_missing(&run) && engine_has_kernels(&run) && passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;

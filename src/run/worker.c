@@ -239,12 +239,9 @@ static bool change_array(struct worker *w, const struct engine *engine, struct e
     w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
     w->kept_setup.missing = arrays_missing(w->run->arrays, chunk->array, &w->missing);
     scale = arrays_scale(w->run->arrays, chunk->array);
-    w->kept_setup.wants = scale_wants(&scale, w->setup.wants);
-    w->kept_setup.split = NULL;
-    if (w->kept_setup.wants & PARTIAL_SPLIT) {
-        w->split = scale_split(&scale, w->kept_setup.type);
-        w->kept_setup.split = &w->split;
-    }
+    w->kept_setup.wants = w->setup.wants;
+    w->kept_setup.split =
+        scale_find_split(&scale, w->kept_setup.type, &w->kept_setup.wants, &w->split);
     return engine->restart(ew, &w->kept_setup);
 }
 
