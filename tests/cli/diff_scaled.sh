@@ -24,7 +24,7 @@ same_as() {
     ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' out"
     cmp -s "$same_expected" out || diff "$same_expected" out | head -n 10 | sed 's/^/#   /'
 }
-ok 'there are some' test "$(wc -l <scaled.tsv)" -gt 50
+ok 'there are some' test "$(wc -l <scaled.tsv)" -gt 100
 for how in '' '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
     # shellcheck disable=SC2086 # none, or several words
     same_as scaled.tsv "seed $seed, ${how:-by default}" $how
