@@ -23,4 +23,5 @@ library_sources += \
 	src/core/moments.c src/core/moments.h \
 	src/core/pass_plan.c src/core/pass_plan.h \
 	src/core/tally.c src/core/tally.h \
-	src/core/term.h
+	src/core/term.h \
+	src/core/view.h

@@ -28,7 +28,7 @@ look() {
         BEGIN {
             tower["source"] = tower["engine"] = tower["cpu"] = tower["cuda"] = 1
             floors = "sys core zstd source/format source engine cpu,cuda/runtime cuda/zstd cuda" \
-                     " profile run cli bench/common" \
+                     " profile run lib cli bench/common" \
                      " bench/generate,bench/limits,bench/ladder bench,hdf5 ."
             count = split(floors, floor, " ")
             for (i = 1; i <= count; i++) {
@@ -143,7 +143,7 @@ mkdir copy || fatal 'cannot make a directory'
 cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
 chmod -R u+w copy
 for room in sys core zstd source source/format engine cpu cuda cuda/runtime cuda/zstd \
-    profile run cli bench/common bench/generate bench/limits bench/ladder bench hdf5; do
+    profile run lib cli bench/common bench/generate bench/limits bench/ladder bench hdf5; do
     [ -d "copy/$room" ] || fatal "no folder src/$room"
     : >"copy/$room/made.h"
 done
@@ -183,13 +183,15 @@ above cuda/zstd/new.h cuda/made.h
 above cuda/runtime/new.h cuda/zstd/made.h
 above cuda/new.cu profile/made.h
 above profile/new.h run/made.h
-above run/new.h cli/made.h
+above run/new.h lib/made.h
+above lib/new.h cli/made.h
 above cli/new.h bench/common/made.h
 above bench/common/new.h bench/limits/made.h
 above bench/generate/new.h bench/limits/made.h
 above bench/limits/new.h bench/ladder/made.h
 above bench/ladder/new.h bench/generate/made.h
 above bench/ladder/new.h bench/made.h
+below cli/new.h lib/made.h
 below bench/new.h bench/ladder/made.h
 below bench/common/new.h cli/made.h
 below profile/new.h cuda/made.h
