@@ -121,11 +121,13 @@ bool option_parse_operations(const struct arguments *a, const struct argument *x
 const char *const option_histogram_words[] = {"exponent", NULL};
 const char *const option_endian_words[] = {"little", "big", NULL};
 const char *const option_format_words[] = {
-    [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
-    [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
-    [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
-    [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
-    [SOURCE_HDF5] = "hdf5",         NULL,
+    [SOURCE_AUTO] = "auto",
+    [SOURCE_RAW] = "raw",
+    [SOURCE_NPY] = "npy",
+    [SOURCE_ZSTD] = "zstd",
+    [SOURCE_RAW_ZSTD] = "raw+zstd",
+#define WORD(id, name) [SOURCE_##id] = #name,
+    CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
 };
 const char *const option_nan_words[] = {
     [NAN_PROPAGATE] = "propagate", [NAN_SKIP] = "skip", [NAN_ERROR] = "error", NULL};

@@ -16,23 +16,9 @@
 
 const struct container_format *arrays_asked(const struct source_options *options)
 {
-    switch (options->format) {
-    case SOURCE_SAFETENSORS:
-        return container_find("safetensors");
-    case SOURCE_NPZ:
-        return container_find("npz");
-    case SOURCE_GGUF:
-        return container_find("gguf");
-    case SOURCE_HDF5:
-        return container_find("hdf5");
-    case SOURCE_AUTO:
-    case SOURCE_RAW:
-    case SOURCE_NPY:
-    case SOURCE_ZSTD:
-    case SOURCE_RAW_ZSTD:
-        break;
-    }
-    return NULL;
+    const unsigned containers = SOURCE_FORMATS - CONTAINER_FORMAT_COUNT;
+
+    return options->format < containers ? NULL : container_numbered(options->format - containers);
 }
 
 const struct container_format *arrays_recognise(const struct source *s,

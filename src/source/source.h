@@ -30,7 +30,7 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "core/error.h"
-#include "source/format/container.h"
+#include "source/format/containers.h"
 #include "sys/escape.h"
 #include "zstd/file.h"
 
@@ -50,11 +50,9 @@ enum source_format {
     SOURCE_NPY,
     SOURCE_ZSTD,
     SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
-    /* Containers, rows of the table in format/containers.c. */
-    SOURCE_SAFETENSORS,
-    SOURCE_NPZ,
-    SOURCE_GGUF,
-    SOURCE_HDF5
+/* Containers, in the order of CONTAINER_FORMATS. */
+#define SOURCE_CONTAINER(id, name) SOURCE_##id,
+    CONTAINER_FORMATS(SOURCE_CONTAINER) SOURCE_FORMATS /* their number */
 };
 
 /* The arrays of containers that are requested, and the names that were found. The owner fills in

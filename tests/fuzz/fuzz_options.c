@@ -59,7 +59,7 @@ static void check_parsed(const struct options *o)
                "%" PRIu64 " elements", input->length);
     fuzz_check(input->window_log == 0 || (input->window_log >= 10 && input->window_log <= 31),
                "windows of 2^%d bytes", input->window_log);
-    fuzz_check((unsigned)input->type < ELEMENT_TYPES && input->format <= SOURCE_HDF5 &&
+    fuzz_check((unsigned)input->type < ELEMENT_TYPES && input->format < SOURCE_FORMATS &&
                    o->session.nan <= NAN_ERROR,
                "a choice that there is not");
     fuzz_check(o->session.device_count >= 1 && o->session.device_count <= ENGINE_DEVICES_MAX,

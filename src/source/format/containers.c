@@ -4,18 +4,14 @@
 
 #include <string.h>
 
-static const struct container_format *const formats[] = {
-    &container_safetensors,
-    &container_npz,
-    &container_gguf,
-    &container_hdf5,
-};
+#define ROW(id, name) &container_##name,
 
-static const size_t format_count = sizeof formats / sizeof *formats;
+static const struct container_format *const formats[CONTAINER_FORMAT_COUNT] = {
+    CONTAINER_FORMATS(ROW)};
 
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size)
 {
-    for (size_t i = 0; i < format_count; i++)
+    for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)
         if (formats[i]->recognise(bytes, size))
             return formats[i];
     return NULL;
@@ -23,8 +19,13 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
 
 const struct container_format *container_find(const char *name)
 {
-    for (size_t i = 0; i < format_count; i++)
+    for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
     return NULL;
+}
+
+const struct container_format *container_numbered(unsigned number)
+{
+    return formats[number];
 }

@@ -6,6 +6,18 @@
 
 #include "source/format/container.h"
 
+/* The formats. Each has an enumerator of enum source_format, SOURCE_ and the first word, and a struct
+   container_format, container_ and the second, which is the name that --format takes. A file is of
+   the first format that recognises it. */
+#define CONTAINER_FORMATS(FORMAT)    \
+    FORMAT(SAFETENSORS, safetensors) \
+    FORMAT(NPZ, npz)                 \
+    FORMAT(GGUF, gguf)               \
+    FORMAT(HDF5, hdf5)
+
+#define CONTAINER_COUNT_ONE(id, name) +1
+#define CONTAINER_FORMAT_COUNT (0 CONTAINER_FORMATS(CONTAINER_COUNT_ONE))
+
 /* The format of a file that begins with these bytes; NULL where it is no container. CONTAINER_HEAD
    bytes decide: HDF5 may begin at 2048, or further on, where only --format finds it. */
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
@@ -14,6 +26,9 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
 
 /* The format that is called so; NULL for none. */
 const struct container_format *container_find(const char *name);
+
+/* The format of a row, of which there are CONTAINER_FORMAT_COUNT. */
+const struct container_format *container_numbered(unsigned number);
 
 /* safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the
    elements. Files are refused that its own library refuses (Metadata::validate and read_metadata in
