@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/element.h"
 #include "hdf5/library.h"
+#include "source/format/meaning.h"
 
 /* An attribute that is open. */
 struct attribute {
@@ -27,24 +27,8 @@ void attribute_close(const struct attribute *a);
    none. */
 bool attribute_read_text(hid_t object, const char *name, char *text, size_t room);
 
-/* A number of an attribute, exactly. */
-struct attribute_number {
-    bool real;    /* it is a float, `value`; otherwise an integer */
-    double value; /* of an integer: rounded to binary64 */
-    struct integer integer;
-};
-
-#define ATTRIBUTE_NUMBERS_MAX 64
-
-struct attribute_numbers {
-    bool exists;  /* there is an attribute of this name */
-    bool numeric; /* it holds integers or floats that are read exactly: of up to 64 bits */
-    size_t count; /* of its numbers; if there are more than ATTRIBUTE_NUMBERS_MAX, none is here */
-    struct attribute_number numbers[ATTRIBUTE_NUMBERS_MAX];
-};
-
 /* Reads the numbers of an attribute, of any shape. False where the library fails. */
-bool attribute_read_numbers(hid_t object, const char *name, struct attribute_numbers *found,
+bool attribute_read_numbers(hid_t object, const char *name, struct meaning_numbers *found,
                             struct hdf5_trouble *t);
 
 #endif

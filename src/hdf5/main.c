@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "hdf5/attribute.h"
 #include "hdf5/library.h"
-#include "hdf5/meaning.h"
 #include "hdf5/netcdf.h"
 #include "hdf5/walk.h"
 #include "source/format/hdf5_records.h"
+#include "source/format/meaning.h"
 #include "sys/buffer.h"
 
 /*
@@ -197,9 +198,9 @@ struct dataset {
     const char *unreadable; /* NULL where it can be read */
     bool typed;             /* elements of its type could be */
     bool not_numeric;
-    bool by_attributes;          /* they make it unreadable */
-    struct hdf5_meaning meaning; /* of its numbers, if `typed` */
-    char text[256];              /* room for `unreadable` */
+    bool by_attributes;     /* they make it unreadable */
+    struct meaning meaning; /* of its numbers, if `typed` */
+    char text[256];         /* room for `unreadable` */
     unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
     bool fill_stated;  /* the dataset says what elements are that were never written */
     bool fill_defined; /* there is a value of these */
@@ -219,19 +220,40 @@ static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
     memcpy(d->pad, d->fill, sizeof d->pad);
-    if (!d->fill_stated && !hdf5_default_fill(d->element, d->big, d->pad))
+    if (!d->fill_stated && !meaning_default_fill(d->element, d->big, d->pad))
         memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
     return true;
+}
+
+/* An open dataset whose attributes are read. */
+struct attributes {
+    hid_t dataset;
+    struct hdf5_trouble *t;
+};
+
+static bool read_numbers(void *user, const char *name, struct meaning_numbers *found)
+{
+    const struct attributes *a = user;
+
+    return attribute_read_numbers(a->dataset, name, found, a->t);
+}
+
+static bool read_text(void *user, const char *name, char *text, size_t room)
+{
+    return attribute_read_text(((const struct attributes *)user)->dataset, name, text, room);
 }
 
 /* Finds what the numbers of a dataset mean. */
 static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
-    struct hdf5_meaning *m = &d->meaning;
+    struct meaning *m = &d->meaning;
+    struct attributes a = {.dataset = d->id, .t = t};
+    const struct meaning_attributes reader = {
+        .read_numbers = read_numbers, .read_text = read_text, .user = &a};
 
     if (in->stored)
         return true;
-    if (!hdf5_find_meaning(d->id, d->element, d->netcdf, d->fill_stated, m, t))
+    if (!meaning_find(&reader, d->element, d->netcdf || hdf5_is_variable(d->id), d->fill_stated, m))
         return false;
     if (m->type != d->element)
         d->type_name = element_name(m->type);
@@ -458,8 +480,8 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
 /* Puts what comes first of any array. */
 static void put_head(const struct dataset *d, const char *name, struct buffer *out)
 {
-    static const struct hdf5_meaning none;
-    const struct hdf5_meaning *m = d->unreadable ? &none : &d->meaning;
+    static const struct meaning none;
+    const struct meaning *m = d->unreadable ? &none : &d->meaning;
 
     put(out, HDF5_ARRAY);
     put_string(out, name);

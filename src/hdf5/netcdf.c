@@ -276,24 +276,3 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
     attribute_close(&a);
     return good;
 }
-
-bool hdf5_default_fill(enum element_type type, bool big_endian, unsigned char *value)
-{
-    const size_t size = element_size(type);
-    uint64_t bits;
-
-    if (type == ELEMENT_F64)
-        bits = UINT64_C(0x479e000000000000); /* 15 * 2^119, about 9.97e36 */
-    else if (type == ELEMENT_F32)
-        bits = UINT32_C(0x7cf00000); /* the same number */
-    else if (element_formats[type].kind ==
-             ELEMENT_UNSIGNED) /* the greatest; of 64 bits, the next */
-        bits = size == 8 ? UINT64_MAX - 1 : UINT64_MAX >> (64 - 8 * size);
-    else if (element_formats[type].kind == ELEMENT_SIGNED) /* the second to the least; likewise */
-        bits = (UINT64_MAX << (8 * size - 1)) + (size == 8 ? 2 : 1);
-    else
-        return false;
-    for (size_t i = 0; i < size; i++)
-        value[i] = (unsigned char)(bits >> 8 * (big_endian ? size - 1 - i : i));
-    return true;
-}

@@ -1,6 +1,6 @@
 /*
- * Additions of netCDF-4 to HDF5: datasets that are only dimensions, unlimited dimensions, along
- * which all variables are as long as the longest, and default fill values.
+ * Additions of netCDF-4 to HDF5: datasets that are only dimensions, and unlimited
+ * dimensions, along which all variables are as long as the longest.
  *
  * As hdf5_library.h it runs in a process of its own: objects that are opened here stay open.
  */
@@ -30,9 +30,5 @@ void hdf5_note_lengths(hid_t dataset);
    where most[i] is H5S_UNLIMITED. False where the library fails. */
 bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,
                  struct hdf5_trouble *t);
-
-/* The value that netCDF fills variables of a type with unless they say otherwise, in the given byte
-   order. False for types that netCDF does not have. */
-bool hdf5_default_fill(enum element_type type, bool big_endian, unsigned char *value);
 
 #endif

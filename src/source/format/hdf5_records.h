@@ -8,15 +8,10 @@
 
 #include <stdint.h>
 
-#include "core/missing.h"
 #include "source/format/container.h"
 
 /* Bytes of all arrays of a file that can be read, at most, so that 64 bits count them. */
 #define HDF5_ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
-
-/* The most ranges of missing values of an array: there is room for those of the user, and a NaN has
-   two. */
-#define HDF5_MISSING_MAX (MISSING_RANGES_MAX - MISSING_VALUES_MAX - 1)
 
 /* The first word. */
 enum hdf5_answer {

@@ -1,29 +1,31 @@
 #include "config.h"
 
-#include "hdf5/meaning.h"
+#include "source/format/meaning.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/number.h"
-#include "hdf5/attribute.h"
-#include "hdf5/netcdf.h"
-#include "source/format/hdf5_records.h"
+#include "source/format/container.h"
 
-/* A dataset, and what has been found out about it. */
+/* An array, and what has been found out about it. */
 struct search {
-    hid_t dataset;
+    const struct meaning_attributes *attributes;
     enum element_type stored;
-    struct hdf5_meaning *m;
-    struct hdf5_trouble *t; /* an error of the library */
+    struct meaning *m;
 };
+
+static bool read_numbers(const struct search *s, const char *name, struct meaning_numbers *found)
+{
+    return s->attributes->read_numbers(s->attributes->user, name, found);
+}
 
 /* The numbers of an attribute as elements. */
 struct elements {
     bool used; /* there is such an attribute, and all its numbers are ones of the stored type */
     size_t count;
-    uint64_t bits[ATTRIBUTE_NUMBERS_MAX];
+    uint64_t bits[MEANING_NUMBERS_MAX];
 };
 
 /* Notes that an attribute has no meaning, and why. */
@@ -42,8 +44,15 @@ static void refuse(struct search *s, const char *attribute, const char *why)
         snprintf(s->m->wrong, sizeof s->m->wrong, "its attribute %s %s", attribute, why);
 }
 
+struct meaning_number meaning_integer(uint64_t bits, bool negative)
+{
+    return (struct meaning_number){
+        .value = negative ? (double)(int64_t)bits : (double)bits,
+        .integer = {.known = true, .negative = negative, .low = negative ? -bits : bits}};
+}
+
 /* Finds the element of a type that is the number, exactly. False if it has none. */
-static bool find_element(enum element_type type, const struct attribute_number *x, uint64_t *bits)
+static bool find_element(enum element_type type, const struct meaning_number *x, uint64_t *bits)
 {
     const bool integers = element_is_integer(type);
     char text[NUMBER_MAX];
@@ -64,13 +73,13 @@ static bool find_element(enum element_type type, const struct attribute_number *
 }
 
 /* Reads the elements that an attribute names: all of its numbers, or, with a warning, none. False
-   where the library fails. */
+   where reading fails. */
 static bool find_elements(struct search *s, const char *attribute, struct elements *e)
 {
-    struct attribute_numbers found;
+    struct meaning_numbers found;
 
     *e = (struct elements){.used = false};
-    if (!attribute_read_numbers(s->dataset, attribute, &found, s->t))
+    if (!read_numbers(s, attribute, &found))
         return false;
     if (!found.exists)
         return true;
@@ -78,7 +87,7 @@ static bool find_elements(struct search *s, const char *attribute, struct elemen
         ignore(s, attribute, "is not a number");
         return true;
     }
-    if (found.count > ATTRIBUTE_NUMBERS_MAX) {
+    if (found.count > MEANING_NUMBERS_MAX) {
         refuse(s, attribute, "has more than 64 numbers");
         return true;
     }
@@ -150,11 +159,11 @@ static bool find_limits(struct search *s)
    is not the number that there was. */
 static bool find_number(struct search *s, const char *attribute, double *x, bool *given)
 {
-    struct attribute_numbers found;
-    const struct attribute_number *number = found.numbers;
+    struct meaning_numbers found;
+    const struct meaning_number *number = found.numbers;
     const double neutral = *x;
 
-    if (!attribute_read_numbers(s->dataset, attribute, &found, s->t))
+    if (!read_numbers(s, attribute, &found))
         return false;
     if (!found.exists)
         return true;
@@ -201,15 +210,17 @@ static enum element_type other_sign(enum element_type type)
 static bool find_type(struct search *s)
 {
     const enum element_kind kind = element_formats[s->stored].kind;
-    const htri_t exists = H5Aexists(s->dataset, "_Unsigned");
+    struct meaning_numbers found;
     char text[8];
     bool truth;
 
-    if (exists <= 0)
-        return exists == 0 || hdf5_wrong(s->t);
+    if (!read_numbers(s, "_Unsigned", &found))
+        return false;
+    if (!found.exists)
+        return true;
     if (kind != ELEMENT_SIGNED && kind != ELEMENT_UNSIGNED)
         return true;
-    if (!attribute_read_text(s->dataset, "_Unsigned", text, sizeof text)) {
+    if (!s->attributes->read_text(s->attributes->user, "_Unsigned", text, sizeof text)) {
         refuse(s, "_Unsigned", "is not a text");
         return true;
     }
@@ -218,6 +229,27 @@ static bool find_type(struct search *s)
         refuse(s, "_Unsigned", "is neither true nor false");
     if (!s->m->wrong[0] && truth != (kind == ELEMENT_UNSIGNED))
         s->m->type = other_sign(s->stored);
+    return true;
+}
+
+bool meaning_default_fill(enum element_type type, bool big_endian, unsigned char *value)
+{
+    const size_t size = element_size(type);
+    uint64_t bits;
+
+    if (type == ELEMENT_F64)
+        bits = UINT64_C(0x479e000000000000); /* 15 * 2^119, about 9.97e36 */
+    else if (type == ELEMENT_F32)
+        bits = UINT32_C(0x7cf00000); /* the same number */
+    else if (element_formats[type].kind ==
+             ELEMENT_UNSIGNED) /* the greatest; of 64 bits, the next */
+        bits = size == 8 ? UINT64_MAX - 1 : UINT64_MAX >> (64 - 8 * size);
+    else if (element_formats[type].kind == ELEMENT_SIGNED) /* the second to the least; likewise */
+        bits = (UINT64_MAX << (8 * size - 1)) + (size == 8 ? 2 : 1);
+    else
+        return false;
+    for (size_t i = 0; i < size; i++)
+        value[i] = (unsigned char)(bits >> 8 * (big_endian ? size - 1 - i : i));
     return true;
 }
 
@@ -231,7 +263,7 @@ static void add_default(struct search *s, bool filled)
     unsigned char value[CONTAINER_FILL_MAX];
 
     if (reinterpreted || (element_size(s->stored) == 1 && !filled) ||
-        !hdf5_default_fill(s->stored, element_host_is_big(), value))
+        !meaning_default_fill(s->stored, element_host_is_big(), value))
         return;
     (void)missing_add_bits(&s->m->missing, s->m->type, order_load(s->stored, value));
 }
@@ -243,23 +275,23 @@ static bool refuse_all(struct search *s)
                                         "valid_max",  "scale_factor",  "add_offset"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const htri_t exists = H5Aexists(s->dataset, names[i]);
+        struct meaning_numbers found;
 
-        if (exists < 0)
-            return hdf5_wrong(s->t);
-        if (exists > 0)
+        if (!read_numbers(s, names[i], &found))
+            return false;
+        if (found.exists)
             refuse(s, names[i], "is not supported for truth values");
     }
     return true;
 }
 
-bool hdf5_find_meaning(hid_t dataset, enum element_type type, bool netcdf, bool filled,
-                       struct hdf5_meaning *m, struct hdf5_trouble *t)
+bool meaning_find(const struct meaning_attributes *attributes, enum element_type type, bool netcdf,
+                  bool filled, struct meaning *m)
 {
-    struct search s = {.dataset = dataset, .stored = type, .m = m, .t = t};
+    struct search s = {.attributes = attributes, .stored = type, .m = m};
     struct elements fill, e;
 
-    *m = (struct hdf5_meaning){.type = type};
+    *m = (struct meaning){.type = type};
     if (type == ELEMENT_BOOL)
         return refuse_all(&s);
     if (!find_type(&s) || !find_elements(&s, "_FillValue", &fill))
@@ -268,14 +300,14 @@ bool hdf5_find_meaning(hid_t dataset, enum element_type type, bool netcdf, bool 
     if (!find_elements(&s, "missing_value", &e))
         return false;
     add_missing(&s, "missing_value", &e);
-    if (!fill.used && (netcdf || hdf5_is_variable(dataset)))
+    if (!fill.used && netcdf)
         add_default(&s, filled);
     if (!find_limits(&s) || !find_scale(&s))
         return false;
     /* Ranges alone have no value that an element could be written as. */
     if (m->missing.count > 0 && !missing_has(&m->missing, order_key(m->type, m->missing.value)))
         m->missing.value = order_bits(m->type, m->missing.ranges[0].first);
-    if (m->missing.count > HDF5_MISSING_MAX)
+    if (m->missing.count > MEANING_MISSING_MAX)
         refuse(&s, "missing_value", "names too many values");
     return true;
 }
