@@ -63,6 +63,7 @@ test_programs = \
 	tests/unit/test_partial \
 	tests/unit/test_plan \
 	tests/unit/test_partial_text \
+	tests/unit/test_ranges \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_shard \

@@ -16,6 +16,7 @@ library_sources += \
 	src/core/partial_text.c src/core/partial_text.h \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/quotient.c src/core/quotient.h \
+	src/core/ranges.c src/core/ranges.h \
 	src/core/scale.c src/core/scale.h \
 	src/core/scaled.c src/core/scaled.h \
 	src/core/scaled_difference.c src/core/scaled_difference.h \

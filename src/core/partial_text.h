@@ -20,6 +20,7 @@
 #include "core/element.h"
 #include "core/missing.h"
 #include "core/partial.h"
+#include "core/ranges.h"
 #include "core/scale.h"
 
 /* The version that is written. All up to it are read. */
@@ -50,11 +51,6 @@ uint32_t partial_text_checksum(const char *bytes, size_t size);
 
 /* Room for what is wrong with a line. */
 #define PARTIAL_TEXT_ERROR_MAX 160
-
-/* Elements from `begin` up to, and without, `end`. */
-struct partial_range {
-    uint64_t begin, end;
-};
 
 struct partial_text {
     char input[PARTIAL_TEXT_INPUT_MAX + 1]; /* valid UTF-8 */
