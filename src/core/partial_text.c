@@ -13,8 +13,9 @@
 #include "sys/escape.h"
 #include "sys/json.h"
 
-/* The beginning of every line. */
+/* The beginning of every line, and of that of a bag, which versions from 2 on have. */
 #define PARTIAL_TEXT_MAGIC "{\"gpureduce\":\"partial\",\"version\":"
+#define PARTIAL_TEXT_BAG "{\"gpureduce\":\"bag\",\"version\":"
 
 /* Sums of up to 2^64 elements are so many bits longer than these. */
 #define COUNT_BITS 64
@@ -359,21 +360,28 @@ static bool texts_fit(const struct partial_text *t)
     return end - texts <= PARTIAL_TEXT_TEXTS_MAX;
 }
 
-/* Writes the line of a version up to its checksum. Returns its length. */
-static size_t write_body(char *line, const struct partial_text *t, unsigned version)
+static char *put_ranges(char *at, const struct partial_text *t)
 {
-    char *at = number_write(put(line, PARTIAL_TEXT_MAGIC), version);
-
-    at = put_name(put(at, ",\"input\":"), t->input);
-    if (t->has_array)
-        at = put_name(put(at, ",\"array\":"), t->array);
-    at = put(put(put(at, ",\"dtype\":\""), element_name(t->type)), "\"");
     at = put(number_write(put(at, ",\"of\":"), t->of), ",\"ranges\":[");
     for (unsigned i = 0; i < t->range_count; i++) {
         at = number_write(put(at, i > 0 ? ",[" : "["), t->ranges[i].begin);
         at = put(number_write(put(at, ","), t->ranges[i].end), "]");
     }
-    at = put(at, "]");
+    return put(at, "]");
+}
+
+/* Writes the line of a version up to its checksum. Returns its length. */
+static size_t write_body(char *line, const struct partial_text *t, unsigned version)
+{
+    char *at = number_write(put(line, t->bag ? PARTIAL_TEXT_BAG : PARTIAL_TEXT_MAGIC), version);
+
+    if (!t->bag)
+        at = put_name(put(at, ",\"input\":"), t->input);
+    if (t->has_array)
+        at = put_name(put(at, ",\"array\":"), t->array);
+    at = put(put(put(at, ",\"dtype\":\""), element_name(t->type)), "\"");
+    if (!t->bag)
+        at = put_ranges(at, t);
     for (size_t i = 0; i < MEMBERS; i++)
         if (members[i].since <= version && !(members[i].holds & ~t->holds))
             at = put_member(at, t, &members[i]);
@@ -748,6 +756,8 @@ static void get_type(struct reader *r, enum element_type *type)
 
 static void get_ranges(struct reader *r, struct partial_text *t)
 {
+    expect(r, ",\"of\":");
+    t->of = get_count(r);
     expect(r, ",\"ranges\":[");
     while (next_is(r, t->range_count > 0 ? ",[" : "[") && !r->failed) {
         struct partial_range *range = &t->ranges[t->range_count];
@@ -781,13 +791,15 @@ static bool has_index(const struct partial_text *t, uint64_t index)
 /* Whether an index is there exactly where it should be. */
 static bool index_fits(const struct partial_text *t, bool any, uint64_t index)
 {
-    return any ? has_index(t, index) : index == PARTIAL_NO_INDEX;
+    return any && !t->bag ? has_index(t, index) : index == PARTIAL_NO_INDEX;
 }
 
 static bool ranges_fit(const struct partial_text *t)
 {
     uint64_t count = 0;
 
+    if (t->bag)
+        return !(t->holds & PARTIAL_WHERE);
     for (unsigned i = 0; i < t->range_count; i++) {
         if (t->ranges[i].end <= t->ranges[i].begin || t->ranges[i].end > t->of ||
             (i > 0 && t->ranges[i].begin <= t->ranges[i - 1].end))
@@ -813,15 +825,13 @@ static bool infinities_fit(const struct partial_text *t)
            (p->max_key == exact_key(INFINITY)) == (p->positive_infinity > 0);
 }
 
-/* Whether as many elements may be missing, and as many of the others NaNs. */
+/* Whether as many elements may be missing, which a mask may say of any, and as many of the others
+   NaNs. */
 static bool missing_fits(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
-    const bool any = t->missing.differ || t->missing.count > 0;
 
-    if (p->missing > p->count || (p->missing > 0 && !any))
-        return false;
-    return p->nan == 0 || !missing_has_nans(&t->missing, t->type);
+    return p->missing <= p->count && (p->nan == 0 || !missing_has_nans(&t->missing, t->type));
 }
 
 /* Whether what lies on both sides of a threshold is there for a scale alone, and does. */
@@ -877,18 +887,20 @@ static bool refuse(char error[PARTIAL_TEXT_ERROR_MAX], const char *text)
 }
 
 /* Whether it begins as a line of a version that is read, and ends with its checksum. */
-static bool is_whole(struct reader *r, const char *line, size_t length, uint64_t *version,
+static bool is_whole(struct reader *r, const char *line, size_t length, bool bag, uint64_t *version,
                      char error[PARTIAL_TEXT_ERROR_MAX])
 {
     const char *tail = line + length - PARTIAL_TEXT_TAIL;
     char checksum[PARTIAL_TEXT_CHECKSUM_DIGITS + 1];
 
-    if (!next_is(r, PARTIAL_TEXT_MAGIC))
+    if (!bag && partial_text_is_bag(line, length))
+        return refuse(error, "is of a bag, which does not say what elements of an array it has");
+    if (!next_is(r, bag ? PARTIAL_TEXT_BAG : PARTIAL_TEXT_MAGIC))
         return refuse(error, "is not a partial result");
     *version = get_count(r);
     if (r->failed)
         return refuse(error, "is not a partial result");
-    if (*version < 1 || *version > PARTIAL_TEXT_VERSION) {
+    if (*version < (bag ? 2 : 1) || *version > PARTIAL_TEXT_VERSION) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
                  "is a partial result of version %" PRIu64
                  ", and this program reads versions 1 to %d",
@@ -909,31 +921,41 @@ static bool is_whole(struct reader *r, const char *line, size_t length, uint64_t
     return true;
 }
 
-bool partial_text_read(struct partial_text *t, const char *line, size_t length,
-                       char error[PARTIAL_TEXT_ERROR_MAX])
+bool partial_text_is_bag(const char *line, size_t length)
+{
+    const size_t size = sizeof PARTIAL_TEXT_BAG - 1;
+
+    return length >= size && memcmp(line, PARTIAL_TEXT_BAG, size) == 0;
+}
+
+static bool read_line(struct partial_text *t, const char *line, size_t length, bool bag,
+                      char error[PARTIAL_TEXT_ERROR_MAX])
 {
     struct reader r = {.at = line, .end = line + length};
     char again[PARTIAL_TEXT_MAX];
     uint64_t version;
 
-    if (!is_whole(&r, line, length, &version, error))
+    if (!is_whole(&r, line, length, bag, &version, error))
         return false;
+    t->bag = bag;
     t->has_array = false;
-    t->array[0] = '\0';
+    t->input[0] = t->array[0] = '\0';
+    t->of = 0;
     t->missing = (struct missing){.count = 0};
     t->scale = (struct scale){.given = false};
     t->holds = t->range_count = 0;
     partial_clear(&t->partial);
-    expect(&r, ",\"input\":");
-    get_name(&r, t->input, sizeof t->input);
-    t->has_array = next_is(&r, ",\"array\":");
+    if (!bag) {
+        expect(&r, ",\"input\":");
+        get_name(&r, t->input, sizeof t->input);
+        t->has_array = next_is(&r, ",\"array\":");
+    }
     if (t->has_array)
         get_name(&r, t->array, sizeof t->array);
     expect(&r, ",\"dtype\":\"");
     get_type(&r, &t->type);
-    expect(&r, ",\"of\":");
-    t->of = get_count(&r);
-    get_ranges(&r, t);
+    if (!bag)
+        get_ranges(&r, t);
     get_members(&r, t, (unsigned)version);
     if (r.failed || (size_t)(r.end - r.at) != PARTIAL_TEXT_TAIL || !holds_together(t)) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
@@ -946,4 +968,16 @@ bool partial_text_read(struct partial_text *t, const char *line, size_t length,
         memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
         return refuse(error, "is not a partial result as this program writes them");
     return true;
+}
+
+bool partial_text_read(struct partial_text *t, const char *line, size_t length,
+                       char error[PARTIAL_TEXT_ERROR_MAX])
+{
+    return read_line(t, line, length, false, error);
+}
+
+bool partial_text_read_bag(struct partial_text *t, const char *line, size_t length,
+                           char error[PARTIAL_TEXT_ERROR_MAX])
+{
+    return read_line(t, line, length, true, error);
 }

@@ -52,7 +52,9 @@ uint32_t partial_text_checksum(const char *bytes, size_t size);
 /* Room for what is wrong with a line. */
 #define PARTIAL_TEXT_ERROR_MAX 160
 
+/* A partial result and the elements it is of: some of an array, or, of a bag, any, in any order. */
 struct partial_text {
+    bool bag; /* nothing is known of an array: it has no names, ranges and indices */
     char input[PARTIAL_TEXT_INPUT_MAX + 1]; /* valid UTF-8 */
     char array[PARTIAL_TEXT_ARRAY_MAX + 1]; /* valid UTF-8 */
     bool has_array; /* the input is a container, and `array` is the name of one of it */
@@ -80,10 +82,17 @@ void partial_text_forget(struct partial *p, unsigned holds);
    names and missing values together are too long. */
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
 
-/* Reads a line of `length` bytes, without its newline. False where it is none that
-   partial_text_write could have written: then `error` says what is wrong, in words that follow the
-   line's name, and *t is undefined. */
+/* Whether a line begins as that of a bag. */
+bool partial_text_is_bag(const char *line, size_t length);
+
+/* Reads a line of `length` bytes, without its newline, that is not a bag's. False where it is none
+   that partial_text_write could have written: then `error` says what is wrong, in words that follow
+   the line's name, and *t is undefined. */
 bool partial_text_read(struct partial_text *t, const char *line, size_t length,
                        char error[PARTIAL_TEXT_ERROR_MAX]);
+
+/* Reads a line that is a bag's, in the way of partial_text_read. */
+bool partial_text_read_bag(struct partial_text *t, const char *line, size_t length,
+                           char error[PARTIAL_TEXT_ERROR_MAX]);
 
 #endif
