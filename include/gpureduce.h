@@ -120,6 +120,19 @@ GPR_API uint64_t gpr_error_offset(const gpr_context *context);
 /* The name of the array; NULL if the error is not about one. */
 GPR_API const char *gpr_error_array(const gpr_context *context);
 
+/*
+ * Shards
+ */
+
+/* Finds the part of each of `count` files that shard `number`, from 1 to `of`, has: the elements
+   whose first bytes lie from begins[i] up to, and without, ends[i], where UINT64_MAX is the end of the
+   file; both 0: none. Each process that plans for the same files comes to the same parts, which have
+   each element once. Begins are multiples of 2 MiB, and of compressed files ends of frames.
+   GPR_ERROR_ARGUMENT for more than 2^20 shards, GPR_ERROR_UNSUPPORTED for a pipe, and
+   GPR_ERROR_READ for a file that cannot be read: processes that can read it have other parts. */
+GPR_API gpr_status gpr_plan_shards(gpr_context *context, const char *const *paths, size_t count,
+                                   uint64_t number, uint64_t of, uint64_t *begins, uint64_t *ends);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,6 +53,7 @@ test_programs = \
 	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
 	tests/unit/test_library \
+	tests/unit/test_library_shards \
 	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
 	tests/unit/test_mapping \

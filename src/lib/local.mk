@@ -2,4 +2,5 @@
 include_HEADERS = include/gpureduce.h
 library_sources += \
 	src/lib/context.c \
-	src/lib/objects.h
+	src/lib/objects.h \
+	src/lib/shards.c

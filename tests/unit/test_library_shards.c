@@ -1,0 +1,137 @@
+/*
+ * gpr_plan_shards: which units of 2 MiB, one by one, belong to which shard.
+ */
+/* Tags: ports */
+#include "config.h"
+
+#include <fcntl.h>
+#include <gpureduce.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/allocate.h"
+#include "lib/tap.h"
+
+#define UNIT ((uint64_t)2 << 20)
+#define FILES 5
+
+/* The last is compressed, and cannot be cut. */
+static const char *const paths[FILES] = {"a", "b", "-", "d", "e"};
+static const uint64_t sizes[FILES] = {5 * UNIT + 1, 0, 100, 3 * UNIT, 0};
+
+static void make(const char *path, uint64_t size)
+{
+    const int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+    if (fd < 0 || ftruncate(fd, (off_t)size) != 0 || close(fd) != 0)
+        bail(path);
+}
+
+/* A frame of zstd that has two blocks of one repeated byte, 256 KiB in all, and after that one that may
+   be skipped, so that it has three units. */
+static void make_compressed(const char *path)
+{
+    static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0x00, 0x00, 0x04, 0x00,
+                                          0x02, 0x00, 0x10, 0x07, 0x03, 0x00, 0x10, 0x07};
+    static const unsigned char skipped[] = {0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0x4f, 0x00};
+    const int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+    if (fd < 0 || write(fd, frame, sizeof frame) != sizeof frame ||
+        write(fd, skipped, sizeof skipped) != sizeof skipped ||
+        ftruncate(fd, (off_t)(sizeof frame + sizeof skipped + 0x4fffff)) != 0 || close(fd) != 0)
+        bail(path);
+}
+
+/* The number of the shard that has unit `unit` of all. */
+static uint64_t owner(uint64_t unit, uint64_t units, uint64_t of)
+{
+    uint64_t number = 1;
+
+    while (units * number / of <= unit)
+        number++;
+    return number;
+}
+
+static void test_plans(gpr_context *context)
+{
+    static const uint64_t shards[] = {1, 2, 3, 7, 11, 40};
+    const uint64_t units[FILES] = {6, 1, 1, 3, 3}, all = 14;
+    uint64_t begins[FILES], ends[FILES];
+    struct tap_family family = {0};
+
+    for (size_t s = 0; s < sizeof shards / sizeof *shards; s++) {
+        const uint64_t of = shards[s];
+
+        for (uint64_t number = 1; number <= of; number++) {
+            uint64_t before = 0;
+
+            tap_case(&family,
+                     gpr_plan_shards(context, paths, FILES, number, of, begins, ends) == GPR_OK,
+                     "%s", gpr_error_text(context));
+            for (size_t i = 0; i < FILES; i++) {
+                uint64_t begin = UINT64_MAX, end = 0;
+
+                for (uint64_t u = 0; u < units[i]; u++) {
+                    /* A file that cannot be cut goes with its first unit. */
+                    if (owner(before + (i == FILES - 1 ? 0 : u), all, of) != number)
+                        continue;
+                    begin = begin < u * UNIT ? begin : u * UNIT;
+                    end = u + 1 == units[i] ? UINT64_MAX : (u + 1) * UNIT;
+                }
+                begin = end == 0 ? 0 : begin;
+                tap_case(&family, begins[i] == begin && ends[i] == end,
+                         "shard %" PRIu64 " of %" PRIu64 ", file %s: from %" PRIu64 " to %" PRIu64
+                         ", not from %" PRIu64 " to %" PRIu64,
+                         number, of, paths[i], begins[i], ends[i], begin, end);
+                before += units[i];
+            }
+        }
+    }
+    tap_family_end(&family, "each unit belongs to its shard");
+}
+
+static void test_errors(gpr_context *context)
+{
+    const char *const absent[] = {"a", "absent"}, *const pipes[] = {"pipe"};
+    uint64_t begins[2] = {7, 7}, ends[2] = {7, 7};
+
+    if (mkfifo("pipe", 0600) != 0)
+        bail("pipe");
+    tap_ok(gpr_plan_shards(context, paths, 1, 0, 2, begins, ends) == GPR_ERROR_ARGUMENT &&
+               gpr_plan_shards(context, paths, 1, 3, 2, begins, ends) == GPR_ERROR_ARGUMENT &&
+               gpr_plan_shards(context, paths, 1, 1, 0, begins, ends) == GPR_ERROR_ARGUMENT &&
+               gpr_plan_shards(context, paths, 1, 1, (1 << 20) + 1, begins, ends) ==
+                   GPR_ERROR_ARGUMENT,
+           "numbers of no shard");
+    tap_ok(gpr_plan_shards(context, absent, 2, 1, 2, begins, ends) == GPR_ERROR_READ &&
+               strcmp(gpr_error_text(context), "absent: No such file or directory") == 0,
+           "a file that is not there: %s", gpr_error_text(context));
+    tap_ok(gpr_plan_shards(context, pipes, 1, 1, 2, begins, ends) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "pipe: not a regular file"),
+           "a pipe: %s", gpr_error_text(context));
+    tap_ok(begins[0] == 7 && ends[0] == 7 && begins[1] == 7, "then nothing is changed");
+    tap_ok(gpr_plan_shards(context, NULL, 0, 1, 2, NULL, NULL) == GPR_OK, "no files");
+    unlink("pipe");
+}
+
+int main(void)
+{
+    char folder[] = "test_library_shards.XXXXXX";
+    gpr_context *context;
+
+    if (!mkdtemp(folder) || chdir(folder) != 0 || gpr_context_new(&context) != GPR_OK)
+        bail(folder);
+    for (size_t i = 0; i < FILES; i++)
+        make(paths[i], sizes[i]);
+    make_compressed(paths[FILES - 1]);
+    test_plans(context);
+    test_errors(context);
+    gpr_context_free(context);
+    for (size_t i = 0; i < FILES; i++)
+        unlink(paths[i]);
+    if (chdir("..") != 0 || rmdir(folder) != 0)
+        bail(folder);
+    return tap_done();
+}
