@@ -117,7 +117,7 @@ tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
 tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
-emulated_ldadd = tests/libemulated.a tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+emulated_ldadd = tests/libemulated.a tests/libtests.a src/libinternal.a $(ZSTD_LIBS) $(MPFR_LIBS)
 tests_unit_test_zstd_driver_LDADD = $(emulated_ldadd)
 # And the whole program with it: a GPU that every machine has, for scripts.
 if HAVE_CUDA
@@ -165,7 +165,7 @@ tests_unit_test_slice_cuda_SOURCES = tests/unit/test_slice_kernels.c
 tests_unit_test_slice_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
 	tests/lib/$(DEPDIR)/slice_emulated.Po
-LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
+LDADD = tests/libtests.a src/libinternal.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
 	tests/cli/gpus.sh \

@@ -2,7 +2,7 @@
 bin_PROGRAMS += src/gpureduce-bench
 # What tests link, too.
 noinst_LIBRARIES += src/libbench.a
-src_libbench_a_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
+src_libbench_a_CPPFLAGS = $(src_libinternal_a_CPPFLAGS)
 src_libbench_a_SOURCES = \
 	src/bench/common/difference.c src/bench/common/difference.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
@@ -16,8 +16,8 @@ src_libbench_a_SOURCES = \
 	src/bench/common/table_plot.c \
 	src/bench/common/team.c src/bench/common/team.h \
 	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
-src_gpureduce_bench_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
-src_gpureduce_bench_LDADD = src/libbench.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
+src_gpureduce_bench_CPPFLAGS = $(src_libinternal_a_CPPFLAGS)
+src_gpureduce_bench_LDADD = src/libbench.a src/libinternal.a $(CUDA_LIBS) $(ZSTD_LIBS)
 src_gpureduce_bench_SOURCES = \
 	src/bench/common/arguments.c src/bench/common/arguments.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \

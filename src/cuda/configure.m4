@@ -98,7 +98,9 @@ AS_IF([test "x$cuda_found" = xyes], [
   AS_IF([test "x$NVCC_GENCODE" = x], [GPUREDUCE_GENCODE])
   # Without these three, the kernels' host code would need the C++ library.
   NVCC_HOSTFLAGS="-Xcompiler -fno-exceptions,-fno-rtti,-fno-threadsafe-statics"
-  AS_CASE([" $HARDENING "], [*" pie "*], [AS_VAR_APPEND([NVCC_HOSTFLAGS], [",-fPIE"])])
+  for cuda_flag in $SHARED_CFLAGS; do
+    AS_VAR_APPEND([NVCC_HOSTFLAGS], [",$cuda_flag"])
+  done
   AS_IF([test "x$NVCCFLAGS" = x], [NVCCFLAGS="-O3"])
   cuda_version=`"$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'`
   cuda_summary="yes, $cuda_version ($NVCC)"

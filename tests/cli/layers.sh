@@ -262,7 +262,7 @@ circles() {
     tsort pairs 2>&1 >/dev/null | sed -n 's/^tsort: [0-9]*:\(.*\)/\1/p'
 }
 
-library=${program%gpureduce}libgpureduce.a
+library=${program%gpureduce}libinternal.a
 if nm "$library" >listing 2>nm.log && grep -q ' T ' listing; then
     circles <listing >found
     ok 'nothing calls in a circle' cmp /dev/null found
