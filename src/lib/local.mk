@@ -1,6 +1,43 @@
-# src/lib: the functions of the public header.
+# src/lib: the functions of the public header, and the libraries that are installed.
 include_HEADERS = include/gpureduce.h
 library_sources += \
 	src/lib/context.c \
 	src/lib/objects.h \
 	src/lib/shards.c
+
+# The objects of this folder, and those that they need.
+library_parts = `printf '%s\n' $(src_libinternal_a_OBJECTS) | grep '^src/lib/'` src/libinternal.a
+
+# libgpureduce.a is one object in which all names but those of the header are local.
+lib_LIBRARIES = src/libgpureduce.a
+src_libgpureduce_a_SOURCES =
+src_libgpureduce_a_LIBADD = src/libgpureduce.o
+src/libgpureduce.o: src/libinternal.a
+	$(AM_V_CCLD)$(CC) $(CFLAGS) -nostdlib -r -o $@-all $(library_parts) && \
+	  $(OBJCOPY) --wildcard --keep-global-symbol='gpr_*' $@-all $@ && rm -f $@-all
+CLEANFILES += src/libgpureduce.o src/libgpureduce.o-all
+
+# libgpureduce.so: soexec, since it belongs to what install-exec installs.
+EXTRA_DIST += src/lib/libgpureduce.map
+library_soname = libgpureduce.so.$(LIBRARY_MAJOR)
+library_file = libgpureduce.so.$(PACKAGE_VERSION)
+if HAVE_SHARED
+soexecdir = $(libdir)
+soexec_DATA = src/$(library_file)
+endif
+src/$(library_file): src/libinternal.a src/lib/libgpureduce.map
+	$(AM_V_CCLD)$(CC) $(CFLAGS) -shared $(SHARED_LDFLAGS) $(QUICK_LDFLAGS) $(LDFLAGS) -o $@ \
+	  -Wl,-soname,$(library_soname) -Wl,--version-script,$(srcdir)/src/lib/libgpureduce.map \
+	  $(library_parts) $(CUDA_LIBS) $(ZSTD_LIBS) $(LIBS)
+	$(AM_V_at)cd src && rm -f $(library_soname) libgpureduce.so && \
+	  $(LN_S) $(library_file) $(library_soname) && $(LN_S) $(library_soname) libgpureduce.so
+CLEANFILES += src/$(library_file) src/$(library_soname) src/libgpureduce.so
+
+install-exec-hook:
+	test -z '$(soexec_DATA)' || { cd '$(DESTDIR)$(libdir)' && rm -f $(library_soname) libgpureduce.so && \
+	  $(LN_S) $(library_file) $(library_soname) && $(LN_S) $(library_soname) libgpureduce.so; }
+uninstall-hook:
+	rm -f '$(DESTDIR)$(libdir)/$(library_soname)' '$(DESTDIR)$(libdir)/libgpureduce.so'
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = src/lib/gpureduce.pc

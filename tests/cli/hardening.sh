@@ -38,7 +38,9 @@ fortified() {
     readelf -W --dyn-syms "$file" | grep -v __stack_chk_fail | grep -q 'UND  *__[a-z_]*_chk\>'
 }
 
-for file in "$program" "$program-bench"; do
+library=${program%/*}/libgpureduce.so
+for file in "$program" "$program-bench" "$library"; do
+    [ -e "$file" ] || continue # a build without the shared library
     name=${file##*/}
     for word in $HARDENING; do
         case $word in
@@ -64,8 +66,10 @@ ok 'the program has no hooks for tests' test -z "$(grep -ao 'GPUREDUCE_CALL_GPU\
 if case " $HARDENING " in *' fortify '*) ;; *) false ;; esac &&
     readelf -h "$program" | grep -q 'Machine:.*\(X86-64\|AArch64\)' &&
     ! readelf -p .comment "$program" | grep -q clang && [ -z "$sanitizer" ]; then
-    ok 'the mathematics library is not loaded' \
-        test -z "$(readelf -d "$program" | grep 'NEEDED.*\[libm\.')"
+    for file in "$program" "$library"; do
+        [ ! -e "$file" ] || ok "${file##*/}: the mathematics library is not loaded" \
+            test -z "$(readelf -d "$file" | grep 'NEEDED.*\[libm\.')"
+    done
 else
     skip 'the mathematics library is not loaded' 'another compiler or machine, or sanitizers'
 fi
