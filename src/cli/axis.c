@@ -412,7 +412,7 @@ static bool render(void *context, const struct axis_batch *batch, struct buffer 
         return false;
     }
     w.out = bytes;
-    w.prints = false;
+    w.print = NULL;
     w.other = (struct buffer){0};
     for (size_t i = 0; i < batch->count; i++)
         write_row(&w, out, batch, i);
@@ -700,7 +700,7 @@ void axis_files(struct options *options)
                                  : options->quiet                ? IN_CELLS
                                                                  : IN_ARRAY | IN_CELLS,
                         .out = &out.text,
-                        .prints = true};
+                        .print = writer_flush};
     drop_repeated(options);
     if (!report_possible(options) || !writer_open(&out.writer))
         return;

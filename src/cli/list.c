@@ -101,7 +101,7 @@ static void list_item(struct list *list, const char *path, const struct item *it
 
     if (item->format && !rows_hold(request, &row))
         return;
-    list->writer.prints = !sorted;
+    list->writer.print = sorted ? NULL : writer_flush;
     write_item(&list->writer, path, item);
     if (!sorted)
         return;
@@ -219,7 +219,7 @@ void list_files(struct options *options)
                                             : options->verbose ? IN_CELLS | IN_ARRAY
                                                                : IN_CELLS,
                                    .left = 4,
-                                   .prints = true,
+                                   .print = writer_flush,
                                    .columns = options->verbose ? 9 : 7}};
 
     list.writer.out = &list.out;

@@ -627,7 +627,7 @@ bool report_open(struct report *r, const struct options *options)
                                         : text                         ? IN_LINES
                                                                        : IN_CELLS | IN_FILE,
                                .out = &r->out,
-                               .prints = true};
+                               .print = writer_flush};
     r->arrays = r->files;
     if (r->files.form == WRITER_TSV || table)
         r->arrays.shows = IN_CELLS | IN_FILE | IN_ARRAY;
@@ -816,7 +816,7 @@ static void write_apart(const struct report *r, const struct writer *like, const
     struct writer w = *like;
 
     w.out = out;
-    w.prints = false;
+    w.print = NULL;
     w.other = (struct buffer){0};
     report_row(&w, r->options, path, one, NULL);
     writer_close(&w);

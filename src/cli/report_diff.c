@@ -280,7 +280,7 @@ static void write_items(const struct options *options, const struct diff *diff, 
                                                  : IN_CELLS,
                        .left = 4,
                        .out = &out,
-                       .prints = true};
+                       .print = writer_flush};
 
     if (!writer_open(&w))
         return;

@@ -556,7 +556,7 @@ static void print(const struct printed *p)
                        .number = p->options.number,
                        .shows = json ? IN_OBJECT : IN_CELLS | IN_FILE,
                        .out = &out,
-                       .prints = true};
+                       .print = writer_flush};
 
     w.heading = !json;
     if (!json)
