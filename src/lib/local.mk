@@ -13,7 +13,7 @@ lib_LIBRARIES = src/libgpureduce.a
 src_libgpureduce_a_SOURCES =
 src_libgpureduce_a_LIBADD = src/libgpureduce.o
 src/libgpureduce.o: src/libinternal.a
-	$(AM_V_CCLD)$(CC) $(CFLAGS) -nostdlib -r -o $@-all $(library_parts) && \
+	$(AM_V_CCLD)$(CC) $(CFLAGS) -fno-sanitize=all -nostdlib -r -o $@-all $(library_parts) && \
 	  $(OBJCOPY) --wildcard --keep-global-symbol='gpr_*' $@-all $@ && rm -f $@-all
 CLEANFILES += src/libgpureduce.o src/libgpureduce.o-all
 

@@ -48,21 +48,39 @@ struct records {
  * The program that calls libhdf5.
  */
 
-/* Finds it: beside this program, in libexec beside its folder, or where it was to be installed.
-   False where it is missing. */
+/* The folder of the file that has this code, with a slash at its end: a program or libgpureduce.so. The
+   kernel is asked, since it knows no relative paths. Empty if it cannot be told. */
+static void find_own_folder(char folder[PATH_MAX])
+{
+    char line[PATH_MAX + 128];
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    *folder = '\0';
+    while (maps && fgets(line, sizeof line, maps)) {
+        const char *slash = strchr(line, '/'), *last = strrchr(line, '/');
+        uintptr_t begin, end;
+
+        if (slash && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
+            (uintptr_t)find_own_folder >= begin && (uintptr_t)find_own_folder < end) {
+            snprintf(folder, PATH_MAX, "%.*s", (int)(last + 1 - slash), slash);
+            break;
+        }
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* Finds it: beside this program or library, in libexec beside its folder, or where it was to be
+   installed. False where it is missing. */
 static bool find_helper(char path[PATH_MAX])
 {
     static const char *const places[] = {HELPER, "../libexec/" HELPER, LIBEXECDIR "/" HELPER};
-    char program[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash;
+    char folder[PATH_MAX];
 
-    program[length > 0 ? length : 0] = '\0';
-    slash = strrchr(program, '/');
-    if (slash)
-        slash[1] = '\0';
+    find_own_folder(folder);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (snprintf(path, PATH_MAX, "%s%s", *places[i] == '/' ? "" : program, places[i]) <
+        if ((*places[i] == '/' || *folder) &&
+            snprintf(path, PATH_MAX, "%s%s", *places[i] == '/' ? "" : folder, places[i]) <
                 PATH_MAX &&
             access(path, X_OK) == 0)
             return true;
