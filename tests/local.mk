@@ -194,6 +194,7 @@ test_scripts = \
 	tests/cli/hdf5.sh \
 	tests/cli/meaning.sh \
 	tests/cli/netcdf.sh \
+	tests/cli/abi.sh \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
 	tests/cli/diff.sh \
@@ -287,6 +288,8 @@ SH_LOG_COMPILER = /bin/sh
 AM_TESTS_ENVIRONMENT = \
 	GPUREDUCE='$(abs_top_builddir)/src/gpureduce$(EXEEXT)'; export GPUREDUCE; \
 	HARDENING='$(HARDENING)'; export HARDENING; \
+	LIBRARY_CC='$(CC) $(CFLAGS)'; export LIBRARY_CC; \
+	LIBRARY_LIBS='$(CUDA_LIBS) $(ZSTD_LIBS) $(LIBS)'; export LIBRARY_LIBS; \
 	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
 	ZSTD='$(ZSTD)'; export ZSTD; \
 	PZSTD='$(PZSTD)'; export PZSTD; \
