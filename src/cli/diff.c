@@ -62,7 +62,7 @@ void diff_files(struct options *options)
     }
     if (good) {
         options->differs = diff_summary(diff).differs;
-        report_diff(options, diff);
+        report_diff(options, &request, diff);
     }
     report_end(options);
     if (diff)

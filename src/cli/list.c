@@ -39,9 +39,9 @@ static void write_meaning(struct writer *w, const struct item *item)
     struct buffer missing = {0}, scale = {0};
 
     if (item->missing.count > 0)
-        report_missing_text(&missing, &item->missing, item->missing_type);
+        meaning_show_missing(&missing, &item->missing, item->missing_type);
     if (item->scale.given)
-        report_scale_text(&scale, &item->scale);
+        meaning_show_scale(&scale, &item->scale);
     buffer_char(&missing, '\0');
     buffer_char(&scale, '\0');
     w->out->failed = w->out->failed || missing.failed || scale.failed;
@@ -74,8 +74,8 @@ static void write_item(struct writer *w, const char *path, const struct item *it
                       : field_list(IN_CELLS, "shape",
                                    item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
     report_shape(w, shape);
-    report_missing_values(w, "missing_values", &item->missing, item->missing_type);
-    report_scale(w, &item->scale);
+    meaning_add_missing(w, "missing_values", &item->missing, item->missing_type);
+    meaning_add_scale(w, &item->scale);
     WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),

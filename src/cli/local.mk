@@ -26,7 +26,6 @@ library_sources += \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_diff.c \
 	src/cli/report_histogram.c \
-	src/cli/report_meaning.c \
 	src/cli/report_plot.c \
 	src/cli/rows.c src/cli/rows.h \
 	src/cli/rows_options.c \

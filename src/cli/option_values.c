@@ -129,8 +129,6 @@ const char *const option_format_words[] = {
 #define WORD(id, name) [SOURCE_##id] = #name,
     CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
 };
-const char *const option_nan_words[] = {
-    [NAN_PROPAGATE] = "propagate", [NAN_SKIP] = "skip", [NAN_ERROR] = "error", NULL};
 const char *const option_device_words[] = {
     [DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", NULL};
 const char *const option_number_words[] = {

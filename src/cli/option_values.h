@@ -21,7 +21,6 @@ const char *option_dtype_near(size_t i);
 extern const char *const option_histogram_words[];
 extern const char *const option_endian_words[];
 extern const char *const option_format_words[];
-extern const char *const option_nan_words[];
 extern const char *const option_device_words[];
 extern const char *const option_number_words[];
 extern const char *const option_fail_on_words[];

@@ -212,9 +212,9 @@ static void add_input(struct writer *w, const struct options *options,
         WRITER_FIELDS(w, field_count(J, "skip", reduction->data_offset),
                       field_count(J, "length", options->session.input.length));
     }
-    report_missing_values(w, "missing_values", &reduction->missing, reduction->type);
-    report_scale(w, &reduction->scale);
-    writer_field(w, field_text(J, "nan_policy", option_nan_words[options->session.nan]));
+    meaning_add_missing(w, "missing_values", &reduction->missing, reduction->type);
+    meaning_add_scale(w, &reduction->scale);
+    writer_field(w, field_text(J, "nan_policy", nan_policy_words[options->session.nan]));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
                    strcmp(options->operations[i]->name, "std") == 0;
@@ -544,12 +544,12 @@ static void verbose_meaning(const struct reduction *reduction)
         reduction = &only;
     }
     if (reduction->missing.count > 0) {
-        report_missing_text(&text, &reduction->missing, reduction->type);
+        meaning_show_missing(&text, &reduction->missing, reduction->type);
         message_line("  missing   %.*s", (int)text.size, text.data ? text.data : "");
     }
     text.size = 0;
     if (reduction->scale.given) {
-        report_scale_text(&text, &reduction->scale);
+        meaning_show_scale(&text, &reduction->scale);
         message_line("  scale     %.*s", (int)text.size, text.data ? text.data : "");
     }
     buffer_free(&text);

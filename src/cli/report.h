@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/rows.h"
 #include "cli/writer.h"
+#include "core/meaning.h"
 #include "core/partial_text.h"
 #include "run/diff.h"
 #include "run/reduction.h"
@@ -98,18 +99,6 @@ void report_partial_text(const struct options *options, const char *path, const 
 /* Adds a shape to an object: null where no header tells it. */
 void report_shape(struct writer *w, const struct source_shape *shape);
 
-/* Adds a list of missing values of the type to an object, if there are any: numbers, "nan", and for
-   ranges lists of the first number and the last. */
-void report_missing_values(struct writer *w, const char *key, const struct missing *m,
-                           enum element_type type);
-
-/* Adds them to a text: "-9999, 1e+30 to inf, nan". */
-void report_missing_text(struct buffer *out, const struct missing *m, enum element_type type);
-
-/* Adds scale and offset to an object, if there are any; and to a text: "0.01 x + 273.15". */
-void report_scale(struct writer *w, const struct scale *scale);
-void report_scale_text(struct buffer *out, const struct scale *scale);
-
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);
@@ -127,6 +116,7 @@ double report_rate(uint64_t bytes, double seconds);
 
 /* Prints what differs, as the options ask: lines for two arrays, rows for sets of them, objects;
    and the line of statistics. */
-void report_diff(const struct options *options, const struct diff *diff);
+void report_diff(const struct options *options, const struct diff_request *request,
+                 const struct diff *diff);
 
 #endif

@@ -11,17 +11,10 @@
 #include "core/number.h"
 #include "sys/grow.h"
 
-enum element_type row_element_type(enum element_type type)
-{
-    /* The shortest decimals of narrow types have few digits: an f8e4m3 of 448 would be 450, and the
-       mean of equal f16 would not be between their minimum and maximum. */
-    return element_is_integer(type) || element_size(type) <= 2 ? ELEMENT_F64 : type;
-}
-
 enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
 {
     return op->kind == OPERATION_ELEMENT && !reduction->scale.given
-               ? row_element_type(reduction->type)
+               ? number_shown_type(reduction->type)
                : ELEMENT_F64;
 }
 

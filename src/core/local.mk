@@ -7,6 +7,7 @@ library_sources += \
 	src/core/error.c src/core/error.h \
 	src/core/exact.c src/core/exact.h \
 	src/core/histogram.c src/core/histogram.h \
+	src/core/meaning.c src/core/meaning.h \
 	src/core/merger.c src/core/merger.h \
 	src/core/missing.c src/core/missing.h \
 	src/core/number.c src/core/number.h \

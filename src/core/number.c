@@ -463,3 +463,10 @@ bool number_parse_size(const char *text, uint64_t *size)
     }
     return false;
 }
+
+enum element_type number_shown_type(enum element_type type)
+{
+    /* The shortest decimals of narrow types have few digits: an f8e4m3 of 448 would be 450, and the
+       mean of equal f16 would not be between their minimum and maximum. */
+    return element_is_integer(type) || element_size(type) <= 2 ? ELEMENT_F64 : type;
+}

@@ -20,6 +20,9 @@
    exponent is from -5 to 15, else scientific. NaN is nan, infinities inf and -inf. */
 void number_format(char text[NUMBER_MAX], double x, enum element_type type);
 
+/* The type of which number_format writes elements of a type, and numbers that are as precise. */
+enum element_type number_shown_type(enum element_type type);
+
 /* Writes a known integer in full. */
 void number_format_integer(char text[NUMBER_MAX], const struct integer *x);
 

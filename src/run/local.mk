@@ -7,6 +7,7 @@ library_sources += \
 	src/run/axis_results.c src/run/axis_results.h \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
+	src/run/diff_row.c src/run/diff_row.h \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \

@@ -16,6 +16,9 @@
 
 enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
 
+/* The words for them, up to a NULL. */
+extern const char *const nan_policy_words[];
+
 enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 /* An observer of the progress of runs. Only the session's thread calls its functions. Times are by

@@ -1,12 +1,9 @@
-/*
- * The meaning of stored numbers as it is shown: missing values, which are numbers of the type, ranges
- * of these, and NaNs; scale and offset.
- */
 #include "config.h"
+
+#include "core/meaning.h"
 
 #include <math.h>
 
-#include "cli/report.h"
 #include "core/order.h"
 
 /* Cuts item number i, from 0, off the numbers of a range; `i` counts down. */
@@ -60,11 +57,11 @@ static struct field field_of_key(enum element_type type, uint64_t key, struct in
     }
     x = order_value(type, key);
     return isinf(x) ? field_text(IN_OBJECT, NULL, x < 0 ? "-inf" : "inf")
-                    : field_number(IN_OBJECT, NULL, x, row_element_type(type));
+                    : field_number(IN_OBJECT, NULL, x, number_shown_type(type));
 }
 
-void report_missing_values(struct writer *w, const char *key, const struct missing *m,
-                           enum element_type type)
+void meaning_add_missing(struct writer *w, const char *key, const struct missing *m,
+                         enum element_type type)
 {
     struct integer first, last;
     struct missing_range item;
@@ -85,7 +82,7 @@ void report_missing_values(struct writer *w, const char *key, const struct missi
     writer_field(w, field_of(IN_OBJECT, "]", FIELD_END));
 }
 
-void report_missing_text(struct buffer *out, const struct missing *m, enum element_type type)
+void meaning_show_missing(struct buffer *out, const struct missing *m, enum element_type type)
 {
     char text[NUMBER_MAX];
     struct integer integer;
@@ -109,14 +106,14 @@ void report_missing_text(struct buffer *out, const struct missing *m, enum eleme
     }
 }
 
-void report_scale(struct writer *w, const struct scale *scale)
+void meaning_add_scale(struct writer *w, const struct scale *scale)
 {
     if (scale->given)
         WRITER_FIELDS(w, field_number(IN_OBJECT, "scale_factor", scale->factor, ELEMENT_F64),
                       field_number(IN_OBJECT, "add_offset", scale->offset, ELEMENT_F64));
 }
 
-void report_scale_text(struct buffer *out, const struct scale *scale)
+void meaning_show_scale(struct buffer *out, const struct scale *scale)
 {
     char factor[NUMBER_MAX], offset[NUMBER_MAX];
 
