@@ -32,48 +32,26 @@ struct stored {
     size_t size; /* bytes */
 };
 
-/* NumPy's letter of an integer type. */
-static char letter_of(enum element_type type)
-{
-    switch (element_formats[type].kind) {
-    case ELEMENT_SIGNED:
-        return 'i';
-    case ELEMENT_UNSIGNED:
-        return 'u';
-    case ELEMENT_TRUTH:
-        return 'b';
-    case ELEMENT_IEEE:
-    case ELEMENT_FINITE:
-        break;
-    }
-    return 'f';
-}
-
 static struct stored stored_as(const struct axis_plan *plan, const struct operation *op)
 {
     const enum element_type type = plan->type;
-    const char letter = letter_of(type);
+    const char letter = axis_letter(plan, op);
     const bool extreme =
         op->member == offsetof(struct result, min) || op->member == offsetof(struct result, max);
 
     switch (axis_kind(plan, op)) {
     case AXIS_COUNT:
-        return (struct stored){'i', 8};
+        return (struct stored){letter, 8};
     case AXIS_INTEGER:
         if (extreme && !plan->scale.given)
-            return (struct stored){letter, element_size(type)};
-        /* Sums, and numbers with an offset: as large an integer as there is. Other results of the
-           kind are magnitudes. */
-        if ((op->kind == OPERATION_ELEMENT && !extreme) ||
-            (letter == 'u' && plan->scale.offset >= 0))
-            return (struct stored){'u', 8};
-        return (struct stored){'i', 8};
+            return (struct stored){type == ELEMENT_BOOL ? 'b' : letter, element_size(type)};
+        return (struct stored){letter, 8};
     case AXIS_NUMBER:
         break;
     }
     if (op->kind == OPERATION_BINARY64 || type == ELEMENT_F64 || plan->scale.given)
-        return (struct stored){'f', 8};
-    return (struct stored){'f', type == ELEMENT_F16 ? 2 : 4};
+        return (struct stored){letter, 8};
+    return (struct stored){letter, type == ELEMENT_F16 ? 2 : 4};
 }
 
 /* Writes NumPy's name of a type. */
@@ -175,24 +153,14 @@ static void store_float(unsigned char *to, double x, size_t size)
         store(to, size == 2 ? half_bits(x) : exact_bits(x), size);
 }
 
-/* The integer that stands for one that is not known: a missing value, where there are any. */
-static struct integer unknown_integer(const struct axis_plan *plan)
-{
-    if (plan->missing.count == 0)
-        return (struct integer){.known = false};
-    return order_integer(plan->type,
-                         order_key(plan->type, missing_bits(&plan->missing, plan->type)));
-}
-
 /* Stores an integer. False where it is beyond the type, or there is none. */
 static bool store_integer(unsigned char *to, const struct integer *x, struct stored field)
 {
-    const uint64_t most = field.letter == 'i' ? (UINT64_C(1) << 63) - !x->negative : UINT64_MAX;
+    uint64_t bits;
 
-    if (!x->known || x->high != 0 || x->low > most ||
-        (x->negative && x->low != 0 && field.letter != 'i'))
+    if (!axis_integer_bits(x, field.letter == 'i', &bits))
         return false;
-    store(to, x->negative ? -x->low : x->low, field.size);
+    store(to, bits, field.size);
     return true;
 }
 
@@ -206,7 +174,7 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
 {
     const struct axis_plan *plan = batch->plan;
     const union axis_values values = batch->values[j];
-    const struct integer unknown = unknown_integer(plan);
+    const struct integer unknown = axis_unknown_integer(plan);
 
     switch (axis_kind(plan, plan->operations[j])) {
     case AXIS_NUMBER:
@@ -373,7 +341,7 @@ static void say_beyond(struct output *out, const struct axis_batch *batch, size_
 {
     const struct axis_plan *plan = batch->plan;
     const bool missing = !batch->values[j].integer[i].known;
-    const struct integer unknown = unknown_integer(plan);
+    const struct integer unknown = axis_unknown_integer(plan);
     const struct field value = missing ? field_value(0, "", &unknown, NAN) : value_of(batch, j, i);
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
 #include "core/scaled.h"
 
 #define MEMBER(name) offsetof(struct result, name)
@@ -17,6 +18,46 @@ enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *o
     return op->integer != 0 && element_is_integer(plan->type) && scale_keeps_integers(&plan->scale)
                ? AXIS_INTEGER
                : AXIS_NUMBER;
+}
+
+char axis_letter(const struct axis_plan *plan, const struct operation *op)
+{
+    const enum element_kind kind = element_formats[plan->type].kind;
+    const bool extreme = op->member == MEMBER(min) || op->member == MEMBER(max);
+
+    switch (axis_kind(plan, op)) {
+    case AXIS_COUNT:
+        return 'i';
+    case AXIS_INTEGER:
+        if (extreme && !plan->scale.given)
+            return kind == ELEMENT_SIGNED ? 'i' : 'u';
+        /* Sums, and numbers with an offset. Other results of the kind are magnitudes. */
+        if ((op->kind == OPERATION_ELEMENT && !extreme) ||
+            (kind == ELEMENT_UNSIGNED && plan->scale.offset >= 0))
+            return 'u';
+        return 'i';
+    case AXIS_NUMBER:
+        break;
+    }
+    return 'f';
+}
+
+bool axis_integer_bits(const struct integer *x, bool with_sign, uint64_t *bits)
+{
+    const uint64_t most = with_sign ? (UINT64_C(1) << 63) - !x->negative : UINT64_MAX;
+
+    if (!x->known || x->high != 0 || x->low > most || (x->negative && x->low != 0 && !with_sign))
+        return false;
+    *bits = x->negative ? -x->low : x->low;
+    return true;
+}
+
+struct integer axis_unknown_integer(const struct axis_plan *plan)
+{
+    if (plan->missing.count == 0)
+        return (struct integer){.known = false};
+    return order_integer(plan->type,
+                         order_key(plan->type, missing_bits(&plan->missing, plan->type)));
 }
 
 bool axis_needs_exact_sums(const struct axis_plan *plan)

@@ -39,6 +39,17 @@ enum axis_kind {
 
 enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *op);
 
+/* The type of 64 bits that holds the values of an operation, but for integers that are too large: f for
+   binary64, i for an integer with a sign, such as a count, and u for one without. */
+char axis_letter(const struct axis_plan *plan, const struct operation *op);
+
+/* Sets *bits to the two's complement of an integer. False if that is not known, or too large for 64
+   bits, `with_sign` or without. */
+bool axis_integer_bits(const struct integer *x, bool with_sign, uint64_t *bits);
+
+/* The integer that stands for one that is not known: a missing value; not known if there is none. */
+struct integer axis_unknown_integer(const struct axis_plan *plan);
+
 /* The values of one operation. */
 union axis_values {
     double *number;
