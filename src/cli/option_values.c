@@ -359,33 +359,6 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
-/* One of ulp:N, abs:X and rel:X. The greatest of several of a kind counts, since being within one
-   is enough. */
-static bool parse_tolerance(const char *text, struct difference_tolerance *t)
-{
-    const char *number = strchr(text, ':');
-    struct integer ulps;
-    double x;
-
-    if (strncmp(text, "ulp:", 4) == 0) {
-        if (!number_parse_integer(number + 1, &ulps) || ulps.negative || ulps.high > 0)
-            return false;
-        t->by_ulps = true;
-        t->ulps = ulps.low > t->ulps ? ulps.low : t->ulps;
-        return true;
-    }
-    if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))
-        return false;
-    if (strncmp(text, "abs:", 4) == 0) {
-        t->by_absolute = true;
-        t->absolute = x > t->absolute ? x : t->absolute;
-        return true;
-    }
-    t->by_relative = true;
-    t->relative = x > t->relative ? x : t->relative;
-    return strncmp(text, "rel:", 4) == 0;
-}
-
 bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *list,
                             void *target)
 {
@@ -408,7 +381,7 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
                 one, one);
             return arguments_wrong(a, format, one);
         }
-        if (!parse_tolerance(one, &options->tolerance))
+        if (!difference_parse_tolerance(&options->tolerance, one))
             return arguments_wrong(
                 a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers",
                 one);

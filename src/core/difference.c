@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/digits.h"
+#include "core/number.h"
 #include "core/quotient.h"
 #include "core/scaled_difference.h"
 #include "core/term.h"
@@ -625,4 +626,29 @@ void difference_finish(const struct difference *d, const struct difference_terms
     }
     if (d->infinite)
         result->cosine = NAN;
+}
+
+bool difference_parse_tolerance(struct difference_tolerance *t, const char *text)
+{
+    const char *number = strchr(text, ':');
+    struct integer ulps;
+    double x;
+
+    if (strncmp(text, "ulp:", 4) == 0) {
+        if (!number_parse_integer(number + 1, &ulps) || ulps.negative || ulps.high > 0)
+            return false;
+        t->by_ulps = true;
+        t->ulps = ulps.low > t->ulps ? ulps.low : t->ulps;
+        return true;
+    }
+    if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))
+        return false;
+    if (strncmp(text, "abs:", 4) == 0) {
+        t->by_absolute = true;
+        t->absolute = x > t->absolute ? x : t->absolute;
+        return true;
+    }
+    t->by_relative = true;
+    t->relative = x > t->relative ? x : t->relative;
+    return strncmp(text, "rel:", 4) == 0;
 }

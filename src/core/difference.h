@@ -41,6 +41,10 @@ struct difference_tolerance {
     double absolute, relative;              /* limits, finite and not negative */
 };
 
+/* Adds a limit, ulp:N, abs:X or rel:X, to a tolerance. The greatest of several of a kind counts, since
+   being within one is enough. False, and *t is undefined, if the text is none. */
+bool difference_parse_tolerance(struct difference_tolerance *t, const char *text);
+
 /* The request of a comparison. */
 struct difference_terms {
     enum element_type type;
