@@ -477,6 +477,7 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
                                  .size = (uint64_t)1 << 62,
                                  .endless = true,
                                  .type = options->type,
+                                 .stored = options->stored,
                                  .headers_only = options->headers_only,
                                  .file = -1};
 

@@ -23,6 +23,7 @@ library_sources += \
 	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \
 	src/source/format/inflate.c src/source/format/inflate.h \
 	src/source/format/meaning.c src/source/format/meaning.h \
+	src/source/format/netcdf.c \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npz.c \
 	src/source/format/pattern.c src/source/format/pattern.h \

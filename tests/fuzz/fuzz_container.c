@@ -87,8 +87,10 @@ static void open_in_order(const struct container_format *format, const unsigned 
                    "in order there are %zu arrays up to %" PRIu64 ", and %s with %zu", c->count,
                    c->end, good ? "a file" : "no file", count);
     }
-    /* A container that was read to its end is opened as a file. */
-    fuzz_check(c || !good || in.error.kind == ERROR_NONE, "refused in order: %s", in.error.text);
+    /* A container that was read to its end is opened as a file; netCDF may have records up to an
+       end that is not known. */
+    fuzz_check(c || !good || in.error.kind == ERROR_NONE || strstr(in.error.text, "unknown before"),
+               "refused in order: %s", in.error.text);
     container_close(c);
 }
 
@@ -182,7 +184,7 @@ static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *co
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"safetensors", "npz", "gguf"};
+    static const char *const names[] = {"safetensors", "npz", "gguf", "netcdf"};
     struct fuzz_input in = {data, size};
     struct fuzz_bytes bytes = {0};
     size_t count = 0, expected = 0;

@@ -230,27 +230,6 @@ def scipy_files():
             made(name, "a Fortran file of records", 12497500)
     scipy.io.wavfile.write(path("f.wav"), 44100, x / 4096)
     made("f.wav", "a WAV file", 12497500 / 4096)
-    for version in (1, 2):
-        with scipy.io.netcdf_file(path(f"x{version}.nc"), "w", version=version) as f:
-            f.createDimension("t", 5000)
-            f.createVariable("x", "f4", ("t",))[:] = x
-        made(f"x{version}.nc", "a netCDF file")
-
-
-def netcdf4_files():
-    import netCDF4
-    import numpy as np
-
-    for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
-        with netCDF4.Dataset(path(kind + ".nc"), "w", format=kind) as f:
-            f.createDimension("t", None)
-            x = f.createVariable("x", "f4", ("t",), fill_value=-9999.0)
-            x[:] = np.ma.masked_less(np.arange(-10, 5000, dtype=np.float32), 0)
-            y = f.createVariable("y", "i2", ("t",))
-            y.scale_factor = 0.5
-            y[:] = np.ma.masked_less(np.arange(-10, 5000) * 0.5, 0)
-        made(kind + ".nc", "a netCDF file", 12497500, "s/NAME/x/g")
-        made(kind + ".nc", "a netCDF file", 12497500 / 2, "s/NAME/y/")
 
 
 def nibabel_files():
@@ -507,7 +486,6 @@ for names, function in (
     (("numpy",), numpy_files),
     (("numpy", "ml_dtypes"), ml_dtypes_files),
     (("numpy", "scipy"), scipy_files),
-    (("numpy", "netCDF4"), netcdf4_files),
     (("numpy", "nibabel"), nibabel_files),
     (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),

@@ -631,6 +631,12 @@ static void check_recognise(void)
         {"\x89HDF\r\n\x1a\n", 8, hdf5},
         {"\x89HDF\r\n\x1a\r", 8, NULL},
         {"\x89HDF\r\n\x1a\n", 7, NULL},
+        {"CDF\1\0\0\0\0\0\0\0\012", 12, "netcdf"},
+        {"CDF\2\0\0\0\0\0\0\0\0", 12, "netcdf"},
+        {"CDF\5\0\0\0\0\0\0\0\1\0\0\0\012", 16, "netcdf"},
+        {"CDF\5\0\0\0\0\0\0\0\1\0\0\0\013", 16, NULL},
+        {"CDF\3\0\0\0\0\0\0\0\012", 12, NULL},
+        {"CDF\1\0\0\0\0\0\1\0\012", 12, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};
@@ -1262,6 +1268,194 @@ static void check_gguf_wrong(void)
     tap_family_end(&family, "what is wrong with tensors");
 }
 
+/*
+ * netCDF.
+ */
+
+/* A count, of 4 or in CDF-5 of 8 bytes. */
+static void add_count(struct gguf *g, uint64_t x)
+{
+    add_number(g, x, g->bytes[3] == 5 ? 8 : 4);
+}
+
+static void add_name(struct gguf *g, const char *name)
+{
+    add_count(g, strlen(name));
+    memcpy(g->bytes + g->size, name, strlen(name));
+    g->size += (strlen(name) + 3) / 4 * 4;
+}
+
+static void add_list(struct gguf *g, unsigned tag, unsigned count)
+{
+    add_number(g, tag, 4);
+    add_count(g, count);
+}
+
+/* The header up to the variables, of dimensions x, 3, and t, unlimited. */
+static void begin_netcdf(struct gguf *g, unsigned version, uint64_t records, unsigned variables)
+{
+    *g = (struct gguf){.big = true, .size = 4};
+    memcpy(g->bytes, "CDF", 3);
+    g->bytes[3] = (unsigned char)version;
+    add_count(g, records);
+    add_list(g, 10, 2);
+    add_name(g, "x");
+    add_count(g, 3);
+    add_name(g, "t");
+    add_count(g, 0);
+    add_list(g, 12, 1);
+    add_name(g, "title");
+    add_number(g, 2, 4);
+    add_name(g, "none");
+    add_list(g, 11, variables);
+}
+
+/* Adds a variable of `count` dimensions, with an attribute missing_value of its type, 16 bits or
+   more: the number 7. */
+static void add_variable(struct gguf *g, const char *name, unsigned count, const unsigned *along,
+                         unsigned type, unsigned size, uint64_t begin)
+{
+    add_name(g, name);
+    add_count(g, count);
+    for (unsigned i = 0; i < count; i++)
+        add_count(g, along[i]);
+    add_list(g, 12, 1);
+    add_name(g, "missing_value");
+    add_number(g, type, 4);
+    add_count(g, 1);
+    add_number(g, 7, size);
+    g->size = (g->size + 3) / 4 * 4;
+    add_number(g, type, 4);
+    add_count(g, 0); /* the size, which is not read */
+    add_number(g, begin, g->bytes[3] == 1 ? 4 : 8);
+}
+
+/* With so many bytes in all; free its bytes. */
+static struct file end_netcdf(const struct gguf *g, size_t size)
+{
+    struct file file = {calloc(size, 1), size};
+
+    if (!file.bytes || g->size > size)
+        abort();
+    memcpy(file.bytes, g->bytes, g->size);
+    return file;
+}
+
+static void check_netcdf(void)
+{
+    static const unsigned versions[] = {1, 2, 5};
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (size_t i = 0; i < 3; i++) {
+        const unsigned version = versions[i];
+
+        begin_netcdf(&g, version, 2, 2);
+        add_variable(&g, "s", 2, (unsigned[]){1, 0}, 3, 2, 712);
+        add_variable(&g, "n", 1, (unsigned[]){0}, 4, 4, 700);
+        file = end_netcdf(&g, 724);
+        c = open_as("netcdf", &file, &in);
+        if (tap_case(&family, c && c->count == 2, "CDF-%u: %s", version, in.error.text)) {
+            const struct container_array *a = c->arrays;
+
+            tap_case(&family,
+                     strcmp(a[0].name, "n") == 0 && a[0].type == ELEMENT_I32 && a[0].big_endian &&
+                         a[0].elements == 3 && a[0].dimensions == 1 && a[0].sizes[0] == 3 &&
+                         a[0].length == 12 && a[0].offset == 700 && !a[0].unreadable,
+                     "CDF-%u: a fixed variable", version);
+            tap_case(&family,
+                     strcmp(a[1].name, "s") == 0 && a[1].type == ELEMENT_I16 &&
+                         a[1].elements == 6 && a[1].dimensions == 2 && a[1].sizes[0] == 2 &&
+                         a[1].sizes[1] == 3 && a[1].length == 12 && a[1].offset == 712 &&
+                         !a[1].unreadable,
+                     "CDF-%u: the only one in records, which are not filled up", version);
+            tap_case(&family,
+                     a[0].missing_values && a[0].missing_values->count == 2 &&
+                         missing_has(a[0].missing_values, order_key(ELEMENT_I32, 7)) &&
+                         a[1].missing_values,
+                     "CDF-%u: missing values", version);
+            tap_case(&family, c->end == 724, "CDF-%u: the end", version);
+        }
+        container_close(c);
+        for (size_t size = 0; size < file.size; size++) {
+            struct file cut = {malloc(size + 1), size};
+
+            if (!cut.bytes)
+                abort();
+            memcpy(cut.bytes, file.bytes, size);
+            tap_case(&family, is_refused("netcdf", &cut, "", &in) && in.error.offset <= size,
+                     "CDF-%u, cut off at %zu: %s", version, size, in.error.text);
+            free(cut.bytes);
+        }
+        /* The number of records is not known. */
+        memset(file.bytes + 4, 0xff, version == 5 ? 8 : 4);
+        c = open_as("netcdf", &file, &in);
+        tap_case(&family, c && c->arrays[1].sizes[0] == 2, "CDF-%u: records by the size: %s",
+                 version, in.error.text);
+        container_close(c);
+        file.size -= 5; /* of the last record */
+        c = open_as("netcdf", &file, &in);
+        tap_case(&family, c && c->arrays[1].sizes[0] == 1, "CDF-%u: without a part of one: %s",
+                 version, in.error.text);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "variables of netCDF files");
+}
+
+static void check_netcdf_wrong(void)
+{
+    static const struct {
+        const char *name;
+        unsigned count, along[2], type;
+        uint64_t begin;
+        const char *error;
+    } cases[] = {
+        {"v", 1, {0}, 5, 100, "variable v: it overlaps the header"},
+        {"v", 1, {0}, 5, 990, "variable v: truncated: its 12 bytes begin at offset 990"},
+        {"v", 1, {0}, 5, UINT64_MAX, "variable v: truncated"},
+        {"v", 1, {0}, 5, 701, "variable v: it overlaps another"},
+        {"v", 1, {1}, 5, 990, "variable v: truncated inside record 2 of 3"},
+        {"v", 1, {2}, 5, 800, "variable v: there is no dimension number 2"},
+        {"v", 2, {0, 1}, 5, 800, "variable v: the unlimited dimension is not its first"},
+        {"v", 1, {0}, 12, 800, "type 12 is not one of CDF-5"},
+        {"v", 1, {0}, 0, 800, "type 0 is not one of CDF-5"},
+        {"w", 1, {0}, 5, 800, "two arrays are called w"},
+        {"", 1, {0}, 5, 800, "a name is empty"},
+        {"v", 65, {0}, 5, 800, "variable v: it has more than 64 dimensions"},
+    };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct file file;
+    struct gguf g;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned along[65] = {cases[i].along[0], cases[i].along[1]};
+
+        begin_netcdf(&g, 5, 3, 2);
+        add_variable(&g, cases[i].name, cases[i].count, along, cases[i].type, 4, cases[i].begin);
+        add_variable(&g, "w", 1, (unsigned[]){0}, 5, 4, 700);
+        file = end_netcdf(&g, cases[i].count > 2 ? 2000 : 1000);
+        tap_case(&family, is_refused("netcdf", &file, cases[i].error, &in),
+                 "case %zu: %s, expected %s", i, in.error.text, cases[i].error);
+        free(file.bytes);
+    }
+    begin_netcdf(&g, 1, UINT32_C(1) << 31, 0);
+    file = end_netcdf(&g, 1000);
+    tap_case(&family, is_refused("netcdf", &file, "the number of records is negative", &in),
+             "records: %s", in.error.text);
+    free(file.bytes);
+    begin_netcdf(&g, 5, 0, 0x7fffffff);
+    file = end_netcdf(&g, 1000);
+    tap_case(&family, is_refused("netcdf", &file, "a name is empty", &in), "many variables: %s",
+             in.error.text);
+    free(file.bytes);
+    tap_family_end(&family, "netCDF files that are wrong");
+}
+
 int main(void)
 {
     check_recognise();
@@ -1281,5 +1475,7 @@ int main(void)
     check_overlap();
     check_gguf();
     check_gguf_wrong();
+    check_netcdf();
+    check_netcdf_wrong();
     return tap_done();
 }

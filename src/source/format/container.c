@@ -89,25 +89,30 @@ void container_name_type(struct container_array *a, const char *name)
 
 struct container_note {
     struct container_note *next;
-    char text[];
+    _Alignas(8) char bytes[];
 };
+
+const void *container_keep(struct container *c, const void *bytes, size_t size)
+{
+    struct container_note *note = malloc(sizeof *note + size);
+
+    if (!note)
+        return NULL;
+    memcpy(note->bytes, bytes, size);
+    note->next = c->notes;
+    c->notes = note;
+    return note->bytes;
+}
 
 const char *container_note(struct container *c, const char *format, ...)
 {
     char text[ERROR_TEXT_MAX];
-    struct container_note *note;
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    note = malloc(sizeof *note + strlen(text) + 1);
-    if (!note)
-        return NULL;
-    strcpy(note->text, text);
-    note->next = c->notes;
-    c->notes = note;
-    return note->text;
+    return container_keep(c, text, strlen(text) + 1);
 }
 
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)

@@ -164,7 +164,7 @@ struct container {
     uint64_t *sizes;
     size_t sizes_count, sizes_room;
     struct container_tiles *tiles;
-    struct container_note *notes; /* texts that container_note has kept */
+    struct container_note *notes; /* what container_keep has copied */
 
     uint64_t end;        /* offset after the last array, if container_input.endless */
     bool nothing_behind; /* the file has to end there */
@@ -247,6 +247,10 @@ struct error container_why(const struct container_array *a);
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
+
+/* Makes a copy of so many bytes, which are aligned to 8, that lives as long as the container. NULL
+   without memory. */
+const void *container_keep(struct container *c, const void *bytes, size_t size);
 
 /* Makes a text that lives as long as the container. NULL without memory. */
 const char *container_note(struct container *c, const char *format, ...)

@@ -13,7 +13,8 @@
     FORMAT(SAFETENSORS, safetensors) \
     FORMAT(NPZ, npz)                 \
     FORMAT(GGUF, gguf)               \
-    FORMAT(HDF5, hdf5)
+    FORMAT(HDF5, hdf5)               \
+    FORMAT(NETCDF, netcdf)
 
 #define CONTAINER_COUNT_ONE(id, name) +1
 #define CONTAINER_FORMAT_COUNT (0 CONTAINER_FORMATS(CONTAINER_COUNT_ONE))
@@ -44,5 +45,9 @@ extern const struct container_format container_gguf;
 /* HDF5, and so netCDF-4 and MATLAB's files from version 7.3 on: its datasets of numbers, as libhdf5
    describes them. */
 extern const struct container_format container_hdf5;
+
+/* netCDF's formats of before HDF5: CDF-1, CDF-2 and CDF-5. Attributes change what numbers mean, by
+   netCDF4-python's rules. */
+extern const struct container_format container_netcdf;
 
 #endif

@@ -754,7 +754,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define SAFETENSORS SEEKABLE("this request needs a file that is not compressed, not a pipe")
+#define UNPIPED SEEKABLE("this request needs a file that is not compressed, not a pipe")
 #define GGUF(at_, zeros_)                       \
     ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
         SEEKABLE(                               \
@@ -768,7 +768,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define LOADMAT PYTHON("scipy.io", "scipy.io.loadmat('FILE')['NAME']")
 #define NETCDF(magic_, at_)                         \
     ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), \
-        PYTHON("netCDF4", "numpy.ma.compressed(netCDF4.Dataset('FILE')['NAME'][:])"))
+        SEEKABLE("this request needs a file that is not compressed, not a pipe"))
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
 #define NIFTI1(magic_, second_) \
     ROW("a NIfTI file", magic_, AT(344, second_), FIND(348, find_nifti), NIBABEL)
@@ -833,7 +833,7 @@ static const struct unsupported table[] = {
     PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"), PICKLE("\x80\3cnumpy"),
     PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"), PICKLE("cnumpy"),
     PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"),
-    NAMED("a safetensors file", TEST(10, is_safetensors), SAFETENSORS),
+    NAMED("a safetensors file", TEST(10, is_safetensors), UNPIPED),
     GGUF(5, "\0\0\0"), GGUF(4, "\0\0\0"),
     GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
     GGML("algg", 5, "\0\0\0"),
