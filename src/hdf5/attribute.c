@@ -46,30 +46,30 @@ bool attribute_read_text(hid_t object, const char *name, char *text, size_t room
     return good;
 }
 
-static bool read_floats(const struct attribute *a, struct meaning_number *to)
+static bool read_floats(const struct attribute *a, struct attributes_number *to)
 {
-    double values[MEANING_NUMBERS_MAX];
+    double values[ATTRIBUTES_NUMBERS_MAX];
 
     if (H5Aread(a->id, H5T_NATIVE_DOUBLE, values) < 0)
         return false;
     for (hssize_t i = 0; i < a->count; i++)
-        to[i] = (struct meaning_number){.real = true, .value = values[i]};
+        to[i] = (struct attributes_number){.real = true, .value = values[i]};
     return true;
 }
 
-static bool read_integers(const struct attribute *a, struct meaning_number *to)
+static bool read_integers(const struct attribute *a, struct attributes_number *to)
 {
     const bool is_signed = H5Tget_sign(a->type) == H5T_SGN_2;
-    uint64_t values[MEANING_NUMBERS_MAX];
+    uint64_t values[ATTRIBUTES_NUMBERS_MAX];
 
     if (H5Aread(a->id, is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, values) < 0)
         return false;
     for (hssize_t i = 0; i < a->count; i++)
-        to[i] = meaning_integer(values[i], is_signed && values[i] >> 63);
+        to[i] = attributes_integer(values[i], is_signed && values[i] >> 63);
     return true;
 }
 
-bool attribute_read_numbers(hid_t object, const char *name, struct meaning_numbers *found,
+bool attribute_read_numbers(hid_t object, const char *name, struct attributes_numbers *found,
                             struct hdf5_trouble *t)
 {
     struct attribute a;
@@ -86,7 +86,7 @@ bool attribute_read_numbers(hid_t object, const char *name, struct meaning_numbe
         found->numeric = (a.class == H5T_INTEGER || a.class == H5T_FLOAT) &&
                          H5Tget_size(a.type) <= sizeof(uint64_t);
         found->count = (size_t)a.count;
-        if (found->numeric && a.count > 0 && a.count <= MEANING_NUMBERS_MAX)
+        if (found->numeric && a.count > 0 && a.count <= ATTRIBUTES_NUMBERS_MAX)
             good = (a.class == H5T_FLOAT ? read_floats(&a, found->numbers)
                                          : read_integers(&a, found->numbers)) ||
                    hdf5_wrong(t);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "hdf5/library.h"
-#include "source/format/meaning.h"
+#include "source/format/attributes.h"
 
 /* An attribute that is open. */
 struct attribute {
@@ -28,7 +28,7 @@ void attribute_close(const struct attribute *a);
 bool attribute_read_text(hid_t object, const char *name, char *text, size_t room);
 
 /* Reads the numbers of an attribute, of any shape. False where the library fails. */
-bool attribute_read_numbers(hid_t object, const char *name, struct meaning_numbers *found,
+bool attribute_read_numbers(hid_t object, const char *name, struct attributes_numbers *found,
                             struct hdf5_trouble *t);
 
 #endif

@@ -20,8 +20,8 @@
 #include "hdf5/library.h"
 #include "hdf5/netcdf.h"
 #include "hdf5/walk.h"
+#include "source/format/attributes.h"
 #include "source/format/hdf5_records.h"
-#include "source/format/meaning.h"
 #include "sys/buffer.h"
 
 /*
@@ -198,9 +198,9 @@ struct dataset {
     const char *unreadable; /* NULL where it can be read */
     bool typed;             /* elements of its type could be */
     bool not_numeric;
-    bool by_attributes;     /* they make it unreadable */
-    struct meaning meaning; /* of its numbers, if `typed` */
-    char text[256];         /* room for `unreadable` */
+    bool by_attributes;                /* they make it unreadable */
+    struct attributes_meaning meaning; /* of its numbers, if `typed` */
+    char text[256];                    /* room for `unreadable` */
     unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
     bool fill_stated;  /* the dataset says what elements are that were never written */
     bool fill_defined; /* there is a value of these */
@@ -220,7 +220,7 @@ static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
     memcpy(d->pad, d->fill, sizeof d->pad);
-    if (!d->fill_stated && !meaning_default_fill(d->element, d->big, d->pad))
+    if (!d->fill_stated && !attributes_default_fill(d->element, d->big, d->pad))
         memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
     return true;
 }
@@ -231,7 +231,7 @@ struct attributes {
     struct hdf5_trouble *t;
 };
 
-static bool read_numbers(void *user, const char *name, struct meaning_numbers *found)
+static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
 {
     const struct attributes *a = user;
 
@@ -246,14 +246,15 @@ static bool read_text(void *user, const char *name, char *text, size_t room)
 /* Finds what the numbers of a dataset mean. */
 static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
-    struct meaning *m = &d->meaning;
+    struct attributes_meaning *m = &d->meaning;
     struct attributes a = {.dataset = d->id, .t = t};
-    const struct meaning_attributes reader = {
+    const struct attributes_reader reader = {
         .read_numbers = read_numbers, .read_text = read_text, .user = &a};
 
     if (in->stored)
         return true;
-    if (!meaning_find(&reader, d->element, d->netcdf || hdf5_is_variable(d->id), d->fill_stated, m))
+    if (!attributes_find(&reader, d->element, d->netcdf || hdf5_is_variable(d->id), d->fill_stated,
+                         m))
         return false;
     if (m->type != d->element)
         d->type_name = element_name(m->type);
@@ -480,8 +481,8 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
 /* Puts what comes first of any array. */
 static void put_head(const struct dataset *d, const char *name, struct buffer *out)
 {
-    static const struct meaning none;
-    const struct meaning *m = d->unreadable ? &none : &d->meaning;
+    static const struct attributes_meaning none;
+    const struct attributes_meaning *m = d->unreadable ? &none : &d->meaning;
 
     put(out, HDF5_ARRAY);
     put_string(out, name);

@@ -16,13 +16,13 @@ library_sources += \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd.c src/source/zstd.h \
+	src/source/format/attributes.c src/source/format/attributes.h \
 	src/source/format/container.c src/source/format/container.h \
 	src/source/format/containers.c src/source/format/containers.h \
 	src/source/format/gguf.c \
 	src/source/format/hdf5.c \
 	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \
 	src/source/format/inflate.c src/source/format/inflate.h \
-	src/source/format/meaning.c src/source/format/meaning.h \
 	src/source/format/netcdf.c \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npz.c \

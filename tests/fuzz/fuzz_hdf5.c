@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "source/format/hdf5_records.h"
-#include "source/format/meaning.h"
 
 #define FILE_SIZE 65536
 
@@ -49,7 +49,7 @@ static void check_missing(const struct missing *m, enum element_type type)
     const bool nan = missing_has(m, end);
     const unsigned char elements[64] = {0};
 
-    fuzz_check(m->count > 0 && m->count <= MEANING_MISSING_MAX && !m->differ, "%u ranges",
+    fuzz_check(m->count > 0 && m->count <= ATTRIBUTES_MISSING_MAX && !m->differ, "%u ranges",
                m->count);
     for (unsigned i = 0; i < m->count; i++) {
         const struct missing_range *r = &m->ranges[i];
@@ -157,7 +157,7 @@ static bool put_together(struct fuzz_input *in)
     if (reversed)
         m.ranges[0].first = m.ranges[0].last + 1;
     if (slip == 5)
-        m.count = m.count ? MEANING_MISSING_MAX + 1 : 0;
+        m.count = m.count ? ATTRIBUTES_MISSING_MAX + 1 : 0;
     if (slip == 6)
         m.differ = true;
     size = m.count > 0 ? sizeof m : 0;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "source/format/attributes.h"
 #include "source/format/inflate.h"
-#include "source/format/meaning.h"
 #include "sys/escape.h"
 
 struct reader {
@@ -234,7 +234,7 @@ static bool is_sound(const struct missing *m, enum element_type type)
     const unsigned char first_byte = *(const unsigned char *)m;
 
     _Static_assert(offsetof(struct missing, differ) == 0, "it is the first byte");
-    if (first_byte != 0 || m->count == 0 || m->count > MEANING_MISSING_MAX)
+    if (first_byte != 0 || m->count == 0 || m->count > ATTRIBUTES_MISSING_MAX)
         return false;
     for (unsigned i = 0; i < m->count; i++) {
         const struct missing_range *range = &m->ranges[i];

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/format/attributes.h"
 #include "source/format/containers.h"
-#include "source/format/meaning.h"
 #include "sys/bytes.h"
 #include "sys/grow.h"
 #include "sys/plural.h"
@@ -490,7 +490,7 @@ static bool find_attribute(const struct attributes *of, const char *name, struct
 }
 
 /* The number at a place of the header. */
-static struct meaning_number read_number(const struct file *f, size_t at, enum element_type type)
+static struct attributes_number read_number(const struct file *f, size_t at, enum element_type type)
 {
     const size_t size = element_size(type);
     uint64_t bits = number_at(f, at, size);
@@ -498,13 +498,13 @@ static struct meaning_number read_number(const struct file *f, size_t at, enum e
         element_formats[type].kind == ELEMENT_SIGNED && bits >> (8 * size - 1) != 0;
 
     if (element_is_integer(type))
-        return meaning_integer(negative && size < 8 ? bits | UINT64_MAX << 8 * size : bits,
-                               negative);
-    return (struct meaning_number){.real = true,
-                                   .value = element_load(type, bytes_lowest(&bits, size))};
+        return attributes_integer(negative && size < 8 ? bits | UINT64_MAX << 8 * size : bits,
+                                  negative);
+    return (struct attributes_number){.real = true,
+                                      .value = element_load(type, bytes_lowest(&bits, size))};
 }
 
-static bool read_numbers(void *user, const char *name, struct meaning_numbers *found)
+static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
 {
     const struct attributes *of = user;
     struct attribute a;
@@ -512,7 +512,7 @@ static bool read_numbers(void *user, const char *name, struct meaning_numbers *f
     found->exists = find_attribute(of, name, &a);
     found->numeric = found->exists && a.type != TYPE_CHAR;
     found->count = found->exists ? (size_t)a.count : 0;
-    for (size_t i = 0; found->numeric && i < found->count && i < MEANING_NUMBERS_MAX; i++)
+    for (size_t i = 0; found->numeric && i < found->count && i < ATTRIBUTES_NUMBERS_MAX; i++)
         found->numbers[i] =
             read_number(of->file, a.values + i * element_size(types[a.type]), types[a.type]);
     return true;
@@ -534,13 +534,13 @@ static bool read_text(void *user, const char *name, char *text, size_t room)
 static bool find_meaning(struct file *f, const struct variable *v, struct container_array *a)
 {
     struct attributes attributes = {.file = f, .variable = v};
-    const struct meaning_attributes reader = {
+    const struct attributes_reader reader = {
         .read_numbers = read_numbers, .read_text = read_text, .user = &attributes};
     struct container *c = f->container;
-    struct meaning m;
+    struct attributes_meaning m;
 
     /* netCDF4-python takes the default fill value of bytes for missing, too, in these files. */
-    (void)meaning_find(&reader, a->type, true, true, &m);
+    (void)attributes_find(&reader, a->type, true, true, &m);
     a->type = m.type;
     container_name_type(a, element_name(m.type));
     if (m.missing.count > 0)

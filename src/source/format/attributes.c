@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/format/meaning.h"
+#include "source/format/attributes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 /* An array, and what has been found out about it. */
 struct search {
-    const struct meaning_attributes *attributes;
+    const struct attributes_reader *attributes;
     enum element_type stored;
-    struct meaning *m;
+    struct attributes_meaning *m;
 };
 
-static bool read_numbers(const struct search *s, const char *name, struct meaning_numbers *found)
+static bool read_numbers(const struct search *s, const char *name, struct attributes_numbers *found)
 {
     return s->attributes->read_numbers(s->attributes->user, name, found);
 }
@@ -25,7 +25,7 @@ static bool read_numbers(const struct search *s, const char *name, struct meanin
 struct elements {
     bool used; /* there is such an attribute, and all its numbers are ones of the stored type */
     size_t count;
-    uint64_t bits[MEANING_NUMBERS_MAX];
+    uint64_t bits[ATTRIBUTES_NUMBERS_MAX];
 };
 
 /* Notes that an attribute has no meaning, and why. */
@@ -44,15 +44,15 @@ static void refuse(struct search *s, const char *attribute, const char *why)
         snprintf(s->m->wrong, sizeof s->m->wrong, "its attribute %s %s", attribute, why);
 }
 
-struct meaning_number meaning_integer(uint64_t bits, bool negative)
+struct attributes_number attributes_integer(uint64_t bits, bool negative)
 {
-    return (struct meaning_number){
+    return (struct attributes_number){
         .value = negative ? (double)(int64_t)bits : (double)bits,
         .integer = {.known = true, .negative = negative, .low = negative ? -bits : bits}};
 }
 
 /* Finds the element of a type that is the number, exactly. False if it has none. */
-static bool find_element(enum element_type type, const struct meaning_number *x, uint64_t *bits)
+static bool find_element(enum element_type type, const struct attributes_number *x, uint64_t *bits)
 {
     const bool integers = element_is_integer(type);
     char text[NUMBER_MAX];
@@ -76,7 +76,7 @@ static bool find_element(enum element_type type, const struct meaning_number *x,
    where reading fails. */
 static bool find_elements(struct search *s, const char *attribute, struct elements *e)
 {
-    struct meaning_numbers found;
+    struct attributes_numbers found;
 
     *e = (struct elements){.used = false};
     if (!read_numbers(s, attribute, &found))
@@ -87,7 +87,7 @@ static bool find_elements(struct search *s, const char *attribute, struct elemen
         ignore(s, attribute, "is not a number");
         return true;
     }
-    if (found.count > MEANING_NUMBERS_MAX) {
+    if (found.count > ATTRIBUTES_NUMBERS_MAX) {
         refuse(s, attribute, "has more than 64 numbers");
         return true;
     }
@@ -159,8 +159,8 @@ static bool find_limits(struct search *s)
    is not the number that there was. */
 static bool find_number(struct search *s, const char *attribute, double *x, bool *given)
 {
-    struct meaning_numbers found;
-    const struct meaning_number *number = found.numbers;
+    struct attributes_numbers found;
+    const struct attributes_number *number = found.numbers;
     const double neutral = *x;
 
     if (!read_numbers(s, attribute, &found))
@@ -210,7 +210,7 @@ static enum element_type other_sign(enum element_type type)
 static bool find_type(struct search *s)
 {
     const enum element_kind kind = element_formats[s->stored].kind;
-    struct meaning_numbers found;
+    struct attributes_numbers found;
     char text[8];
     bool truth;
 
@@ -232,7 +232,7 @@ static bool find_type(struct search *s)
     return true;
 }
 
-bool meaning_default_fill(enum element_type type, bool big_endian, unsigned char *value)
+bool attributes_default_fill(enum element_type type, bool big_endian, unsigned char *value)
 {
     const size_t size = element_size(type);
     uint64_t bits;
@@ -263,7 +263,7 @@ static void add_default(struct search *s, bool filled)
     unsigned char value[CONTAINER_FILL_MAX];
 
     if (reinterpreted || (element_size(s->stored) == 1 && !filled) ||
-        !meaning_default_fill(s->stored, element_host_is_big(), value))
+        !attributes_default_fill(s->stored, element_host_is_big(), value))
         return;
     (void)missing_add_bits(&s->m->missing, s->m->type, order_load(s->stored, value));
 }
@@ -275,7 +275,7 @@ static bool refuse_all(struct search *s)
                                         "valid_max",  "scale_factor",  "add_offset"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct meaning_numbers found;
+        struct attributes_numbers found;
 
         if (!read_numbers(s, names[i], &found))
             return false;
@@ -285,13 +285,13 @@ static bool refuse_all(struct search *s)
     return true;
 }
 
-bool meaning_find(const struct meaning_attributes *attributes, enum element_type type, bool netcdf,
-                  bool filled, struct meaning *m)
+bool attributes_find(const struct attributes_reader *attributes, enum element_type type,
+                     bool netcdf, bool filled, struct attributes_meaning *m)
 {
     struct search s = {.attributes = attributes, .stored = type, .m = m};
     struct elements fill, e;
 
-    *m = (struct meaning){.type = type};
+    *m = (struct attributes_meaning){.type = type};
     if (type == ELEMENT_BOOL)
         return refuse_all(&s);
     if (!find_type(&s) || !find_elements(&s, "_FillValue", &fill))
@@ -307,7 +307,7 @@ bool meaning_find(const struct meaning_attributes *attributes, enum element_type
     /* Ranges alone have no value that an element could be written as. */
     if (m->missing.count > 0 && !missing_has(&m->missing, order_key(m->type, m->missing.value)))
         m->missing.value = order_bits(m->type, m->missing.ranges[0].first);
-    if (m->missing.count > MEANING_MISSING_MAX)
+    if (m->missing.count > ATTRIBUTES_MISSING_MAX)
         refuse(&s, "missing_value", "names too many values");
     return true;
 }

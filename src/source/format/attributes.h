@@ -5,8 +5,8 @@
  *
  * Pure: a format hands in a reader of the array's attributes.
  */
-#ifndef GPUREDUCE_MEANING_H
-#define GPUREDUCE_MEANING_H
+#ifndef GPUREDUCE_ATTRIBUTES_H
+#define GPUREDUCE_ATTRIBUTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +18,10 @@
 
 /* The most ranges of missing values of an array: there is room for those of the user, and a NaN has
    two. */
-#define MEANING_MISSING_MAX (MISSING_RANGES_MAX - MISSING_VALUES_MAX - 1)
+#define ATTRIBUTES_MISSING_MAX (MISSING_RANGES_MAX - MISSING_VALUES_MAX - 1)
 
 /* The meaning of the numbers of an array. */
-struct meaning {
+struct attributes_meaning {
     enum element_type type; /* of the numbers; another than that which is stored by _Unsigned */
     struct missing missing; /* of that type */
     struct scale scale;
@@ -30,28 +30,28 @@ struct meaning {
 };
 
 /* A number of an attribute, exactly. */
-struct meaning_number {
+struct attributes_number {
     bool real;    /* it is a float, `value`; otherwise an integer */
     double value; /* of an integer: rounded to binary64 */
     struct integer integer;
 };
 
-#define MEANING_NUMBERS_MAX 64
+#define ATTRIBUTES_NUMBERS_MAX 64
 
-struct meaning_numbers {
+struct attributes_numbers {
     bool exists;  /* there is an attribute of this name */
     bool numeric; /* it holds integers or floats that are read exactly: of up to 64 bits */
-    size_t count; /* of its numbers; if there are more than MEANING_NUMBERS_MAX, none is here */
-    struct meaning_number numbers[MEANING_NUMBERS_MAX];
+    size_t count; /* of its numbers; if there are more than ATTRIBUTES_NUMBERS_MAX, none is here */
+    struct attributes_number numbers[ATTRIBUTES_NUMBERS_MAX];
 };
 
 /* The number that an integer is: its 64 bits, two's complement if `negative`. */
-struct meaning_number meaning_integer(uint64_t bits, bool negative);
+struct attributes_number attributes_integer(uint64_t bits, bool negative);
 
 /* The attributes of an array. */
-struct meaning_attributes {
-    /* Reads the numbers of an attribute. False on failure, which meaning_find then returns. */
-    bool (*read_numbers)(void *user, const char *name, struct meaning_numbers *found);
+struct attributes_reader {
+    /* Reads the numbers of an attribute. False on failure, which attributes_find then returns. */
+    bool (*read_numbers)(void *user, const char *name, struct attributes_numbers *found);
     /* Reads an attribute that is one text; the part that does not fit is cut off. False if it is
        not one text. */
     bool (*read_text)(void *user, const char *name, char *text, size_t room);
@@ -60,11 +60,11 @@ struct meaning_attributes {
 
 /* Finds the meaning of the numbers of an array of this type. `netcdf`: it is a variable of a netCDF
    file; `filled`: it states what elements are that were never written. */
-bool meaning_find(const struct meaning_attributes *attributes, enum element_type type, bool netcdf,
-                  bool filled, struct meaning *m);
+bool attributes_find(const struct attributes_reader *attributes, enum element_type type,
+                     bool netcdf, bool filled, struct attributes_meaning *m);
 
 /* The value that netCDF fills variables of a type with unless they say otherwise, in the given byte
    order. False for types that netCDF does not have. */
-bool meaning_default_fill(enum element_type type, bool big_endian, unsigned char *value);
+bool attributes_default_fill(enum element_type type, bool big_endian, unsigned char *value);
 
 #endif
