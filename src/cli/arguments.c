@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/message.h"
-#include "cli/nearest.h"
+#include "core/nearest.h"
 #include "core/number.h"
 #include "sys/escape.h"
 

@@ -11,7 +11,6 @@ library_sources += \
 	src/cli/list.c \
 	src/cli/merge.c \
 	src/cli/message.c src/cli/message.h \
-	src/cli/nearest.c src/cli/nearest.h \
 	src/cli/operands.c src/cli/operands.h \
 	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cli/arguments.h"
-#include "cli/nearest.h"
 #include "cli/options.h"
+#include "core/nearest.h"
 #include "core/number.h"
 #include "sys/escape.h"
 

@@ -1,8 +1,8 @@
 /*
  * The right word for a mistyped one. Pure.
  */
-#ifndef GPUREDUCE_CLI_NEAREST_H
-#define GPUREDUCE_CLI_NEAREST_H
+#ifndef GPUREDUCE_NEAREST_H
+#define GPUREDUCE_NEAREST_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "cli/nearest.h"
+#include "core/nearest.h"
 
 #include <ctype.h>
 #include <inttypes.h>
