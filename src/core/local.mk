@@ -27,5 +27,5 @@ library_sources += \
 	src/core/pass_plan.c src/core/pass_plan.h \
 	src/core/tally.c src/core/tally.h \
 	src/core/term.h \
-	src/core/view.h \
+	src/core/view.c src/core/view.h \
 	src/core/writer.c src/core/writer.h

@@ -101,14 +101,16 @@ struct sampling {
     _Atomic bool failed;
 };
 
-/* Notes which elements of a run are missing. */
-static void note_missing(const struct sampling *s, enum element_type type, size_t run)
+/* Notes which elements of a run, which begins with element `index` of the input, are missing. */
+static void note_missing(const struct sampling *s, enum element_type type, size_t run,
+                         uint64_t index)
 {
     const size_t length = s->runs.length, size = element_size(type);
 
     for (size_t i = run * length; i < (run + 1) * length; i++)
         s->missing[i] =
-            missing_has(s->set, order_key(type, order_load(type, s->elements + i * size)));
+            missing_has(s->set, order_key(type, order_load(type, s->elements + i * size))) ||
+            source_is_missing(s->source, index + (i - run * length));
 }
 
 static void read_shares(void *argument, unsigned number)
@@ -121,11 +123,13 @@ static void read_shares(void *argument, unsigned number)
     (void)number;
     while ((first = atomic_fetch_add(&s->next, RUNS_SHARE)) < count)
         for (size_t i = first; i < count && i < first + RUNS_SHARE; i++) {
-            if (!source_read_at(s->source, run_index(i, count, info->elements, length), length,
+            const uint64_t index = run_index(i, count, info->elements, length);
+
+            if (!source_read_at(s->source, index, length,
                                 s->elements + i * length * info->element_size))
                 atomic_store(&s->failed, true);
             else
-                note_missing(s, info->type, i);
+                note_missing(s, info->type, i, index);
         }
 }
 

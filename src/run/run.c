@@ -285,6 +285,8 @@ static void watch(struct run *run)
         now = clock_now();
         if (progress)
             progress->update(progress->context, source_stats(run->source).input_read, now);
+        if (progress && progress->cancelled && progress->cancelled(progress->context))
+            source_cancel(run->source);
         if (gpu)
             mind_gpu(run, now);
     } while (!team_wait(run->team, gpu || progress ? TICK : 0));

@@ -501,7 +501,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
                       .cpu_tallies = cpu_tally_count(session),
-                      .last = session->inputs <= 1,
+                      .last = session->inputs <= 1 && !options->stays,
                       .plan = &in->plan,
                       .called_at = session->called_at,
                       .started_at = in->started_at,
@@ -538,6 +538,10 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;
+    if (verdict == SOURCE_COMPLETE) {
+        partial.missing += source_left_out(run.source);
+        partial.count += source_left_out(run.source);
+    }
     if (verdict == SOURCE_COMPLETE && !(check_partial(&run, in->array, &partial) &&
                                         passes_take(&session->passes, &run, &partial)))
         verdict = SOURCE_BROKEN;
@@ -630,7 +634,8 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     good = reduce_input(session, path, NULL, reduction);
     if (good && session->container && one_by_one(session, source_info(session->container)))
         good = reduce_one_by_one(session, path, reduction);
-    session->inputs--;
+    if (!session->options->stays)
+        session->inputs--;
     return good;
 }
 

@@ -25,10 +25,10 @@ struct session_inputs {
     void *context; /* the first argument of `prepare` */
 };
 
-/* Begins a session. `options` must outlive it; the caller may change their `input`, `nan` and
-   `ddof` between two inputs. `paths` are the `count` inputs that will be reduced ("-" is
-   standard input); DEVICE_AUTO estimates the work from them. With DEVICE_GPU the GPUs are
-   initialised here. NULL on failure, with the reason in *error. */
+/* Begins a session. `options` must outlive it; between two inputs the caller may change all of them
+   but devices, threads, sizes of chunks, tuning and those of the process. `paths` are the `count`
+   inputs that will be reduced ("-" is standard input); DEVICE_AUTO estimates the work from them.
+   With DEVICE_GPU the GPUs are initialised here. NULL on failure, with the reason in *error. */
 struct session *session_open(const struct session_options *options, char *const *paths, int count,
                              struct error *error);
 

@@ -29,6 +29,9 @@ struct progress_observer {
     void (*begin)(void *context, const char *name, uint64_t total, uint64_t now);
     /* `done` bytes have been read. Called about fifty times a second. */
     void (*update)(void *context, uint64_t done, uint64_t now);
+    /* Whether the run is to end without a result; its input is then cancellable. Called after
+       `update`. NULL: it is not. */
+    bool (*cancelled)(void *context);
     /* The run has ended. */
     void (*end)(void *context);
     void *context; /* the first argument of these functions */
@@ -71,6 +74,8 @@ struct session_options {
     const struct progress_observer *progress; /* NULL for none */
     const struct line_writer *lines;          /* NULL for none */
     bool keep_results;                        /* keep results of arrays whose lines are written */
+    bool stays;                               /* the number of inputs is not known beforehand:
+                                                 threads are kept until the session is closed */
     const struct session_tuning *tuning;      /* NULL: session_tuning_shipped */
 
     /* The process. */

@@ -351,6 +351,16 @@ uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, ui
     return before < elements ? before : elements;
 }
 
+uint64_t source_left_out(const struct source *s)
+{
+    return atomic_load(&s->left_out);
+}
+
+bool source_is_missing(const struct source *s, uint64_t index)
+{
+    return s->ops->is_missing && s->ops->is_missing(s, index);
+}
+
 bool source_is_random(const struct source *s)
 {
     return s->info.parallel && !s->info.compressed && !s->info.container &&
@@ -373,6 +383,10 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
     const size_t size = s->info.element_size;
     const uint64_t offset = s->start + s->data_offset + index * size;
 
+    if (s->ops->read) {
+        s->ops->read(s, index, count, elements);
+        return true;
+    }
     return source_pread_all(s, elements, count * size, offset);
 }
 

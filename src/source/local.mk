@@ -8,6 +8,7 @@ library_sources += \
 	src/source/file.c src/source/file.h \
 	src/source/formats.c src/source/formats.h \
 	src/source/inputs.c src/source/inputs.h \
+	src/source/memory.c src/source/memory.h \
 	src/source/open.c \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \

@@ -17,6 +17,7 @@
 #include "source/format/containers.h"
 #include "source/format/unsupported.h"
 #include "source/formats.h"
+#include "source/memory.h"
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/whole.h"
@@ -242,6 +243,8 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
 static bool begin_format(struct source *s, const struct source_options *options)
 {
+    if (options->view)
+        return true;
     if (s->has_size && !s->head && !read_head(s))
         return false;
     if (options->array)
@@ -276,6 +279,8 @@ static bool open_format(struct source *s, const struct source_options *options, 
     struct reader *reader = s->reader;
 
     s->reader = NULL;
+    if (options->view)
+        return memory_source_open(s, options, workers);
     if (options->array)
         return open_plain_file(s, options, workers);
     if (!can_be_read(s, options)) {
@@ -473,6 +478,8 @@ struct source *source_connect(const char *path, const struct source_options *opt
 
     source_name_array(name, path, options->array);
     s = make(path, strdup(name), options, error);
+    if (s && options->view)
+        return s;
     if (!s || !open_file(s, &status))
         return s ? give_up(s, options, error) : NULL;
     s->has_size = has_extent(s, &status);

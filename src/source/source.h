@@ -30,6 +30,7 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/view.h"
 #include "source/format/containers.h"
 #include "sys/escape.h"
 #include "zstd/file.h"
@@ -152,6 +153,8 @@ struct source_options {
     bool cancellable;     /* source_cancel may be called */
     bool in_order; /* decode zstd from front to back, even if it could be decoded in parallel */
     struct source_part part; /* the part of the input to reduce */
+    const struct view *view; /* read this memory, which is one array, in place of the path; NULL:
+                                read the path */
     bool as_bytes; /* pick arrays that cannot be reduced, or hold no numbers, as arrays of u8: their
                       stored bytes, or SOURCE_UNKNOWN elements if these are not in one place */
 
@@ -385,8 +388,14 @@ void source_leave(struct source *s, unsigned worker);
    out why. Any worker. */
 void source_lost(struct source *s, const struct chunk *chunk);
 
+/* The number of elements that were left out so far because of a mask, and are in no chunk. */
+uint64_t source_left_out(const struct source *s);
+
+/* Whether a mask leaves element number `index` out. Any thread. */
+bool source_is_missing(const struct source *s, uint64_t index);
+
 /* Whether source_read_at, source_read_range and source_lend can be used: the input is one array
-   in a file that is not compressed. */
+   in a file that is not compressed, or in memory. */
 bool source_is_random(const struct source *s);
 
 /* Reads `count` elements from `index` on, which must exist, in this machine's byte order. They
@@ -404,8 +413,8 @@ bool source_same_pieces(struct source *a, const struct container_array *x, struc
    False on failure. Any worker, at any time. */
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);
 
-/* Lends a worker `count` elements from `index` on as a mapped chunk, parts of which it may give
-   back. False if they are not mapped, or reading them costs less: use source_read_range. *most:
+/* Lends a worker `count` elements from `index` on as a chunk that is mapped or in memory, parts of
+   which it may give back. False if they are neither, or reading them costs less: use source_read_range. *most:
    about how many elements to use before asking again. Any worker. */
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                  struct chunk *chunk, uint64_t *most);

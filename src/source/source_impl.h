@@ -29,6 +29,10 @@ struct source_ops {
     /* source_lend; *most is in bytes. */
     bool (*lend)(struct source *, unsigned worker, uint64_t index, size_t count, struct chunk *,
                  uint64_t *most);
+    /* Reads elements as source_read_range does, which otherwise reads the file. */
+    void (*read)(struct source *, uint64_t index, size_t count, void *elements);
+    /* source_is_missing; NULL: no element is. */
+    bool (*is_missing)(const struct source *, uint64_t index);
     /* source_took: bytes that were lent, or read instead. */
     void (*took)(struct source *, unsigned worker, uint64_t bytes);
     /* source_return: a piece that was lent. */
@@ -90,6 +94,7 @@ struct source {
     _Atomic uint64_t input_read; /* see struct source_stats */
     _Atomic uint64_t read_time;
     _Atomic uint64_t decode_time;
+    _Atomic uint64_t left_out; /* source_left_out */
 };
 
 /* The number of elements of an array, which begins at byte `begin` and has `elements` elements

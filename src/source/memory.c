@@ -1,0 +1,144 @@
+#include "config.h"
+
+#include "source/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/view.h"
+#include "sys/align.h"
+
+/* Bytes of a claim in place, at most: to claim one costs a fraction of a microsecond, and the fewer
+   bytes the last worker has at the end, the better. */
+#define CLAIM_BYTES ((size_t)1 << 20)
+
+/* The places of a worker's chunk. */
+struct worker_places {
+    _Alignas(CACHE_APART) struct view_places places;
+};
+
+struct memory_state {
+    const struct view *view;
+    struct worker_places *places; /* of each worker; NULL without a mask */
+    /* The first element that no worker has claimed. */
+    _Alignas(CACHE_APART) _Atomic uint64_t next;
+};
+
+/* Claims up to `most` elements from *first on. Returns how many; 0 at the end. */
+static size_t claim(struct source *s, uint64_t most, uint64_t *first)
+{
+    struct memory_state *state = s->state;
+    const uint64_t limit = source_wanted(s);
+    const uint64_t end = s->info.elements < limit ? s->info.elements : limit;
+    uint64_t next = atomic_load_explicit(&state->next, memory_order_relaxed), count;
+
+    do {
+        if (next >= end)
+            return 0;
+        count = end - next < most ? end - next : most;
+    } while (!atomic_compare_exchange_weak(&state->next, &next, next + count));
+    *first = next;
+    return (size_t)count;
+}
+
+static enum source_status memory_next(struct source *s, const struct chunk_request *request,
+                                      struct chunk *chunk)
+{
+    const struct memory_state *state = s->state;
+    const struct view *view = state->view;
+    const size_t size = s->info.element_size;
+    struct view_places *places = state->places ? &state->places[request->worker].places : NULL;
+    size_t bytes = request->size, count, missing;
+    uint64_t first;
+
+    if (view->contiguous && request->borrow && !places)
+        bytes = request->in_place > 0 && request->in_place < CLAIM_BYTES ? request->in_place
+                                                                         : CLAIM_BYTES;
+    if (request->drain)
+        return SOURCE_END;
+    while ((count = claim(s, bytes < size ? 1 : bytes / size, &first)) > 0) {
+        source_count(s, count * size, 0);
+        missing = view_make_chunk(view, first, count, request, places, chunk);
+        atomic_fetch_add_explicit(&s->left_out, missing, memory_order_relaxed);
+        if (missing < count)
+            return SOURCE_CHUNK;
+    }
+    return SOURCE_END;
+}
+
+static bool memory_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
+                        struct chunk *chunk, uint64_t *most)
+{
+    const struct view *view = ((const struct memory_state *)s->state)->view;
+
+    (void)worker;
+    (void)most;
+    if (!view->contiguous)
+        return false;
+    *chunk = (struct chunk){
+        .index = index, .count = count, .data = view->folded.data + index * s->info.element_size};
+    return true;
+}
+
+static void memory_read(struct source *s, uint64_t index, size_t count, void *elements)
+{
+    view_gather(((const struct memory_state *)s->state)->view, index, count, elements);
+    source_count(s, count * s->info.element_size, 0);
+}
+
+static bool memory_is_missing(const struct source *s, uint64_t index)
+{
+    return !view_is_present(((const struct memory_state *)s->state)->view, index);
+}
+
+static void memory_close(struct source *s)
+{
+    struct memory_state *state = s->state;
+
+    free(state->places);
+    free(state);
+}
+
+/* Sets the facts about the source. */
+static void set_info(struct source *s, const struct view *view, uint64_t length)
+{
+    struct source_info *info = &s->info;
+
+    _Static_assert(VIEW_DIMENSIONS_MAX <= SOURCE_DIMENSIONS_MAX, "room for all dimensions");
+    info->format = "memory";
+    info->type = view->type;
+    info->element_size = element_size(view->type);
+    info->swap = view->swap;
+    info->shape.known = true;
+    info->shape.dimensions = view->shaped.rank;
+    memcpy(info->shape.sizes, view->shaped.sizes, view->shaped.rank * sizeof *info->shape.sizes);
+    info->scale = view->scale;
+    info->scattered = view->mask_form != VIEW_MASK_NONE;
+    info->parallel = true;
+    info->whole = true;
+    info->repeatable = true;
+    info->elements = info->of = view->elements < length ? view->elements : length;
+    info->input_bytes = info->elements * info->element_size;
+}
+
+bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {.next = memory_next,
+                                          .lend = memory_lend,
+                                          .read = memory_read,
+                                          .is_missing = memory_is_missing,
+                                          .close = memory_close};
+    struct memory_state *state = aligned_alloc(CACHE_APART, sizeof *state);
+
+    if (!state)
+        return source_no_memory(s);
+    memset(state, 0, sizeof *state);
+    state->view = options->view;
+    s->state = state;
+    s->ops = &ops;
+    set_info(s, options->view, options->length);
+    if (options->view->mask_form == VIEW_MASK_NONE)
+        return true;
+    state->places = aligned_alloc(CACHE_APART, workers * sizeof *state->places);
+    return state->places || source_no_memory(s);
+}

@@ -1,0 +1,15 @@
+/*
+ * The source of memory: a view (core/view.h) whose parts workers claim. A contiguous one is read
+ * where it lies; others are gathered into the workers' buffers, in C order, and so are the elements
+ * that a mask leaves.
+ */
+#ifndef GPUREDUCE_SOURCE_MEMORY_H
+#define GPUREDUCE_SOURCE_MEMORY_H
+
+#include "source/source_impl.h"
+
+/* Makes s a source of this kind, of options->view, for `workers` workers. False on failure; s is to
+   be closed in any case. */
+bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers);
+
+#endif
