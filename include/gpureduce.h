@@ -1,6 +1,44 @@
 /*
  * libgpureduce: exact reductions of arrays of numbers, in files, in memory and on GPUs.
  *
+ *     #include <gpureduce.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         static const float numbers[] = {1e8f, 1.0f, -1e8f};
+ *         const uint64_t shape[] = {3};
+ *         gpr_context *context;
+ *         gpr_view *view;
+ *         gpr_input *input;
+ *         gpr_request *request;
+ *         gpr_result *result;
+ *         double sum, std;
+ *
+ *         if (gpr_context_new(&context) != GPR_OK)
+ *             return 1;
+ *         if (gpr_view_new(context, &view) != GPR_OK ||
+ *             gpr_view_set_data(view, numbers, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) !=
+ *                 GPR_OK ||
+ *             gpr_open_view(context, view, &input) != GPR_OK ||
+ *             gpr_request_new(context, &request) != GPR_OK ||
+ *             gpr_request_op(request, "sum") != GPR_OK ||
+ *             gpr_request_op(request, "std") != GPR_OK ||
+ *             gpr_reduce(input, 0, request, &result) != GPR_OK ||
+ *             gpr_result_double(result, "sum", &sum) != GPR_OK ||
+ *             gpr_result_double(result, "std", &std) != GPR_OK) {
+ *             fprintf(stderr, "%s\n", gpr_error_text(context));
+ *             return 1;
+ *         }
+ *         printf("sum %.17g, standard deviation %.17g\n", sum, std);
+ *         gpr_result_free(result);
+ *         gpr_request_free(request);
+ *         gpr_close(input);
+ *         gpr_view_free(view);
+ *         gpr_context_free(context);
+ *         return 0;
+ *     }
+ *
  * Every result is that of exact arithmetic on the numbers that the data mean, rounded once. It does
  * not depend on the engine, the number of threads or GPUs, or the order in which elements come.
  *
@@ -121,13 +159,173 @@ GPR_API uint64_t gpr_error_offset(const gpr_context *context);
 GPR_API const char *gpr_error_array(const gpr_context *context);
 
 /*
+ * Views: memory of the caller as an array
+ */
+
+/* The order of the bytes of an element. */
+typedef enum gpr_order {
+    GPR_ORDER_NATIVE = 0,
+    GPR_ORDER_LITTLE = 1,
+    GPR_ORDER_BIG = 2
+} gpr_order;
+
+/* Makes a view of nothing. */
+GPR_API gpr_status gpr_view_new(gpr_context *context, gpr_view **view);
+GPR_API void gpr_view_free(gpr_view *view);
+
+/* Sets the elements: `rank` sizes in `shape` (rank 0: one element; at most 64), and as many
+   strides, the bytes from an element to the next of each dimension, which may be negative or 0.
+   NULL: the elements are in C order without gaps. `data` is the address of the element whose
+   indices are all 0, and need not be aligned; it may be NULL if there are no elements.
+   GPR_ERROR_ARGUMENT for a type or order that does not exist, and for more than 2^63 - 1 bytes. */
+GPR_API gpr_status gpr_view_set_data(gpr_view *view, const void *data, const char *dtype,
+                                     gpr_order order, unsigned rank, const uint64_t *shape,
+                                     const int64_t *strides);
+
+/* The form of a mask, which has an entry for each element in C order of the view's shape. */
+typedef enum gpr_mask {
+    GPR_MASK_NONE = 0,
+    GPR_MASK_MISSING_BYTES = 1, /* a byte each, as of numpy.ma: nonzero: the element is missing */
+    GPR_MASK_VALID_BYTES = 2,   /* a byte each: zero: the element is missing */
+    GPR_MASK_VALID_BITS = 3     /* a bit each, the lowest first, as of Arrow: 0: it is missing */
+} gpr_mask;
+
+/* Sets a mask: missing elements are left out of everything but the count `missing`. `offset`:
+   entries before the first one. The memory is where the elements are. */
+GPR_API gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *mask,
+                                     uint64_t offset);
+
+/* Sets scale and offset: an element x stands for scale * x + offset, exactly. */
+GPR_API gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset);
+
+/* Where the memory of a view is. */
+typedef enum gpr_memory {
+    GPR_MEMORY_HOST = 0, /* as at first */
+    GPR_MEMORY_CUDA = 1  /* on a CUDA device, or managed */
+} gpr_memory;
+
+/* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
+   cudaStream_t or CUstream; NULL: the legacy default stream). */
+GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
+                                       void *stream);
+
+/*
+ * Inputs: one array, or a container of several
+ */
+
+/* Opens a view, which is copied; the memory it describes stays the caller's, and must not change or
+   be freed until gpr_close. */
+GPR_API gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input **input);
+
+GPR_API void gpr_close(gpr_input *input);
+
+/* The number of arrays; 1 for what is no container. */
+GPR_API size_t gpr_input_arrays(const gpr_input *input);
+
+/* The format, such as "npy" or "safetensors"; "memory" for views. */
+GPR_API const char *gpr_input_format(const gpr_input *input);
+
+/* Facts about array number `array`, from 0, valid until gpr_close. */
+/* Its name, in UTF-8 where the container has that; "" for what is no container. */
+GPR_API const char *gpr_array_name(const gpr_input *input, size_t array);
+/* Its element type; for an array that cannot be read, the type's name in the container. */
+GPR_API const char *gpr_array_dtype(const gpr_input *input, size_t array);
+/* The reason why it cannot be read; NULL if it can. */
+GPR_API const char *gpr_array_why_unreadable(const gpr_input *input, size_t array);
+/* Its dimensions, and the sizes of the first `rank` of them in `shape`. A raw file has one
+   dimension; the size that a pipe has is UINT64_MAX. `shape` may be NULL if `rank` is 0. */
+GPR_API unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank,
+                                 uint64_t *shape);
+/* The number of its elements; UINT64_MAX if unknown. */
+GPR_API uint64_t gpr_array_count(const gpr_input *input, size_t array);
+
+/*
+ * Requests: what to compute
+ */
+
+/* Makes a request for nothing. */
+GPR_API gpr_status gpr_request_new(gpr_context *context, gpr_request **request);
+GPR_API void gpr_request_free(gpr_request *request);
+
+/* Adds an operation or a group of them (summary) by its name. GPR_ERROR_ARGUMENT for one that does
+   not exist; the text names the nearest. */
+GPR_API gpr_status gpr_request_op(gpr_request *request, const char *op);
+
+/* Adds a quantile numerator/denominator, from 0 to 1, of linear interpolation as numpy.quantile
+   has; the result's name is `name`, which must be no operation's. */
+GPR_API gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t numerator,
+                                        uint64_t denominator);
+
+/* Asks for a histogram of `bins` bins of equal width from `least` to `most`; both NaN: from the
+   minimum to the maximum. */
+GPR_API gpr_status gpr_request_histogram(gpr_request *request, uint64_t bins, double least,
+                                         double most);
+
+/* Adds a value that is missing wherever it occurs, at most 4: a number as text, rounded to the
+   stored type, or nan. */
+GPR_API gpr_status gpr_request_missing(gpr_request *request, const char *value);
+
+/* Numbers of a request. */
+typedef enum gpr_key {
+    GPR_NAN = 1,    /* a value of gpr_nan */
+    GPR_DDOF = 2,   /* delta degrees of freedom of var and std; 0 at first */
+    GPR_STORED = 3, /* 1: ignore attributes of files that give stored numbers another meaning */
+    GPR_SKIP = 4,   /* bytes before the first element of a raw file */
+    GPR_LENGTH = 5  /* elements at most, from the first one; UINT64_MAX, as at first: all */
+} gpr_key;
+
+typedef enum gpr_nan {
+    GPR_NAN_PROPAGATE = 0, /* as at first: results of numbers with a NaN among them are NaN */
+    GPR_NAN_SKIP = 1,      /* NaNs are left out */
+    GPR_NAN_ERROR = 2      /* a NaN is an error */
+} gpr_nan;
+
+GPR_API gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value);
+
+/* Sets how raw files are read: their element type and its order. */
+GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order);
+
+/*
+ * Reductions
+ */
+
+/* Reduces array number `array` of an input. A pipe can be reduced once. */
+GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
+                              gpr_result **result);
+
+/*
+ * Results
+ */
+
+GPR_API void gpr_result_free(gpr_result *result);
+
+/* The value of an operation as binary64: exact and rounded once. Counts and indices are rounded,
+   too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for what was not asked for. */
+GPR_API gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value);
+
+/* The value of a count or an index; UINT64_MAX for an index that does not exist. GPR_ERROR_ARGUMENT
+   for other operations. */
+GPR_API gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *value);
+
+/* The next functions write text with a NUL into `text`, which has room for `size` bytes, cut as
+   snprintf cuts, and return the length that all of it has; 0 where there is no such value, with an
+   error. */
+
+/* An integer in full: results of integer types, counts and indices. */
+GPR_API size_t gpr_result_integer(const gpr_result *result, const char *op, char *text,
+                                  size_t size);
+
+/* The value as gpureduce(1) prints it. */
+GPR_API size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size);
+
+/*
  * Shards
  */
 
 /* Finds the part of each of `count` files that shard `number`, from 1 to `of`, has: the elements
-   whose first bytes lie from begins[i] up to, and without, ends[i], where UINT64_MAX is the end of the
-   file; both 0: none. Each process that plans for the same files comes to the same parts, which have
-   each element once. Begins are multiples of 2 MiB, and of compressed files ends of frames.
+   whose first bytes lie from begins[i] up to, and without, ends[i], where UINT64_MAX is the end of
+   the file; both 0: none. Each process that plans for the same files comes to the same parts, which
+   have each element once. Begins are multiples of 2 MiB, and of compressed files ends of frames.
    GPR_ERROR_ARGUMENT for more than 2^20 shards, GPR_ERROR_UNSUPPORTED for a pipe, and
    GPR_ERROR_READ for a file that cannot be read: processes that can read it have other parts. */
 GPR_API gpr_status gpr_plan_shards(gpr_context *context, const char *const *paths, size_t count,

@@ -75,16 +75,11 @@ size_t operation_number_of(const struct operation *op)
     return place == SIZE_MAX ? (size_t)(op - operation_table) : MEDIAN + place;
 }
 
-/* Makes a quantile an operation. */
-static const struct operation *add_quantile(struct operation_set *set, const char *name,
-                                            size_t length)
+const struct operation *operation_add_quantile(struct operation_set *set, const char *name,
+                                               size_t length, struct quantile quantile)
 {
     struct operation *op = &set->quantiles[set->count];
-    struct quantile quantile;
 
-    if (set->count == RESULT_QUANTILES_MAX - 1 || length > OPERATION_NAME_MAX ||
-        !quantile_parse(name, length, &quantile))
-        return NULL;
     memcpy(set->names[set->count], name, length);
     *op = operation_table[MEDIAN];
     op->name = set->names[set->count++];
@@ -95,13 +90,18 @@ static const struct operation *add_quantile(struct operation_set *set, const cha
 
 const struct operation *operation_find(struct operation_set *set, const char *name, size_t length)
 {
+    struct quantile quantile;
+
     for (size_t i = 0; i < operation_count(set); i++) {
         const struct operation *op = operation_at(set, i);
 
         if (strlen(op->name) == length && memcmp(op->name, name, length) == 0)
             return op;
     }
-    return add_quantile(set, name, length);
+    if (set->count == RESULT_QUANTILES_MAX - 1 || length > OPERATION_NAME_MAX ||
+        !quantile_parse(name, length, &quantile))
+        return NULL;
+    return operation_add_quantile(set, name, length, quantile);
 }
 
 bool operation_beyond(struct operation_set *set, const char *name, size_t length)

@@ -60,6 +60,11 @@ size_t operation_number_of(const struct operation *op);
    quantile is added to the set, if that has room for it. */
 const struct operation *operation_find(struct operation_set *set, const char *name, size_t length);
 
+/* Makes a quantile an operation of the set, which has room for it, with a name that no operation has:
+   `length` characters, from 1 to OPERATION_NAME_MAX. */
+const struct operation *operation_add_quantile(struct operation_set *set, const char *name,
+                                               size_t length, struct quantile quantile);
+
 /* Whether the first `length` characters of `name` are a quantile for which the set has no room. */
 bool operation_beyond(struct operation_set *set, const char *name, size_t length);
 

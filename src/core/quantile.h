@@ -17,13 +17,15 @@
 #include "core/element.h"
 #include "core/scale.h"
 
-/* q = numerator / denominator, from 0 to 1. The denominator is a power of ten. */
+/* q = numerator / denominator, from 0 to 1. The denominator is at most QUANTILE_DENOMINATOR_MAX; of
+   a decimal it is a power of ten. */
 struct quantile {
     uint64_t numerator, denominator;
 };
 
 /* Digits of q after the point, at most: 10^18 is below 2^60. */
 #define QUANTILE_DECIMALS_MAX 18
+#define QUANTILE_DENOMINATOR_MAX UINT64_C(1000000000000000000)
 
 /* Reads median, qX for the quantile X from 0 to 1, or pX for the percentile X from 0 to 100, where
    X is a plain decimal: the first `length` characters of `name`. Returns false for anything else,

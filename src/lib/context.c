@@ -3,12 +3,10 @@
  */
 #include "config.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/objects.h"
+#include "lib/reducer.h"
 
 const char *gpr_version(void)
 {
@@ -29,6 +27,8 @@ gpr_status gpr_context_new(gpr_context **context)
 
 void gpr_context_free(gpr_context *context)
 {
+    if (context)
+        reducer_close(context->reducer);
     free(context);
 }
 
@@ -80,13 +80,6 @@ void gpr_context_set_progress(gpr_context *context, gpr_progress_function *funct
     context->progress_user = user;
 }
 
-void gpr_cancel(gpr_context *context)
-{
-    int running = CALL_RUNNING;
-
-    (void)atomic_compare_exchange_strong(&context->call, &running, CALL_CANCELLED);
-}
-
 gpr_status gpr_error_status(const gpr_context *context)
 {
     return context->status;
@@ -105,66 +98,4 @@ uint64_t gpr_error_offset(const gpr_context *context)
 const char *gpr_error_array(const gpr_context *context)
 {
     return context->status == GPR_OK || !context->about_array ? NULL : context->array;
-}
-
-gpr_status lib_fail(gpr_context *context, gpr_status status, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(context->text, sizeof context->text, format, arguments);
-    va_end(arguments);
-    context->offset = ERROR_NO_OFFSET;
-    context->about_array = false;
-    return context->status = status;
-}
-
-gpr_status lib_fail_memory(gpr_context *context)
-{
-    return lib_fail(context, GPR_ERROR_MEMORY, "out of memory");
-}
-
-/* The status of an error. */
-static gpr_status status_of(enum error_kind kind)
-{
-    switch (kind) {
-    case ERROR_NONE:
-        break;
-    case ERROR_MEMORY:
-        return GPR_ERROR_MEMORY;
-    case ERROR_READ:
-        return GPR_ERROR_READ;
-    case ERROR_DATA:
-        return GPR_ERROR_DATA;
-    case ERROR_CHANGED:
-        return GPR_ERROR_CHANGED;
-    case ERROR_REQUEST:
-    case ERROR_OTHERS:
-        return GPR_ERROR_UNSUPPORTED;
-    case ERROR_NAN:
-        return GPR_ERROR_NAN;
-    case ERROR_WRITE:
-        return GPR_ERROR_CANCELLED;
-    case ERROR_GPU:
-    case ERROR_NO_GPU:
-        return GPR_ERROR_DEVICE;
-    case ERROR_INTERNAL:
-        break;
-    }
-    return GPR_ERROR_INTERNAL;
-}
-
-gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,
-                          const struct error *error)
-{
-    char shown[CONTAINER_NAME_SHOWN];
-
-    (void)lib_fail(context, status_of(error->kind), "%s%s%s%s%s%s", name ? name : "",
-                   name ? ": " : "", array ? "array " : "",
-                   array ? container_show_name(shown, array) : "", array ? ": " : "", error->text);
-    context->offset = error->offset;
-    context->about_array = array;
-    if (array)
-        snprintf(context->array, sizeof context->array, "%s", array);
-    return context->status;
 }

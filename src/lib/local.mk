@@ -2,8 +2,13 @@
 include_HEADERS = include/gpureduce.h
 library_sources += \
 	src/lib/context.c \
-	src/lib/objects.h \
-	src/lib/shards.c
+	src/lib/input.c \
+	src/lib/objects.c src/lib/objects.h \
+	src/lib/reducer.c src/lib/reducer.h \
+	src/lib/request.c \
+	src/lib/result.c src/lib/result.h \
+	src/lib/shards.c \
+	src/lib/view.c
 
 # The objects of this folder, and those that they need.
 library_parts = `printf '%s\n' $(src_libinternal_a_OBJECTS) | grep '^src/lib/'` src/libinternal.a

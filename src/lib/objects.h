@@ -10,7 +10,10 @@
 #include <stdbool.h>
 
 #include "core/error.h"
+#include "core/histogram.h"
+#include "core/missing.h"
 #include "core/operation.h"
+#include "core/partial.h"
 #include "core/pass_plan.h"
 #include "core/view.h"
 #include "run/session_options.h"
@@ -49,12 +52,76 @@ struct gpr_context {
     void *progress_user;
 
     _Atomic int call; /* enum call_state; any thread and signal handlers may change it */
+
+    struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
 };
 
 struct gpr_view {
     gpr_context *context;
-    struct view view;
+    struct view view; /* with VIEW_MASK_NONE and no scale at first */
+    gpr_memory memory;
+    int ordinal;  /* of GPR_MEMORY_CUDA: the device */
+    void *stream; /* of GPR_MEMORY_CUDA */
 };
+
+/* The operations of a request, or of a result. */
+struct lib_operations {
+    struct operation_set named; /* the quantiles among them */
+    unsigned count;
+    unsigned char numbers[OPERATIONS_MAX]; /* operation_number_of, in the order of the request */
+};
+
+/* The operation number i of a request or a result. */
+static inline const struct operation *lib_operation(const struct lib_operations *o, unsigned i)
+{
+    return operation_at(&o->named, o->numbers[i]);
+}
+
+/* Copies operations; both may be moved no more. */
+void lib_copy_operations(struct lib_operations *to, const struct lib_operations *from);
+
+struct gpr_request {
+    gpr_context *context;
+    struct lib_operations operations;
+    unsigned wants; /* partial_want bits of all operations */
+    struct pass_request passes;
+    struct missing_values missing; /* whose texts are allocated by malloc */
+    enum nan_policy nan;
+    uint64_t ddof;
+    uint64_t skip;   /* bytes */
+    uint64_t length; /* elements; UINT64_MAX: all */
+    bool stored;
+    bool typed; /* the next two are given */
+    enum element_type type;
+    enum element_order order;
+};
+
+struct gpr_input {
+    gpr_context *context;
+    char *path; /* the input's name; of a view "memory" */
+    bool in_memory;
+    gpr_view view; /* if `in_memory` */
+    /* If `reordered`: the view in the order in which its elements lie in memory, for results that do
+       not depend on it. */
+    bool reordered;
+    struct view fast;
+};
+
+struct gpr_result {
+    gpr_context *context;
+    struct lib_operations operations;
+    struct result values;
+    uint32_t quantiles;     /* bits of the quantiles that `values` has (struct pass_request) */
+    struct partial partial; /* of stored numbers; what `values` was rounded from */
+    enum element_type type;
+    struct scale scale;
+    struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
+};
+
+/* Finds an element type by the name that the header lists, and whether elements in an order of
+   bytes are to be swapped. A status other than GPR_OK is that of the context then. */
+gpr_status lib_parse_type(gpr_context *context, const char *name, enum element_type *type);
+gpr_status lib_parse_order(gpr_context *context, gpr_order order, bool *swap);
 
 /* Forgets the last error of a context. Each function that can fail begins with it. */
 static inline void lib_begin(gpr_context *context)
@@ -65,6 +132,11 @@ static inline void lib_begin(gpr_context *context)
 /* Sets the error of a context: a text in the manner of printf. Returns the status. */
 gpr_status lib_fail(gpr_context *context, gpr_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Begins a call that may take long: gpr_cancel and the progress function end it. It ends with
+   lib_end, which returns the status: `status`, or GPR_ERROR_CANCELLED. */
+void lib_begin_long(gpr_context *context);
+gpr_status lib_end_long(gpr_context *context, gpr_status status);
 
 /* Sets GPR_ERROR_MEMORY. Returns it. */
 gpr_status lib_fail_memory(gpr_context *context);

@@ -1,13 +1,22 @@
 /*
- * gpureduce.h: contexts, settings and errors.
+ * gpureduce.h: contexts, settings and errors; requests; and reductions of views, whose results are
+ * compared with those of the oracle over elements that a plain loop has put in a row.
  */
 #include "config.h"
 
 #include <gpureduce.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/element.h"
+#include "core/number.h"
 #include "lib/allocate.h"
+#include "lib/data_gen.h"
+#include "lib/oracle.h"
+#include "lib/reference.h"
 #include "lib/tap.h"
 
 /* A context; ends the test without memory. */
@@ -49,8 +58,470 @@ static void test_contexts(void)
     gpr_context_free(NULL);
 }
 
+/* Whether a call fails so. */
+static bool fails(gpr_context *context, gpr_status got, gpr_status status, const char *text)
+{
+    return got == status && gpr_error_status(context) == status &&
+           strcmp(gpr_error_text(context), text) == 0;
+}
+
+static void test_requests(void)
+{
+    gpr_context *context = new_context();
+    gpr_request *request = NULL;
+    char name[16];
+
+    tap_ok(gpr_request_new(context, &request) == GPR_OK, "a request");
+    tap_ok(fails(context, gpr_request_op(request, "stddev"), GPR_ERROR_ARGUMENT,
+                 "unknown operation stddev; did you mean 'std'?"),
+           "an unknown operation: %s", gpr_error_text(context));
+    tap_ok(fails(context, gpr_request_op(request, "95%"), GPR_ERROR_ARGUMENT,
+                 "unknown operation 95%; did you mean 'p95'?"),
+           "a quantile that is spelt otherwise: %s", gpr_error_text(context));
+    tap_ok(gpr_request_op(request, "summary") == GPR_OK && gpr_request_op(request, "p99") == GPR_OK,
+           "a group, and a quantile");
+    tap_ok(fails(context, gpr_request_quantile(request, "sum", 1, 3), GPR_ERROR_ARGUMENT,
+                 "an operation has the name sum"),
+           "a quantile with the name of an operation: %s", gpr_error_text(context));
+    tap_ok(fails(context, gpr_request_quantile(request, "p50", 1, 3), GPR_ERROR_ARGUMENT,
+                 "an operation has the name p50"),
+           "a quantile with the name of another: %s", gpr_error_text(context));
+    tap_ok(gpr_request_quantile(request, "third", 1, 3) == GPR_OK, "a quantile of thirds");
+    tap_ok(gpr_request_quantile(request, "x", 4, 3) == GPR_ERROR_ARGUMENT &&
+               gpr_request_quantile(request, "x", 0, 0) == GPR_ERROR_ARGUMENT &&
+               gpr_request_quantile(request, "", 1, 3) == GPR_ERROR_ARGUMENT,
+           "quantiles beyond 0 to 1, and without a name");
+    for (int i = 0; i < 26; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        if (gpr_request_quantile(request, name, 1, 3) != GPR_OK)
+            tap_ok(false, "quantile %s", name);
+    }
+    tap_ok(gpr_request_op(request, "p1") == GPR_OK &&
+               fails(context, gpr_request_op(request, "p2"), GPR_ERROR_ARGUMENT,
+                     "at most 31 quantiles besides the median"),
+           "too many quantiles: %s", gpr_error_text(context));
+    tap_ok(gpr_request_histogram(request, 0, 0, 1) == GPR_ERROR_ARGUMENT &&
+               gpr_request_histogram(request, 10, 1, 1) == GPR_ERROR_ARGUMENT &&
+               gpr_request_histogram(request, 10, 0, (double)INFINITY) == GPR_ERROR_ARGUMENT &&
+               gpr_request_histogram(request, 10, 0, (double)NAN) == GPR_ERROR_ARGUMENT,
+           "histograms that cannot be");
+    tap_ok(fails(context, gpr_request_missing(request, "x"), GPR_ERROR_ARGUMENT,
+                 "a missing value is a number or nan, not x"),
+           "a missing value that is no number: %s", gpr_error_text(context));
+    tap_ok(gpr_request_set(request, (gpr_key)77, 1) == GPR_ERROR_ARGUMENT &&
+               gpr_request_set(request, GPR_NAN, 7) == GPR_ERROR_ARGUMENT &&
+               gpr_request_set(request, GPR_STORED, 2) == GPR_ERROR_ARGUMENT &&
+               gpr_request_type(request, "f31", GPR_ORDER_NATIVE) == GPR_ERROR_ARGUMENT &&
+               gpr_request_type(request, "f32", (gpr_order)5) == GPR_ERROR_ARGUMENT,
+           "keys and types that do not exist");
+    gpr_request_free(request);
+    gpr_request_free(NULL);
+    gpr_context_free(context);
+}
+
+/*
+ * Views against the oracle.
+ */
+
+#define DIMENSIONS 5
+
+/* A view, and its elements in C order. */
+struct sample {
+    enum element_type type;
+    unsigned rank;
+    uint64_t shape[DIMENSIONS];
+    int64_t strides[DIMENSIONS];
+    bool contiguous;
+    gpr_order order;
+    unsigned char *memory, *data; /* all, and the element whose indices are all 0 */
+    gpr_mask form;
+    unsigned char *mask;
+    uint64_t mask_offset;
+    uint64_t count, present;
+    unsigned char *row; /* the elements that are not missing, in C order and this machine's bytes */
+    uint64_t *indices;  /* of these in the view */
+};
+
+static void free_sample(struct sample *s)
+{
+    free(s->memory);
+    free(s->mask);
+    free(s->row);
+    free(s->indices);
+}
+
+/* The address of an element of the view. */
+static unsigned char *place(const struct sample *s, uint64_t index)
+{
+    unsigned char *at = s->data;
+
+    for (unsigned i = s->rank; i-- > 0; index /= s->shape[i])
+        at += (int64_t)(index % s->shape[i]) * s->strides[i];
+    return at;
+}
+
+static bool is_missing(const struct sample *s, uint64_t index)
+{
+    const uint64_t at = s->mask_offset + index;
+
+    switch (s->form) {
+    case GPR_MASK_NONE:
+        break;
+    case GPR_MASK_MISSING_BYTES:
+        return s->mask[at];
+    case GPR_MASK_VALID_BYTES:
+        return !s->mask[at];
+    case GPR_MASK_VALID_BITS:
+        return !(s->mask[at / 8] & (1U << (at % 8)));
+    }
+    return false;
+}
+
+/* Lays dimensions out in memory in any order, forwards or backwards, with gaps or none; some have
+   stride 0. Sets the strides, and returns the bytes that they need; *begin: where the element is
+   whose indices are all 0. */
+static size_t lay_out(struct sample *s, struct rng *r, size_t *begin)
+{
+    const size_t size = element_size(s->type);
+    unsigned order[DIMENSIONS];
+    int64_t step = (int64_t)size;
+
+    *begin = 0;
+    for (unsigned i = 0; i < s->rank; i++)
+        order[i] = i;
+    if (s->contiguous)
+        for (unsigned i = 0; i < s->rank; i++)
+            order[i] = s->rank - 1 - i;
+    else
+        rng_shuffle(r, order, s->rank, sizeof *order);
+    for (unsigned i = 0; i < s->rank; i++) {
+        const unsigned d = order[i];
+        const bool still = !s->contiguous && rng_below(r, 8) == 0;
+
+        if (!s->contiguous && rng_below(r, 3) == 0)
+            step += (int64_t)rng_below(r, 3 * size);
+        s->strides[d] = still ? 0 : step;
+        if (!still && s->shape[d] > 0)
+            step *= (int64_t)s->shape[d];
+        if (!s->contiguous && s->shape[d] > 0 && rng_below(r, 3) == 0) {
+            *begin += (size_t)s->strides[d] * (s->shape[d] - 1);
+            s->strides[d] = -s->strides[d];
+        }
+    }
+    return (size_t)step + size;
+}
+
+/* Fills memory with elements: of floats of a kind, and with specials among them; of others with any
+   bits, and zeros. */
+static void fill(unsigned char *memory, enum element_type type, size_t count, enum data_kind kind,
+                 struct rng *r)
+{
+    if (!element_is_float(type)) {
+        for (size_t i = 0; i < count * element_size(type); i++)
+            memory[i] = rng_below(r, 8) == 0 ? 0 : (unsigned char)rng_next(r);
+        return;
+    }
+    data_fill(kind, type, memory, count, rng_next(r));
+    for (uint64_t i = rng_below(r, 4); i > 0 && count > 0; i--)
+        data_put_special(type, memory, rng_below(r, count),
+                         (enum data_special)rng_below(r, DATA_SPECIALS));
+}
+
+/* Makes a view of about so many elements. */
+static void make_sample(struct sample *s, struct rng *r, enum element_type type, uint64_t about,
+                        enum data_kind kind)
+{
+    const size_t size = element_size(type);
+    size_t bytes, begin, shift;
+
+    *s = (struct sample){.type = type, .contiguous = rng_below(r, 3) == 0};
+    s->rank = about == 0 ? 1 + (unsigned)rng_below(r, DIMENSIONS - 1)
+                         : (unsigned)rng_below(r, DIMENSIONS + 1);
+    s->count = 1;
+    for (unsigned i = 0; i < s->rank; i++) {
+        const uint64_t left = about / s->count + 1;
+
+        s->shape[i] = i + 1 == s->rank ? about / s->count + (about > 0)
+                                       : 1 + rng_below(r, left < 40 ? left : 40);
+        s->count *= s->shape[i];
+    }
+    s->order = size > 1 ? (gpr_order)rng_below(r, 3) : GPR_ORDER_NATIVE;
+    bytes = lay_out(s, r, &begin);
+    shift = (size_t)rng_below(r, size + 1);
+    s->memory = allocate_exactly(bytes + shift);
+    fill(s->memory + shift, type, bytes / size, kind, r);
+    s->data = s->memory + shift + begin;
+    s->form = (gpr_mask)rng_below(r, 4);
+    s->mask_offset = rng_below(r, 20);
+    if (s->form != GPR_MASK_NONE) {
+        const uint64_t entries = s->mask_offset + s->count;
+        const uint64_t most =
+            s->form == GPR_MASK_VALID_BITS ? entries / 8 + (entries % 8 > 0) : entries;
+        const uint64_t dense = rng_below(r, 4);
+
+        s->mask = allocate_exactly(most);
+        for (uint64_t i = 0; i < most; i++)
+            s->mask[i] = dense == 0   ? 0
+                         : dense == 1 ? (unsigned char)rng_next(r)
+                                      : (unsigned char)(rng_below(r, 50) == 0 ? 0 : 255);
+    }
+    s->row = allocate_exactly(s->count * size);
+    s->indices = allocate_exactly(s->count * sizeof *s->indices);
+    for (uint64_t i = 0; i < s->count; i++) {
+        unsigned char *const to = s->row + s->present * size;
+
+        if (is_missing(s, i))
+            continue;
+        memcpy(to, place(s, i), size);
+        if (s->order == (element_host_is_big() ? GPR_ORDER_LITTLE : GPR_ORDER_BIG))
+            element_swap(to, to, 1, size);
+        s->indices[s->present++] = i;
+    }
+}
+
+/* Opens a sample. */
+static gpr_input *open_sample(gpr_context *context, const struct sample *s)
+{
+    gpr_view *view = NULL;
+    gpr_input *input = NULL;
+
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, s->data, element_name(s->type), s->order, s->rank, s->shape,
+                          s->contiguous ? NULL : s->strides) != GPR_OK ||
+        gpr_view_set_mask(view, s->form, s->mask, s->mask_offset) != GPR_OK ||
+        gpr_open_view(context, view, &input) != GPR_OK)
+        tap_note("%s", gpr_error_text(context));
+    gpr_view_free(view);
+    return need(input);
+}
+
+/* A request for these operations. */
+static gpr_request *ask(gpr_context *context, const char *const *operations)
+{
+    gpr_request *request = NULL;
+
+    if (gpr_request_new(context, &request) != GPR_OK)
+        bail("a request");
+    for (size_t i = 0; operations[i]; i++)
+        if (gpr_request_op(request, operations[i]) != GPR_OK)
+            bail(gpr_error_text(context));
+    return request;
+}
+
+/* The operations that the oracle knows, and which of them are numbers. */
+static const char *const numbers[] = {"sum", "mean", "min", "max",    "sumsq",  "var",   "std",
+                                      "rms", "l1",   "l2",  "absmax", "absmin", "range", NULL};
+static const char *const counts[] = {"argmin", "argmax",    "count",      "nan", "inf",
+                                     "zeros",  "negatives", "subnormals", NULL};
+static const char *const integers[] = {"sum", "min", "max", NULL};
+
+/* The oracle's values in the order of `numbers`, `counts` and `integers`. */
+static void list_expected(const struct result *e, double number[13], uint64_t count[8],
+                          const struct integer *integer[3])
+{
+    const double x[] = {e->sum, e->mean, e->min, e->max,    e->sumsq,  e->var,  e->std,
+                        e->rms, e->l1,   e->l2,  e->absmax, e->absmin, e->range};
+    const uint64_t n[] = {e->argmin,   e->argmax, e->count,     e->nan,
+                          e->infinity, e->zeros,  e->negatives, e->subnormals};
+
+    memcpy(number, x, sizeof x);
+    memcpy(count, n, sizeof n);
+    integer[0] = &e->sum_integer;
+    integer[1] = &e->min_integer;
+    integer[2] = &e->max_integer;
+}
+
+/* Compares the result of a sample with the oracle's. */
+static void check_sample(struct tap_family *family, const struct sample *s,
+                         const gpr_result *result, bool skip)
+{
+    struct reference expected;
+    const struct integer *integer[3];
+    double number[13], got;
+    uint64_t count[8], some;
+    char text[64], wanted[NUMBER_MAX];
+
+    reference_reduce(&expected, s->type, s->row, s->present, 0);
+    if (reference_moments_is_known(s->type))
+        reference_moments(&expected, s->type, s->row, s->present, 0);
+    list_expected(&expected.policy[skip], number, count, integer);
+    for (size_t i = 0; i < 2; i++)
+        if (count[i] != PARTIAL_NO_INDEX)
+            count[i] = s->indices[count[i]];
+    for (size_t i = 0; numbers[i] && (i < 4 || reference_moments_is_known(s->type)); i++)
+        tap_case(family,
+                 gpr_result_double(result, numbers[i], &got) == GPR_OK &&
+                     oracle_same(got, number[i]),
+                 "%s of %llu %s: %a, not %a", numbers[i], (unsigned long long)s->present,
+                 element_name(s->type), got, number[i]);
+    for (size_t i = 0; counts[i] && (i < 5 || reference_moments_is_known(s->type)); i++)
+        tap_case(family, gpr_result_count(result, counts[i], &some) == GPR_OK && some == count[i],
+                 "%s of %llu %s: %llu, not %llu", counts[i], (unsigned long long)s->present,
+                 element_name(s->type), (unsigned long long)some, (unsigned long long)count[i]);
+    tap_case(family,
+             gpr_result_count(result, "missing", &some) == GPR_OK && some == s->count - s->present,
+             "missing: %llu", (unsigned long long)some);
+    for (size_t i = 0; integers[i]; i++) {
+        const size_t length = gpr_result_integer(result, integers[i], text, sizeof text);
+
+        if (!integer[i]->known) {
+            tap_case(family, length == 0, "%s is an integer: %s", integers[i], text);
+            continue;
+        }
+        number_format_integer(wanted, integer[i]);
+        tap_case(family, length == strlen(wanted) && strcmp(text, wanted) == 0, "%s: %s, not %s",
+                 integers[i], text, wanted);
+        tap_case(family,
+                 gpr_result_text(result, integers[i], text, sizeof text) == strlen(wanted) &&
+                     strcmp(text, wanted) == 0,
+                 "text of %s: %s, not %s", integers[i], text, wanted);
+    }
+}
+
+/* Reduces a sample for all operations at once, and for those only that do not need the order. */
+static void reduce_sample(struct tap_family *family, gpr_context *context, const struct sample *s,
+                          struct rng *r)
+{
+    static const char *const unordered[] = {"sum", "std", "max", "zeros", NULL};
+    gpr_request *request = ask(context, numbers), *few = ask(context, unordered);
+    gpr_input *input = open_sample(context, s);
+    gpr_result *result = NULL, *less = NULL;
+    const bool skip = rng_below(r, 2);
+    double a, b;
+    uint64_t shape[DIMENSIONS] = {0};
+
+    for (size_t i = 0; counts[i]; i++)
+        (void)gpr_request_op(request, counts[i]);
+    (void)gpr_request_op(request, "missing");
+    (void)gpr_request_set(request, GPR_NAN, skip ? GPR_NAN_SKIP : GPR_NAN_PROPAGATE);
+    (void)gpr_request_set(few, GPR_NAN, skip ? GPR_NAN_SKIP : GPR_NAN_PROPAGATE);
+    tap_case(family,
+             gpr_array_count(input, 0) == s->count &&
+                 gpr_array_shape(input, 0, DIMENSIONS, shape) == s->rank &&
+                 memcmp(shape, s->shape, s->rank * sizeof *shape) == 0 &&
+                 strcmp(gpr_array_dtype(input, 0), element_name(s->type)) == 0,
+             "facts of a view");
+    if (tap_case(family, gpr_reduce(input, 0, request, &result) == GPR_OK, "%s",
+                 gpr_error_text(context)))
+        check_sample(family, s, result, skip);
+    if (tap_case(family, gpr_reduce(input, 0, few, &less) == GPR_OK, "%s", gpr_error_text(context)))
+        for (size_t i = 0; result && unordered[i]; i++)
+            tap_case(family,
+                     gpr_result_double(result, unordered[i], &a) == GPR_OK &&
+                         gpr_result_double(less, unordered[i], &b) == GPR_OK && oracle_same(a, b),
+                     "%s in the order of memory: %a, not %a", unordered[i], b, a);
+    gpr_result_free(result);
+    gpr_result_free(less);
+    gpr_request_free(request);
+    gpr_request_free(few);
+    gpr_close(input);
+}
+
+static void test_views(gpr_context *context)
+{
+    static const uint64_t sizes[] = {0, 1, 2, 17, 1000, 40000, 300000};
+    struct tap_family family = {0};
+    struct sample sample;
+    struct rng r;
+
+    rng_seed(&r, 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int type = 0; type < ELEMENT_TYPES; type++)
+            for (int k = 0; k < (sizes[i] > 1000 ? 1 : 8); k++) {
+                make_sample(&sample, &r, (enum element_type)type, sizes[i],
+                            (enum data_kind)rng_below(&r, DATA_KINDS));
+                reduce_sample(&family, context, &sample, &r);
+                free_sample(&sample);
+            }
+        tap_family_end(&family, "views of about %llu elements", (unsigned long long)sizes[i]);
+    }
+}
+
+/*
+ * Several contexts at a time, each in a thread.
+ */
+
+#define THREADS 3
+#define SHARED 60
+
+/* Samples that all threads reduce, and what the first context made of them. */
+struct shared {
+    struct sample samples[SHARED];
+    double values[SHARED][3];
+};
+
+/* Reduces all samples: the values, or whether they are the same as those. */
+static bool reduce_all(gpr_context *context, struct shared *shared, bool compare)
+{
+    static const char *const operations[] = {"sum", "std", "argmin", NULL};
+    bool good = true;
+
+    for (size_t i = 0; i < SHARED; i++) {
+        gpr_input *input = open_sample(context, &shared->samples[i]);
+        gpr_request *request = ask(context, operations);
+        gpr_result *result = NULL;
+        double value;
+
+        if (gpr_reduce(input, 0, request, &result) != GPR_OK)
+            bail(gpr_error_text(context));
+        for (size_t k = 0; operations[k]; k++) {
+            good = gpr_result_double(result, operations[k], &value) == GPR_OK && good;
+            if (!compare)
+                shared->values[i][k] = value;
+            good = oracle_same(value, shared->values[i][k]) && good;
+        }
+        gpr_result_free(result);
+        gpr_request_free(request);
+        gpr_close(input);
+    }
+    return good;
+}
+
+static void *reduce_in_thread(void *argument)
+{
+    gpr_context *context = new_context();
+    bool good;
+
+    (void)gpr_context_set(context, GPR_THREADS, 2);
+    good = reduce_all(context, argument, true);
+    gpr_context_free(context);
+    return good ? argument : NULL;
+}
+
+static void test_threads(gpr_context *context)
+{
+    static struct shared shared;
+    pthread_t threads[THREADS];
+    bool good = true;
+    struct rng r;
+    void *result;
+
+    rng_seed(&r, 5);
+    for (size_t i = 0; i < SHARED; i++)
+        make_sample(&shared.samples[i], &r, (enum element_type)(i % ELEMENT_TYPES),
+                    i % 3 == 0 ? 300000 : 1000, (enum data_kind)(i % DATA_KINDS));
+    (void)reduce_all(context, &shared, false);
+    for (size_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, reduce_in_thread, &shared) != 0)
+            bail("a thread");
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &result);
+        good = good && result;
+    }
+    tap_ok(good, "contexts in several threads at a time");
+    for (size_t i = 0; i < SHARED; i++)
+        free_sample(&shared.samples[i]);
+}
+
 int main(void)
 {
+    gpr_context *context = new_context();
+
     test_contexts();
+    test_requests();
+    (void)gpr_context_set(context, GPR_THREADS, 3);
+    test_views(context);
+    test_threads(context);
+    gpr_context_free(context);
     return tap_done();
 }

@@ -1,0 +1,21 @@
+/*
+ * Results as they are made.
+ */
+#ifndef GPUREDUCE_LIB_RESULT_H
+#define GPUREDUCE_LIB_RESULT_H
+
+#include "lib/objects.h"
+#include "run/reduction.h"
+
+/* Makes a result for the operations of a request, without values. NULL without memory. */
+gpr_result *result_new(const gpr_request *request);
+
+/* Sets the values from result->partial, which is of stored numbers of a type and with a scale.
+   There are no quantiles, and no histogram. */
+void result_round(gpr_result *result, const gpr_request *request, enum element_type type,
+                  const struct scale *scale);
+
+/* Sets everything from the result of a session. False without memory. */
+bool result_take(gpr_result *result, const gpr_request *request, const struct reduction *reduction);
+
+#endif
