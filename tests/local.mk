@@ -111,8 +111,13 @@ tests_unit_test_zstd_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_kernels_CPPFLAGS = $(zstd_emulated_cppflags)
 # And with what runs them: the CUDA runtime is emulated, too, but for its headers.
 if HAVE_CUDA
-test_programs += tests/unit/test_zstd_driver
+test_programs += tests/unit/test_zstd_driver tests/unit/test_device_arrays
 endif
+tests_unit_test_device_arrays_SOURCES = \
+	tests/unit/test_device_arrays.c \
+	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
+tests_unit_test_device_arrays_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
+tests_unit_test_device_arrays_LDADD = $(emulated_ldadd)
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
@@ -139,7 +144,7 @@ tests_gpureduce_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
 kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
-test_programs += $(kernel_tests_cuda)
+test_programs += $(kernel_tests_cuda) tests/unit/test_device_arrays_cuda
 emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
@@ -149,6 +154,8 @@ tests_unit_test_reduce_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_reduce_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
 tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_device_arrays_cuda_SOURCES = tests/unit/test_device_arrays.c
+tests_unit_test_device_arrays_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_tally_kernels_SOURCES = \
 	tests/unit/test_tally_kernels.c \
 	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h tests/lib/cuda_emulated.cuh

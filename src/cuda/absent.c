@@ -1,11 +1,13 @@
 /*
- * Stands for the CUDA engine in a build without CUDA: it never opens.
+ * Stands for the CUDA engine in a build without CUDA, which never opens, and for accumulators in
+ * device memory, which nothing can be added to.
  */
 #include "config.h"
 
-#include "engine/engine.h"
-
 #include <stdio.h>
+
+#include "cuda/array.h"
+#include "engine/engine.h"
 
 static struct engine_state *absent_open(const struct engine_needs *needs,
                                         char reason[ENGINE_REASON_MAX])
@@ -23,3 +25,38 @@ static unsigned absent_workers(unsigned device_count, unsigned cores)
 }
 
 const struct engine engine_cuda = {.name = "gpu", .open = absent_open, .workers = absent_workers};
+
+bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
+                    const void *data, uint64_t count, uint64_t index, void *stream,
+                    struct error *error)
+{
+    (void)array;
+    (void)terms;
+    (void)data;
+    (void)count;
+    (void)index;
+    (void)stream;
+    return error_set(error, ERROR_REQUEST, "this gpureduce was built without CUDA");
+}
+
+bool cuda_array_snapshot(struct cuda_array *array, unsigned wants, struct partial *partial,
+                         struct error *error)
+{
+    (void)array;
+    (void)wants;
+    (void)partial;
+    (void)error;
+    return true;
+}
+
+bool cuda_array_clear(struct cuda_array *array, struct error *error)
+{
+    (void)array;
+    (void)error;
+    return true;
+}
+
+void cuda_array_close(struct cuda_array *array)
+{
+    (void)array;
+}

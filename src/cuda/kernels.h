@@ -27,6 +27,10 @@ struct cuda_block_result {
 /* The results that there are kernels for: partial_want bits. */
 #define CUDA_FINDS ((unsigned)PARTIAL_ALL)
 
+/* Elements that are fewer than this need only be aligned to their size: they fill no tile, and are
+   read one by one. */
+#define CUDA_UNALIGNED_MAX 1024
+
 /* The most blocks of one launch, and warps of a block. */
 #define CUDA_BLOCKS_MAX 4096
 #define CUDA_WARPS_MAX 8
@@ -43,7 +47,8 @@ struct cuda_launch {
     enum element_type type;
     int swap;                     /* elements are not in the machine's byte order */
     unsigned wants;               /* partial_want bits */
-    const void *data;             /* device memory, aligned to 16 bytes */
+    const void *data;             /* device memory, aligned to 16 bytes, or see
+                                     CUDA_UNALIGNED_MAX */
     size_t count;                 /* elements, below 2^40 */
     uint64_t index;               /* of the first */
     struct partial *partial;      /* device memory; the chunk is merged into it */

@@ -1,6 +1,8 @@
 # src/cuda: what reduces chunks on GPUs, and what decodes zstd there.
 EXTRA_DIST += src/cuda/configure.m4
 cuda_sources = \
+	src/cuda/array.c src/cuda/array.h \
+	src/cuda/array_kernels.cu src/cuda/array_launch.h \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
 	src/cuda/engine.c \
@@ -70,8 +72,9 @@ cuda_sources = \
 	src/cuda/zstd/resolve.cuh \
 	src/cuda/zstd/sequences.cuh \
 	src/cuda/zstd/tuning.h
-cuda_absent = src/cuda/absent.c
+cuda_absent = src/cuda/absent.c src/cuda/array.h
 cuda_depfiles += \
+	src/cuda/$(DEPDIR)/array_kernels.Po \
 	src/cuda/$(DEPDIR)/reduce.Po \
 	src/cuda/$(DEPDIR)/reduce_bf16.Po \
 	src/cuda/$(DEPDIR)/reduce_f16.Po \

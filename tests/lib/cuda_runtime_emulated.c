@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "core/moments.h"
+#include "cuda/array_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/zstd/kernels.h"
 #include "lib/cuda_runtime_emulated.h"
@@ -87,6 +88,7 @@ struct CUevent_st {
     int device;
     uint64_t recorded; /* times */
     uint64_t passed;   /* the last of them that has */
+    unsigned uses;     /* operations in queues that need it */
     uint64_t time;     /* when; nanoseconds */
 };
 
@@ -181,10 +183,12 @@ static bool run_first(cudaStream_t stream)
         stream->end = &stream->first;
     if (o->run)
         o->run(o->arguments);
-    else if (!o->waits) {
+    else if (!o->waits && o->number > o->event->passed) {
         o->event->passed = o->number;
         o->event->time = clock_now();
     }
+    if (o->event)
+        o->event->uses--;
     free(o);
     return true;
 }
@@ -375,6 +379,28 @@ cudaError_t cudaFreeHost(void *memory)
     return cudaSuccess;
 }
 
+cudaError_t cudaHostGetDevicePointer(void **device, void *memory, unsigned flags)
+{
+    (void)flags;
+    *device = memory;
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
+{
+    ONE_AT_A_TIME;
+    const unsigned char *at = memory;
+
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type = cudaMemoryTypeUnregistered;
+    for (const struct allocation *a = allocations; a; a = a->next)
+        if (at >= a->begin && at < a->begin + a->size) {
+            attributes->type = cudaMemoryTypeDevice;
+            attributes->device = a->device;
+        }
+    return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     *least = *greatest = 0;
@@ -430,6 +456,37 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return cudaSuccess;
 }
 
+/* Nothing is captured here. */
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    static _Thread_local enum cudaStreamCaptureMode present;
+    const enum cudaStreamCaptureMode before = present;
+
+    present = *mode;
+    *mode = before;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                     unsigned long long *id, cudaGraph_t *graph,
+                                     const cudaGraphNode_t **dependencies,
+                                     const cudaGraphEdgeData **edges, size_t *count)
+{
+    (void)id;
+    (void)graph;
+    (void)dependencies;
+    (void)edges;
+    (void)count;
+    return cudaStreamIsCapturing(stream, status);
+}
+
 cudaError_t cudaDeviceSynchronize(void)
 {
     ONE_AT_A_TIME;
@@ -453,8 +510,14 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
     return cudaEventCreateWithFlags(event, 0);
 }
 
+/* Operations that need it go on. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    ONE_AT_A_TIME;
+
+    while (event->uses > 0)
+        if (!run_any())
+            return cudaErrorUnknown;
     free(event);
     return cudaSuccess;
 }
@@ -469,6 +532,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     o = queue(stream);
     o->event = event;
     o->number = ++event->recorded;
+    event->uses++;
     return cudaSuccess;
 }
 
@@ -481,6 +545,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     o->event = event;
     o->number = event->recorded;
     o->waits = true;
+    event->uses++;
     return cudaSuccess;
 }
 
@@ -762,7 +827,7 @@ static void run_reduce(const void *arguments)
     const size_t size = element_size(l->type);
     const unsigned char *at = l->data;
 
-    if ((uintptr_t)l->data % 16 != 0)
+    if ((uintptr_t)l->data % (l->count < CUDA_UNALIGNED_MAX ? size : 16) != 0)
         abort();
     for (size_t i = 0; i < l->count; i++) {
         unsigned char element[8];
@@ -788,5 +853,28 @@ cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
     if (!is_current(stream))
         return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_reduce, launch, sizeof *launch);
+    return cudaSuccess;
+}
+
+static void run_publish(const void *arguments)
+{
+    const struct cuda_publish *job = arguments;
+
+    memcpy(&job->to->partial, job->from, job->words * sizeof(uint64_t));
+    if (job->clear)
+        *job->clear = *job->cleared;
+    __atomic_store_n(&job->to->number, job->number, __ATOMIC_RELEASE);
+}
+
+cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    check_memory(stream, publish->from);
+    check_memory(stream, publish->cleared);
+    check_memory(stream, publish->clear);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run_publish, publish, sizeof *publish);
     return cudaSuccess;
 }

@@ -1,0 +1,490 @@
+#include "config.h"
+
+#include "cuda/array.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/moments.h"
+#include "cuda/array_launch.h"
+#include "cuda/kernels.h"
+#include "cuda/runtime/check.h"
+#include "sys/align.h"
+
+/* The most elements of a launch: less than the kernels take, and a multiple of 16. */
+#define LAUNCH_MAX ((uint64_t)1 << 39)
+
+/* Kernels read 16 bytes at a time, except for a few elements at the end. */
+#define ALIGNMENT 16
+
+/* Bytes of the copies of elements that are not aligned to their size. */
+#define STAGE_BYTES (16 * MIB)
+
+/* Looks at the host's memory before the runtime is asked whether the device has failed, and between
+   that: about 50 and 2 microseconds. */
+#define LOOKS_FIRST 20000
+#define LOOKS_BETWEEN 1000
+
+static const char *const allocating = "device memory", *const launching = "starting a kernel";
+
+/* The sum on one device of all launches that are not captured, or of those of one stream of a
+   capture. */
+struct slot {
+    struct slot *next;
+    int device, multiprocessors;
+    bool captured;
+    unsigned long long capture; /* its id, and the stream */
+    cudaStream_t stream;
+
+    unsigned char *memory;       /* device memory: see slot_open */
+    struct partial *partials[2]; /* in it: the one that is added to, and one that is kept clear for
+                                    when that is cleared */
+    struct partial *cleared;     /* one of no elements */
+    struct cuda_scratch *scratch;
+    unsigned char *stage; /* device memory of STAGE_BYTES; NULL: not needed so far */
+
+    struct cuda_published *sent, *sent_device; /* where the host and the device see it */
+    cudaEvent_t last;                          /* recorded after the last launch */
+    uint64_t launches;
+    bool pending; /* the last launch has not been seen to end */
+    bool empty;   /* nothing was added since it was cleared */
+    unsigned current;
+    bool other_is_clear; /* once what was launched has ended */
+};
+
+struct cuda_array {
+    struct slot *slots;
+    bool failed;
+};
+
+static bool check(cudaError_t result, const char *what, struct error *error)
+{
+    char reason[ENGINE_REASON_MAX];
+
+    if (cuda_check(result, what, reason))
+        return true;
+    return error_set(error,
+                     result == cudaErrorMemoryAllocation ? ERROR_MEMORY
+                     : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver
+                         ? ERROR_NO_GPU
+                         : ERROR_GPU,
+                     "%s", reason);
+}
+
+/* The state of a thread that a call changes, as it was before. */
+struct guest {
+    int device; /* negative: it was not changed */
+    enum cudaStreamCaptureMode mode;
+};
+
+/* Makes a device current. Until guest_leave, captures of other streams forbid nothing. */
+static bool guest_enter(struct guest *g, int device, struct error *error)
+{
+    int current;
+
+    g->device = -1;
+    g->mode = cudaStreamCaptureModeRelaxed;
+    if (!check(cudaThreadExchangeStreamCaptureMode(&g->mode), "asking the GPU", error) ||
+        !check(cudaGetDevice(&current), "asking the GPU", error))
+        return false;
+    if (current == device)
+        return true;
+    g->device = current;
+    return check(cudaSetDevice(device), "choosing the GPU", error);
+}
+
+/* Takes one for which guest_enter failed, too. */
+static void guest_leave(struct guest *g)
+{
+    if (g->device >= 0)
+        (void)cudaSetDevice(g->device);
+    (void)cudaThreadExchangeStreamCaptureMode(&g->mode);
+}
+
+/* Finds the device that has the memory. Managed memory can be read by any: the current one does. */
+static bool find_device(int *device, const void *data, struct error *error)
+{
+    struct cudaPointerAttributes attributes;
+
+    if (!check(cudaGetDevice(device), "looking for a GPU", error) ||
+        !check(cudaPointerGetAttributes(&attributes, data), "asking about the elements", error))
+        return false;
+    if (attributes.type == cudaMemoryTypeDevice)
+        *device = attributes.device;
+    else if (attributes.type != cudaMemoryTypeManaged)
+        return error_set(error, ERROR_REQUEST, "the elements are not in memory of a CUDA device");
+    return true;
+}
+
+/* Says whether a stream is captured, and in which capture. */
+static bool find_capture(cudaStream_t stream, bool *captured, unsigned long long *capture,
+                         struct error *error)
+{
+    static const char *const what = "asking whether the stream is captured";
+    enum cudaStreamCaptureStatus status;
+
+    *capture = 0;
+    if (!check(cudaStreamIsCapturing(stream, &status), what, error))
+        return false;
+    *captured = status != cudaStreamCaptureStatusNone;
+    if (!*captured)
+        return true;
+#if CUDART_VERSION >= 13000
+    return check(cudaStreamGetCaptureInfo(stream, &status, capture, NULL, NULL, NULL, NULL), what,
+                 error);
+#else
+    return check(cudaStreamGetCaptureInfo_v2(stream, &status, capture, NULL, NULL, NULL), what,
+                 error);
+#endif
+}
+
+static void slot_close(struct slot *s)
+{
+    (void)cudaFree(s->stage);
+    (void)cudaFree(s->memory);
+    if (s->sent)
+        (void)cudaFreeHost(s->sent);
+    if (s->last)
+        (void)cudaEventDestroy(s->last);
+    free(s);
+}
+
+/* Makes the partial results of a slot ones of no elements, by way of `sent`. Waits for it. */
+static bool slot_reset(struct slot *s, struct error *error)
+{
+    cudaStream_t stream;
+    bool good;
+
+    if (!check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream",
+               error))
+        return false;
+    partial_clear(&s->sent->partial);
+    good = check(cudaMemcpyAsync(s->cleared, &s->sent->partial, sizeof *s->cleared,
+                                 cudaMemcpyHostToDevice, stream),
+                 allocating, error) &&
+           check(cudaMemcpyAsync(s->partials[0], &s->sent->partial, sizeof *s->cleared,
+                                 cudaMemcpyHostToDevice, stream),
+                 allocating, error) &&
+           check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating, error);
+    good = check(cudaStreamSynchronize(stream), allocating, error) && good;
+    (void)cudaStreamDestroy(stream);
+    s->current = 0;
+    s->other_is_clear = false;
+    s->empty = true;
+    return good;
+}
+
+/* Makes a slot on a device, which is the current one. */
+static struct slot *slot_open(int device, struct error *error)
+{
+    const size_t partial = align_up(sizeof(struct partial), CACHE_APART);
+    struct slot *s = calloc(1, sizeof *s);
+
+    if (!s) {
+        (void)error_memory(error);
+        return NULL;
+    }
+    s->device = device;
+    if (check(cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
+              "asking the GPU", error) &&
+        check(cuda_reduce_check(), "loading the kernels", error) &&
+        check(cudaMalloc((void **)&s->memory, 3 * partial + sizeof *s->scratch), allocating,
+              error) &&
+        check(cudaHostAlloc((void **)&s->sent, sizeof *s->sent,
+                            cudaHostAllocMapped | cudaHostAllocPortable),
+              "memory of the host that the GPU sees", error) &&
+        check(cudaHostGetDevicePointer((void **)&s->sent_device, s->sent, 0),
+              "memory of the host that the GPU sees", error) &&
+        check(cudaEventCreateWithFlags(&s->last, cudaEventDisableTiming), "creating an event",
+              error)) {
+        s->partials[0] = (void *)s->memory;
+        s->partials[1] = (void *)(s->memory + partial);
+        s->cleared = (void *)(s->memory + 2 * partial);
+        s->scratch = (void *)(s->memory + 3 * partial);
+        s->sent->number = 0;
+        if (slot_reset(s, error))
+            return s;
+    }
+    slot_close(s);
+    return NULL;
+}
+
+/* The slot for a launch, which is made if there is none. */
+static struct slot *find_slot(struct cuda_array *a, int device, cudaStream_t stream,
+                              struct error *error)
+{
+    unsigned long long capture;
+    bool captured;
+    struct slot *s;
+
+    if (!find_capture(stream, &captured, &capture, error))
+        return NULL;
+    for (s = a->slots; s; s = s->next)
+        if (s->device == device && s->captured == captured &&
+            (!captured || (s->capture == capture && s->stream == stream)))
+            return s;
+    s = slot_open(device, error);
+    if (!s)
+        return NULL;
+    s->captured = captured;
+    s->capture = capture;
+    s->stream = stream;
+    s->next = a->slots;
+    a->slots = s;
+    return s;
+}
+
+static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const unsigned char *data,
+                   uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
+{
+    const struct cuda_launch launch = {.type = terms->type,
+                                       .swap = terms->swap,
+                                       .wants = terms->wants,
+                                       .data = data,
+                                       .count = (size_t)count,
+                                       .index = index,
+                                       .partial = s->partials[s->current],
+                                       .scratch = s->scratch,
+                                       .multiprocessors = s->multiprocessors};
+
+    return count == 0 || check(cuda_reduce(&launch, stream), launching, error);
+}
+
+/* Adds elements that are not aligned to their size: copies of them. */
+static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
+                          const unsigned char *data, uint64_t count, uint64_t index,
+                          cudaStream_t stream, struct error *error)
+{
+    const size_t size = element_size(terms->type);
+
+    if (!s->stage && !check(cudaMalloc((void **)&s->stage, STAGE_BYTES), allocating, error))
+        return false;
+    for (uint64_t at = 0, n; at < count; at += n) {
+        n = count - at < STAGE_BYTES / size ? count - at : STAGE_BYTES / size;
+        if (!check(cudaMemcpyAsync(s->stage, data + at * size, (size_t)n * size,
+                                   cudaMemcpyDeviceToDevice, stream),
+                   "copying elements", error) ||
+            !reduce(s, terms, s->stage, n, index + at, stream, error))
+            return false;
+    }
+    return true;
+}
+
+/* Launches what adds elements of any alignment. */
+static bool reduce_any(struct slot *s, const struct cuda_array_terms *terms,
+                       const unsigned char *data, uint64_t count, uint64_t index,
+                       cudaStream_t stream, struct error *error)
+{
+    const size_t size = element_size(terms->type), off = (uintptr_t)data % ALIGNMENT;
+    uint64_t n;
+
+    if (off % size != 0)
+        return reduce_copies(s, terms, data, count, index, stream, error);
+    n = off == 0 ? 0 : (ALIGNMENT - off) / size;
+    n = n < count ? n : count;
+    if (!reduce(s, terms, data, n, index, stream, error))
+        return false;
+    for (uint64_t at = n; at < count; at += n) {
+        n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
+        if (!reduce(s, terms, data + at * size, n, index + at, stream, error))
+            return false;
+    }
+    return true;
+}
+
+/* Bytes of a partial result that has these wants: the members of moments.h are the last ones. */
+static size_t bytes_of(unsigned wants)
+{
+    return wants & MOMENTS_WANTS ? sizeof(struct partial) : offsetof(struct partial, absolute);
+}
+
+/* Has the result of what was launched handed to the host. */
+static bool publish(struct slot *s, unsigned wants, cudaStream_t stream, struct error *error)
+{
+    const struct cuda_publish job = {
+        .from = s->partials[s->current],
+        .to = s->sent_device,
+        .words = (unsigned)(bytes_of(wants) / sizeof(uint64_t)),
+        .number = s->launches + 1,
+        .cleared = s->cleared,
+        .clear = s->captured || s->other_is_clear ? NULL : s->partials[!s->current]};
+
+    if (!check(cuda_publish(&job, stream), launching, error))
+        return false;
+    s->other_is_clear = true;
+    s->launches++;
+    s->empty = false;
+    return true;
+}
+
+/* Adds to a slot that is not captured. */
+static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms, const void *data,
+                         uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
+{
+    if (s->pending &&
+        !check(cudaStreamWaitEvent(stream, s->last, 0), "waiting for a stream", error))
+        return false;
+    s->pending = true;
+    return reduce_any(s, terms, data, count, index, stream, error) &&
+           publish(s, terms->wants, stream, error) &&
+           check(cudaEventRecord(s->last, stream), "recording an event", error);
+}
+
+static bool add(struct cuda_array *a, const struct cuda_array_terms *terms, const void *data,
+                uint64_t count, uint64_t index, cudaStream_t stream, int device,
+                struct error *error)
+{
+    struct slot *s = find_slot(a, device, stream, error);
+    bool good;
+
+    if (!s)
+        return false;
+    good = s->captured ? reduce_any(s, terms, data, count, index, stream, error) &&
+                             publish(s, terms->wants, stream, error)
+                       : add_in_order(s, terms, data, count, index, stream, error);
+    /* Nobody knows how much of it was launched. */
+    a->failed = a->failed || !good;
+    return good;
+}
+
+static bool is_whole(const struct cuda_array *a, struct error *error)
+{
+    return !a->failed || error_set(error, ERROR_GPU, "the GPU failed while elements were added");
+}
+
+bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
+                    const void *data, uint64_t count, uint64_t index, void *stream,
+                    struct error *error)
+{
+    struct guest guest;
+    int device;
+    bool good;
+
+    if (count == 0)
+        return true;
+    if (terms->wants & ~CUDA_FINDS)
+        return error_set(error, ERROR_REQUEST,
+                         "scaled and missing elements in device memory are not supported");
+    if (!*array)
+        *array = calloc(1, sizeof **array);
+    if (!*array)
+        return error_memory(error);
+    if (!is_whole(*array, error) || !find_device(&device, data, error))
+        return false;
+    good = guest_enter(&guest, device, error) &&
+           add(*array, terms, data, count, index, stream, device, error);
+    guest_leave(&guest);
+    return good;
+}
+
+static bool has_arrived(const struct slot *s)
+{
+    return __atomic_load_n(&s->sent->number, __ATOMIC_ACQUIRE) == s->launches;
+}
+
+/* Waits for the launches of a slot that is not captured, whose device is the current one. */
+static bool await_launches(struct slot *s, struct error *error)
+{
+    cudaError_t state = cudaErrorNotReady;
+
+    for (unsigned looks = 0; s->pending && !has_arrived(s); looks++)
+        if (looks >= LOOKS_FIRST) {
+            looks -= LOOKS_BETWEEN;
+            if (state == cudaSuccess)
+                return error_set(error, ERROR_INTERNAL, "a kernel ended without a result");
+            state = cudaEventQuery(s->last);
+            if (state != cudaErrorNotReady && !check(state, "reducing", error))
+                return false;
+        }
+    s->pending = false;
+    return true;
+}
+
+/* Waits for all that was launched on a slot. Nobody knows when and where graphs were launched. */
+static bool await(struct slot *s, struct error *error)
+{
+    struct guest guest;
+    const bool good = guest_enter(&guest, s->device, error) &&
+                      (s->captured ? check(cudaDeviceSynchronize(), "reducing", error)
+                                   : await_launches(s, error));
+
+    guest_leave(&guest);
+    return good;
+}
+
+bool cuda_array_snapshot(struct cuda_array *a, unsigned wants, struct partial *partial,
+                         struct error *error)
+{
+    if (!a)
+        return true;
+    if (!is_whole(a, error))
+        return false;
+    for (struct slot *s = a->slots; s; s = s->next)
+        if (!s->empty && !await(s, error)) {
+            a->failed = true;
+            return false;
+        }
+    for (const struct slot *s = a->slots; s; s = s->next) {
+        struct partial found;
+
+        if (s->empty)
+            continue;
+        partial_clear(&found);
+        memcpy(&found, &s->sent->partial, bytes_of(wants));
+        cuda_settle_partial(&found, wants);
+        partial_merge(partial, &found);
+    }
+    return true;
+}
+
+/* Clears a slot. The next launch adds to the other partial result, which has been kept clear. */
+static bool clear(struct slot *s, struct error *error)
+{
+    struct guest guest;
+    bool good;
+
+    if (!s->captured) {
+        s->current = s->empty ? s->current : !s->current;
+        s->other_is_clear = s->empty && s->other_is_clear;
+        s->empty = true;
+        return true;
+    }
+    good = guest_enter(&guest, s->device, error) &&
+           check(cudaDeviceSynchronize(), "reducing", error) && slot_reset(s, error);
+    guest_leave(&guest);
+    /* Graphs go on to add to it. */
+    s->empty = false;
+    return good;
+}
+
+bool cuda_array_clear(struct cuda_array *a, struct error *error)
+{
+    if (!a)
+        return true;
+    if (!is_whole(a, error))
+        return false;
+    for (struct slot *s = a->slots; s; s = s->next)
+        if (!clear(s, error)) {
+            a->failed = true;
+            return false;
+        }
+    return true;
+}
+
+void cuda_array_close(struct cuda_array *a)
+{
+    struct slot *next;
+
+    for (struct slot *s = a ? a->slots : NULL; s; s = next) {
+        struct error ignored = {.kind = ERROR_NONE};
+        struct guest guest;
+
+        next = s->next;
+        (void)await(s, &ignored);
+        (void)guest_enter(&guest, s->device, &ignored);
+        slot_close(s);
+        guest_leave(&guest);
+    }
+    free(a);
+}

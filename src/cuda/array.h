@@ -1,0 +1,59 @@
+/*
+ * Reductions of elements that lie in device memory of the caller, on its streams: whatever else the
+ * process does with its devices goes on. Works on the primary contexts, which all users of the CUDA
+ * runtime share, and leaves the current device as it was.
+ *
+ * An accumulator has memory on each device on which it was given elements. Launches add to a
+ * partial result there. After each of them a small kernel copies that to memory of the host, with
+ * the number of the launch, so whoever wants the result only looks there: no stream is needed, which
+ * the caller may have destroyed by then.
+ *
+ * Launches on several streams of a device are put in order by an event, since they add to one
+ * partial result. A launch that is captured in a graph cannot wait for what is outside of the graph:
+ * each stream of a capture has a partial result of its own, which all runs of the graph add to. Two
+ * executable graphs that were made of one capture must not run at a time.
+ *
+ * One thread at a time uses an accumulator. NULL stands for one of no elements. In a build without
+ * CUDA nothing can be added.
+ */
+#ifndef GPUREDUCE_CUDA_ARRAY_H
+#define GPUREDUCE_CUDA_ARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/error.h"
+#include "core/partial.h"
+
+struct cuda_array;
+
+/* The form of elements, and what is found of them. All launches between two calls of cuda_array_clear
+   have equal ones. */
+struct cuda_array_terms {
+    enum element_type type;
+    bool swap;      /* elements are not in the machine's byte order */
+    unsigned wants; /* partial_want bits: a part of PARTIAL_ALL */
+};
+
+/* Adds `count` elements at `data`, of any alignment, in memory of a device or managed memory. They
+   are read after what was put on `stream` before, a cudaStream_t of that device. `index` is that of
+   the first. Waits for nothing. Allocates only the first time on a device or in a capture, and for
+   the first elements that are not aligned to their size; makes *array if it is NULL. After an error
+   of a GPU, results cannot be had any more. */
+bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
+                    const void *data, uint64_t count, uint64_t index, void *stream,
+                    struct error *error);
+
+/* Waits for all that was added, and merges it into *partial; more can be added after. `wants` are
+   those of the terms. Runs of graphs count that were launched before. */
+bool cuda_array_snapshot(struct cuda_array *array, unsigned wants, struct partial *partial,
+                         struct error *error);
+
+/* Forgets what was added. Waits only where launches were captured. */
+bool cuda_array_clear(struct cuda_array *array, struct error *error);
+
+/* Waits, and frees all memory. Graphs that add to the array cannot run after it. */
+void cuda_array_close(struct cuda_array *array);
+
+#endif
