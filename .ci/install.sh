@@ -9,7 +9,7 @@ version=$(sed -n 's/^PACKAGE_VERSION = //p' Makefile)
 helper=$(ls src/gpureduce-hdf5 2>/dev/null)
 for file in bin/gpureduce bin/gpureduce-bench share/man/man1/gpureduce.1 \
     share/man/man5/gpureduce-json.5 share/man/man5/gpureduce-partial.5 \
-    share/man/man7/gpureduce-formats.7 share/man/man7/gpureduce-merge.7 share/doc/gpureduce/LICENSE \
+    share/man/man3/libgpureduce.3 share/man/man7/gpureduce-formats.7 share/man/man7/gpureduce-merge.7 share/doc/gpureduce/LICENSE \
     share/doc/gpureduce/README.md share/bash-completion/completions/gpureduce \
     share/fish/vendor_completions.d/gpureduce.fish share/zsh/site-functions/_gpureduce \
     include/gpureduce.h lib/libgpureduce.a lib/pkgconfig/gpureduce.pc \

@@ -4,6 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need groff
-warnings=$(groff -man -ww -z man/*.[157] 2>&1)
+warnings=$(groff -man -ww -z man/*.[1357] 2>&1)
 echo "$warnings"
 [ -z "$warnings" ]

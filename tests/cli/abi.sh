@@ -58,6 +58,15 @@ END
 ok 'a function that is gone, and two changes' cmp wanted difference
 cmp -s wanted difference || show difference
 
+# Every declaration stands in one of the manual pages, and those have no others.
+for page in "$sources"/man/*.3; do
+    sed -n '/^\.SH SYNOPSIS/,/^\.EE/p' "$page" | sed '/^\./d; s/\\-/-/g' >synopsis.h
+    declarations synopsis.h
+done | grep '(' | LC_ALL=C sort >documented
+grep '(' declared >wanted
+ok 'the manual pages have these functions' cmp wanted documented
+cmp -s wanted documented || diff wanted documented | sed 's/^/# /'
+
 #
 # What the libraries export.
 #

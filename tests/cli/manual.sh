@@ -51,10 +51,10 @@ for number in 0 1 2 3; do
 done
 
 # Every page is installed, and every page that a page refers to is there.
-for page in "$sources"/man/*.[157]; do
+for page in "$sources"/man/*.[1357]; do
     ok "man/${page##*/} is installed" grep -q "man/${page##*/}" "$sources/Makefile.am"
 done
-grep -ho '^\.BR gpureduce[a-z\\-]* ([157])' "$sources"/man/*.[157] |
+grep -ho '^\.BR \(lib\)\{0,1\}gpureduce[a-z\\-]* ([1357])' "$sources"/man/*.[1357] |
     sed 's/^\.BR //; s/\\//g; s/ (\(.\))/.\1/' | sort -u >referred
 while read -r page; do
     ok "$page is a page" test -f "$sources/man/$page"

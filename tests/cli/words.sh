@@ -97,7 +97,7 @@ while read -r folder; do
     ok "$folder" test ! -s broken
     sed "s|^$sources/|# |" broken
 done <folders
-for file in "$sources"/*.md "$sources/NEWS" "$sources"/data/*.md "$sources"/doc/*.md "$sources"/man/*.[157]; do
+for file in "$sources"/*.md "$sources/NEWS" "$sources"/data/*.md "$sources"/doc/*.md "$sources"/man/*.[1357]; do
     awk -f words.awk "$file" >broken
     ok "${file#"$sources/"}" test ! -s broken
     sed "s|^$sources/|# |" broken
