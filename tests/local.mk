@@ -71,6 +71,7 @@ test_programs = \
 	tests/unit/test_access \
 	tests/unit/test_source \
 	tests/unit/test_pass_plan \
+	tests/unit/test_guest \
 	tests/unit/test_table \
 	tests/unit/test_team \
 	tests/unit/test_timeline \
@@ -94,6 +95,15 @@ tests_unit_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
+# It has nothing but what is installed.
+if HAVE_SHARED
+library_ldadd = src/$(library_file)
+library_ldflags = -Wl,-rpath,$(abs_builddir)/src
+else
+library_ldadd = src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
+endif
+tests_unit_test_guest_LDFLAGS = $(AM_LDFLAGS) $(library_ldflags)
+tests_unit_test_guest_LDADD = $(library_ldadd)
 # The kernels of the GPU's decoder, on the host, with so few threads that small files have work for many.
 check_LIBRARIES += tests/libemulated.a
 tests_libemulated_a_SOURCES = \
@@ -205,6 +215,7 @@ test_scripts = \
 	tests/cli/netcdf3.sh \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
+	tests/cli/examples.sh \
 	tests/cli/diff.sh \
 	tests/cli/diff_scaled.sh \
 	tests/cli/diff_values.sh \

@@ -1,0 +1,450 @@
+/* Tags: smoke threads ports */
+/*
+ * libgpureduce as a guest in a program, which links the library that is installed: it leaves the process
+ * as it was, prints nothing, and does not mind other threads, signals or fork.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <gpureduce.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/allocate.h"
+#include "lib/sanitized.h"
+#include "lib/tap.h"
+
+/*
+ * Reductions.
+ */
+
+enum { COUNT = 1 << 20, CONTEXTS = SANITIZED ? 100 : 1000 };
+
+static float numbers[COUNT];
+
+/* Numbers whose sum and median are known: k and -k cancel, but for 0.75 twice; the middle is 0. */
+static void fill_numbers(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = (float)((i & 1 ? -1.0 : 1.0) * (1 + i / 2) * (i & 64 ? 1e-20 : 1e20));
+    for (int i = COUNT - 4; i < COUNT; i++)
+        numbers[i] = 0;
+    numbers[COUNT / 2] = numbers[COUNT / 2 + 1] = 0.75F;
+}
+
+/* The objects of a program, all of one context. */
+struct objects {
+    gpr_context *context;
+    gpr_view *view;
+    gpr_input *input;
+    gpr_request *request;
+};
+
+static void release(struct objects *o)
+{
+    gpr_request_free(o->request);
+    gpr_close(o->input);
+    gpr_view_free(o->view);
+    gpr_context_free(o->context);
+}
+
+/* Makes a context of three threads, and a view of `count` elements with this stride; a request for the sum,
+   and the median, which takes several passes. Ends the test if that fails. */
+static struct objects make(uint64_t count, int64_t stride)
+{
+    struct objects o = {.context = NULL};
+
+    if (gpr_context_new(&o.context) != GPR_OK ||
+        gpr_context_set(o.context, GPR_THREADS, 3) != GPR_OK ||
+        gpr_view_new(o.context, &o.view) != GPR_OK ||
+        gpr_view_set_data(o.view, numbers, "f32", GPR_ORDER_NATIVE, 1, &count, &stride) != GPR_OK ||
+        gpr_open_view(o.context, o.view, &o.input) != GPR_OK ||
+        gpr_request_new(o.context, &o.request) != GPR_OK ||
+        gpr_request_op(o.request, "sum") != GPR_OK || gpr_request_op(o.request, "median") != GPR_OK)
+        bail("objects of the library");
+    return o;
+}
+
+/* Whether a reduction of all numbers has the right results. */
+static bool reduce(const struct objects *o)
+{
+    gpr_result *result = NULL;
+    double sum = 0, median = 1;
+    const bool good = gpr_reduce(o->input, 0, o->request, &result) == GPR_OK &&
+                      gpr_result_double(result, "sum", &sum) == GPR_OK &&
+                      gpr_result_double(result, "median", &median) == GPR_OK;
+
+    gpr_result_free(result);
+    return good && sum == 1.5 && median == 0;
+}
+
+/* Makes a context, has it do right and wrong, and frees it. */
+static bool visit(void)
+{
+    struct objects o = make(COUNT, sizeof *numbers);
+    gpr_input *input = NULL;
+    const uint64_t shape = 1;
+    bool good = reduce(&o);
+
+    good = gpr_request_op(o.request, "som") == GPR_ERROR_ARGUMENT && good;
+    good = strlen(gpr_error_text(o.context)) > 0 && good;
+    good = gpr_view_set_data(o.view, numbers, "f31", GPR_ORDER_NATIVE, 1, &shape, NULL) ==
+               GPR_ERROR_ARGUMENT &&
+           good;
+    good = gpr_open_view(o.context, o.view, &input) == GPR_OK && good;
+    gpr_close(input);
+    release(&o);
+    return good;
+}
+
+/*
+ * The state of the process.
+ */
+
+/* The entries of a directory. */
+static unsigned entries(const char *path)
+{
+    DIR *directory = opendir(path);
+    unsigned count = 0;
+
+    if (!directory)
+        return 0;
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+/* Threads of this process. One that was joined may be listed a moment longer. */
+static unsigned threads(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    unsigned count = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        count = entries("/proc/self/task");
+        if (count <= 3) /* with . and .. */
+            break;
+        nanosleep(&moment, NULL);
+    }
+    return count > 2 ? count - 2 : 0;
+}
+
+static unsigned mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned count = 0;
+    int c;
+
+    while (maps && (c = getc(maps)) != EOF)
+        count += c == '\n';
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
+/* Everything that a guest leaves alone. */
+struct house {
+    size_t variables;
+    char **environment;
+    char *texts[4096]; /* of the environment */
+    struct {
+        void (*handler)(int);
+        int flags;
+        uint64_t mask; /* bits of signals */
+    } signals[65];
+    uint64_t blocked; /* bits of signals */
+    struct rlimit limits[RLIM_NLIMITS];
+    char locale[256], folder[4096];
+    mode_t mask;
+    stack_t stack;
+    struct itimerval timer;
+};
+
+/* A set of signals; the C library's has bits that nobody sets. */
+static uint64_t bits(const sigset_t *set)
+{
+    uint64_t found = 0;
+
+    for (int i = 1; i < 65; i++)
+        found |= (uint64_t)(sigismember(set, i) == 1) << (i - 1);
+    return found;
+}
+
+static void look_at_house(struct house *h)
+{
+    extern char **environ;
+    struct sigaction action;
+    sigset_t blocked;
+
+    memset(h, 0, sizeof *h);
+    h->environment = environ;
+    while (h->variables < 4096 && environ[h->variables]) {
+        h->texts[h->variables] = environ[h->variables];
+        h->variables++;
+    }
+    for (int i = 1; i < 65; i++)
+        if (sigaction(i, NULL, &action) == 0) {
+            h->signals[i].handler = action.sa_handler;
+            h->signals[i].flags = action.sa_flags;
+            h->signals[i].mask = bits(&action.sa_mask);
+        }
+    (void)sigemptyset(&blocked);
+    (void)pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    h->blocked = bits(&blocked);
+    for (int i = 0; i < RLIM_NLIMITS; i++)
+        (void)getrlimit((__rlimit_resource_t)i, &h->limits[i]);
+    snprintf(h->locale, sizeof h->locale, "%s", setlocale(LC_ALL, NULL));
+    if (!getcwd(h->folder, sizeof h->folder))
+        bail("getcwd");
+    h->mask = umask(0);
+    (void)umask(h->mask);
+    (void)sigaltstack(NULL, &h->stack);
+    (void)getitimer(ITIMER_REAL, &h->timer);
+}
+
+/* Standard output and standard error, which go to a file while the library is at work. */
+static int output, error_output, caught;
+
+static void catch_output(void)
+{
+    FILE *file = tmpfile();
+
+    if (!file)
+        bail("a temporary file");
+    caught = fileno(file);
+    output = dup(STDOUT_FILENO);
+    error_output = dup(STDERR_FILENO);
+}
+static void begin_silence(void)
+{
+    fflush(NULL);
+    dup2(caught, STDOUT_FILENO);
+    dup2(caught, STDERR_FILENO);
+}
+static void end_silence(void)
+{
+    fflush(NULL);
+    dup2(output, STDOUT_FILENO);
+    dup2(error_output, STDERR_FILENO);
+}
+
+static void test_house(void)
+{
+    static struct house before, after;
+    unsigned maps, files, more_maps, more_files;
+    unsigned good = 0;
+
+    look_at_house(&before);
+    begin_silence();
+    for (int i = 0; i < 50; i++)
+        visit();
+    maps = mappings();
+    files = entries("/proc/self/fd");
+    for (int i = 0; i < CONTEXTS; i++)
+        good += visit();
+    more_maps = mappings();
+    more_files = entries("/proc/self/fd");
+    end_silence();
+    look_at_house(&after);
+    tap_ok(good == CONTEXTS, "%d contexts, one after the other", CONTEXTS);
+    tap_ok(threads() <= 1 + (SANITIZED != 0), "no thread is left");
+    tap_ok(more_files == files, "no descriptor is left open");
+    tap_ok(more_maps < maps + CONTEXTS / 10, "no mapping is left: %u, then %u", maps, more_maps);
+    tap_ok(memcmp(&before, &after, sizeof before) == 0,
+           "environment, signals, limits, locale, folder, mask and timer are as before");
+}
+
+/*
+ * Threads.
+ */
+
+/* A visitor of its own, again and again. */
+static void *visit_often(void *failures)
+{
+    struct objects o = make(COUNT, sizeof *numbers);
+
+    for (int i = 0; i < (SANITIZED ? 5 : 50); i++)
+        *(unsigned *)failures += !reduce(&o);
+    release(&o);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t thread[2];
+    unsigned failures[2] = {0, 0};
+
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, visit_often, &failures[i]) != 0)
+            bail("a thread");
+    for (int i = 0; i < 2; i++)
+        (void)pthread_join(thread[i], NULL);
+    tap_ok(failures[0] + failures[1] == 0, "two contexts in two threads at once");
+}
+
+/* More elements than can be reduced: one that is repeated. */
+#define FOREVER ((uint64_t)1 << 60)
+
+static atomic_bool ended;
+
+/* Cancels until the call has ended. */
+static void *cancel_soon(void *context)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+
+    while (!atomic_load(&ended)) {
+        nanosleep(&moment, NULL);
+        gpr_cancel(context);
+    }
+    return NULL;
+}
+
+static int cancel_at_once(void *user, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    *(pthread_t *)user = pthread_self();
+    return 1;
+}
+
+static void test_cancel(void)
+{
+    struct objects o = make(FOREVER / 4, 0);
+    const uint64_t count = COUNT;
+    gpr_result *result = NULL;
+    pthread_t thread, caller = pthread_self(), told;
+    gpr_status status;
+
+    gpr_cancel(o.context); /* no call: nothing */
+    if (pthread_create(&thread, NULL, cancel_soon, o.context) != 0)
+        bail("a thread");
+    status = gpr_reduce(o.input, 0, o.request, &result);
+    atomic_store(&ended, true);
+    (void)pthread_join(thread, NULL);
+    tap_ok(status == GPR_ERROR_CANCELLED && !result &&
+               gpr_error_status(o.context) == GPR_ERROR_CANCELLED,
+           "cancelled from another thread: %s", gpr_error_text(o.context));
+    gpr_context_set_progress(o.context, cancel_at_once, &told);
+    status = gpr_reduce(o.input, 0, o.request, &result);
+    tap_ok(status == GPR_ERROR_CANCELLED && pthread_equal(told, caller),
+           "cancelled by the progress function, which the calling thread calls");
+    gpr_context_set_progress(o.context, NULL, NULL);
+    gpr_close(o.input);
+    o.input = NULL;
+    if (gpr_view_set_data(o.view, numbers, "f32", GPR_ORDER_NATIVE, 1, &count, NULL) != GPR_OK ||
+        gpr_open_view(o.context, o.view, &o.input) != GPR_OK)
+        bail("a view");
+    tap_ok(reduce(&o), "the context works on after that");
+    release(&o);
+}
+
+/*
+ * Signals and fork.
+ */
+
+static pthread_t main_thread;
+static volatile sig_atomic_t signals, elsewhere;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+    elsewhere += !pthread_equal(pthread_self(), main_thread);
+}
+
+static void test_signals(void)
+{
+    struct sigaction action = {.sa_handler = count_signal}, before;
+    const struct itimerval often = {{.tv_usec = 1000}, {.tv_usec = 1000}}, never = {{0}, {0}};
+    struct objects o = make(COUNT, sizeof *numbers);
+    unsigned good = 0, runs = 0;
+
+    main_thread = pthread_self();
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGALRM, &action, &before);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    for (; runs < 1000 && (runs < 10 || signals < 20); runs++)
+        good += reduce(&o);
+    (void)setitimer(ITIMER_REAL, &never, NULL);
+    (void)sigaction(SIGALRM, &before, NULL);
+    tap_ok(good == runs && signals > 0 && elsewhere == 0,
+           "%d signals during %u calls, all to the program's thread", (int)signals, runs);
+    release(&o);
+}
+
+static void test_fork(void)
+{
+    struct objects o = make(COUNT, sizeof *numbers);
+    bool good = reduce(&o);
+    int status = 1;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        /* The threads of the old context are not here; a new one has its own. */
+        struct objects mine = make(COUNT, sizeof *numbers);
+        const bool child_good = reduce(&mine);
+
+        release(&mine);
+        _exit(child_good ? 0 : 3);
+    }
+    if (child < 0)
+        bail("fork");
+    good = reduce(&o) && good;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    good = reduce(&o) && good;
+    tap_ok(good, "after fork, the context of the parent works");
+    tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a new context of the child works: %d",
+           status);
+    release(&o);
+}
+
+/* Texts have a point whatever the host's language is. */
+static void test_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
+    struct objects o = make(COUNT, sizeof *numbers);
+    gpr_result *result = NULL;
+    char text[64];
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof *names && !setlocale(LC_ALL, names[i]))
+        i++;
+    if (gpr_reduce(o.input, 0, o.request, &result) == GPR_OK)
+        gpr_result_text(result, "sum", text, sizeof text);
+    if (i == sizeof names / sizeof *names)
+        tap_skip("numbers in another locale", "no such locale is installed");
+    else
+        tap_ok(strcmp(text, "1.5") == 0, "numbers in the locale %s: %s", names[i], text);
+    gpr_result_free(result);
+    release(&o);
+    (void)setlocale(LC_ALL, "C");
+}
+
+int main(void)
+{
+    struct stat printed;
+
+    fill_numbers();
+    catch_output();
+    test_house();
+    test_threads();
+    test_cancel();
+    test_signals();
+    test_fork();
+    test_locale();
+    tap_ok(fstat(caught, &printed) == 0 && printed.st_size == 0, "nothing was printed");
+    tap_ok(threads() <= 1 + (SANITIZED != 0), "no thread is left at the end");
+    return tap_done();
+}
