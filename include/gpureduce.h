@@ -95,6 +95,7 @@ typedef struct gpr_view gpr_view;
 typedef struct gpr_input gpr_input;
 typedef struct gpr_request gpr_request;
 typedef struct gpr_result gpr_result;
+typedef struct gpr_accumulator gpr_accumulator;
 
 /* The version of the library, such as "0.1.0"; a constant. Any thread. */
 GPR_API const char *gpr_version(void);
@@ -317,6 +318,65 @@ GPR_API size_t gpr_result_integer(const gpr_result *result, const char *op, char
 
 /* The value as gpureduce(1) prints it. */
 GPR_API size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size);
+
+/*
+ * Accumulators: partial results that grow, and merge exactly
+ *
+ * An accumulator is a bag, whose elements come in any order and belong nowhere, or it is placed:
+ * then each piece says where in a larger array it begins. The first function that adds to it
+ * decides. The result is that of all its elements at once, to the bit, however they were divided,
+ * added and merged.
+ */
+
+/* Makes an accumulator of no elements of a type. The request may have all operations but quantiles
+   and histograms: GPR_ERROR_UNSUPPORTED. Its keys GPR_STORED, GPR_SKIP and GPR_LENGTH do not
+   matter. */
+GPR_API gpr_status gpr_accumulator_new(gpr_context *context, const char *dtype,
+                                       const gpr_request *request, gpr_accumulator **accumulator);
+GPR_API void gpr_accumulator_free(gpr_accumulator *accumulator);
+
+/* Adds the elements of a view to a bag. They are of the accumulator's type, in either order of
+   bytes, and all views that are added have one scale. GPR_ERROR_ARGUMENT if this is not so, if the
+   accumulator is placed, or if its request has argmin or argmax. */
+GPR_API gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *view);
+
+/* Adds the elements of a view, in C order, to a placed accumulator: they are those from number
+   `start` on of a larger array. GPR_ERROR_ARGUMENT if one of them has been added before, if the
+   accumulator is a bag, or if the elements are not as gpr_accumulator_add wants them. */
+GPR_API gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
+                                          uint64_t start);
+
+/* Adds what `other` has, which was made with an equal type and request; `other` does not change.
+   GPR_ERROR_ARGUMENT if one is a bag and the other is placed, if both have an element of the larger
+   array, or if their elements have different scales. */
+GPR_API gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator,
+                                         const gpr_accumulator *other);
+
+/* Computes the result of all that was added so far; more can be added after. GPR_ERROR_NAN if there
+   is a NaN and the request makes that an error. */
+GPR_API gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **result);
+
+/* Makes it one of no elements again. It keeps what gpr_accumulator_set_array has set. */
+GPR_API gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator);
+
+/* Sets the array that a placed accumulator's line is about: the name of an input, that of an array
+   in it, which is NULL if the input is one array, and the number of elements of the whole array, or
+   0: as many as end with the last that was added. At first the input is called "memory". */
+GPR_API gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *input,
+                                             const char *array, uint64_t count);
+
+/* Writes all that it has as text, without a newline but with a NUL, cut as snprintf cuts; returns
+   the length that all of it has, less than 4096, or 0 with an error. A placed accumulator gives a
+   line of gpureduce-partial(5), which gpureduce --merge reads, and which is the line that the
+   program prints for the same elements of the array; a bag gives a line of its own kind. Equal
+   elements give equal texts. GPR_ERROR_UNSUPPORTED if the elements that were added are in more than
+   16 ranges, or if the names are too long. */
+GPR_API size_t gpr_accumulator_write(gpr_accumulator *accumulator, char *text, size_t size);
+
+/* Makes an accumulator of `length` bytes of such a text, for a request that has no operations which
+   it lacks the data for, and equal missing values. GPR_ERROR_DATA if it is none, or damaged. */
+GPR_API gpr_status gpr_accumulator_read(gpr_context *context, const char *text, size_t length,
+                                        const gpr_request *request, gpr_accumulator **accumulator);
 
 /*
  * Shards

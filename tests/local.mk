@@ -52,6 +52,7 @@ test_programs = \
 	tests/unit/test_gpu_inputs \
 	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
+	tests/unit/test_accumulator \
 	tests/unit/test_library \
 	tests/unit/test_library_shards \
 	tests/unit/test_limits_read \

@@ -281,7 +281,7 @@ static uint64_t find_place(const void *argument, uint64_t index)
 {
     const struct view_places *places = argument;
 
-    return view_find_present(places->view, places->first, index);
+    return places->start + view_find_present(places->view, places->first, index);
 }
 
 size_t view_make_chunk(const struct view *v, uint64_t first, size_t count,

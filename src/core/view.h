@@ -93,6 +93,9 @@ uint64_t view_find_present(const struct view *v, uint64_t first, uint64_t n);
 struct view_places {
     const struct view *view;
     uint64_t first; /* number of the first element of the chunk, missing or not */
+    uint64_t
+        start; /* number of the view's first element in a larger array; view_make_chunk makes it
+                       0 */
 };
 
 /* Makes *chunk `count` elements from number `first` on, but for those that the mask leaves out.

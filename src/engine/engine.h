@@ -312,7 +312,9 @@ struct engine {
 
     /* Waits for all chunks and returns their partial result; after a failure it returns false, and
        the result lacks the chunks that `unfinished` returns. The caller then ends the tallies by
-       tally_end, as some engines have done already, and frees the timelines. */
+       tally_end, as some engines have done already, and frees the timelines. A worker of the CPU
+       without tallies may go on after it, and then returns the partial result of all chunks again.
+       */
     bool (*finish)(struct engine_worker *, struct partial *partial, struct engine_times *times);
 
     /* After a failure and finish: the chunks that the partial result lacks. Returns their

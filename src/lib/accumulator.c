@@ -1,0 +1,552 @@
+#include "config.h"
+
+#include "lib/accumulator.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/partial_text.h"
+#include "core/view.h"
+#include "lib/reducer.h"
+#include "lib/result.h"
+
+/* Bytes of elements that are gathered at a time: the level-2 cache holds them. */
+#define PIECE_BYTES ((size_t)64 << 10)
+
+/* Bytes of a view that the calling thread reduces alone: others take as long to wake. */
+#define DIRECT_BYTES ((uint64_t)256 << 10)
+
+/* The name of the input of a line, if none was given. */
+#define DEFAULT_INPUT "memory"
+
+/*
+ * Making and freeing.
+ */
+
+static void close_worker(gpr_accumulator *a)
+{
+    if (a->worker)
+        engine_cpu.worker_close(a->worker);
+    a->worker = NULL;
+}
+
+void gpr_accumulator_free(gpr_accumulator *accumulator)
+{
+    if (!accumulator)
+        return;
+    close_worker(accumulator);
+    if (accumulator->engine)
+        engine_cpu.close(accumulator->engine);
+    ranges_close(&accumulator->ranges);
+    for (unsigned i = 0; i < accumulator->request.missing.count; i++)
+        free((char *)(uintptr_t)accumulator->request.missing.texts[i]);
+    free(accumulator->input);
+    free(accumulator->array);
+    free(accumulator);
+}
+
+/* Makes it one of no elements. */
+static void make_empty(gpr_accumulator *a)
+{
+    close_worker(a);
+    ranges_clear(&a->ranges);
+    partial_clear(&a->partial);
+    a->kind = ACCUMULATOR_EMPTY;
+    a->scale = (struct scale){.given = false};
+    a->wants = a->request.wants;
+}
+
+/* Copies a request, whose missing values become those of the type. */
+static gpr_status copy_request(gpr_accumulator *a, const gpr_request *request)
+{
+    const char *lacks = missing_add_values(&a->missing, a->type, &request->missing);
+
+    if (lacks)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "the type %s has no missing value %s",
+                        element_name(a->type), lacks);
+    if (request->passes.quantile_count > 0 || request->passes.histogram.kind != HISTOGRAM_NONE)
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "quantiles and histograms cannot be accumulated");
+    a->request.context = a->context;
+    lib_copy_operations(&a->request.operations, &request->operations);
+    a->request.wants = request->wants;
+    a->request.ddof = request->ddof;
+    a->request.length = UINT64_MAX;
+    a->nan = request->nan;
+    for (unsigned i = 0; i < request->missing.count; i++) {
+        a->request.missing.texts[i] = strdup(request->missing.texts[i]);
+        if (!a->request.missing.texts[i])
+            return lib_fail_memory(a->context);
+        a->request.missing.count++;
+    }
+    return GPR_OK;
+}
+
+/* Makes an accumulator of a type. NULL with an error of the context. */
+static gpr_accumulator *make(gpr_context *context, enum element_type type,
+                             const gpr_request *request)
+{
+    char reason[ENGINE_REASON_MAX];
+    gpr_accumulator *a = calloc(1, sizeof *a);
+
+    if (!a) {
+        (void)lib_fail_memory(context);
+        return NULL;
+    }
+    a->context = context;
+    a->type = type;
+    if (copy_request(a, request) == GPR_OK) {
+        make_empty(a);
+        a->engine = engine_cpu.open(&(const struct engine_needs){.workers = 1}, reason);
+        if (a->engine)
+            return a;
+        (void)lib_fail_memory(context);
+    }
+    gpr_accumulator_free(a);
+    return NULL;
+}
+
+gpr_status gpr_accumulator_new(gpr_context *context, const char *dtype, const gpr_request *request,
+                               gpr_accumulator **accumulator)
+{
+    enum element_type type;
+    gpr_accumulator *made;
+
+    lib_begin(context);
+    if (lib_parse_type(context, dtype, &type) != GPR_OK)
+        return context->status;
+    made = make(context, type, request);
+    if (!made)
+        return context->status;
+    *accumulator = made;
+    return GPR_OK;
+}
+
+gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator)
+{
+    lib_begin(accumulator->context);
+    make_empty(accumulator);
+    return GPR_OK;
+}
+
+/* Replaces a name; `name` NULL: by none. False without memory. */
+static bool set_name(char **to, const char *name)
+{
+    char *copy = name ? strdup(name) : NULL;
+
+    if (name && !copy)
+        return false;
+    free(*to);
+    *to = copy;
+    return true;
+}
+
+gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *input,
+                                     const char *array, uint64_t count)
+{
+    lib_begin(accumulator->context);
+    if (count > INT64_MAX)
+        return lib_fail(accumulator->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 elements");
+    if (!set_name(&accumulator->input, input) || !set_name(&accumulator->array, array))
+        return lib_fail_memory(accumulator->context);
+    accumulator->of = count;
+    return GPR_OK;
+}
+
+/*
+ * Adding.
+ */
+
+gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
+                                 const struct scale *scale)
+{
+    if (kind == ACCUMULATOR_BAG && (a->request.wants & PARTIAL_WHERE))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "argmin and argmax need to know where the elements are: add them with "
+                        "gpr_accumulator_add_at");
+    if (a->kind != ACCUMULATOR_EMPTY && a->kind != kind)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the accumulator has elements %s their places",
+                        a->kind == ACCUMULATOR_BAG ? "without" : "with");
+    if (a->kind != ACCUMULATOR_EMPTY) {
+        if (scale_same(&a->scale, scale))
+            return GPR_OK;
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the accumulator has elements of another scale");
+    }
+    close_worker(a);
+    a->kind = kind;
+    a->scale = *scale;
+    a->wants = a->request.wants;
+    (void)scale_find_split(&a->scale, a->type, &a->wants, &a->split);
+    return GPR_OK;
+}
+
+/* Has a worker for elements of this byte order. False without memory. */
+static bool open_worker(gpr_accumulator *a, bool swap)
+{
+    const struct engine_setup setup = {
+        .type = a->type,
+        .swap = swap,
+        .wants = a->wants,
+        .chunk_size = PIECE_BYTES,
+        .missing = a->missing.count > 0 ? &a->missing : NULL,
+        .split = a->wants & PARTIAL_SPLIT ? &a->split : NULL,
+    };
+    char reason[ENGINE_REASON_MAX];
+
+    if (a->worker && a->swap == swap)
+        return true;
+    if (a->worker) {
+        struct partial all;
+
+        (void)lib_accumulator_collect(a, &all);
+        a->partial = all;
+        close_worker(a);
+    }
+    a->worker = engine_cpu.worker_open(a->engine, &setup, 0, reason);
+    a->swap = swap;
+    return a->worker;
+}
+
+/* Reduces a small view, whose elements are those of an array from `start` on. False without memory.
+   */
+static bool reduce_here(gpr_accumulator *a, const struct view *v, uint64_t start)
+{
+    struct chunk_request request = {.borrow = true};
+    struct view_places places;
+    struct chunk chunk;
+    size_t most, some;
+
+    if (!open_worker(a, v->swap))
+        return false;
+    request.buffer = engine_cpu.buffer(a->worker, &request.size);
+    most = v->contiguous && v->mask_form == VIEW_MASK_NONE ? (size_t)v->elements
+                                                           : request.size / element_size(v->type);
+    for (size_t i = 0; i < v->elements; i += some) {
+        size_t missing;
+
+        some = v->elements - i < most ? (size_t)v->elements - i : most;
+        missing = view_make_chunk(v, i, some, &request, &places, &chunk);
+        a->partial.count += missing;
+        a->partial.missing += missing;
+        if (missing == some)
+            continue;
+        if (chunk.place)
+            places.start = start;
+        else
+            chunk.index += start;
+        (void)engine_cpu.reduce(a->worker, &chunk); /* it cannot fail without tallies */
+    }
+    return true;
+}
+
+/* Adds an index. */
+static void move_index(uint64_t *index, uint64_t start)
+{
+    if (*index != PARTIAL_NO_INDEX)
+        *index += start;
+}
+
+/* Reduces a view, whose elements are those of an array from `start` on. */
+static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t start)
+{
+    static char name[] = "memory";
+    gpr_input input = {.context = a->context, .path = name, .in_memory = true, .view = *view};
+    gpr_result *result;
+
+    if (view->view.elements <= DIRECT_BYTES / element_size(a->type))
+        return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
+    if (reducer_reduce(&input, &a->request, &result) != GPR_OK)
+        return a->context->status;
+    move_index(&result->partial.min_index, start);
+    move_index(&result->partial.max_index, start);
+    move_index(&result->partial.first_nan, start);
+    partial_merge(&a->partial, &result->partial);
+    gpr_result_free(result);
+    return GPR_OK;
+}
+
+/* Whether the elements of a view can be added. */
+static gpr_status check_view(const gpr_accumulator *a, const gpr_view *view)
+{
+    if (view->view.type != a->type)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the view has elements of type %s, the accumulator of type %s",
+                        element_name(view->view.type), element_name(a->type));
+    if (view->memory != GPR_MEMORY_HOST)
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "elements in the memory of a GPU are added with "
+                        "gpr_accumulator_add_device");
+    return GPR_OK;
+}
+
+/* Makes an accumulator to which nothing could be added what it was. Returns the status. */
+static gpr_status add_nothing(gpr_accumulator *a, enum accumulator_kind before)
+{
+    a->kind = before;
+    return a->context->status;
+}
+
+gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *view)
+{
+    gpr_accumulator *const a = accumulator;
+    const enum accumulator_kind before = a->kind;
+    gpr_view v;
+
+    lib_begin(a->context);
+    if (check_view(a, view) != GPR_OK ||
+        lib_accumulator_begin(a, ACCUMULATOR_BAG, &view->view.scale) != GPR_OK)
+        return a->context->status;
+    if (!view->view.contiguous && view->view.mask_form == VIEW_MASK_NONE) {
+        v = *view;
+        view_reorder(&v.view);
+        view = &v;
+    }
+    return reduce_view(a, view, 0) == GPR_OK ? GPR_OK : add_nothing(a, before);
+}
+
+gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
+                                  uint64_t start)
+{
+    gpr_accumulator *const a = accumulator;
+    const enum accumulator_kind before = a->kind;
+    const uint64_t count = view->view.elements;
+    const struct partial_range range = {start, start + count};
+    struct partial_range found;
+
+    lib_begin(a->context);
+    if (check_view(a, view) != GPR_OK)
+        return a->context->status;
+    if (start > INT64_MAX || count > INT64_MAX - start)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 elements");
+    if (count > 0 && ranges_find(&a->ranges, start, &found) && found.begin < range.end)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "element %" PRIu64 " has been added before",
+                        found.begin > start ? found.begin : start);
+    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &view->view.scale) != GPR_OK || count == 0)
+        return a->context->status;
+    if (!ranges_reserve(&a->ranges, 1)) {
+        (void)lib_fail_memory(a->context);
+        return add_nothing(a, before);
+    }
+    if (reduce_view(a, view, start) != GPR_OK)
+        return add_nothing(a, before);
+    ranges_add(&a->ranges, range);
+    return GPR_OK;
+}
+
+/*
+ * Merging.
+ */
+
+gpr_status lib_accumulator_collect(const gpr_accumulator *a, struct partial *p)
+{
+    struct engine_times times;
+    struct partial reduced;
+
+    *p = a->partial;
+    if (a->worker) {
+        (void)engine_cpu.finish(a->worker, &reduced, &times); /* nor can this */
+        partial_merge(p, &reduced);
+    }
+    if (a->kind != ACCUMULATOR_PLACED)
+        p->min_index = p->max_index = p->first_nan = PARTIAL_NO_INDEX;
+    return GPR_OK;
+}
+
+/* Whether both have been made for the same. */
+static bool is_like(const gpr_accumulator *a, const gpr_accumulator *b)
+{
+    return a->type == b->type && a->request.wants == b->request.wants &&
+           missing_same(&a->missing, &b->missing);
+}
+
+/* Finds an element that both have. */
+static bool find_common(const struct ranges *a, const struct ranges *b, uint64_t *index)
+{
+    struct partial_range other = {0, 0}, found;
+
+    while (ranges_find(b, other.end, &other)) {
+        if (ranges_overlap(a, other)) {
+            (void)ranges_find(a, other.begin, &found);
+            *index = found.begin > other.begin ? found.begin : other.begin;
+            return true;
+        }
+    }
+    return false;
+}
+
+gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumulator *other)
+{
+    gpr_accumulator *const a = accumulator;
+    const enum accumulator_kind before = a->kind;
+    struct partial_range range = {0, 0};
+    struct partial p;
+    uint64_t index;
+
+    lib_begin(a->context);
+    if (!is_like(a, other))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the accumulators have other types, operations or missing values");
+    if (other->kind == ACCUMULATOR_EMPTY)
+        return GPR_OK;
+    if (a->kind == ACCUMULATOR_PLACED && other->kind == ACCUMULATOR_PLACED &&
+        find_common(&a->ranges, &other->ranges, &index))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "both accumulators have element %" PRIu64,
+                        index);
+    if (lib_accumulator_collect(other, &p) != GPR_OK ||
+        lib_accumulator_begin(a, other->kind, &other->scale) != GPR_OK)
+        return a->context->status;
+    if (!ranges_reserve(&a->ranges, other->ranges.count)) {
+        (void)lib_fail_memory(a->context);
+        return add_nothing(a, before);
+    }
+    while (ranges_find(&other->ranges, range.end, &range))
+        ranges_add(&a->ranges, range);
+    a->of = a->of > other->of ? a->of : other->of;
+    partial_merge(&a->partial, &p);
+    return GPR_OK;
+}
+
+/*
+ * Results.
+ */
+
+gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **result)
+{
+    gpr_accumulator *const a = accumulator;
+    struct gpr_request request = a->request;
+    struct partial p;
+    gpr_result *made;
+
+    lib_begin(a->context);
+    if (lib_accumulator_collect(a, &p) != GPR_OK)
+        return a->context->status;
+    request.nan = a->nan;
+    if (a->nan == NAN_ERROR && p.nan > 0) {
+        if (a->kind == ACCUMULATOR_PLACED)
+            return lib_fail(a->context, GPR_ERROR_NAN, "element %" PRIu64 " is a NaN", p.first_nan);
+        return lib_fail(a->context, GPR_ERROR_NAN, "elements that are NaN: %" PRIu64, p.nan);
+    }
+    made = result_new(&request);
+    if (!made)
+        return lib_fail_memory(a->context);
+    made->partial = p;
+    result_round(made, &request, a->type, &a->scale);
+    *result = made;
+    return GPR_OK;
+}
+
+/*
+ * Lines.
+ */
+
+/* Sets which elements a text is of. */
+static gpr_status set_places(const gpr_accumulator *a, struct partial_text *text)
+{
+    struct partial_range range = {0, 0};
+
+    if (a->ranges.count > PARTIAL_TEXT_RANGES_MAX)
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "the elements that were added are in %zu ranges, and a partial result can "
+                        "have %d: merge accumulators of neighbouring elements first",
+                        a->ranges.count, PARTIAL_TEXT_RANGES_MAX);
+    while (ranges_find(&a->ranges, range.end, &range))
+        text->ranges[text->range_count++] = range;
+    text->of = a->of > range.end ? a->of : range.end;
+    if (!partial_text_set_input(text, a->input ? a->input : DEFAULT_INPUT) ||
+        (a->array && !partial_text_set_array(text, a->array)))
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "the names are too long for a partial result");
+    return GPR_OK;
+}
+
+size_t gpr_accumulator_write(gpr_accumulator *accumulator, char *text, size_t size)
+{
+    gpr_accumulator *const a = accumulator;
+    struct partial_text t = {.bag = a->kind != ACCUMULATOR_PLACED,
+                             .type = a->type,
+                             .missing = a->missing,
+                             .scale = a->scale,
+                             .holds = a->wants};
+    char line[PARTIAL_TEXT_MAX];
+    size_t length;
+
+    lib_begin(a->context);
+    /* No bag has places: an empty one may yet become one that does. */
+    t.bag = t.bag && !(a->wants & PARTIAL_WHERE);
+    if (lib_accumulator_collect(a, &t.partial) != GPR_OK || (!t.bag && set_places(a, &t) != GPR_OK))
+        return 0;
+    length = partial_text_write(line, &t);
+    if (length == 0) {
+        (void)lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                       "the names and missing values are too long together for a partial result");
+        return 0;
+    }
+    if (size > 0)
+        snprintf(text, size, "%s", line);
+    return length;
+}
+
+/* Sees whether a text goes with the request of an accumulator. */
+static gpr_status check_text(const gpr_accumulator *a, const struct partial_text *t)
+{
+    if (!missing_same(&a->missing, &t->missing))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the partial result has other missing values than the request");
+    for (unsigned i = 0; i < a->request.operations.count; i++) {
+        const struct operation *op = lib_operation(&a->request.operations, i);
+
+        if (scale_wants(&t->scale, op->wants) & ~t->holds)
+            return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                            "the partial result lacks the data for %s", op->name);
+    }
+    return GPR_OK;
+}
+
+/* Makes an accumulator that has no elements that of a text. */
+static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
+{
+    if (check_text(a, t) != GPR_OK)
+        return a->context->status;
+    a->of = t->of;
+    if (!t->bag &&
+        (!set_name(&a->input, t->input) || !set_name(&a->array, t->has_array ? t->array : NULL)))
+        return lib_fail_memory(a->context);
+    if (t->partial.count == 0)
+        return GPR_OK;
+    if (lib_accumulator_begin(a, t->bag ? ACCUMULATOR_BAG : ACCUMULATOR_PLACED, &t->scale) !=
+        GPR_OK)
+        return a->context->status;
+    if (!ranges_reserve(&a->ranges, t->range_count))
+        return lib_fail_memory(a->context);
+    for (unsigned i = 0; i < t->range_count; i++)
+        ranges_add(&a->ranges, t->ranges[i]);
+    partial_text_forget(&t->partial, a->wants);
+    a->partial = t->partial;
+    return GPR_OK;
+}
+
+gpr_status gpr_accumulator_read(gpr_context *context, const char *text, size_t length,
+                                const gpr_request *request, gpr_accumulator **accumulator)
+{
+    char error[PARTIAL_TEXT_ERROR_MAX];
+    struct partial_text t;
+    gpr_accumulator *made;
+
+    lib_begin(context);
+    if (!(partial_text_is_bag(text, length) ? partial_text_read_bag
+                                            : partial_text_read)(&t, text, length, error))
+        return lib_fail(context, GPR_ERROR_DATA, "the text %s", error);
+    made = make(context, t.type, request);
+    if (made && take_text(made, &t) != GPR_OK) {
+        gpr_accumulator_free(made);
+        made = NULL;
+    }
+    if (!made)
+        return context->status;
+    *accumulator = made;
+    return GPR_OK;
+}
