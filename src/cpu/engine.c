@@ -55,6 +55,7 @@ struct engine_worker {
     bool has_missing;
     bool lacking;               /* some of the last elements were missing */
     bool nans_alone;            /* NaNs are missing, and nothing else is: kernels count them */
+    bool kernel_leaves_out;     /* the reducer's kernel needs no help with missing ones */
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
@@ -119,6 +120,9 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     /* Tallies that are alone do without kernels. */
     worker->nans_alone =
         setup->missing && !worker->tallies && are_nans(setup->missing, setup->type);
+    worker->kernel_leaves_out =
+        setup->missing && !worker->tallies && !setup->split &&
+        cpu_reducer_leaves_out(&worker->reducer, worker->kernels, &worker->missing);
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
@@ -237,7 +241,7 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
         element_swap(worker->swapped, data, count, size);
         data = worker->swapped;
     }
-    if (!worker->has_missing)
+    if (!worker->has_missing || worker->kernel_leaves_out)
         return reduce_present(worker, data, count, index);
     while (count > 0 && good) {
         const size_t most = step_bytes(worker) / size, some = count < most ? count : most;
@@ -278,8 +282,7 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         element_swap(element, chunk->data, 1, element_size(r->type));
     else
         memcpy(element, chunk->data, element_size(r->type));
-    if (worker->has_missing &&
-        cpu_missing_leave_out(&worker->missing, worker->present, element, 1) == 0) {
+    if (worker->has_missing && cpu_missing_has(&worker->missing, element)) {
         r->partial.count += chunk->count;
         r->partial.missing += chunk->count;
         return true;

@@ -174,6 +174,8 @@ struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
+    /* Those that leave out r->missing, which is one range; NULL for types that have none. */
+    struct cpu_kernel_row missing;
     size_t lanes; /* of 32 bits */
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
@@ -192,6 +194,11 @@ const struct cpu_kernels *cpu_kernels_choose(const char *asked);
 /* The kernel for `type` that finds at least what `wants` (partial_want bits) asks for. */
 cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,
                              unsigned wants);
+
+/* Has the reducer's kernel leave out missing elements, which have to stay there for it. False if
+   there is none that can; the caller has to leave them out. */
+bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                            const struct cpu_missing *missing);
 
 /* A block whose extreme is the best of its chunk so far; where in it is found out at the end. */
 struct cpu_candidate {
@@ -230,6 +237,7 @@ struct cpu_reducer {
     unsigned wants;
     cpu_kernel *kernel;
     enum element_type type;
+    const struct cpu_missing *missing; /* what `kernel` leaves out and counts; NULL for nothing */
     struct cpu_candidate min, max;
     double *scratch; /* CPU_BLOCK_MAX, aligned to 64 bytes */
 
@@ -283,7 +291,8 @@ void cpu_reducer_close(struct cpu_reducer *r);
 void cpu_begin_chunk(struct cpu_reducer *r);
 void cpu_end_chunk(struct cpu_reducer *r);
 
-/* Takes `count` elements one by one: the end of a chunk that fills no vector. */
+/* Takes `count` elements one by one, but those that r->missing has: the end of a chunk that fills no
+   vector. */
 void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index);
 
 /* Takes a block's extremes, as element_keys, into the candidates of the chunk. */

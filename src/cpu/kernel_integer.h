@@ -14,6 +14,9 @@
  *   64 bits   as two halves of 32 bits, to lanes of 64, 2^32 of which fit
  *
  * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
+ *
+ * Missing elements that are one range of bits are left out by kernels of their own: a number that
+ * changes neither the sum nor an extreme takes the place of each.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_INTEGER_H
 #define GPUREDUCE_CPU_KERNEL_INTEGER_H
@@ -34,6 +37,13 @@ struct integers {
     vec min, max;    /* of 8 bits: as unsigned numbers; of more, as signed ones */
     vec sum, upper;  /* of 16 bits: the sum; of 32: modulo 2^32, and of the upper halves */
     wvec low, other; /* of 8 bits: the sum is `low`; of 64 bits: of the lower and upper halves */
+    wvec present;    /* if some may be missing: counts of the others, in lanes of the elements'
+                        size; of 8 bits in lanes of 64 */
+};
+
+/* How missing elements are told (struct cpu_missing), and what changes no extreme. */
+struct present {
+    vec add, last, min, max;
 };
 
 /* A vector with the sign bits changed. */
@@ -46,8 +56,11 @@ INLINE_TARGET vec flip_signs(vec x, size_t size)
 
 INLINE_TARGET struct integers integers_none(size_t size)
 {
-    struct integers none = {
-        .sum = v_set1(0), .upper = v_set1(0), .low = w_set1(0), .other = w_set1(0)};
+    struct integers none = {.sum = v_set1(0),
+                            .upper = v_set1(0),
+                            .low = w_set1(0),
+                            .other = w_set1(0),
+                            .present = w_set1(0)};
 
     none.min = v_set1(size == 1   ? UINT32_MAX
                       : size == 2 ? UINT32_C(0x7fff7fff)
@@ -60,67 +73,132 @@ INLINE_TARGET struct integers integers_none(size_t size)
     return none;
 }
 
-/* Takes the vector of elements of up to 32 bits at p. */
-INLINE_TARGET void take_integers(struct integers *g, const unsigned char *p, enum element_type type,
-                                 bool sum)
+INLINE_TARGET struct present present_of(const struct cpu_missing *m, size_t size)
+{
+    const uint64_t add = m->add[0], last = m->last[0];
+    const struct integers none = integers_none(size);
+    struct present present = {.min = none.min, .max = none.max};
+
+    present.add = size == 1   ? b_set1((uint8_t)add)
+                  : size == 2 ? h_set1((uint16_t)add)
+                  : size == 4 ? v_set1((uint32_t)add)
+                              : w_narrow(w_set1(add));
+    present.last = size == 1   ? b_set1((uint8_t)last)
+                   : size == 2 ? h_set1((uint16_t)last)
+                   : size == 4 ? v_set1((uint32_t)last)
+                               : w_narrow(w_set1(last));
+    return present;
+}
+
+/* Lanes of the elements' size: all bits of those that are not missing. They are counted. */
+INLINE_TARGET vec find_present(struct integers *g, vec x, size_t size, const struct present *p)
+{
+    vec found;
+
+    if (size == 1) {
+        found = b_lanes(b_gt_s(b_add(x, p->add), p->last));
+        g->present = w_add(g->present, b_sum(v_and(found, v_set1(UINT32_C(0x01010101)))));
+    } else if (size == 2) {
+        found = h_lanes(h_gt_s(h_add(x, p->add), p->last));
+        g->present = v_wide(h_sub(w_narrow(g->present), found));
+    } else if (size == 4) {
+        found = v_lanes(v_gt_s(v_add(x, p->add), p->last));
+        g->present = v_wide(v_sub(w_narrow(g->present), found));
+    } else {
+        found = w_narrow(w_lanes(w_gt_s(w_add(v_wide(x), v_wide(p->add)), v_wide(p->last))));
+        g->present = w_sub(g->present, v_wide(found));
+    }
+    return found;
+}
+
+/* The elements of a vector x, as they are compared and as they are summed, and what stands for those
+   that are missing. `p` is NULL if none is. */
+struct integer_lanes {
+    vec least, greatest, summed;
+};
+
+INLINE_TARGET struct integer_lanes lanes_of(struct integers *g, vec x, vec compared, vec summed,
+                                            size_t size, const struct present *p)
+{
+    struct integer_lanes lanes = {compared, compared, summed};
+
+    if (p) {
+        const vec found = find_present(g, x, size, p);
+
+        lanes.least = v_blend(found, compared, p->min);
+        lanes.greatest = v_blend(found, compared, p->max);
+        lanes.summed = v_and(found, summed);
+    }
+    return lanes;
+}
+
+/* Takes the vector of elements of up to 32 bits at q. */
+INLINE_TARGET void take_integers(struct integers *g, const unsigned char *q, enum element_type type,
+                                 bool sum, const struct present *p)
 {
     const enum element_kind kind = element_formats[type].kind;
     const size_t size = element_formats[type].size;
-    vec x = v_load_f32(p), other = flip_signs(x, size);
+    vec x = v_load_f32(q), other = flip_signs(x, size);
     vec as_signed = kind == ELEMENT_SIGNED ? x : other;
     vec as_unsigned = kind == ELEMENT_SIGNED ? other : x;
+    struct integer_lanes a;
 
     if (kind == ELEMENT_TRUTH)
         as_unsigned = b_min_u(x, v_set1(UINT32_C(0x01010101)));
     if (size == 1) {
-        g->min = b_min_u(g->min, as_unsigned);
-        g->max = b_max_u(g->max, as_unsigned);
+        a = lanes_of(g, x, as_unsigned, as_unsigned, size, p);
+        g->min = b_min_u(g->min, a.least);
+        g->max = b_max_u(g->max, a.greatest);
         if (sum)
-            g->low = w_add(g->low, b_sum(as_unsigned));
+            g->low = w_add(g->low, b_sum(a.summed));
     } else if (size == 2) {
-        g->min = h_min_s(g->min, as_signed);
-        g->max = h_max_s(g->max, as_signed);
+        a = lanes_of(g, x, as_signed, as_signed, size, p);
+        g->min = h_min_s(g->min, a.least);
+        g->max = h_max_s(g->max, a.greatest);
         if (sum)
-            g->sum = v_add(g->sum, h_pairs(as_signed));
+            g->sum = v_add(g->sum, h_pairs(a.summed));
     } else {
-        g->min = v_min_s(g->min, as_signed);
-        g->max = v_max_s(g->max, as_signed);
+        a = lanes_of(g, x, as_signed, x, size, p);
+        g->min = v_min_s(g->min, a.least);
+        g->max = v_max_s(g->max, a.greatest);
         if (sum) {
-            g->sum = v_add(g->sum, x);
-            g->upper =
-                v_add(g->upper, kind == ELEMENT_SIGNED ? v_shift_right_s(x, 16) : v_upper_u(x));
+            g->sum = v_add(g->sum, a.summed);
+            g->upper = v_add(g->upper, kind == ELEMENT_SIGNED ? v_shift_right_s(a.summed, 16)
+                                                              : v_upper_u(a.summed));
         }
     }
 }
 
-/* Takes a group of integers of 64 bits. */
-INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *p,
-                                   enum element_type type, bool sum)
+/* Takes the vector of integers of 64 bits at q. */
+INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *q,
+                                   enum element_type type, bool sum, const struct present *p)
 {
     const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
-    wvec x = w_load(p), other = w_xor(x, w_set1(SIGN64));
-    wvec as_signed = is_signed ? x : other, as_unsigned = is_signed ? other : x;
+    vec x = v_load_f32(q), other = w_narrow(w_xor(v_wide(x), w_set1(SIGN64)));
+    const struct integer_lanes a =
+        lanes_of(g, x, is_signed ? x : other, is_signed ? other : x, sizeof(uint64_t), p);
 
-    g->min = w_narrow(w_min_s(v_wide(g->min), as_signed));
-    g->max = w_narrow(w_max_s(v_wide(g->max), as_signed));
+    g->min = w_narrow(w_min_s(v_wide(g->min), v_wide(a.least)));
+    g->max = w_narrow(w_max_s(v_wide(g->max), v_wide(a.greatest)));
     if (sum) {
-        g->low = w_add(g->low, w_even(as_unsigned));
-        g->other = w_add(g->other, w_odd(as_unsigned));
+        g->low = w_add(g->low, w_even(v_wide(a.summed)));
+        g->other = w_add(g->other, w_odd(v_wide(a.summed)));
     }
 }
 
-INLINE_TARGET void take_integer_vector(struct integers *g, const unsigned char *p,
-                                       enum element_type type, bool sum)
+INLINE_TARGET void take_integer_vector(struct integers *g, const unsigned char *q,
+                                       enum element_type type, bool sum, const struct present *p)
 {
     if (element_formats[type].size == 8)
-        take_integers64(g, p, type, sum);
+        take_integers64(g, q, type, sum, p);
     else
-        take_integers(g, p, type, sum);
+        take_integers(g, q, type, sum, p);
 }
 
 /* One pass over a group of `bytes`, a multiple of V_BYTES. */
 INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes,
-                                            enum element_type type, bool sum)
+                                            enum element_type type, bool sum,
+                                            const struct present *present)
 {
     struct integers g = integers_none(element_formats[type].size);
 
@@ -131,13 +209,13 @@ INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes
 
         for (size_t i = 0; i < quarter; i += V_BYTES) {
             prefetch(p, quarter, i, V_BYTES, GROUP_PART);
-            take_integer_vector(&g, p + i, type, sum);
-            take_integer_vector(&g, p + quarter + i, type, sum);
-            take_integer_vector(&g, p + 2 * quarter + i, type, sum);
-            take_integer_vector(&g, p + 3 * quarter + i, type, sum);
+            take_integer_vector(&g, p + i, type, sum, present);
+            take_integer_vector(&g, p + quarter + i, type, sum, present);
+            take_integer_vector(&g, p + 2 * quarter + i, type, sum, present);
+            take_integer_vector(&g, p + 3 * quarter + i, type, sum, present);
         }
         for (size_t i = STREAMS * quarter; i < n; i += V_BYTES)
-            take_integer_vector(&g, p + i, type, sum);
+            take_integer_vector(&g, p + i, type, sum, present);
     }
     return g;
 }
@@ -212,23 +290,43 @@ INLINE_TARGET void take_integer_extremes(struct cpu_reducer *r, const struct int
     cpu_take_block(r, least + zero, greatest + zero, x, n, index);
 }
 
-/* A group of n elements, a multiple of those of a vector. */
+/* The elements of a group that are not missing. */
+INLINE_TARGET size_t count_present(const struct integers *g, size_t size)
+{
+    uint16_t half[V_BYTES / 2];
+    size_t count = 0;
+
+    if (size == 2) {
+        w_store(half, g->present);
+        for (size_t i = 0; i < V_BYTES / 2; i++)
+            count += half[i];
+        return count;
+    }
+    return size == 4 ? v_h_add(w_narrow(g->present)) : w_h_add(g->present);
+}
+
+/* A group of n elements, a multiple of those of a vector. `missing`: r->missing leaves some out. */
 INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                 uint64_t index, enum element_type type, bool sum)
+                                 uint64_t index, enum element_type type, bool sum, bool missing)
 {
     const size_t size = element_formats[type].size;
-    const struct integers g = pass_integers(x, n * size, type, sum);
+    const struct present present =
+        present_of(missing ? r->missing : &(struct cpu_missing){0}, size);
+    const struct integers g = pass_integers(x, n * size, type, sum, missing ? &present : NULL);
+    const size_t count = missing ? count_present(&g, size) : n;
 
-    take_integer_extremes(r, &g, x, n, index, type);
+    r->partial.missing += n - count;
+    if (count > 0)
+        take_integer_extremes(r, &g, x, n, index, type);
     if (!sum)
         return;
-    cpu_reserve_integers(r, n);
+    cpu_reserve_integers(r, count);
     if (size == 2) {
-        r->integers.low += (uint64_t)v_h_add_s(g.sum) + ((uint64_t)n << 15);
+        r->integers.low += (uint64_t)v_h_add_s(g.sum) + ((uint64_t)count << 15);
     } else if (size == 4) {
         r->integers.low += sum_of_integers32(&g);
         if (element_formats[type].kind == ELEMENT_SIGNED)
-            r->integers.low += (uint64_t)n << 31;
+            r->integers.low += (uint64_t)count << 31;
     } else if (size == 8) {
         r->integers.low += w_h_add(g.low);
         r->integers.high += w_h_add(g.other);

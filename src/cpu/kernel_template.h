@@ -127,7 +127,8 @@ INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
 
-#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds &PARTIAL_SUM)
+#define TAKE(p, n, first) \
+    integer_group(r, p, n, first, type, finds &PARTIAL_SUM, finds &PARTIAL_MISSING)
     TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
 #undef TAKE
 }
@@ -161,7 +162,8 @@ static void moments_others(CHUNK)
     INSTANCE(sum_##name, chunk_float8, ELEMENT_##C, FINDS_SUM)
 #define INTEGER_INSTANCES(C, name, ...)                                   \
     INSTANCE(extremes_##name, chunk_integer, ELEMENT_##C, FINDS_EXTREMES) \
-    INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)
+    INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)           \
+    INSTANCE(missing_##name, chunk_integer, ELEMENT_##C, FINDS_SUM | PARTIAL_MISSING)
 #define SLICE_INSTANCE(name, type, extremes)                                                   \
     static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,             \
                                         const struct cpu_slice_results *to, bool *bad)         \
@@ -184,6 +186,7 @@ ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
 #define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
+#define MISSING_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = missing_##name,
 #define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = moments_others,
 #define SLICE_SUMS_ENTRY(CONSTANT, name, ...) \
     [ELEMENT_##CONSTANT] = {rows_sums_##name, columns_sums_##name},
@@ -212,6 +215,7 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
+    .missing = {FINDS_SUM | PARTIAL_MISSING, {ELEMENT_INTEGER_TABLE(MISSING_ENTRY)}},
     .lanes = V_LANES,
     .tally = &tally_kernels,
     .slices = &slice_tables,

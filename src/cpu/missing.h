@@ -23,6 +23,14 @@ static inline size_t cpu_missing_leave_out(const struct cpu_missing *m, void *to
     return m->leave_out(m, to, from, count);
 }
 
+/* Whether the element at `from` is missing. */
+static inline bool cpu_missing_has(const struct cpu_missing *m, const void *from)
+{
+    uint64_t element;
+
+    return cpu_missing_leave_out(m, &element, from, 1) == 0;
+}
+
 /* The index among `count` elements at `from` of the one that is number `n`, from 0, of those that
    are not missing; there is one. `scratch` has room for all of them. */
 size_t cpu_missing_find(const struct cpu_missing *m, void *scratch, const void *from, size_t count,

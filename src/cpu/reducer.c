@@ -9,11 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/missing.h"
+
 void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index)
 {
     size_t size = element_size(r->type);
 
     for (size_t i = 0; i < count; i++) {
+        if (r->missing && cpu_missing_has(r->missing, data + i * size)) {
+            r->partial.count++;
+            r->partial.missing++;
+            continue;
+        }
         partial_take_element(&r->partial, r->type, data + i * size, index + i);
         if (r->wants & MOMENTS_WANTS)
             moments_take_element(&r->partial, r->type, data + i * size);
@@ -67,10 +74,24 @@ bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernel
     }
     partial_clear(&r->partial);
     r->type = type;
+    r->missing = NULL;
     r->kernel = cpu_kernels_find(kernels, type, r->wants);
     if (has_cells && !r->cells)
         r->cells = calloc(CPU_CELLS, sizeof *r->cells);
     return r->cells || !has_cells;
+}
+
+bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                            const struct cpu_missing *missing)
+{
+    const unsigned needed = r->wants & ~(unsigned)PARTIAL_WHERE;
+
+    if (missing->count > 1 || !kernels->missing.kernel[r->type] ||
+        (needed & ~kernels->missing.finds) != 0)
+        return false;
+    r->kernel = kernels->missing.kernel[r->type];
+    r->missing = missing;
+    return true;
 }
 
 bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,

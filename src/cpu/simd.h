@@ -45,7 +45,7 @@
  *   v_set1(x)                  x in all lanes
  *   v_held(a)                  a, kept in a register for all its uses
  *   v_and(a, b) v_xor(a, b)
- *   v_add(a, b)                modulo 2^32
+ *   v_add(a, b) v_sub(a, b)    modulo 2^32
  *   v_shift_right(a, bits)     unsigned, by `bits`, which are below 32 and the same in all lanes
  *   v_shift_right_s(a, bits)   signed, by a constant below 32
  *   v_upper_u(a)               the upper 16 bits of each lane, unsigned
@@ -57,6 +57,9 @@
  *   v_without(a, bits)         a mask: a has none of the bits
  *   v_also_ge_s(m, a, b)       a mask: m is true, and a >= b
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
+ *   v_lanes(m)                 a vec that has all bits of the lanes where m is true, and none of the
+ *                              others; w_lanes h_lanes b_lanes, too
+ *   v_blend(bits, yes, no)     `yes` where a bit is set, else `no`
  *   v_count(m)                 the number of true lanes
  *   v_some(m) v_all(m)         bool: whether a lane is true, or all are; w_all h_all b_all, too
  *   v_tally(a, m)              a, with 1 added where m is true
@@ -93,7 +96,8 @@
  *   h_gt_s(a, b) b_gt_s(a, b)  masks: a > b, signed
  *   h_pack(p, m, a) b_pack     as v_pack
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
- *   h_add(a, b) b_add(a, b)    modulo 2^16, and 2^8
+ *   h_add(a, b) h_sub(a, b)    modulo 2^16
+ *   b_add(a, b)                modulo 2^8
  *   h_pairs(a)                 the sums of two lanes, signed, in lanes of 32 bits
  *   h_keep_upper(a)            the upper half of each lane of 32 bits in its place, the lower half 0
  *   h_raise_lower(a)           the lower half of each lane of 32 bits in the place of the upper one
