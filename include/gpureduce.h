@@ -214,6 +214,18 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
  * Inputs: one array, or a container of several
  */
 
+/* Opens a file, of any format that gpureduce(1) reads; "-" is not special. `options`: a request
+   whose type, GPR_SKIP, GPR_LENGTH and GPR_STORED say how it is read, and all else of which means
+   nothing; NULL: elements of raw files are little-endian f32. Nothing is read of a pipe before it
+   is reduced. */
+GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
+                                 gpr_input **input);
+
+/* Opens what a descriptor reads: a file from its beginning, or a pipe from where it is. The
+   descriptor stays the caller's, must stay open until gpr_close, and is not closed. */
+GPR_API gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options,
+                               gpr_input **input);
+
 /* Opens a view, which is copied; the memory it describes stays the caller's, and must not change or
    be freed until gpr_close. */
 GPR_API gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input **input);
@@ -223,7 +235,7 @@ GPR_API void gpr_close(gpr_input *input);
 /* The number of arrays; 1 for what is no container. */
 GPR_API size_t gpr_input_arrays(const gpr_input *input);
 
-/* The format, such as "npy" or "safetensors"; "memory" for views. */
+/* The format, such as "npy" or "safetensors"; "memory" for views, and "pipe" for pipes. */
 GPR_API const char *gpr_input_format(const gpr_input *input);
 
 /* Facts about array number `array`, from 0, valid until gpr_close. */
@@ -290,7 +302,8 @@ GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr
  * Reductions
  */
 
-/* Reduces array number `array` of an input. A pipe can be reduced once. */
+/* Reduces array number `array` of an input. A pipe can be reduced once. A type, GPR_SKIP and
+   GPR_STORED of the request mean nothing here. */
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 

@@ -254,12 +254,16 @@ static void move_index(uint64_t *index, uint64_t start)
 static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t start)
 {
     static char name[] = "memory";
-    gpr_input input = {.context = a->context, .path = name, .in_memory = true, .view = *view};
+    gpr_input input = {.context = a->context,
+                       .path = name,
+                       .in_memory = true,
+                       .view = *view,
+                       .length = UINT64_MAX};
     gpr_result *result;
 
     if (view->view.elements <= DIRECT_BYTES / element_size(a->type))
         return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
-    if (reducer_reduce(&input, &a->request, &result) != GPR_OK)
+    if (reducer_reduce(&input, 0, &a->request, &result) != GPR_OK)
         return a->context->status;
     move_index(&result->partial.min_index, start);
     move_index(&result->partial.max_index, start);

@@ -1,15 +1,16 @@
 /*
- * Inputs, and reductions of them.
+ * Inputs, and facts about them.
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/objects.h"
 #include "lib/reducer.h"
 
-/* Makes an input of this name. NULL without memory. */
+/* Makes an input of this name, which is copied. NULL, with an error, without memory. */
 static gpr_input *make(gpr_context *context, const char *path)
 {
     gpr_input *made = calloc(1, sizeof *made);
@@ -18,10 +19,12 @@ static gpr_input *make(gpr_context *context, const char *path)
     if (!made || !kept) {
         free(made);
         free(kept);
+        (void)lib_fail_memory(context);
         return NULL;
     }
     made->context = context;
     made->path = kept;
+    made->length = UINT64_MAX;
     return made;
 }
 
@@ -34,7 +37,7 @@ gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input *
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "device memory is not supported here");
     made = make(context, "memory");
     if (!made)
-        return lib_fail_memory(context);
+        return context->status;
     made->in_memory = true;
     made->view = *view;
     made->reordered = !view->view.contiguous && view->view.mask_form == VIEW_MASK_NONE;
@@ -46,60 +49,142 @@ gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input *
     return GPR_OK;
 }
 
+/* Opens what `made`, which may be NULL, names, for as much of a request as says how it is read. */
+static gpr_status open_source(gpr_input *made, const gpr_request *request, gpr_input **input)
+{
+    gpr_status status;
+
+    if (!made)
+        return GPR_ERROR_MEMORY;
+    if (request) {
+        made->typed = request->typed;
+        made->type = request->type;
+        made->order = request->order;
+        made->skip = request->skip;
+        made->length = request->length;
+        made->stored = request->stored;
+    }
+    status = reducer_open(made);
+    if (status == GPR_OK)
+        *input = made;
+    else
+        gpr_close(made);
+    return status;
+}
+
+gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
+                         gpr_input **input)
+{
+    lib_begin(context);
+    return open_source(make(context, strcmp(path, "-") == 0 ? "./-" : path), options, input);
+}
+
+gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options, gpr_input **input)
+{
+    char path[32];
+    gpr_input *made;
+
+    lib_begin(context);
+    if (fd < 0)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "descriptors have numbers from 0 on");
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    made = make(context, path);
+    if (made) {
+        made->has_descriptor = true;
+        made->descriptor = fd;
+    }
+    return open_source(made, options, input);
+}
+
 void gpr_close(gpr_input *input)
 {
     if (!input)
         return;
+    if (input->source)
+        source_close(input->source);
     free(input->path);
     free(input);
 }
 
 size_t gpr_input_arrays(const gpr_input *input)
 {
-    (void)input;
-    return 1;
+    const struct container *container = lib_container(input);
+
+    return container ? container->count : 1;
 }
 
 const char *gpr_input_format(const gpr_input *input)
 {
-    (void)input;
-    return "memory";
+    if (input->in_memory)
+        return "memory";
+    return input->pipe ? "pipe" : source_info(input->source)->format;
+}
+
+/* An array of a container; NULL if the input is none. */
+static const struct container_array *array_of(const gpr_input *input, size_t array)
+{
+    const struct container *container = lib_container(input);
+
+    return container ? &container->arrays[array] : NULL;
 }
 
 const char *gpr_array_name(const gpr_input *input, size_t array)
 {
-    (void)input;
-    (void)array;
-    return "";
+    const struct container_array *a = array_of(input, array);
+
+    return a ? a->name : "";
 }
 
 const char *gpr_array_dtype(const gpr_input *input, size_t array)
 {
-    (void)array;
-    return element_name(input->view.view.type);
+    const struct container_array *a = array_of(input, array);
+
+    if (a)
+        return a->unreadable ? a->type_name : element_name(a->type);
+    if (input->in_memory)
+        return element_name(input->view.view.type);
+    return element_name(input->pipe ? input->type : source_info(input->source)->type);
 }
 
 const char *gpr_array_why_unreadable(const gpr_input *input, size_t array)
 {
-    (void)input;
-    (void)array;
-    return NULL;
+    const struct container_array *a = array_of(input, array);
+
+    return a ? a->unreadable : NULL;
 }
 
 unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank, uint64_t *shape)
 {
-    const struct view_layout *shaped = &input->view.view.shaped;
+    const struct container_array *a = array_of(input, array);
+    const struct source_info *info = input->source ? source_info(input->source) : NULL;
+    const uint64_t count = a ? 0 : gpr_array_count(input, array);
+    const uint64_t *sizes = &count;
+    unsigned dimensions = 1;
 
-    (void)array;
-    for (unsigned i = 0; i < rank && i < shaped->rank; i++)
-        shape[i] = shaped->sizes[i];
-    return shaped->rank;
+    if (a) {
+        sizes = a->sizes;
+        dimensions = a->dimensions;
+    } else if (input->in_memory) {
+        sizes = input->view.view.shaped.sizes;
+        dimensions = input->view.view.shaped.rank;
+    } else if (!input->pipe && info->shape.known) {
+        sizes = info->shape.sizes;
+        dimensions = info->shape.dimensions;
+    }
+    for (unsigned i = 0; i < rank && i < dimensions; i++)
+        shape[i] = sizes[i];
+    return dimensions;
 }
 
 uint64_t gpr_array_count(const gpr_input *input, size_t array)
 {
-    (void)array;
-    return input->view.view.elements;
+    const struct container_array *a = array_of(input, array);
+
+    if (a)
+        return a->elements;
+    if (input->in_memory)
+        return input->view.view.elements;
+    return input->pipe ? UINT64_MAX : source_info(input->source)->elements;
 }
 
 gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
@@ -112,5 +197,5 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
     if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
-    return reducer_reduce(input, request, result);
+    return reducer_reduce(input, array, request, result);
 }

@@ -11,6 +11,8 @@
 
 #include "sys/escape.h"
 
+#define ADVICE_MAX 128
+
 void lib_begin_long(gpr_context *context)
 {
     atomic_store(&context->call, CALL_RUNNING);
@@ -77,14 +79,82 @@ static gpr_status status_of(enum error_kind kind)
     return GPR_ERROR_INTERNAL;
 }
 
+/* Advice about an error: the text that follows it. Commands in the texts of others stand alone. */
+static void advise(char text[ADVICE_MAX], const struct advice *a)
+{
+    const bool big = a->order == ELEMENT_ORDER_BIG;
+
+    text[0] = '\0';
+    switch (a->kind) {
+    case ADVICE_CPU:
+        snprintf(text, ADVICE_MAX, "; the CPU can (GPR_DEVICE)");
+        break;
+    case ADVICE_RANGE:
+        snprintf(text, ADVICE_MAX, "; give the range of the histogram");
+        break;
+    case ADVICE_SKIP:
+        snprintf(text, ADVICE_MAX, " (GPR_SKIP)");
+        break;
+    case ADVICE_BETTER_TYPE:
+        snprintf(text, ADVICE_MAX, "; try %s%s", a->typed ? element_name(a->type) : "",
+                 a->order == ELEMENT_ORDER_UNSAID ? ""
+                 : big                            ? " in GPR_ORDER_BIG"
+                                                  : " in GPR_ORDER_LITTLE");
+        break;
+    case ADVICE_OTHER_TYPE:
+        snprintf(text, ADVICE_MAX, "; try another type");
+        break;
+    case ADVICE_OPEN_TYPE:
+        snprintf(text, ADVICE_MAX, ": if they are %s, give the type %s",
+                 element_names[a->type].numpy[0], element_name(a->type));
+        break;
+    case ADVICE_STORED:
+        snprintf(text, ADVICE_MAX, "; GPR_STORED ignores attributes");
+        break;
+    case ADVICE_OVERRIDDEN:
+        snprintf(text, ADVICE_MAX, ":%s%s%s", a->overridden & OVERRIDDEN_TYPE ? " type" : "",
+                 a->overridden & OVERRIDDEN_ORDER ? " order" : "",
+                 a->overridden & OVERRIDDEN_SKIP ? " GPR_SKIP" : "");
+        break;
+    case ADVICE_NONE:
+    case ADVICE_CPU_TELLS:
+    case ADVICE_ARRAY:
+    case ADVICE_NO_ARRAY:
+    case ADVICE_NO_SHARD:
+    case ADVICE_SHAPE:
+    case ADVICE_SIZES:
+    case ADVICE_WRONG_SHAPE:
+    case ADVICE_SHAPE_UNUSED:
+    case ADVICE_WINDOW:
+    case ADVICE_BINS:
+    case ADVICE_TYPE_OF_BYTES:
+    case ADVICE_RAW_TYPE:
+    case ADVICE_RAW_EMPTY:
+    case ADVICE_RAW:
+    case ADVICE_RAW_PART:
+    case ADVICE_PIPE:
+    case ADVICE_DECOMPRESSED:
+    case ADVICE_LOAD:
+        break;
+    }
+}
+
+void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
+                     const struct error *error)
+{
+    char shown[CONTAINER_NAME_SHOWN], advice[ADVICE_MAX];
+
+    advise(advice, &error->advice);
+    snprintf(text, LIB_TEXT_MAX, "%s%s%s%s%s%s%s", name ? name : "", name ? ": " : "",
+             array ? "array " : "", array ? container_show_name(shown, array) : "",
+             array ? ": " : "", error->text, advice);
+}
+
 gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,
                           const struct error *error)
 {
-    char shown[CONTAINER_NAME_SHOWN];
-
-    (void)lib_fail(context, status_of(error->kind), "%s%s%s%s%s%s", name ? name : "",
-                   name ? ": " : "", array ? "array " : "",
-                   array ? container_show_name(shown, array) : "", array ? ": " : "", error->text);
+    lib_write_error(context->text, name, array, error);
+    context->status = status_of(error->kind);
     context->offset = error->offset;
     context->about_array = array;
     if (array)

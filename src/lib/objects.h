@@ -105,6 +105,16 @@ struct gpr_input {
        not depend on it. */
     bool reordered;
     struct view fast;
+
+    /* The source of a path or a descriptor. */
+    struct source *source; /* open; of a pipe connected, and NULL once it is reduced */
+    bool pipe;             /* it can be reduced once, and nothing is known of it before */
+    bool has_descriptor;
+    int descriptor;
+    bool typed, stored; /* these, and the next four, are those of the request it was opened with */
+    enum element_type type;
+    enum element_order order;
+    uint64_t skip, length;
 };
 
 struct gpr_result {
@@ -117,6 +127,12 @@ struct gpr_result {
     struct scale scale;
     struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
 };
+
+/* The container that an input is; NULL if it is one array. */
+static inline const struct container *lib_container(const gpr_input *input)
+{
+    return input->source && !input->pipe ? source_info(input->source)->container : NULL;
+}
 
 /* Finds an element type by the name that the header lists, and whether elements in an order of
    bytes are to be swapped. A status other than GPR_OK is that of the context then. */
@@ -140,6 +156,11 @@ gpr_status lib_end_long(gpr_context *context, gpr_status status);
 
 /* Sets GPR_ERROR_MEMORY. Returns it. */
 gpr_status lib_fail_memory(gpr_context *context);
+
+/* Writes an error that the parts below have found, about the input `name`, as source_name writes it,
+   and array `array` of it; NULL: about none. */
+void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
+                     const struct error *error);
 
 /* Sets the error of a context to one that the parts below have found, about the input `name`, as
    source_name writes it, and array `array` of it; NULL: about none. Returns the status. */

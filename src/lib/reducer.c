@@ -2,18 +2,18 @@
 
 #include "lib/reducer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/view.h"
 #include "lib/result.h"
+#include "run/arrays.h"
 #include "run/session.h"
 #include "sys/grow.h"
 #include "sys/mutex.h"
 
 /* Bytes of a view that the calling thread reduces alone: others take as long to wake. */
-#define DIRECT_BYTES ((uint64_t)256 << 10)
+#define DIRECT_BYTES ((uint64_t)1 << 20)
 
 MUTEX_ROLE(warnings_role);
 
@@ -35,6 +35,7 @@ struct reducer {
     struct progress_observer observer;
     struct log log;
     struct warnings warnings;
+    struct source_tuning tuning;
     uint64_t total; /* bytes of the input that is being read; UINT64_MAX if unknown */
 
     /* For small views. */
@@ -48,7 +49,7 @@ static void note_warning(void *context, const char *name, const struct error *wa
     char text[LIB_TEXT_MAX];
     char *kept;
 
-    snprintf(text, sizeof text, "%s: %s", name, warning->text);
+    lib_write_error(text, name, NULL, warning);
     kept = strdup(text);
     warnings_lock(w);
     if (kept && GROW(w->texts, w->room, w->count + 1))
@@ -101,6 +102,14 @@ static void end_progress(void *context)
     (void)context;
 }
 
+/* Files are never mapped: the caller may have no handler for the signal that
+   a mapped file raises when it is truncated. */
+static void forbid_mapping(struct reducer *r)
+{
+    r->tuning = source_tuning_shipped;
+    r->tuning.mapped_least = UINT64_MAX;
+}
+
 /* The reducer of a context. NULL without memory. */
 static struct reducer *get(gpr_context *context)
 {
@@ -119,6 +128,7 @@ static struct reducer *get(gpr_context *context)
                                              .cancelled = is_cancelled,
                                              .end = end_progress,
                                              .context = r};
+    forbid_mapping(r);
     context->reducer = r;
     return r;
 }
@@ -248,37 +258,131 @@ static const struct view *choose_view(const gpr_input *input, const gpr_request 
     return input->reordered && !ordered ? &input->fast : view;
 }
 
-/* How an input is read for a request. */
+/* How an input is read, up to `length` elements. */
 static struct source_options input_options(const struct reducer *r, const gpr_input *input,
-                                           const gpr_request *request)
+                                           uint64_t length)
 {
     return (struct source_options){.log = &r->log,
-                                   .length = request->length,
-                                   .view = choose_view(input, request),
-                                   .cancellable = true};
+                                   .type = input->type,
+                                   .type_given = input->typed,
+                                   .order = input->order,
+                                   .plausibility = true,
+                                   .skip = input->skip,
+                                   .length = length < input->length ? length : input->length,
+                                   .stored = input->stored,
+                                   .has_descriptor = input->has_descriptor,
+                                   .descriptor = input->descriptor,
+                                   .cancellable = true,
+                                   .tuning = &r->tuning};
 }
 
-/* Reduces an input by a session. */
-static gpr_status reduce_by_session(struct reducer *r, const gpr_input *input,
-                                    const gpr_request *request, struct reduction *reduction)
+gpr_status reducer_open(gpr_input *input)
 {
+    struct reducer *r = get(input->context);
     char name[SOURCE_NAME_MAX];
-    struct session_options *o = &r->options;
+    struct source_options options;
+    struct error error;
+    bool good;
 
-    o->input = input_options(r, input, request);
+    if (!r)
+        return lib_fail_memory(input->context);
+    options = input_options(r, input, UINT64_MAX);
+    options.arrays_in_order = true;
+    input->source = source_connect(input->path, &options, &error);
+    input->pipe = input->source && !source_info(input->source)->repeatable;
+    good = input->source;
+    if (good && !input->pipe && !source_open_connected(input->source, &options, 1)) {
+        error = *source_why(input->source);
+        good = false;
+    }
+    tell_warnings(r);
+    return good ? GPR_OK : lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
+}
+
+/* Sets what a request asks a session for. */
+static void set_options(struct session_options *o, const gpr_request *request)
+{
     o->nan = request->nan;
     o->wants = request->wants;
     o->missing = request->missing;
     o->ddof = request->ddof;
     o->passes = request->passes;
-    if (begin_session(r) != GPR_OK)
-        return r->context->status;
-    if (session_reduce(r->session, input->path, reduction))
-        return GPR_OK;
-    return lib_fail_error(r->context, source_name(name, input->path), NULL, &reduction->error);
+    o->keep_partials = true;
 }
 
-gpr_status reducer_reduce(gpr_input *input, const gpr_request *request, gpr_result **result)
+/* Finds the result of an array by its name among those of a container that was reduced whole. False,
+   with an error in it, if there is none. */
+static bool find_array(struct reduction *reduction, const char *name)
+{
+    const struct arrays *arrays = reduction->arrays;
+    struct reduction one;
+
+    memset(&one, 0, sizeof one);
+    for (size_t k = 0; k < arrays_count(arrays); k++) {
+        arrays_get(arrays, k, &one);
+        if (arrays_count(arrays) == 1 || (name && strcmp(one.array, name) == 0)) {
+            *reduction = one;
+            return one.error.kind == ERROR_NONE;
+        }
+    }
+    return error_set(&reduction->error, ERROR_REQUEST,
+                     "holds several arrays, and can be read only once");
+}
+
+/* Has the session reduce the input, or the array. */
+static bool run_session(struct reducer *r, gpr_input *input, size_t array,
+                        struct reduction *reduction)
+{
+    const struct container *container = lib_container(input);
+    const struct container_array *a = container ? &container->arrays[array] : NULL;
+    struct source *source = input->source;
+
+    if (a && a->unreadable) {
+        reduction->error = container_why(a);
+        return false;
+    }
+    if (a && source_info(source)->parallel)
+        return session_reduce_array(r->session, input->path, source, a, reduction);
+    if (input->pipe) {
+        input->source = NULL;
+        if (!session_reduce_connected(r->session, input->path, source, reduction))
+            return false;
+    } else if (!session_reduce(r->session, input->path, reduction)) {
+        return false;
+    }
+    return !reduction->arrays || find_array(reduction, a ? a->name : NULL);
+}
+
+/* Reduces an input by a session. */
+static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t array,
+                                    const gpr_request *request, struct reduction *reduction)
+{
+    const struct container *container = lib_container(input);
+    char name[SOURCE_NAME_MAX];
+    struct session_options *o = &r->options;
+
+    if (input->pipe && !input->source)
+        return lib_fail(r->context, GPR_ERROR_ARGUMENT, "%s: a pipe can be reduced once",
+                        source_name(name, input->path));
+    o->input = input_options(r, input, request->length);
+    if (input->in_memory)
+        o->input.view = choose_view(input, request);
+    else if (!input->pipe) {
+        o->input.earlier = &source_info(input->source)->file;
+        o->input.reopened = true;
+    }
+    set_options(o, request);
+    if (begin_session(r) != GPR_OK)
+        return r->context->status;
+    reduction->error.kind = ERROR_NONE;
+    if (run_session(r, input, array, reduction))
+        return GPR_OK;
+    return lib_fail_error(r->context, source_name(name, input->path),
+                          container ? container->arrays[array].name : NULL, &reduction->error);
+}
+
+gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *request,
+                          gpr_result **result)
 {
     gpr_context *context = input->context;
     const struct view *view = choose_view(input, request);
@@ -289,7 +393,7 @@ gpr_status reducer_reduce(gpr_input *input, const gpr_request *request, gpr_resu
 
     if (!made)
         return lib_fail_memory(context);
-    if (context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
+    if (input->in_memory && context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
         view->elements <= DIRECT_BYTES / element_size(view->type) &&
         reduce_directly(r, view, request, &made->partial)) {
         result_round(made, request, view->type, &view->scale);
@@ -297,7 +401,7 @@ gpr_status reducer_reduce(gpr_input *input, const gpr_request *request, gpr_resu
         return GPR_OK;
     }
     lib_begin_long(context);
-    status = reduce_by_session(r, input, request, &reduction);
+    status = reduce_by_session(r, input, array, request, &reduction);
     if (status == GPR_OK && !result_take(made, request, &reduction))
         status = lib_fail_memory(context);
     tell_warnings(r);

@@ -15,7 +15,11 @@ struct reducer;
 /* Joins all threads and frees the reducer. NULL is allowed. */
 void reducer_close(struct reducer *r);
 
-/* Reduces an input. */
-gpr_status reducer_reduce(gpr_input *input, const gpr_request *request, gpr_result **result);
+/* Opens the source of an input whose path, or descriptor, and other fields are set. */
+gpr_status reducer_open(gpr_input *input);
+
+/* Reduces array number `array`, which exists. */
+gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *request,
+                          gpr_result **result);
 
 #endif

@@ -387,8 +387,10 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
 /* An input, or an array of one, and its passes so far. */
 struct input {
     const char *path;
+    const struct source *container;      /* that holds `array` */
     const struct container_array *array; /* NULL: not one alone */
     struct source *source;               /* probed, to be opened as planned; NULL before it is */
+    bool connected;                      /* `source` is only connected */
     struct plan plan;
     bool opened;             /* it has been before */
     uint64_t started_at;     /* when it was first read, 0 before: the clock goes on */
@@ -451,9 +453,15 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.reopened = in->opened;
     options.earlier = &in->file;
     if (in->array) {
-        run->source = source_open_array(session->container, in->array, &options, workers, error);
+        run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;
     }
+    if (in->connected && !source_probe_connected(in->source, &options)) {
+        run->source = in->source;
+        in->source = NULL;
+        return false;
+    }
+    in->connected = false;
     if (!in->source)
         in->source = source_probe(in->path, &options, error);
     if (!in->opened) {
@@ -562,12 +570,13 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
 }
 
 /* Reduces an input, or an array of it, which may take several passes. */
-static bool reduce_input(struct session *session, const char *path,
-                         const struct container_array *array, struct reduction *reduction)
+static bool reduce_input(struct session *session, struct input in, struct reduction *reduction)
 {
-    struct input in = {.path = path, .array = array, .plan = {.how = PLAN_PARALLEL}};
     enum source_verdict verdict;
 
+    in.plan = (struct plan){.how = PLAN_PARALLEL};
+    if (session->options->input.earlier)
+        in.file = *session->options->input.earlier;
     passes_close(&session->passes);
     passes_open(&session->passes, &session->options->passes);
     do
@@ -578,7 +587,7 @@ static bool reduce_input(struct session *session, const char *path,
     if (in.source)
         source_close(in.source);
     session->called_at = clock_now();
-    if (!array && session->reduced < session->count)
+    if (!in.array && session->reduced < session->count)
         session->files[session->reduced++] = in.file;
     if (verdict != SOURCE_COMPLETE)
         (void)error_set(&reduction->error, ERROR_INTERNAL, "failed"); /* unless it is known why */
@@ -611,7 +620,11 @@ static bool reduce_one_by_one(struct session *session, const char *path,
             continue;
         }
         session->inputs += k + 1 < info->pick_count; /* threads are kept */
-        (void)reduce_input(session, path, info->picks[k].array, &one);
+        (void)reduce_input(session,
+                           (struct input){.path = path,
+                                          .container = session->container,
+                                          .array = info->picks[k].array},
+                           &one);
         session->inputs -= k + 1 < info->pick_count;
         arrays_put(session->arrays, k, &one);
         reduction->elements += one.elements;
@@ -626,17 +639,40 @@ static bool reduce_one_by_one(struct session *session, const char *path,
     return true;
 }
 
-bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+/* Reduces all of an input. */
+static bool reduce_all(struct session *session, const char *path, struct source *connected,
+                       struct reduction *reduction)
 {
     bool good;
 
     forget_arrays(session);
-    good = reduce_input(session, path, NULL, reduction);
+    good = reduce_input(
+        session, (struct input){.path = path, .source = connected, .connected = connected != NULL},
+        reduction);
     if (good && session->container && one_by_one(session, source_info(session->container)))
         good = reduce_one_by_one(session, path, reduction);
     if (!session->options->stays)
         session->inputs--;
     return good;
+}
+
+bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+{
+    return reduce_all(session, path, NULL, reduction);
+}
+
+bool session_reduce_connected(struct session *session, const char *path, struct source *source,
+                              struct reduction *reduction)
+{
+    return reduce_all(session, path, source, reduction);
+}
+
+bool session_reduce_array(struct session *session, const char *path, const struct source *container,
+                          const struct container_array *array, struct reduction *reduction)
+{
+    forget_arrays(session);
+    return reduce_input(
+        session, (struct input){.path = path, .container = container, .array = array}, reduction);
 }
 
 /*

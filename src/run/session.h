@@ -37,6 +37,15 @@ struct session *session_open(const struct session_options *options, char *const 
    the reason is in reduction->error. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
+/* Reduces an input in that way whose source is connected (source_connect), and is closed then. It
+   must not be repeatable: a file is opened anew for each pass. */
+bool session_reduce_connected(struct session *session, const char *path, struct source *source,
+                              struct reduction *reduction);
+
+/* Reduces an array of an open container, the input `path` (source_open_array). */
+bool session_reduce_array(struct session *session, const char *path, const struct source *container,
+                          const struct container_array *array, struct reduction *reduction);
+
 /* Adds quantiles and the histogram over all `inputs` to the total, which has all other results.
    The inputs, which have been reduced, are read again, once as a rule. A quantile that cannot be
    computed is left out, or, if the request does not allow that, is an error of the total. The

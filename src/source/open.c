@@ -51,11 +51,13 @@ static void refuse_directory(struct source *s)
 }
 
 /* Takes the descriptor and the metadata of what `path` names. */
-static bool open_file(struct source *s, struct stat *status)
+static bool open_file(struct source *s, const struct source_options *options, struct stat *status)
 {
     int flags;
 
-    if (strcmp(s->path, "-") == 0) {
+    if (options->has_descriptor) {
+        s->fd = options->descriptor;
+    } else if (strcmp(s->path, "-") == 0) {
         s->fd = STDIN_FILENO;
     } else {
         /* Without O_NONBLOCK a FIFO waits for its writer, as users expect. */
@@ -81,13 +83,13 @@ static bool open_file(struct source *s, struct stat *status)
 
 /* Finds out where a file that can be read at any offset begins, and how much it holds. False for all
    that must be read in order: pipes, terminals, and special files without a size (as in /proc). */
-static bool has_extent(struct source *s, const struct stat *status)
+static bool has_extent(struct source *s, bool from_beginning, const struct stat *status)
 {
     off_t begin = 0, end;
 
     if (!S_ISREG(status->st_mode) && !S_ISBLK(status->st_mode))
         return false;
-    if (!s->close_fd) {
+    if (!from_beginning) {
         begin = lseek(s->fd, 0, SEEK_CUR);
         if (begin < 0)
             return false;
@@ -325,7 +327,7 @@ static bool look_at(struct source *s, const char *path)
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     s->close_fd = s->fd > STDIN_FILENO;
     return s->fd >= 0 && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           has_extent(s, &status);
+           has_extent(s, s->close_fd, &status);
 }
 
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
@@ -480,9 +482,9 @@ struct source *source_connect(const char *path, const struct source_options *opt
     s = make(path, strdup(name), options, error);
     if (s && options->view)
         return s;
-    if (!s || !open_file(s, &status))
+    if (!s || !open_file(s, options, &status))
         return s ? give_up(s, options, error) : NULL;
-    s->has_size = has_extent(s, &status);
+    s->has_size = has_extent(s, s->close_fd || options->has_descriptor, &status);
     return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, options, error);
 }
 
@@ -507,6 +509,11 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
 bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
 {
     return (open_format(s, options, workers) && has_wanted(s, options)) || note_unknown(options);
+}
+
+bool source_probe_connected(struct source *s, const struct source_options *options)
+{
+    return begin_format(s, options);
 }
 
 bool source_open_connected(struct source *s, const struct source_options *options, unsigned workers)

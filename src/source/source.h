@@ -153,6 +153,9 @@ struct source_options {
     bool cancellable;     /* source_cancel may be called */
     bool in_order; /* decode zstd from front to back, even if it could be decoded in parallel */
     struct source_part part; /* the part of the input to reduce */
+    bool has_descriptor; /* read `descriptor` in place of the path, a file from its beginning; it
+                            stays open */
+    int descriptor;
     const struct view *view; /* read this memory, which is one array, in place of the path; NULL:
                                 read the path */
     bool as_bytes; /* pick arrays that cannot be reduced, or hold no numbers, as arrays of u8: their
@@ -312,6 +315,10 @@ struct source *source_probe(const char *path, const struct source_options *optio
    repeatable, and source_close may be called with the source. */
 struct source *source_connect(const char *path, const struct source_options *options,
                               struct error *error);
+
+/* Reads the first bytes of a connected source, which is a probed one then. False on failure; the
+   caller closes the source in any case. */
+bool source_probe_connected(struct source *s, const struct source_options *options);
 
 /* Reads the first bytes of a connected source, and goes on as source_open_probed does. */
 bool source_open_connected(struct source *s, const struct source_options *options,

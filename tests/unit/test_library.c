@@ -8,8 +8,10 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/element.h"
 #include "core/number.h"
@@ -438,6 +440,206 @@ static void test_views(gpr_context *context)
 }
 
 /*
+ * Files and pipes.
+ */
+
+/* Writes bytes to a descriptor, and puts that back to its beginning. */
+static void put(int fd, const void *bytes, size_t size)
+{
+    if (write(fd, bytes, size) != (ssize_t)size)
+        bail("writing a file");
+}
+
+/* A file that has no name any more; `path` becomes one by which it can be opened. */
+static int make_file(char path[32])
+{
+    char name[] = "test_library.XXXXXX";
+    const int fd = mkstemp(name);
+
+    if (fd < 0 || unlink(name) != 0)
+        bail("a file");
+    snprintf(path, 32, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+/* Whether two results have the same text for all operations. */
+static bool same_texts(const gpr_result *a, const gpr_result *b, const char *const *operations)
+{
+    char one[64], other[64];
+    bool good = true;
+
+    for (size_t i = 0; operations[i]; i++)
+        good = gpr_result_text(a, operations[i], one, sizeof one) > 0 &&
+               gpr_result_text(b, operations[i], other, sizeof other) > 0 &&
+               strcmp(one, other) == 0 && good;
+    return good;
+}
+
+/* Reduces array number `array` of an input, which is closed. NULL where that fails. */
+static gpr_result *reduce_and_close(gpr_input *input, size_t array, const gpr_request *request)
+{
+    gpr_result *result = NULL;
+
+    (void)gpr_reduce(input, array, request, &result);
+    gpr_close(input);
+    return result;
+}
+
+#define COUNT 1500000
+
+static const char *const file_operations[] = {"sum", "std", "argmin", "max", "zeros", NULL};
+
+/* A raw file by its path and by a descriptor, whose place does not matter, and a pipe. */
+static void test_raw(gpr_context *context, const float *elements, const gpr_result *expected)
+{
+    gpr_request *request = ask(context, file_operations), *part = ask(context, file_operations);
+    gpr_input *input = NULL;
+    gpr_result *result = NULL;
+    uint64_t count, shape[2] = {0, 0};
+    char path[32];
+    const int fd = make_file(path);
+    int ends[2];
+
+    put(fd, elements, COUNT * sizeof *elements);
+    (void)gpr_request_type(request, "f32", GPR_ORDER_NATIVE);
+    tap_ok(gpr_open_path(context, path, request, &input) == GPR_OK &&
+               gpr_input_arrays(input) == 1 && strcmp(gpr_input_format(input), "raw") == 0 &&
+               gpr_array_shape(input, 0, 2, shape) == 1 && shape[0] == COUNT && shape[1] == 0 &&
+               gpr_array_count(input, 0) == COUNT && strcmp(gpr_array_name(input, 0), "") == 0 &&
+               strcmp(gpr_array_dtype(input, 0), "f32") == 0 && !gpr_array_why_unreadable(input, 0),
+           "facts of a file");
+    tap_ok(fails(context, gpr_reduce(input, 1, request, &result), GPR_ERROR_ARGUMENT,
+                 "the input has no array number 1"),
+           "an array that does not exist");
+    result = reduce_and_close(input, 0, request);
+    tap_ok(result && same_texts(result, expected, file_operations), "a file: %s",
+           gpr_error_text(context));
+    gpr_result_free(result);
+
+    input = NULL;
+    tap_ok(gpr_open_fd(context, fd, request, &input) == GPR_OK, "a descriptor");
+    result = reduce_and_close(need(input), 0, request);
+    tap_ok(result && same_texts(result, expected, file_operations), "a descriptor: %s",
+           gpr_error_text(context));
+    gpr_result_free(result);
+
+    (void)gpr_request_set(part, GPR_SKIP, 4);
+    (void)gpr_request_set(part, GPR_LENGTH, 10);
+    input = NULL;
+    tap_ok(gpr_open_path(context, path, part, &input) == GPR_OK && gpr_array_count(input, 0) == 10,
+           "a part of a file");
+    (void)gpr_request_op(part, "count");
+    result = reduce_and_close(need(input), 0, part);
+    tap_ok(result && gpr_result_count(result, "count", &count) == GPR_OK && count == 10,
+           "the part is reduced");
+    gpr_result_free(result);
+
+    if (pipe(ends) != 0)
+        bail("a pipe");
+    put(ends[1], elements, 1000 * sizeof *elements);
+    close(ends[1]);
+    input = NULL;
+    tap_ok(gpr_open_fd(context, ends[0], request, &input) == GPR_OK &&
+               gpr_array_count(input, 0) == UINT64_MAX &&
+               strcmp(gpr_input_format(input), "pipe") == 0,
+           "a pipe");
+    result = NULL;
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK, "a pipe: %s", gpr_error_text(context));
+    gpr_result_free(result);
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_ARGUMENT,
+           "a pipe is reduced once: %s", gpr_error_text(context));
+    gpr_close(input);
+    close(ends[0]);
+
+    (void)gpr_open_path(context, path, request, &input);
+    if (ftruncate(fd, 1000) != 0)
+        bail("truncating a file");
+    tap_ok(!reduce_and_close(input, 0, request) && gpr_error_status(context) == GPR_ERROR_CHANGED &&
+               gpr_error_offset(context) == 1000,
+           "a file that was truncated: %s", gpr_error_text(context));
+    close(fd);
+    tap_ok(gpr_open_path(context, "test_library.none", request, &input) == GPR_ERROR_READ &&
+               strcmp(gpr_error_text(context), "test_library.none: No such file or directory") == 0,
+           "no such file: %s", gpr_error_text(context));
+    gpr_request_free(request);
+    gpr_request_free(part);
+}
+
+/* A container whose first array has a type that is not supported. */
+static void test_container(gpr_context *context, const float *elements, const gpr_result *expected)
+{
+    static const char *const median[] = {"median", NULL};
+    gpr_request *request = ask(context, file_operations), *selection = ask(context, median);
+    gpr_input *input = NULL;
+    gpr_result *result = NULL, *again = NULL;
+    uint64_t shape[2] = {0, 0};
+    char path[32], header[256];
+    const int fd = make_file(path);
+    const uint64_t length = sizeof header;
+    double value, other;
+
+    memset(header, ' ', sizeof header);
+    header[snprintf(header, sizeof header,
+                    "{\"odd\":{\"dtype\":\"F4\",\"shape\":[2],\"data_offsets\":[0,1]},"
+                    "\"w\":{\"dtype\":\"F32\",\"shape\":[3,%d],\"data_offsets\":[1,%zu]}}",
+                    COUNT / 3, 1 + COUNT * sizeof *elements)] = ' ';
+    put(fd, &length, sizeof length);
+    put(fd, header, sizeof header);
+    put(fd, "x", 1);
+    put(fd, elements, COUNT * sizeof *elements);
+    tap_ok(gpr_open_path(context, path, NULL, &input) == GPR_OK && gpr_input_arrays(input) == 2 &&
+               strcmp(gpr_input_format(input), "safetensors") == 0 &&
+               strcmp(gpr_array_name(input, 1), "w") == 0 &&
+               strcmp(gpr_array_dtype(input, 0), "F4") == 0 && gpr_array_why_unreadable(input, 0) &&
+               gpr_array_shape(input, 1, 2, shape) == 2 && shape[0] == 3 && shape[1] == COUNT / 3,
+           "a container: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_DATA && gpr_error_array(context) &&
+               strcmp(gpr_error_array(context), "odd") == 0,
+           "an array that is not supported: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce(input, 1, request, &result) == GPR_OK &&
+               same_texts(result, expected, file_operations),
+           "the other one");
+    tap_ok(gpr_reduce(input, 1, selection, &again) == GPR_OK &&
+               gpr_result_double(again, "median", &value) == GPR_OK,
+           "its median");
+    gpr_result_free(again);
+    gpr_result_free(result);
+    gpr_close(input);
+    input = NULL;
+    (void)gpr_request_set(selection, GPR_SKIP, 8 + sizeof header + 1);
+    (void)gpr_open_fd(context, fd, NULL, &input);
+    again = reduce_and_close(need(input), 1, selection);
+    tap_ok(again && gpr_result_double(again, "median", &other) == GPR_OK && value == other,
+           "by its descriptor");
+    gpr_result_free(again);
+    close(fd);
+    gpr_request_free(request);
+    gpr_request_free(selection);
+}
+
+static void test_files(gpr_context *context)
+{
+    static float elements[COUNT];
+    const uint64_t shape[] = {COUNT};
+    gpr_request *request = ask(context, file_operations);
+    gpr_view *view = NULL;
+    gpr_input *input = NULL;
+    gpr_result *expected;
+
+    data_fill(DATA_NORMAL, ELEMENT_F32, elements, COUNT, 3);
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, elements, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) != GPR_OK ||
+        gpr_open_view(context, view, &input) != GPR_OK)
+        bail(gpr_error_text(context));
+    expected = need(reduce_and_close(input, 0, request));
+    gpr_view_free(view);
+    gpr_request_free(request);
+    test_raw(context, elements, expected);
+    test_container(context, elements, expected);
+    gpr_result_free(expected);
+}
+
+/*
  * Several contexts at a time, each in a thread.
  */
 
@@ -521,6 +723,7 @@ int main(void)
     test_requests();
     (void)gpr_context_set(context, GPR_THREADS, 3);
     test_views(context);
+    test_files(context);
     test_threads(context);
     gpr_context_free(context);
     return tap_done();
