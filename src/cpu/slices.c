@@ -1314,6 +1314,13 @@ static const unsigned char *native(struct cpu_slicer *z, const unsigned char *x,
     return z->native;
 }
 
+void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint64_t count)
+{
+    begin(s, i + 1);
+    if (!special_add(s, i, &(const struct cpu_slice_special){.missing = count}))
+        z->failed = true;
+}
+
 void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                      size_t rows, size_t length, uint64_t index)
 {

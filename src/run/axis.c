@@ -31,7 +31,8 @@ enum axis_way {
     AXIS_ROWS,   /* in chunks; slices are runs of elements */
     AXIS_BLOCKS, /* in chunks; a worker has accumulators of its own for all columns of a block */
     AXIS_SHARED, /* in chunks; there are so many columns that workers share their accumulators */
-    AXIS_STRIPS  /* in ranges of columns */
+    AXIS_STRIPS, /* in ranges of columns */
+    AXIS_MASKED  /* in ranges of slices, of whose elements a mask leaves some */
 };
 
 /* A group: slices that are complete at the same time. A row is a group; and so are all `inner`
@@ -67,6 +68,8 @@ struct axis_run {
     /* Columns that are claimed together, at most and, but for the last of a block, at least. */
     uint64_t strip_columns, strip_columns_least;
     size_t mapped_slices;      /* group_slices, but of what is mapped */
+    size_t tile_rows;          /* of AXIS_MASKED: elements of a slice that are read together */
+    size_t tile_columns;       /* of slices at most that are neighbours */
     _Atomic uint64_t elements; /* that have been reduced */
 
     struct mutex mutex;
@@ -92,6 +95,7 @@ struct axis_worker {
 
     unsigned char *buffer; /* for chunks; of strips, for rows of one */
     size_t buffer_size;
+    unsigned char *left; /* of AXIS_MASKED: for elements of a column that the mask leaves */
 };
 
 /*
@@ -119,7 +123,7 @@ struct axis_worker {
 
 static enum cpu_slices_kind kind_of(const struct axis_run *run)
 {
-    return run->way == AXIS_ROWS ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+    return run->way == AXIS_ROWS || run->way == AXIS_MASKED ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
 }
 
 static bool is_fast(const struct axis_run *run)
@@ -138,8 +142,10 @@ static size_t batch_room(const struct axis_run *run)
         (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
     size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
 
-    if (run->way == AXIS_ROWS || run->way == AXIS_STRIPS)
-        return run->way == AXIS_ROWS ? room : run->group_slices;
+    if (run->way == AXIS_ROWS || run->way == AXIS_MASKED)
+        return room;
+    if (run->way == AXIS_STRIPS)
+        return run->group_slices;
     room = most / run->group_slices;
     return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
 }
@@ -218,6 +224,10 @@ static bool alloc_memory(struct axis_worker *w)
                            plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
     good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
+    if (run->way == AXIS_MASKED) {
+        w->left = malloc(run->tile_rows * run->info->element_size);
+        good = w->left && good;
+    }
     if (parts)
         good =
             cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->group_slices) &&
@@ -233,6 +243,7 @@ static void end_worker(struct axis_worker *w)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
     free(w->piece.bytes.data);
+    free(w->left);
     if (!w->gpu)
         free(w->buffer);
 }
@@ -292,6 +303,42 @@ static bool hand_in(struct axis_worker *w)
     return !w->failed;
 }
 
+/* The number in its slice of an element that is number n, from 0, of those that the mask leaves
+   from the one number `at` on. */
+static uint64_t find_left(const struct axis_run *run, uint64_t slice, uint64_t at, uint64_t n)
+{
+    const struct axis_layout *layout = run->layout;
+    uint64_t index =
+        (slice / layout->inner * layout->length + at) * layout->inner + slice % layout->inner;
+
+    while (source_is_missing(run->source, index) || n-- > 0) {
+        index += layout->inner;
+        at++;
+    }
+    return at;
+}
+
+/* Corrects an index in a slice, which counts elements that the mask leaves from the beginning of a
+   tile on. */
+static void correct_index(const struct axis_run *run, uint64_t slice, uint64_t *index)
+{
+    const uint64_t n = *index % run->tile_rows;
+
+    if (*index != PARTIAL_NO_INDEX)
+        *index = find_left(run, slice, *index - n, n);
+}
+
+/* Corrects all indices of a batch. */
+static void correct_indices(const struct axis_run *run, struct axis_batch *b)
+{
+    for (size_t j = 0; j < run->plan->operation_count; j++)
+        if (run->plan->operations[j]->wants & PARTIAL_WHERE)
+            for (size_t i = 0; i < b->count; i++)
+                correct_index(run, b->first + i, &b->values[j].count[i]);
+    if (b->refused)
+        correct_index(run, b->first + b->count, &b->refused_index);
+}
+
 /* Finishes a batch, and makes output of it: at once, where it is numbers as they are. False where
    it cannot be. */
 static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size_t from,
@@ -306,6 +353,8 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
     if (to)
         b->values[0].number = to;
     axis_batch_finish(b, s, from, count, first);
+    if (w->run->way == AXIS_MASKED)
+        correct_indices(w->run, b);
     if (!to)
         return sink->render(sink->context, b, bytes);
     b->values[0].number = own;
@@ -971,6 +1020,96 @@ static void take_strips(struct axis_worker *w)
 }
 
 /*
+ * Masks: slices are reduced from the elements that the mask leaves, a tile of some neighbours at a
+ * time.
+ */
+
+/* Takes a tile: elements of `columns` slices, from the one number `first` of the worker's on, which
+   is number `slice` of all. In the slices they have the indices from `row` on. */
+static void take_left(struct axis_worker *w, size_t first, uint64_t slice, size_t columns,
+                      uint64_t row, size_t rows)
+{
+    const struct axis_run *run = w->run;
+    const struct axis_layout *layout = run->layout;
+    const size_t size = run->info->element_size;
+
+    for (size_t j = 0; j < columns; j++) {
+        const uint64_t column = (slice + j) % layout->inner;
+        uint64_t index =
+            ((slice + j) / layout->inner * layout->length + row) * layout->inner + column;
+        size_t left = 0;
+
+        for (size_t i = 0; i < rows; i++, index += layout->inner)
+            if (!source_is_missing(run->source, index))
+                memcpy(w->left + left++ * size, w->buffer + (i * columns + j) * size, size);
+        if (left > 0)
+            cpu_slicer_rows(&w->slicer, &w->slices, first + j, w->left, 1, left, row);
+        cpu_slicer_skip(&w->slicer, &w->slices, first + j, rows - left);
+    }
+}
+
+/* Reads a tile into the worker's buffer. */
+static bool read_tile(struct axis_worker *w, uint64_t slice, size_t columns, uint64_t row,
+                      size_t rows)
+{
+    const struct axis_run *run = w->run;
+    const uint64_t inner = run->layout->inner, column = slice % inner;
+    const uint64_t begin = (slice / inner * run->layout->length + row) * inner + column;
+    const size_t width = columns * run->info->element_size;
+
+    if (columns == inner)
+        return source_read_range(run->source, begin, rows * columns, w->buffer);
+    for (size_t i = 0; i < rows; i++)
+        if (!source_read_range(run->source, begin + i * inner, columns, w->buffer + i * width))
+            return false;
+    return true;
+}
+
+/* Reduces `count` slices, from number `slice` of all on, to the end. */
+static bool reduce_left(struct axis_worker *w, uint64_t slice, size_t count)
+{
+    const struct axis_run *run = w->run;
+    const uint64_t length = run->layout->length, inner = run->layout->inner;
+    size_t columns;
+
+    cpu_slices_clear(&w->slices, count);
+    for (size_t i = 0; i < count; i += columns) {
+        const uint64_t left = inner - (slice + i) % inner;
+
+        columns = count - i < run->tile_columns ? count - i : run->tile_columns;
+        columns = left < columns ? (size_t)left : columns;
+        for (uint64_t row = 0; row < length; row += run->tile_rows) {
+            const size_t rows =
+                length - row < run->tile_rows ? (size_t)(length - row) : run->tile_rows;
+
+            if (!read_tile(w, slice + i, columns, row, rows))
+                return false;
+            take_left(w, i, slice + i, columns, row, rows);
+        }
+    }
+    if (w->slicer.failed)
+        return fail(w);
+    return deliver(w, &w->slices, 0, count, slice);
+}
+
+/* Takes slices until there are none, after begin_worker. */
+static void take_masked(struct axis_worker *w)
+{
+    struct axis_run *run = w->run;
+    const uint64_t results = run->layout->results;
+    uint64_t slice;
+
+    while (!w->failed && (slice = atomic_fetch_add(&run->strip, w->slices.room)) < results) {
+        const uint64_t left = results - slice;
+        const size_t count = left < w->slices.room ? (size_t)left : w->slices.room;
+
+        w->failed = !reduce_left(w, slice, count) || !hand_in(w);
+        atomic_fetch_add(&run->elements, count * run->layout->length);
+        axis_order_wait(&run->order);
+    }
+}
+
+/*
  * The run.
  */
 
@@ -999,6 +1138,9 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
    there would not be work for all workers. */
 #define STRIP_COLUMNS_GPU ((uint64_t)16384)
 #define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
+/* Columns of a tile, at most: each row of it is read by one call. */
+#define TILE_COLUMNS 256
+
 /* The most columns of a GPU's workers where each may come to have a whole partial result. */
 #define COLUMNS_GPU_SLOW ((uint64_t)4096)
 
@@ -1052,7 +1194,14 @@ static void choose_way(struct axis_run *run, unsigned workers)
     run->group_elements = layout->length * layout->inner;
     run->group_slices = (size_t)layout->inner;
     few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers;
-    if (layout->inner == 1) {
+    if (run->info->scattered) {
+        const size_t elements = chunk_bytes(run) / run->info->element_size;
+        const size_t wide = elements < TILE_COLUMNS ? elements : TILE_COLUMNS;
+
+        run->way = AXIS_MASKED;
+        run->tile_columns = layout->inner < wide ? (size_t)layout->inner : wide;
+        run->tile_rows = elements / run->tile_columns;
+    } else if (layout->inner == 1) {
         run->way = AXIS_ROWS;
     } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
                         : layout->inner <= own || (random && few && layout->inner <= most)) {
@@ -1086,7 +1235,9 @@ static void worker_work(void *workers, unsigned number)
     struct axis_worker *w = (struct axis_worker *)workers + number;
 
     if (begin_worker(w))
-        (w->run->way == AXIS_STRIPS ? take_strips : take_chunks)(w);
+        (w->run->way == AXIS_STRIPS   ? take_strips
+         : w->run->way == AXIS_MASKED ? take_masked
+                                      : take_chunks)(w);
     end_worker(w);
 }
 
@@ -1106,8 +1257,11 @@ static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsig
         progress->begin(progress->context, run->info->name, total, clock_now());
     if (count == 1 || team_start(&team, 0, count, &job) == 0)
         worker_work(workers, 0);
-    while (!team_wait(&team, progress ? TICK : 0))
+    while (!team_wait(&team, progress ? TICK : 0)) {
         progress->update(progress->context, source_stats(run->source).input_read, clock_now());
+        if (progress->cancelled && progress->cancelled(progress->context))
+            source_cancel(run->source);
+    }
     if (progress)
         progress->end(progress->context);
     team_close(&team);
@@ -1269,7 +1423,7 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
         return false;
     plan->scale = run->info->scale;
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if ((plan->missing.count > 0 || plan->scale.given) && run->gpu) {
+    if ((plan->missing.count > 0 || plan->scale.given || run->info->scattered) && run->gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                       "the GPU has no kernels for slices with missing values or a scale");
         return false;
