@@ -159,6 +159,12 @@ gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *i
  * Adding.
  */
 
+/* Whether it has been given elements. */
+static bool has_elements(const gpr_accumulator *a)
+{
+    return a->ranges.count > 0 || a->worker || a->partial.count > 0;
+}
+
 gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
                                  const struct scale *scale)
 {
@@ -170,13 +176,12 @@ gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulator has elements %s their places",
                         a->kind == ACCUMULATOR_BAG ? "without" : "with");
-    if (a->kind != ACCUMULATOR_EMPTY) {
+    if (has_elements(a)) {
         if (scale_same(&a->scale, scale))
             return GPR_OK;
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulator has elements of another scale");
     }
-    close_worker(a);
     a->kind = kind;
     a->scale = *scale;
     a->wants = a->request.wants;
@@ -220,6 +225,8 @@ static bool reduce_here(gpr_accumulator *a, const struct view *v, uint64_t start
     struct chunk chunk;
     size_t most, some;
 
+    if (v->elements == 0)
+        return true;
     if (!open_worker(a, v->swap))
         return false;
     request.buffer = engine_cpu.buffer(a->worker, &request.size);
@@ -394,7 +401,7 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
     if (!is_like(a, other))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulators have other types, operations or missing values");
-    if (other->kind == ACCUMULATOR_EMPTY)
+    if (other->kind == ACCUMULATOR_EMPTY || (!has_elements(other) && has_elements(a)))
         return GPR_OK;
     if (a->kind == ACCUMULATOR_PLACED && other->kind == ACCUMULATOR_PLACED &&
         find_common(&a->ranges, &other->ranges, &index))
@@ -519,8 +526,6 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
     if (!t->bag &&
         (!set_name(&a->input, t->input) || !set_name(&a->array, t->has_array ? t->array : NULL)))
         return lib_fail_memory(a->context);
-    if (t->partial.count == 0)
-        return GPR_OK;
     if (lib_accumulator_begin(a, t->bag ? ACCUMULATOR_BAG : ACCUMULATOR_PLACED, &t->scale) !=
         GPR_OK)
         return a->context->status;
@@ -530,6 +535,8 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
         ranges_add(&a->ranges, t->ranges[i]);
     partial_text_forget(&t->partial, a->wants);
     a->partial = t->partial;
+    if (t->bag && t->partial.count == 0) /* it may still be placed */
+        a->kind = ACCUMULATOR_EMPTY;
     return GPR_OK;
 }
 
