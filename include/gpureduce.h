@@ -307,6 +307,22 @@ GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 
+/* The type of the results of an operation of the request along an axis: "f64", or, where results
+   are integers, such as counts, indices, and sums of integers, "i64" or "u64". NULL, with an error,
+   if the operation is not in the request, or the request has quantiles or a histogram. */
+GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
+                                   const char *op);
+
+/* Reduces along dimension `axis`, from 0: each operation of the request, in its order, gives an
+   array of results in C order of the other dimensions, of the type that gpr_axis_dtype names.
+   `results[k]`: the memory for those of operation k, `count` elements. An index that does not exist
+   is -1; an integer that does not exist, since all elements of a slice are missing, is the first
+   missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
+   an input without a shape, for an axis that it does not have, and for an integer that does not
+   exist or does not fit its type. After an error the memory has no results. */
+GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
+                                   unsigned axis, void *const *results, uint64_t count);
+
 /*
  * Results
  */

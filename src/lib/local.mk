@@ -2,6 +2,7 @@
 include_HEADERS = include/gpureduce.h
 library_sources += \
 	src/lib/accumulator.c src/lib/accumulator.h \
+	src/lib/axis.c \
 	src/lib/context.c \
 	src/lib/input.c \
 	src/lib/objects.c src/lib/objects.h \

@@ -299,6 +299,17 @@ gpr_status reducer_open(gpr_input *input)
     return good ? GPR_OK : lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
 }
 
+/* Sets the options of an input that is open, and is opened again unless it is a pipe. */
+static void set_again(struct source_options *options, const gpr_input *input)
+{
+    if (input->in_memory) {
+        options->view = &input->view.view;
+    } else if (!input->pipe) {
+        options->earlier = &source_info(input->source)->file;
+        options->reopened = true;
+    }
+}
+
 /* Sets what a request asks a session for. */
 static void set_options(struct session_options *o, const gpr_request *request)
 {
@@ -310,8 +321,8 @@ static void set_options(struct session_options *o, const gpr_request *request)
     o->keep_partials = true;
 }
 
-/* Finds the result of an array by its name among those of a container that was reduced whole. False,
-   with an error in it, if there is none. */
+/* Finds the result of an array by its name among those of a container that was reduced whole.
+   False, with an error in it, if there is none. */
 static bool find_array(struct reduction *reduction, const char *name)
 {
     const struct arrays *arrays = reduction->arrays;
@@ -365,12 +376,9 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
         return lib_fail(r->context, GPR_ERROR_ARGUMENT, "%s: a pipe can be reduced once",
                         source_name(name, input->path));
     o->input = input_options(r, input, request->length);
+    set_again(&o->input, input);
     if (input->in_memory)
         o->input.view = choose_view(input, request);
-    else if (!input->pipe) {
-        o->input.earlier = &source_info(input->source)->file;
-        o->input.reopened = true;
-    }
     set_options(o, request);
     if (begin_session(r) != GPR_OK)
         return r->context->status;
@@ -411,4 +419,34 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     else
         gpr_result_free(made);
     return status;
+}
+
+/*
+ * Other jobs.
+ */
+
+bool reducer_prepare(const gpr_input *input, const gpr_request *request,
+                     struct session_options *options)
+{
+    gpr_context *context = input->context;
+    const struct reducer *r = get(context);
+
+    if (!r) {
+        (void)lib_fail_memory(context);
+        return false;
+    }
+    *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),
+                                        .device = context->device,
+                                        .devices = {(int)context->gpu},
+                                        .device_count = 1,
+                                        .threads = context->threads,
+                                        .progress = &r->observer};
+    set_options(options, request);
+    set_again(&options->input, input);
+    return true;
+}
+
+void reducer_finish(gpr_context *context)
+{
+    tell_warnings(context->reducer);
 }

@@ -381,4 +381,5 @@ def main():
     sys.exit(failures > 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,312 @@
+/*
+ * Reductions along an axis into arrays of the caller.
+ */
+#include "config.h"
+
+#include "run/axis.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "lib/objects.h"
+#include "lib/reducer.h"
+
+/* The destination of the results of a call. */
+struct axis_output {
+    gpr_context *context;
+    void *const *results; /* an array for each operation */
+    uint64_t count;       /* elements of each */
+    const struct axis_plan *plan;
+    _Atomic bool refused; /* a worker could not store a result */
+    struct error error;   /* why, if so */
+};
+
+/* The number of result k in C order. */
+static uint64_t place_of(const struct axis_layout *layout, uint64_t k)
+{
+    const struct source_shape *shape = &layout->result;
+    uint64_t place[SOURCE_DIMENSIONS_MAX], number = 0;
+
+    if (!shape->fortran_order || shape->dimensions < 2)
+        return k;
+    axis_place(layout, k, place);
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        number = number * shape->sizes[i] + place[i];
+    return number;
+}
+
+/* Sets why an integer cannot be stored, unless another worker has found a reason. Returns false. */
+static bool refuse(struct axis_output *out, const struct axis_batch *batch, size_t j, size_t i)
+{
+    const struct axis_plan *plan = batch->plan;
+    const struct integer *x = &batch->values[j].integer[i];
+    const struct integer unknown = axis_unknown_integer(plan);
+    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
+
+    if (atomic_exchange(&out->refused, true))
+        return false;
+    (void)axis_show_place(place, plan->layout, batch->first + i);
+    if (!x->known && !unknown.known)
+        return error_set(&out->error, ERROR_REQUEST,
+                         "the %s of slice [%s] is undefined, and integers have no NaN",
+                         plan->operations[j]->name, place);
+    number_format_integer(text, x->known ? x : &unknown);
+    return error_set(&out->error, ERROR_REQUEST,
+                     x->known ? "the %s of slice [%s] is %s, which does not fit a 64-bit integer"
+                              : "the %s of slice [%s] is missing, and %s is no unsigned integer",
+                     plan->operations[j]->name, place, text);
+}
+
+/* Stores the values of operation j. */
+static bool store(struct axis_output *out, const struct axis_batch *batch, size_t j)
+{
+    const struct axis_plan *plan = batch->plan;
+    const struct operation *op = plan->operations[j];
+    const struct integer unknown = axis_unknown_integer(plan);
+    const union axis_values values = batch->values[j];
+    const bool in_order = !plan->layout->result.fortran_order;
+    const bool with_sign = axis_letter(plan, op) == 'i';
+    double *const numbers = out->results[j];
+    uint64_t *const integers = out->results[j];
+
+    switch (axis_kind(plan, op)) {
+    case AXIS_NUMBER:
+        if (in_order)
+            memcpy(numbers + batch->first, values.number, batch->count * sizeof *numbers);
+        for (size_t i = 0; i < batch->count && !in_order; i++)
+            numbers[place_of(plan->layout, batch->first + i)] = values.number[i];
+        return true;
+    case AXIS_COUNT: /* an index that does not exist becomes -1 */
+        for (size_t i = 0; i < batch->count; i++)
+            integers[place_of(plan->layout, batch->first + i)] = values.count[i];
+        return true;
+    case AXIS_INTEGER:
+        for (size_t i = 0; i < batch->count; i++) {
+            const struct integer *x = &values.integer[i];
+
+            if (!axis_integer_bits(x->known ? x : &unknown, with_sign,
+                                   &integers[place_of(plan->layout, batch->first + i)]))
+                return refuse(out, batch, j, i);
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool begin(void *context, const struct axis_plan *plan, const char *name)
+{
+    struct axis_output *out = context;
+
+    (void)name;
+    out->plan = plan;
+    if (plan->layout->results == out->count)
+        return true;
+    (void)lib_fail(out->context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,
+                   plan->layout->results, out->count);
+    return false;
+}
+
+/* Results go where they belong at once: nothing is left to be written in order. */
+static bool render(void *context, const struct axis_batch *batch, struct buffer *bytes)
+{
+    struct axis_output *out = context;
+    bool good = atomic_load_explicit(&out->context->call, memory_order_relaxed) != CALL_CANCELLED;
+
+    (void)bytes;
+    for (size_t j = 0; j < batch->plan->operation_count && good; j++)
+        good = store(out, batch, j);
+    return good;
+}
+
+static double *numbers(void *context, const struct axis_plan *plan, struct buffer *bytes,
+                       size_t count)
+{
+    (void)context;
+    (void)plan;
+    (void)bytes;
+    (void)count;
+    return NULL;
+}
+
+static bool has_places(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static bool place(void *context, uint64_t first, const void *bytes, size_t size, int *error)
+{
+    (void)context;
+    (void)first;
+    (void)bytes;
+    (void)size;
+    (void)error;
+    return true;
+}
+
+static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t size, int error)
+{
+    (void)context;
+    (void)first;
+    (void)bytes;
+    (void)size;
+    (void)error;
+    return true;
+}
+
+/*
+ * Calls.
+ */
+
+/* Sees whether all operations of a request can be computed along an axis. */
+static gpr_status check_operations(gpr_context *context, const gpr_request *request)
+{
+    if (request->operations.count == 0)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    if (pass_request_any(&request->passes))
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "quantiles and histograms cannot be computed along an axis");
+    return GPR_OK;
+}
+
+/* Finds the type and the scale of the elements of an array. */
+static gpr_status find_elements(const gpr_input *input, size_t array, struct axis_plan *plan)
+{
+    const struct container *container = lib_container(input);
+
+    if (array >= gpr_input_arrays(input))
+        return lib_fail(input->context, GPR_ERROR_ARGUMENT, "the input has no array number %zu",
+                        array);
+    if (container) {
+        plan->type = container->arrays[array].type;
+        plan->scale = container_scale(&container->arrays[array]);
+    } else if (input->in_memory) {
+        plan->type = input->view.view.type;
+        plan->scale = input->view.view.scale;
+    } else if (input->pipe) {
+        return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                        "%s: the type of a pipe's elements is unknown before it is reduced",
+                        input->path);
+    } else {
+        plan->type = source_info(input->source)->type;
+        plan->scale = source_info(input->source)->scale;
+    }
+    return GPR_OK;
+}
+
+const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
+                           const char *op)
+{
+    gpr_context *context = input->context;
+    struct axis_plan plan = {.nan = request->nan};
+
+    lib_begin(context);
+    if (check_operations(context, request) != GPR_OK ||
+        find_elements(input, array, &plan) != GPR_OK)
+        return NULL;
+    for (unsigned i = 0; i < request->operations.count; i++) {
+        const struct operation *found = lib_operation(&request->operations, i);
+
+        if (strcmp(found->name, op) == 0) {
+            const char letter = axis_letter(&plan, found);
+
+            return letter == 'f' ? "f64" : letter == 'i' ? "i64" : "u64";
+        }
+    }
+    (void)lib_fail(context, GPR_ERROR_ARGUMENT, "%s is not in the request", op);
+    return NULL;
+}
+
+/* Opens the array for a reduction. NULL, with the reason in *error. */
+static struct source *open_array(gpr_input *input, size_t array,
+                                 const struct session_options *options, struct error *error)
+{
+    const struct container *container = lib_container(input);
+    const struct container_array *a = container ? &container->arrays[array] : NULL;
+    const struct source_options along = axis_source_options(options);
+    const unsigned workers = axis_workers(options);
+    struct source *source = input->source;
+
+    error->kind = ERROR_NONE;
+    if (a && a->unreadable) {
+        *error = container_why(a);
+        return NULL;
+    }
+    if (a && !source_info(source)->parallel) {
+        (void)error_set(error, ERROR_REQUEST,
+                        "its arrays can only be read in order, and not along an axis");
+        return NULL;
+    }
+    if (a)
+        return source_open_array(source, a, &along, workers, error);
+    if (!input->pipe)
+        return source_open(input->path, &along, workers, error);
+    input->source = NULL;
+    if (source && source_open_connected(source, &along, workers) && !source_info(source)->container)
+        return source;
+    if (source && source_why(source)->kind != ERROR_NONE)
+        *error = *source_why(source);
+    (void)error_set(error, ERROR_REQUEST,
+                    source ? "holds arrays, and can only be read in order"
+                           : "a pipe can be reduced once");
+    if (source)
+        source_close(source);
+    return NULL;
+}
+
+/* Reduces what is open. False, with the reason in out->error, or an error of the context. */
+static bool reduce(struct axis_output *out, const struct session_options *options,
+                   const gpr_request *request, unsigned axis, struct source *source)
+{
+    const struct axis_sink sink = {.begin = begin,
+                                   .render = render,
+                                   .numbers = numbers,
+                                   .has_places = has_places,
+                                   .place = place,
+                                   .write = write_bytes,
+                                   .context = out};
+    const struct axis_request along = {.axis = (int64_t)axis};
+    const struct operation *operations[OPERATIONS_MAX];
+    struct axis_outcome outcome;
+    struct engine_state *gpu;
+    bool good;
+
+    for (unsigned i = 0; i < request->operations.count; i++)
+        operations[i] = lib_operation(&request->operations, i);
+    if (!axis_open_gpu(options, &gpu, &out->error))
+        return false;
+    good = axis_reduce(options, &along, operations, request->operations.count, gpu, source, &sink,
+                       &outcome);
+    axis_close_gpu(gpu);
+    if (!good && source_why(source)->kind != ERROR_NONE)
+        out->error = *source_why(source);
+    return good || error_set(&out->error, ERROR_WRITE, "cancelled");
+}
+
+gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
+                           unsigned axis, void *const *results, uint64_t count)
+{
+    gpr_context *context = input->context;
+    struct axis_output out = {.context = context, .results = results, .count = count};
+    const struct container *container = lib_container(input);
+    struct session_options options;
+    char name[SOURCE_NAME_MAX];
+    struct source *source;
+
+    lib_begin(context);
+    if (array >= gpr_input_arrays(input))
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
+    if (check_operations(context, request) != GPR_OK || !reducer_prepare(input, request, &options))
+        return context->status;
+    lib_begin_long(context);
+    source = open_array(input, array, &options, &out.error);
+    if ((!source || !reduce(&out, &options, request, axis, source)) && context->status == GPR_OK)
+        (void)lib_fail_error(context, source_name(name, input->path),
+                             container ? container->arrays[array].name : NULL, &out.error);
+    if (source)
+        source_close(source);
+    reducer_finish(context);
+    return lib_end_long(context, context->status);
+}

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Accumulators and reductions along an axis by the shared library, compared with exact fractions and with
+the lines of the program.
+
+usage: library_check.py PROGRAM LIBRARY SEED COUNT
+
+Makes COUNT arrays of all types with missing values, masks, scales, strides and either byte order.
+Each is cut into pieces that accumulators take in any order and merge over some stages; and it is reduced
+along an axis. Nothing but Python itself is needed. Prints what differs; the exit status is 1 then.
+"""
+
+import ctypes
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+
+import axis_check
+from axis_check import TYPES, same
+
+NAN = float('nan')
+MASKED = 'masked'
+POLICIES = ('propagate', 'skip', 'error')
+ERROR_ARGUMENT, ERROR_DATA, ERROR_UNSUPPORTED, ERROR_NAN = 2, 4, 6, 7
+OURS = {'f2': 'f16', 'f4': 'f32', 'f8': 'f64', 'b1': 'bool'}
+
+
+def name_of(name):
+    return OURS.get(name, name[0] + str(8 * int(name[1])))
+
+
+class Failure(Exception):
+    pass
+
+
+class Library:
+    """The functions of the library that tests call; those that return a status raise Failure."""
+
+    def __init__(self, path):
+        self.dll = ctypes.CDLL(path)
+        for function in ('gpr_error_text', 'gpr_axis_dtype'):
+            getattr(self.dll, function).restype = c_char_p
+        for function in ('gpr_accumulator_write', 'gpr_result_text', 'gpr_result_integer'):
+            getattr(self.dll, function).restype = c_size_t
+        self.context = c_void_p()
+        self('gpr_context_new', byref(self.context))
+
+    def status(self, function, *arguments):
+        return getattr(self.dll, function)(*arguments)
+
+    def __call__(self, function, *arguments):
+        status = self.status(function, *arguments)
+        if status != 0:
+            text = self.text() if function != 'gpr_context_new' else ''
+            raise Failure('%s: status %d, %s' % (function, status, text))
+
+    def make(self, function, *arguments):
+        made = c_void_p()
+        self(function, *arguments, byref(made))
+        return made
+
+    def text(self):
+        return self.dll.gpr_error_text(self.context).decode()
+
+    def request(self, operations, policy='propagate', missing=(), ddof=0):
+        request = self.make('gpr_request_new', self.context)
+        for operation in operations:
+            self('gpr_request_op', request, operation.encode())
+        for value in missing:
+            self('gpr_request_missing', request, repr(value + 0).encode())
+        self('gpr_request_set', request, 1, c_uint64(POLICIES.index(policy)))
+        self('gpr_request_set', request, 2, c_uint64(ddof))
+        return request
+
+    def value(self, result, operation):
+        """A value of a result, an integer where it is one."""
+        buffer = ctypes.create_string_buffer(200)
+        number = c_double()
+        if self.dll.gpr_result_integer(result, operation.encode(), buffer, c_size_t(200)) > 0:
+            return int(buffer.value)
+        self('gpr_result_double', result, operation.encode(), byref(number))
+        return None if operation[:3] == 'arg' and number.value == -1 else number.value
+
+    def write(self, accumulator):
+        buffer = ctypes.create_string_buffer(4096)
+        length = self.dll.gpr_accumulator_write(accumulator, buffer, c_size_t(4096))
+        if length != len(buffer.value) or length == 0:
+            raise Failure('a line of %d bytes: %s' % (length, self.text()))
+        return buffer.value
+
+    def read(self, line, request):
+        return self.make('gpr_accumulator_read', self.context, line, c_size_t(len(line)), request)
+
+
+class View:
+    """Elements in memory that the caller lays out at random, and the view of them."""
+
+    def __init__(self, library, rng, name, values, sizes, scale):
+        size, n = int(name[1]), len(values)
+        masked = any(v is MASKED for v in values)
+        filler = next((v for v in values if v is not MASKED), 0)
+        order = rng.choice('<>')
+        packed = struct.pack('%s%d%s' % (order, n, TYPES[name]), *(filler if v is MASKED else v for v in values))
+        # Dimensions lie in memory in any order, with gaps, and some backwards.
+        places = list(range(len(sizes)))
+        if rng.random() < .5:
+            rng.shuffle(places)
+        step, strides, least = size * rng.choice((1, 1, 2)), [0] * len(sizes), 0
+        for i in reversed(places):
+            strides[i] = step if rng.random() < .8 else -step
+            least += min(0, strides[i] * (sizes[i] - 1)) if n else 0
+            step *= sizes[i] + rng.choice((0, 0, 1))
+        self.memory = ctypes.create_string_buffer(step + 64)
+        offset = rng.randrange(8) - least
+        for i in range(n):
+            at, rest = offset, i
+            for stride, extent in zip(reversed(strides), reversed(sizes)):
+                at += rest % extent * stride
+                rest //= extent
+            self.memory[at:at + size] = packed[i * size:(i + 1) * size]
+        self.library = library
+        self.view = library.make('gpr_view_new', library.context)
+        library('gpr_view_set_data', self.view, c_void_p(ctypes.addressof(self.memory) + offset),
+                name_of(name).encode(), 1 if order == '<' else 2, c_uint(len(sizes)),
+                (c_uint64 * len(sizes))(*sizes), (c_int64 * len(sizes))(*strides))
+        if masked or rng.random() < .1:
+            self.set_mask(rng, values)
+        if scale:
+            library('gpr_view_set_scale', self.view, c_double(scale[0]), c_double(scale[1]))
+
+    def set_mask(self, rng, values):
+        form, offset = rng.randint(1, 3), rng.choice((0, 0, 1, 3, 17))
+        entries = bytearray(rng.randrange(256) for _ in range(offset + len(values)))
+        for i, v in enumerate(values, offset):
+            valid = v is not MASKED
+            if form == 3:
+                entries[i // 8] = entries[i // 8] & ~(1 << i % 8) | valid << i % 8
+            else:
+                entries[i] = rng.randint(1, 255) if valid == (form == 2) else 0
+        self.mask = ctypes.create_string_buffer(bytes(entries), len(entries))
+        self.library('gpr_view_set_mask', self.view, form, self.mask, c_uint64(offset))
+
+    def free(self):
+        self.library.status('gpr_view_free', self.view)
+
+
+def draw(rng, n_most=2500):
+    """A type, values of it, some of which are masked, missing values and a scale."""
+    name = rng.choice(sorted(TYPES) + ['f4', 'f8'])
+    sizes = axis_check.draw_shape(rng)
+    n = math.prod(sizes)
+    while n > n_most:
+        sizes = axis_check.draw_shape(rng)
+        n = math.prod(sizes)
+    if rng.random() < .01:  # several tiles of columns and rows
+        sizes = rng.choice(([700, 260], [140000, 1], [2, 70000], [3, 40000]))
+        n = math.prod(sizes)
+    values = axis_check.draw_values(rng, name, n)
+    missing = axis_check.draw_missing(rng, name, values) if values and rng.random() < .4 else []
+    scale = axis_check.draw_scale(rng) if rng.random() < .3 else None
+    return name, sizes, values, missing, scale
+
+
+def mask(rng, values):
+    chance = rng.choice((.01, .3, .3, 1)) if rng.random() < .5 else 0
+    return [MASKED if rng.random() < chance else v for v in values]
+
+
+def wanted_value(operation, values, skip, missing, scale):
+    """The value of an operation on all elements of a slice; a NaN where no element is left."""
+    wanted = axis_check.expected(operation, values, skip, missing + [MASKED], scale)
+    return NAN if wanted == 'none' else wanted
+
+
+def compare(library, result, operations, values, policy, missing, scale):
+    for operation in operations:
+        wanted = axis_check.expected(operation, values, policy == 'skip', missing + [MASKED], scale)
+        if wanted == 'none':  # as of an array of no elements
+            wanted = axis_check.expected(operation, [], policy == 'skip', [], scale)
+        got = library.value(result, operation)
+        if (got is None) != (wanted is None) or (got is not None and not same(got, wanted)):
+            raise Failure('%s is %r, not %r' % (operation, got, wanted))
+
+
+def cut(rng, n, most):
+    cuts = sorted(rng.randint(0, n) for _ in range(rng.randint(0, most - 1)))
+    return list(zip([0] + cuts, cuts + [n]))
+
+
+def accumulate(library, rng, name, pieces, values, request, placed, scale):
+    """Has accumulators take pieces in any order, merges them in any order, and returns the last."""
+    made = [library.make('gpr_accumulator_new', library.context, name_of(name).encode(), request)
+            for _ in range(rng.randint(1, 4))]
+    rng.shuffle(pieces)
+    for begin, end in pieces:
+        view = View(library, rng, name, values[begin:end], [end - begin], scale)
+        if placed:
+            library('gpr_accumulator_add_at', rng.choice(made), view.view, c_uint64(begin))
+        else:
+            library('gpr_accumulator_add', rng.choice(made), view.view)
+        view.free()
+    while len(made) > 1:
+        rng.shuffle(made)
+        other = made.pop()
+        library('gpr_accumulator_merge', made[0], other)
+        library.status('gpr_accumulator_free', other)
+        if rng.random() < .5:
+            line = library.write(made[0])
+            sent = library.read(line, request)
+            if library.write(sent) != line:
+                raise Failure('a line that was read is written otherwise: %s' % line.decode())
+            library.status('gpr_accumulator_free', made[0])
+            made[0] = sent
+    return made[0]
+
+
+def program_line(program, where, name, values, operations, missing):
+    """The line of the program for an array."""
+    path = os.path.join(where, 'x.raw')
+    with open(path, 'wb') as f:
+        f.write(struct.pack('<%d%s' % (len(values), TYPES[name]), *values))
+    command = [program, '--partial', '--label=an array', '--format=raw', '-t', name_of(name), '-o',
+               ','.join(operations), *('--missing=%r' % (v + 0) for v in missing), path]
+    return subprocess.run(command, capture_output=True, check=True).stdout.rstrip(b'\n')
+
+
+def check_accumulator(library, program, rng, where):
+    name, _, values, missing, scale = draw(rng)
+    placed = rng.random() < .5
+    operations = [o for o in rng.sample(axis_check.OPERATIONS, rng.choice((1, 4, 20)))
+                  if placed or o not in ('argmin', 'argmax')] or ['sum']
+    policy = rng.choice(('propagate', 'propagate', 'skip'))
+    request = library.request(operations, policy, missing)
+    whole = mask(rng, values)
+    made = accumulate(library, rng, name, cut(rng, len(values), 16), whole, request, placed, scale)
+    result = library.make('gpr_accumulator_snapshot', made)
+    try:
+        compare(library, result, operations, whole, policy, missing, scale)
+        if placed and not scale and whole == values and values:
+            library('gpr_accumulator_set_array', made, b'an array', None, c_uint64(0))
+            line, wanted = library.write(made), program_line(program, where, name, values, operations, missing)
+            if line != wanted:
+                raise Failure('the line is %s, but the program prints %s' % (line.decode(), wanted.decode()))
+    except Failure as failure:
+        raise Failure('an accumulator of %d %s, %s: %s' % (
+            len(values), name, 'placed' if placed else 'a bag', failure)) from None
+    library.status('gpr_result_free', result)
+    library.status('gpr_accumulator_free', made)
+    library.status('gpr_request_free', request)
+
+
+def fortran_order(values, sizes):
+    """Values in C order, in Fortran order."""
+    strides = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
+    places = [0]
+    for extent, stride in zip(sizes, strides):
+        places = [at + i * stride for i in range(extent) for at in places]
+    return [values[at] for at in places]
+
+
+def open_file(library, rng, where, name, values, sizes):
+    """Opens a .npy, of either order of bytes and of elements."""
+    path = os.path.join(where, 'x.npy')
+    fortran, order = rng.random() < .5, '|' if name[1] == '1' else rng.choice('<>')
+    whole, _ = axis_check.npy(fortran_order(values, sizes) if fortran else values, TYPES[name], order + name,
+                              sizes, fortran)
+    with open(path, 'wb') as f:
+        f.write(whole)
+    return library.make('gpr_open_path', library.context, path.encode(), None)
+
+
+def check_axis(library, rng, where):
+    name, sizes, values, missing, scale = draw(rng)
+    whole = mask(rng, values)
+    axis = rng.randrange(len(sizes))
+    operations = rng.choice((['sum'], ['sum', 'min', 'max', 'mean'], ['argmin', 'argmax', 'count'],
+                             rng.sample(axis_check.OPERATIONS, 4)))
+    policy = rng.choices(POLICIES, (6, 3, 1))[0]
+    request = library.request(operations, policy, missing)
+    if whole == values and not scale and rng.random() < .5:
+        view = None
+        source = open_file(library, rng, where, name, values, sizes)
+    else:
+        view = View(library, rng, name, whole, sizes, scale)
+        source = library.make('gpr_open_view', library.context, view.view)
+    count = math.prod(sizes[:axis] + sizes[axis + 1:])
+    types = [library.dll.gpr_axis_dtype(source, c_size_t(0), request, o.encode()) for o in operations]
+    if None in types:
+        raise Failure('gpr_axis_dtype: ' + library.text())
+    arrays = [({b'f64': c_double, b'i64': c_int64, b'u64': c_uint64}[t] * max(count, 1))() for t in types]
+    inner = math.prod(sizes[axis + 1:])
+    slices = [[whole[(k // inner * sizes[axis] + i) * inner + k % inner] for i in range(sizes[axis])]
+              for k in range(count)]
+    status = library.status('gpr_reduce_axis', source, c_size_t(0), request, c_uint(axis),
+                            (c_void_p * len(arrays))(*(ctypes.cast(a, c_void_p) for a in arrays)), c_uint64(count))
+    text = library.text()
+    for handle, function in ((source, 'gpr_close'), (request, 'gpr_request_free')):
+        library.status(function, handle)
+    if view:
+        view.free()
+    where = '%s of %s%s along %d of %s, %s, missing %s, scale %s' % (
+        operations, name, ' of a file' if not view else ' with a mask' if whole != values else '', axis, sizes, policy, missing, scale)
+    left = [[v for v in s if v is not MASKED and not axis_check.is_missing(v, missing)] for s in slices]
+    if policy == 'error' and any(v != v for s in left for v in s):
+        if status != ERROR_NAN:
+            raise Failure('%s: a NaN is no error: %d %s' % (where, status, text))
+        return
+    beyond = False
+    for operation, kind, array in zip(operations, types, arrays):
+        for k in range(count):
+            wanted = wanted_value(operation, slices[k], policy == 'skip', missing, scale)
+            if kind != b'f64':
+                least, most = (-2 ** 63, 2 ** 63 - 1) if kind == b'i64' else (0, 2 ** 64 - 1)
+                if wanted is None:
+                    wanted = -1
+                elif wanted != wanted:  # an integer stands for it, if there is a missing value
+                    beyond = beyond or not missing or not least <= missing[0] <= most
+                    wanted = missing[0] if missing else 0
+                beyond = beyond or not least <= wanted <= most
+            if status == 0 and not beyond and not same(array[k], wanted):
+                raise Failure('%s: %s of slice %d is %r, not %r' % (where, operation, k, array[k], wanted))
+    if (status != 0) != beyond:
+        raise Failure('%s: status %d, %s, but %s' % (where, status, text, 'it is beyond' if beyond else 'it fits'))
+
+
+def main():
+    program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    library = Library(path)
+    failed = 0
+    with tempfile.TemporaryDirectory() as where:
+        for number in range(count):
+            rng = random.Random('%d %d' % (seed, number))
+            library('gpr_context_set', library.context, 1, c_uint64(rng.randint(0, 3)))
+            try:
+                if rng.random() < .5:
+                    check_accumulator(library, program, rng, where)
+                else:
+                    check_axis(library, rng, where)
+            except Failure as failure:
+                print('seed %d, number %d: %s' % (seed, number, failure))
+                failed += 1
+    library.status('gpr_context_free', library.context)
+    return failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
