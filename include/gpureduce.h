@@ -408,6 +408,31 @@ GPR_API gpr_status gpr_accumulator_read(gpr_context *context, const char *text, 
                                         const gpr_request *request, gpr_accumulator **accumulator);
 
 /*
+ * Comparisons
+ */
+
+/* A function that is told of an array that differs: `line` is the JSON object that gpureduce --diff
+   --json prints for it, in UTF-8, valid during the call. It is called by the thread that called
+   into the library. Nonzero cancels. */
+typedef int gpr_row_function(void *user, const char *line);
+
+/* Compares two inputs element by element; containers by the names of their arrays. `request`: its
+   GPR_NAN and its missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
+   with commas in between, of which one is enough for two elements to be equal; NULL: none. `row`
+   is called for each array that differs, in the order of `a`, and after these for those that `b`
+   alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.
+   An array that cannot be compared has a row, and then is an error. GPR_ERROR_UNSUPPORTED for views
+   with a mask. */
+GPR_API gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *request,
+                                   const char *tolerance, gpr_row_function *row, void *user,
+                                   int all, uint64_t *different);
+
+/* Compares two files in that way, raw ones as little-endian f32. */
+GPR_API gpr_status gpr_diff(gpr_context *context, const char *a, const char *b,
+                            const char *tolerance, gpr_row_function *row, void *user, int all,
+                            uint64_t *different);
+
+/*
  * Shards
  */
 

@@ -1175,10 +1175,17 @@ static void work_again(struct diff_worker *w)
  * Opening.
  */
 
+/* The options for the files of a side. */
+static const struct source_options *input_of(const struct diff *d, int side)
+{
+    return d->request->sides[side].input ? d->request->sides[side].input
+                                         : &d->request->options->input;
+}
+
 /* How the files of a side are read. */
 static struct source_options options_of(const struct diff *d, int side)
 {
-    struct source_options input = d->request->options->input;
+    struct source_options input = *input_of(d, side);
 
     input.in_order = true;
     input.undecoded = false;
@@ -1247,7 +1254,7 @@ static bool open_sides(struct diff *d)
 static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     const struct diff_item *item = p->item;
-    struct source_options input = d->request->options->input;
+    struct source_options input = *input_of(d, side);
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], shown[CONTAINER_NAME_SHOWN];
     struct error error;
 
@@ -1430,7 +1437,8 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
     while (!team_wait(&d->team, progress ? TICK : 0)) {
         if (progress)
             progress->update(progress->context, bytes_read(d), clock_now());
-        if (atomic_load(&d->decided))
+        if (atomic_load(&d->decided) ||
+            (progress && progress->cancelled && progress->cancelled(progress->context)))
             cancel(d);
     }
 }

@@ -23,10 +23,11 @@ struct diff_request {
     struct difference_tolerance tolerance;
     bool verdict_only; /* stop at the first difference */
     struct {
-        const char *name;                 /* the name that the user gave */
-        char *const *paths;               /* the files that it stands for */
-        int count;                        /* files */
-        const struct source_index *index; /* see struct source_options */
+        const char *name;                   /* the name that the user gave */
+        char *const *paths;                 /* the files that it stands for */
+        int count;                          /* files */
+        const struct source_index *index;   /* see struct source_options */
+        const struct source_options *input; /* how the files are read; NULL: as `options` say */
     } sides[DIFF_SIDES];
 };
 

@@ -66,6 +66,20 @@ static enum source_status memory_next(struct source *s, const struct chunk_reque
     return SOURCE_END;
 }
 
+/* Elements of a view without a mask. */
+static enum source_status memory_at(struct source *s, const struct chunk_request *request,
+                                    struct chunk *chunk)
+{
+    const struct view *view = ((const struct memory_state *)s->state)->view;
+    const size_t most = request->size / s->info.element_size;
+
+    if (!(view->contiguous && request->borrow) && chunk->count > most)
+        chunk->count = most;
+    source_count(s, chunk->count * s->info.element_size, 0);
+    (void)view_make_chunk(view, chunk->index, chunk->count, request, NULL, chunk);
+    return SOURCE_CHUNK;
+}
+
 static bool memory_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                         struct chunk *chunk, uint64_t *most)
 {
@@ -124,6 +138,7 @@ static void set_info(struct source *s, const struct view *view, uint64_t length)
 bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops ops = {.next = memory_next,
+                                          .at = memory_at,
                                           .lend = memory_lend,
                                           .read = memory_read,
                                           .is_missing = memory_is_missing,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Accumulators and reductions along an axis by the shared library, compared with exact fractions and with
-the lines of the program.
+the lines of the program; and comparisons of arrays with those of the program.
 
 usage: library_check.py PROGRAM LIBRARY SEED COUNT
 
@@ -100,7 +100,7 @@ class Library:
 class View:
     """Elements in memory that the caller lays out at random, and the view of them."""
 
-    def __init__(self, library, rng, name, values, sizes, scale):
+    def __init__(self, library, rng, name, values, sizes, scale, may_mask=True):
         size, n = int(name[1]), len(values)
         masked = any(v is MASKED for v in values)
         filler = next((v for v in values if v is not MASKED), 0)
@@ -128,7 +128,7 @@ class View:
         library('gpr_view_set_data', self.view, c_void_p(ctypes.addressof(self.memory) + offset),
                 name_of(name).encode(), 1 if order == '<' else 2, c_uint(len(sizes)),
                 (c_uint64 * len(sizes))(*sizes), (c_int64 * len(sizes))(*strides))
-        if masked or rng.random() < .1:
+        if masked or (may_mask and rng.random() < .1):
             self.set_mask(rng, values)
         if scale:
             library('gpr_view_set_scale', self.view, c_double(scale[0]), c_double(scale[1]))
@@ -328,6 +328,56 @@ def check_axis(library, rng, where):
         raise Failure('%s: status %d, %s, but %s' % (where, status, text, 'it is beyond' if beyond else 'it fits'))
 
 
+ROW = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p)
+
+
+def check_diff(library, program, rng, where):
+    """Compares two arrays, each a file or a view, and two containers, as the program does."""
+    name, sizes, values, _, _ = draw(rng)
+    others = list(values)
+    for _ in range(rng.choice((0, 1, 5)) if values else 0):
+        others[rng.randrange(len(values))] = rng.choice(values)
+    paths = [os.path.join(where, side) for side in 'ab']
+    for path, elements in zip(paths, (values, others)):
+        with open(path, 'wb') as f:
+            f.write(axis_check.npy(elements, TYPES[name], (rng.choice('<>') if name[1] != '1' else '|') + name,
+                                   sizes, False)[0])
+    policy = rng.choice(POLICIES)
+    missing = rng.choices(values, k=1) if values and rng.random() < .3 else []
+    tolerance = rng.choice((None, None, 'ulp:4', 'abs:0.5', 'rel:1e-3,abs:2'))
+    command = [program, '--diff', '--json', '--nan=' + policy, *('--missing=%r' % (v + 0) for v in missing)]
+    command += ['--tolerance=' + tolerance] if tolerance else []
+    run = subprocess.run(command + paths, capture_output=True, check=False)
+    wanted = [json.loads(line) for line in run.stdout.splitlines()]
+    views = []
+    inputs = []
+    for path, elements in zip(paths, (values, others)):
+        if rng.random() < .5 and MASKED not in elements:
+            views.append(View(library, rng, name, elements, sizes, None, False))
+            inputs.append(library.make('gpr_open_view', library.context, views[-1].view))
+        else:
+            inputs.append(library.make('gpr_open_path', library.context, path.encode(), None))
+    request = library.request([], policy, missing)
+    rows, different = [], c_uint64(77)
+    status = library.status('gpr_diff_inputs', *inputs, request, tolerance and tolerance.encode(),
+                            ROW(lambda user, line: rows.append(json.loads(line)) or 0), None,
+                            0, byref(different))
+    text = library.text()
+    for handle in inputs:
+        library.status('gpr_close', handle)
+    for view in views:
+        view.free()
+    library.status('gpr_request_free', request)
+    for row in rows + wanted:
+        row['file'] = row['other'] = None
+    if run.returncode == 2:
+        if status == 0 or (policy == 'error') != (status == ERROR_NAN):
+            raise Failure('%s %s: status %d, %s, but the program: %s' % (name, sizes, status, text, run.stderr))
+    elif status != 0 or rows != wanted or different.value != len(wanted):
+        raise Failure('%s %s, %s: %d different, status %d, %s %s, but the program: %s' % (
+            name, sizes, tolerance, different.value, status, text, rows, wanted))
+
+
 def main():
     program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     library = Library(path)
@@ -337,10 +387,13 @@ def main():
             rng = random.Random('%d %d' % (seed, number))
             library('gpr_context_set', library.context, 1, c_uint64(rng.randint(0, 3)))
             try:
-                if rng.random() < .5:
+                kind = rng.random()
+                if kind < .45:
                     check_accumulator(library, program, rng, where)
-                else:
+                elif kind < .9:
                     check_axis(library, rng, where)
+                else:
+                    check_diff(library, program, rng, where)
             except Failure as failure:
                 print('seed %d, number %d: %s' % (seed, number, failure))
                 failed += 1

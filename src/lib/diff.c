@@ -1,0 +1,175 @@
+/*
+ * Comparisons of inputs.
+ */
+#include "config.h"
+
+#include "run/diff.h"
+
+#include <string.h>
+
+#include "lib/objects.h"
+#include "lib/reducer.h"
+#include "run/diff_row.h"
+
+/* The function of the caller that is told of rows. */
+struct rows {
+    gpr_row_function *row; /* NULL: none */
+    void *user;
+    bool all; /* also of arrays that do not differ */
+};
+
+/* Reads a list of limits: ulp:N, abs:X and rel:X, with commas in between; NULL: none. */
+static gpr_status parse_tolerance(gpr_context *context, const char *list,
+                                  struct difference_tolerance *tolerance)
+{
+    char one[64];
+
+    *tolerance = (struct difference_tolerance){.by_ulps = false};
+    while (list) {
+        const size_t length = strcspn(list, ",");
+
+        memcpy(one, list, length < sizeof one ? length : 0);
+        one[length < sizeof one ? length : 0] = '\0';
+        if (!difference_parse_tolerance(tolerance, one))
+            return lib_fail(context, GPR_ERROR_ARGUMENT,
+                            "a tolerance is a list of ulp:N, abs:X and rel:X, with nonnegative "
+                            "numbers");
+        list = list[length] ? list + length + 1 : NULL;
+    }
+    return GPR_OK;
+}
+
+/* Tells of an item. */
+static gpr_status tell(gpr_context *context, const struct rows *rows,
+                       const struct diff_request *request, const struct diff_item *item,
+                       bool missing)
+{
+    struct buffer line = {0};
+    struct writer w = {.form = WRITER_JSON, .shows = IN_OBJECT, .out = &line};
+    gpr_status status = GPR_OK;
+
+    diff_row_write(&w, request, item, missing);
+    if (line.failed) {
+        status = lib_fail_memory(context);
+    } else {
+        line.data[line.size - 1] = '\0'; /* in place of the newline */
+        if (rows->row(rows->user, line.data) != 0)
+            status = lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
+    }
+    writer_close(&w);
+    buffer_free(&line);
+    return status;
+}
+
+/* Tells of all items that it should. */
+static gpr_status tell_all(gpr_context *context, const struct rows *rows,
+                           const struct diff_request *request, const struct diff *diff)
+{
+    const bool missing = diff_has_missing(diff);
+    gpr_status status = GPR_OK;
+
+    for (size_t k = 0; rows->row && k < diff_count(diff) && status == GPR_OK; k++) {
+        const struct diff_item *item = diff_get(diff, k);
+
+        if (diff_differs(item) || (rows->all && item->kind == DIFF_SAME))
+            status = tell(context, rows, request, item, missing);
+    }
+    return status;
+}
+
+/* Compares what a request is about. */
+static gpr_status run(gpr_context *context, const struct rows *rows,
+                      const struct diff_request *request, uint64_t *different)
+{
+    struct diff *diff = diff_new(request);
+    const struct error *error;
+    gpr_status status = GPR_OK;
+    const char *name;
+    bool good;
+
+    if (!diff)
+        return lib_fail_memory(context);
+    good = diff_run(diff);
+    if (good)
+        status = tell_all(context, rows, request, diff);
+    error = diff_error(diff, 0, &name);
+    if (status == GPR_OK && error)
+        status = lib_fail_error(context, *name ? name : NULL, NULL, error);
+    else if (status == GPR_OK && !good)
+        status = lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
+    if (status == GPR_OK && different)
+        *different = diff_summary(diff).different;
+    diff_close(diff);
+    return status;
+}
+
+/* Sees whether an input can be compared. */
+static gpr_status check_input(gpr_context *context, const gpr_input *input)
+{
+    if (input->context != context)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "the inputs are of two contexts");
+    if (input->in_memory && input->view.view.mask_form != VIEW_MASK_NONE)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED, "views with a mask cannot be compared");
+    if (input->pipe && !input->source)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "%s: a pipe can be read once", input->path);
+    return GPR_OK;
+}
+
+/* A pipe has been read. */
+static void end_input(gpr_input *input)
+{
+    if (!input->pipe)
+        return;
+    source_close(input->source);
+    input->source = NULL;
+}
+
+gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *request,
+                           const char *tolerance, gpr_row_function *row, void *user, int all,
+                           uint64_t *different)
+{
+    gpr_context *context = a->context;
+    const struct rows rows = {row, user, all != 0};
+    const struct gpr_request none = {.context = context};
+    struct session_options options[DIFF_SIDES];
+    gpr_input *const inputs[DIFF_SIDES] = {a, b};
+    struct diff_request job = {.options = &options[DIFF_A]};
+    gpr_status status;
+
+    lib_begin(context);
+    if (parse_tolerance(context, tolerance, &job.tolerance) != GPR_OK)
+        return context->status;
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        if (check_input(context, inputs[side]) != GPR_OK ||
+            !reducer_prepare(inputs[side], request ? request : &none, &options[side]))
+            return context->status;
+        job.sides[side].name = inputs[side]->path;
+        job.sides[side].paths = &inputs[side]->path;
+        job.sides[side].count = 1;
+        job.sides[side].input = &options[side].input;
+    }
+    lib_begin_long(context);
+    status = run(context, &rows, &job, different);
+    end_input(a);
+    if (a != b)
+        end_input(b);
+    reducer_finish(context);
+    return lib_end_long(context, status);
+}
+
+gpr_status gpr_diff(gpr_context *context, const char *a, const char *b, const char *tolerance,
+                    gpr_row_function *row, void *user, int all, uint64_t *different)
+{
+    gpr_input *one, *other;
+    gpr_status status = gpr_open_path(context, a, NULL, &one);
+
+    if (status != GPR_OK)
+        return status;
+    status = gpr_open_path(context, b, NULL, &other);
+    if (status == GPR_OK) {
+        status = gpr_diff_inputs(one, other, NULL, tolerance, row, user, all, different);
+        gpr_close(other);
+    }
+    gpr_close(one);
+    return status;
+}
