@@ -154,6 +154,7 @@ template <typename To, typename From> static To same_bits(From from)
 #define __umul64hi(x, y) ((uint64_t)((unsigned __int128)(x) * (y) >> 64))
 #define __ffs(x) __builtin_ffs(x)
 #define __popc(x) __builtin_popcount(x)
+#define __popcll(x) __builtin_popcountll(x)
 #define __ldcs(from) (*(from))
 
 static int emulated_dp4a(int a, int b, int sum)
@@ -192,10 +193,11 @@ __attribute__((unused)) static double emulated_directed(double a, double b, doub
 }
 __attribute__((unused)) static float emulated_directed_float(float a, float b, float towards)
 {
-    const double exact = (double)a + b; /* or so close that no float lies between */
-    const float sum = (float)exact;
+    const float sum = a + b, b_seen = sum - a, rest = (a - (sum - b_seen)) + (b - b_seen);
 
-    return sum != exact && (exact > sum) == (towards > 0) ? nextafterf(sum, towards) : sum;
+    if (isinf(a) || isinf(b))
+        return sum;
+    return rest != 0 && (rest > 0) == (towards > 0) ? nextafterf(sum, towards) : sum;
 }
 #define __dadd_rd(a, b) emulated_directed(a, b, -HUGE_VAL)
 #define __dadd_ru(a, b) emulated_directed(a, b, HUGE_VAL)
@@ -213,6 +215,16 @@ static float emulated_fmaxf(float a, float b)
 }
 #define fminf emulated_fminf
 #define fmaxf emulated_fmaxf
+__attribute__((unused)) static double emulated_fmin(double a, double b)
+{
+    return b != b || a < b || (a == b && signbit(a)) ? a : b;
+}
+__attribute__((unused)) static double emulated_fmax(double a, double b)
+{
+    return b != b || a > b || (a == b && signbit(b)) ? a : b;
+}
+#define fmin emulated_fmin
+#define fmax emulated_fmax
 
 template <typename Pair, bool GREATEST> static Pair emulated_pick(Pair a, Pair b)
 {
