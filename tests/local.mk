@@ -227,6 +227,7 @@ test_scripts = \
 	tests/cli/unsupported.sh \
 	tests/cli/hostile.sh \
 	tests/cli/missing.sh \
+	tests/cli/missing_gpu.sh \
 	tests/cli/missing_values.sh \
 	tests/cli/rows.sh \
 	tests/cli/quantiles.sh \

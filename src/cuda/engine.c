@@ -280,7 +280,7 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
 static bool cuda_finds(enum element_type type, unsigned wants)
 {
     (void)type;
-    return (wants & ~(unsigned)CUDA_FINDS) == 0;
+    return (wants & ~(unsigned)CUDA_FINDS_MISSING) == 0;
 }
 
 static const char *cuda_describe(const struct engine_state *engine)
@@ -334,11 +334,11 @@ static struct engine_worker *cuda_worker_open(struct engine_state *engine,
         return NULL;
     }
     w->size = feeder.size;
-    cuda_sums_init(&w->sums, setup->type, setup->swap, setup->wants, device->multiprocessors,
-                   FEEDER_SLOTS);
+    cuda_sums_init(&w->sums, setup->type, setup->swap, setup->wants, setup->missing,
+                   device->multiprocessors, FEEDER_SLOTS);
     feeder.jobs[feeder.job_count++] = &w->sums.job;
     if (setup->tallies && setup->tallies->count > 0) {
-        cuda_tallies_init(&w->tallies, setup->tallies, setup->type, setup->swap,
+        cuda_tallies_init(&w->tallies, setup->tallies, setup->type, setup->swap, setup->missing,
                           device->multiprocessors, device->shared,
                           feeder.in_place > feeder.size ? feeder.in_place : feeder.size);
         feeder.jobs[feeder.job_count++] = &w->tallies.job;

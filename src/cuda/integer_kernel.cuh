@@ -27,6 +27,7 @@ conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job
     shared->squares.add_to(partial->squares.digit, wide_one);
     if (threadIdx.x == 0)
         shared->small.add_to(partial);
+    add_missing(partial, r);
     if (blockIdx.x == 0) {
         carry<EXACT_DIGITS>(partial->sum.digit);
         carry<EXACT_DIGITS>(partial->absolute.digit);
@@ -36,11 +37,11 @@ conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job
         locate_extremes(r, job, partial, of_warps, of_all, found);
 }
 
-template <typename Type>
+template <typename Type, unsigned FINDS>
 __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
     reduce_integers(const __grid_constant__ struct job job)
 {
-    typedef struct integer_reducer<Type> thread_reducer;
+    typedef struct integer_reducer<Type, (FINDS & PARTIAL_MISSING) != 0> thread_reducer;
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
     const unsigned tiles = tiles_of<thread_reducer>(&job);
@@ -49,6 +50,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
     shared.clear();
     __syncthreads();
     r.begin(&shared, job.count);
+    r.begin_missing(&job.missing);
     for (unsigned tile = blockIdx.x; tile < full; tile += gridDim.x) {
         typename thread_reducer::group g;
 

@@ -108,7 +108,8 @@ struct integer_memory {
     }
 };
 
-template <typename Type> struct integer_reducer : thread_state<int64_t> {
+template <typename Type, bool HAS_MISSING = false>
+struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
     typedef int64_t order;
     typedef typename Type::element element;
     typedef typename Type::magnitude narrow_magnitude;
@@ -119,6 +120,8 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
     static const int UNROLL = integer_tuning::UNROLL;
     static const int GROUP = UNROLL * PER_LOAD, GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
     static const int TILE = THREADS * GROUP;
+    typedef typename group_sum<(SIZE > 4)>::unsigned_type bits_of_element;
+    typedef typename group_sum<(GROUP > 32)>::unsigned_type bits_of_group; /* an element each */
 
     struct group {
         uint32_t words[GROUP_WORDS];
@@ -249,9 +252,9 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
             this->greatest.tile = tile;
         }
     }
-    __device__ static __forceinline__ bool has_extremes()
+    __device__ __forceinline__ bool has_extremes() const
     {
-        return true;
+        return !HAS_MISSING || this->least.tile != ~0u;
     }
 
     /* Sums of a group, of elements of up to 32 bits. */
@@ -309,8 +312,8 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
     }
 
     /* The sums and counts of a group of bytes: a word at a time, by the instruction that adds up
-       four products. They stay far below 2^31. */
-    __device__ __forceinline__ void take_bytes(const group *g)
+       four products. They stay far below 2^31. Zeros have taken the place of `missing` elements. */
+    __device__ __forceinline__ void take_bytes(const group *g, unsigned missing)
     {
         int total = 0, magnitudes = 0, square = 0;
         unsigned others = 0, negative = 0;
@@ -340,38 +343,75 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
                               (uint64_t)square, 0};
 
         add_sums(&s);
-        small.zeros += GROUP - others;
+        small.zeros += GROUP - others - missing;
         small.negative += negative;
+    }
+
+    __device__ static __forceinline__ bits_of_element bits_at(const group *g, int i)
+    {
+        return SIZE == 8 ? (bits_of_element)at(g, i) : (bits_of_element)at(g, i) & mask();
+    }
+
+    __device__ static __forceinline__ unsigned count_bits(bits_of_group bits)
+    {
+        return (unsigned)(GROUP > 32 ? __popcll(bits) : __popc((unsigned)bits));
+    }
+
+    /* Puts zeros in the place of missing bytes. */
+    __device__ static __forceinline__ void clear_bytes(group *g, bits_of_group gone)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            /* Four bits: the lowest of a byte each. */
+            const uint32_t ones = (uint32_t)(gone >> 4 * i & 15) * 0x00204081u & 0x01010101u;
+
+            g->words[i] &= ~(ones * 255);
+        }
     }
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
+        const bits_of_group gone =
+            this->template find_missing<bits_of_group, bits_of_element, GROUP>(
+                [&](int i) { return bits_at(g, i); });
+        const unsigned missing = HAS_MISSING ? count_bits(gone) : 0;
         group_sums s = {0, 0, 0, 0};
         element low = at(g, 0), high = low;
         narrow_magnitude least = (narrow_magnitude)magnitude(low);
         unsigned zeros = 0, negative = 0;
 
+        if (HAS_MISSING) {
+            high = SIGNED ? (element)((bits_of_element)1 << (8 * SIZE - 1)) : (element)0;
+            low = (element)~high;
+            least = (narrow_magnitude)-1;
+        }
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {
-            const element x = at(g, i);
+            const bool present = !HAS_MISSING || !(gone >> i & 1);
+            const element x = present ? at(g, i) : (element)0;
 
-            low = x < low ? x : low;
-            high = x > high ? x : high;
-            if (SIGNED)
+            low = present && x < low ? x : low;
+            high = present && x > high ? x : high;
+            if (SIGNED && present)
                 least = min(least, (narrow_magnitude)magnitude(x));
             if (SIZE == 1)
                 continue;
             take_sums(&s, x);
-            zeros += x == 0;
+            zeros += present && x == 0;
             negative += is_negative(x);
         }
         if (SIZE == 1) {
-            take_bytes(g);
+            if (HAS_MISSING)
+                clear_bytes(g, gone);
+            take_bytes(g, missing);
         } else {
             add_sums(&s);
             small.zeros += zeros;
             small.negative += negative;
         }
+        this->count_missing(missing);
+        if (missing == GROUP)
+            return;
         take_extremes(order_of_element(low), ~order_of_element(high), tile);
         smallest = min(smallest, SIGNED ? (uint64_t)least : (uint64_t)low);
     }
@@ -397,6 +437,11 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
 
             const element x = at(&one, 0);
 
+            if (this->template find_missing<uint32_t, bits_of_element, 1>(
+                    [&](int) { return bits_at(&one, 0); })) {
+                this->count_missing(1);
+                continue;
+            }
             take_sums(&s, x);
             add_sums(&s);
             take_extremes(order_of_element(x), ~order_of_element(x), tile);

@@ -12,6 +12,7 @@
 #include "core/element.h"
 #include "core/moments.h"
 #include "core/partial.h"
+#include "cuda/missing.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,8 +25,10 @@ struct cuda_block_result {
     unsigned least_tile, greatest_tile;
 };
 
-/* The results that there are kernels for: partial_want bits. */
+/* The results that there are kernels for: partial_want bits. Any of them can leave out missing
+   elements, too. */
 #define CUDA_FINDS ((unsigned)PARTIAL_ALL)
+#define CUDA_FINDS_MISSING (CUDA_FINDS | PARTIAL_MISSING)
 
 /* Elements that are fewer than this need only be aligned to their size: they fill no tile, and are
    read one by one. */
@@ -45,6 +48,8 @@ struct cuda_scratch {
 
 struct cuda_launch {
     enum element_type type;
+    /* With PARTIAL_MISSING: as cuda_missing_set_sums has them. */
+    const struct cuda_missing *missing;
     int swap;                     /* elements are not in the machine's byte order */
     unsigned wants;               /* partial_want bits */
     const void *data;             /* device memory, aligned to 16 bytes, or see

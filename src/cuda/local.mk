@@ -13,6 +13,7 @@ cuda_sources = \
 	src/cuda/job.h \
 	src/cuda/kernels.h \
 	src/cuda/merge.cuh \
+	src/cuda/missing.c src/cuda/missing.cuh src/cuda/missing.h \
 	src/cuda/moments.cuh \
 	src/cuda/moments_bins.cuh \
 	src/cuda/moments_counter.cuh \
@@ -33,6 +34,7 @@ cuda_sources = \
 	src/cuda/reduce_f32.cu \
 	src/cuda/reduce_f64.cu \
 	src/cuda/reduce_integers.cu \
+	src/cuda/reduce_kernel.cuh \
 	src/cuda/reduce_left.cuh \
 	src/cuda/reducer32.cuh \
 	src/cuda/reducer64.cuh \

@@ -22,7 +22,18 @@ struct job {
     bool swap;   /* elements are not in the machine's byte order: for reducers that are not made for
                     one of the two */
     bool bins;   /* there is dynamic shared memory for exponent bins: for moments.cuh */
+    struct cuda_missing missing; /* for kernels that leave out missing elements */
 };
+
+static inline struct job make_job(const struct cuda_launch *l, bool defers, bool bins)
+{
+    struct job job = {l->data,    l->count, l->index,     l->partial,
+                      l->scratch, defers,   l->swap != 0, bins, {}};
+
+    if (l->wants & PARTIAL_MISSING)
+        job.missing = *l->missing;
+    return job;
+}
 
 template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(const struct job *j)
 {
@@ -127,6 +138,21 @@ __device__ static __forceinline__ void add_counts(struct partial *partial,
     atomicAdd((counter *)&partial->negative_infinity, (counter)counts->negative_infinity);
     if (counts->nan)
         atomicMin((counter *)&partial->first_nan, (counter)(index + counts->first_nan));
+}
+
+/* Adds a thread's count of missing elements, if it has one, to the partial result. All threads of
+   the warp together. */
+__device__ static __forceinline__ void add_missing(struct partial *, const void *)
+{
+}
+__device__ static __forceinline__ void add_missing(struct partial *partial,
+                                                   const struct missing_state<true> *state)
+{
+    typedef unsigned long long counter;
+    const counter missing = sum_of_warp(state->missing);
+
+    if (threadIdx.x % 32 == 0 && missing != 0)
+        atomicAdd((counter *)&partial->missing, missing);
 }
 
 /* Thread 0 takes the block's extremes, without their places, into the partial result. */
@@ -248,6 +274,7 @@ __device__ static __forceinline__ void conclude(Reducer *r, typename Reducer::me
         shared->accumulator.add_to(partial->sum.digit);
     if (r->counts.any())
         add_counts(partial, &r->counts, job->index);
+    add_missing(partial, r);
     if (sum && blockIdx.x == 0)
         carry<EXACT_DIGITS>(partial->sum.digit);
     if (!where)

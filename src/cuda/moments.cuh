@@ -65,8 +65,7 @@ template <unsigned FINDS> struct moments_pair<f32, FINDS> {
             std::min(processors * moments_tuning<f32_first>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
         const size_t bytes = sizeof(typename moments_left_reducer<FINDS>::bins_of_block::memory);
         const size_t left = processors * tuning<f32_left>::BLOCKS;
-        const struct job job = {l->data,    l->count, l->index,     l->partial,
-                                l->scratch, true,     l->swap != 0, true};
+        const struct job job = make_job(l, true, true);
 
         if (tiles < most * TILES_TO_LEAVE_MOMENTS)
             return false;
@@ -84,25 +83,27 @@ template <unsigned FINDS> struct moments_pair<f32, FINDS> {
 template <typename Type, unsigned FINDS>
 static void launch_moments(const struct cuda_launch *l, cudaStream_t stream)
 {
-    if (moments_pair<Type, FINDS>::launch(l, stream))
+    if (!(FINDS & PARTIAL_MISSING) && moments_pair<Type, FINDS & CUDA_FINDS>::launch(l, stream))
         return;
 
     const size_t tile = moments_reducer<Type, FINDS>::TILE;
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * moments_tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const bool bins = has_bins<Type, FINDS>();
-    const struct job job = {l->data,    l->count, l->index,     l->partial,
-                            l->scratch, false,    l->swap != 0, bins};
+    const struct job job = make_job(l, false, bins);
 
     reduce_moments<Type, FINDS><<<(unsigned)std::min(tiles, most), THREADS,
                                  bins ? sizeof(struct moments_bins) : 0, stream>>>(job);
 }
 
-/* Launches the cheapest kernel that finds what is wanted, as choose_kernel does. */
+/* Launches the cheapest kernel that finds what is wanted, as choose_kernel does. The one that leaves
+   out missing elements finds everything. */
 template <typename Type>
 static void choose_moments_kernel(const struct cuda_launch *l, cudaStream_t stream)
 {
-    if ((l->wants & ~MOMENTS_FINDS) == 0)
+    if (l->wants & PARTIAL_MISSING)
+        launch_moments<Type, CUDA_FINDS_MISSING>(l, stream);
+    else if ((l->wants & ~MOMENTS_FINDS) == 0)
         launch_moments<Type, MOMENTS_FINDS>(l, stream);
     else
         launch_moments<Type, CUDA_FINDS>(l, stream);

@@ -50,12 +50,23 @@ struct moments_counter : Reducer {
         typename Type::pair low = Type::view(g->words[0]), high = low;
         typename Type::pair least = magnitude_of<typename Type::pair>(g->words[0]);
         unsigned negative = 0;
+        uint32_t gone = 0;
 
+        if (Reducer::MISSING) {
+            gone = find_missing_words<Type>(this, g->words, this->valid_of(tile));
+            find_present_extremes<Type>(g->words, gone, &low, &high);
+            least = magnitude_of<typename Type::pair>(Type::INFINITY_BITS);
 #pragma unroll
-        for (int i = 1; i < GROUP_WORDS; i++) {
-            low = Type::least(low, Type::view(g->words[i]));
-            high = Type::greatest(high, Type::view(g->words[i]));
-            least = Type::least(least, magnitude_of<typename Type::pair>(g->words[i]));
+            for (int i = 0; i < GROUP_WORDS; i++)
+                least = Type::least(least, magnitude_of<typename Type::pair>(present_or<Type>(
+                                               g->words[i], gone, i, Type::INFINITY_BITS)));
+        } else {
+#pragma unroll
+            for (int i = 1; i < GROUP_WORDS; i++) {
+                low = Type::least(low, Type::view(g->words[i]));
+                high = Type::greatest(high, Type::view(g->words[i]));
+                least = Type::least(least, magnitude_of<typename Type::pair>(g->words[i]));
+            }
         }
         if (FINDS & PARTIAL_NEGATIVE)
 #pragma unroll
@@ -85,6 +96,7 @@ struct moments_counter : Reducer {
             typename looks::look l;
 
             l.g = *g;
+            leave_out(&l, gone);
             looks::examine(&l, tile, this->count);
             *g = l.g;
             e = l.e;
@@ -92,6 +104,8 @@ struct moments_counter : Reducer {
             small.take(&l.small);
             smallest = min(smallest, l.smallest);
             this->take_extremes(l.low, l.high, tile);
+        } else if (Reducer::MISSING && lowest > highest) { /* all elements are missing */
+            e = exponents{looks::FIELD_MAX, 0};
         } else {
             const uint32_t greatest =
                 __float_as_uint(f32::greatest(highest, -lowest)) & 0x7fffffffu;
@@ -104,6 +118,8 @@ struct moments_counter : Reducer {
                 const struct looks::small_look l = looks::count_small(&copy);
 
                 small.take(&l.counts);
+                if (Reducer::MISSING)
+                    small.zeros -= (unsigned)__popc(gone);
                 least_number = l.least;
             }
             e = greatest == 0 ? exponents{looks::FIELD_MAX, 0}

@@ -63,6 +63,7 @@ __global__ void __launch_bounds__(THREADS, resident(moments_tuning<Type>::BLOCKS
     shared.clear();
     __syncthreads();
     r.begin(&shared, job.count, thread_reducer::BINS && job.bins ? dynamic : NULL);
+    r.begin_missing(&job.missing);
     for (unsigned tile = first; tile < end; tile += step) {
         typename thread_reducer::group g;
 

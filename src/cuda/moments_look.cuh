@@ -76,7 +76,8 @@ template <typename Type, typename Reducer> struct moments_look {
         g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
     }
 
-    typedef group_look<group, order, uint32_t> look; /* exponents are biased as binary32 has them */
+    /* Exponents are biased as binary32 has them. */
+    typedef look_at_present<group_look<group, order, uint32_t>, Reducer::MISSING> look;
 
     __device__ __noinline__ static void examine(look *l, unsigned tile, size_t count)
     {
@@ -93,6 +94,8 @@ template <typename Type, typename Reducer> struct moments_look {
                 const float x = Type::element(l->g.words[i], half);
                 const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
 
+                if (leaves_out(l, i + 16 * half))
+                    continue;
                 if (bits > 0x7f800000u) {
                     const uint64_t at = Reducer::place(tile, i, half);
 

@@ -1,6 +1,7 @@
 /*
  * The kernels of moments.cuh of floats of 16 bits, and those of floats of one byte, of which there
- * is one for each type: it finds everything. In one file, because reading headers takes long.
+ * are two for each type: both find everything, and one leaves out missing elements. In one file,
+ * because reading headers takes long.
  */
 #include "config.h"
 
@@ -13,7 +14,10 @@ MOMENTS_INSTANCE(bf16)
 #define FLOAT8_INSTANCE(type)                                                 \
     void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
-        launch_moments<type, CUDA_FINDS>(l, stream);                          \
+        if (l->wants & PARTIAL_MISSING)                                       \
+            launch_moments<type, CUDA_FINDS_MISSING>(l, stream);              \
+        else                                                                  \
+            launch_moments<type, CUDA_FINDS>(l, stream);                      \
     }
 
 FLOAT8_INSTANCE(f8e4m3)

@@ -39,8 +39,9 @@ template <> struct moments_turn<f32_first> {
 
 template <typename Type, unsigned FINDS>
 struct moments_reducer
-    : moments_counter<Type, reducer<Type, false, false>, FINDS, moments_turn<Type>::FIRST> {
-    typedef reducer<Type, false, false> base;
+    : moments_counter<Type, reducer<Type, false, false, (FINDS & PARTIAL_MISSING) != 0>, FINDS,
+                      moments_turn<Type>::FIRST> {
+    typedef reducer<Type, false, false, (FINDS & PARTIAL_MISSING) != 0> base;
     typedef moments_counter<Type, base, FINDS, moments_turn<Type>::FIRST> counter;
     typedef typename base::group group;
     typedef typename base::order order;

@@ -11,16 +11,17 @@
 #ifndef GPUREDUCE_CUDA_MOMENTS_REDUCER64_CUH
 #define GPUREDUCE_CUDA_MOMENTS_REDUCER64_CUH
 
-#include "cuda/reducer64.cuh"
 #include "cuda/moments_state.cuh"
+#include "cuda/reducer64.cuh"
 
 template <typename Type, unsigned FINDS> struct moments_reducer;
 
 template <unsigned FINDS>
-struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL> {
-    typedef values64<false, moments_tuning<f64>::UNROLL> values;
-    typedef values::group group;
-    typedef values::order order;
+struct moments_reducer<f64, FINDS>
+    : values64<false, moments_tuning<f64>::UNROLL, (FINDS & PARTIAL_MISSING) != 0> {
+    typedef values64<false, moments_tuning<f64>::UNROLL, (FINDS & PARTIAL_MISSING) != 0> values;
+    typedef typename values::group group;
+    typedef typename values::order order;
     typedef values64<true, moments_tuning<f64>::UNROLL> swapped_values;
     typedef superaccumulator<1, 2078> sum_accumulator;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
@@ -243,7 +244,7 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
             product_total[i] += places_added(product[i], product_begin(bound, i));
     }
 
-    typedef group_look<group, order, int64_t> look;
+    typedef look_at_present<group_look<group, order, int64_t>, values::MISSING> look;
 
     __device__ __noinline__ static void examine(look *l, unsigned tile, size_t count)
     {
@@ -259,6 +260,8 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
             const int64_t bits = (int64_t)exact_bits(fabs(x));
             const int upper = values::magnitude(x);
 
+            if (leaves_out(l, i))
+                continue;
             if (x != x) {
                 const uint64_t at = values::place(tile, i);
 
@@ -313,7 +316,7 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
     }
 
     /* Takes the extremes and the least magnitude of a group of numbers. */
-    __device__ __forceinline__ void renew(const group *g, unsigned tile)
+    __device__ __forceinline__ void renew(const group *g, unsigned tile, uint32_t gone)
     {
         order low = INT64_MAX, high = INT64_MAX;
 
@@ -321,6 +324,8 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
         for (int i = 0; i < values::GROUP; i++) {
             const double x = g->elements[i];
 
+            if (values::MISSING && (gone >> i & 1))
+                continue;
             low = min(low, order_of(x));
             high = min(high, ~order_of(x));
             smallest = min(smallest, (int64_t)exact_bits(fabs(x)));
@@ -341,6 +346,7 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
        negative numbers are. */
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
+        const uint32_t gone = this->take_missing(g, tile);
         int positive = INT32_MIN, nearest = INT32_MAX;
         unsigned most = 0, negative = 0;
         struct exponents e;
@@ -349,6 +355,8 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
         for (int i = 0; i < values::GROUP; i++) {
             const int high = __double2hiint(g->elements[i]);
 
+            if (values::MISSING && (gone >> i & 1))
+                continue;
             positive = max(positive, high);
             most = max(most, (unsigned)high);
             nearest = min(nearest, high & 0x7fffffff);
@@ -365,6 +373,7 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
             look l;
 
             l.g = *g;
+            leave_out(&l, gone);
             examine(&l, tile, this->count);
             *g = l.g;
             e = l.e;
@@ -376,12 +385,14 @@ struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL
             int least_number = nearest;
 
             if (renews)
-                renew(g, tile);
+                renew(g, tile, gone);
             if (nearest < 0x100000) {
                 const group copy = *g;
                 const struct small_look l = count_small(&copy);
 
                 small.take(&l.counts);
+                if (values::MISSING)
+                    small.zeros -= (unsigned)__popc(gone);
                 least_number = l.least;
             }
             e = least_number == INT32_MAX ? exponents{INT32_MAX, 0}

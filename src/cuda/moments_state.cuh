@@ -91,6 +91,34 @@ template <typename Group, typename Order, typename Magnitude> struct group_look 
     struct exponents e;
 };
 
+/* Such findings, if missing elements are left out. */
+template <typename Look, bool HAS_MISSING> struct look_at_present : Look {
+};
+template <typename Look> struct look_at_present<Look, true> : Look {
+    uint32_t gone; /* the bits of missing elements, which are zeros */
+};
+
+/* Whether a look leaves out the element with this bit. */
+template <typename Look>
+__device__ static __forceinline__ bool leaves_out(const look_at_present<Look, false> *, int)
+{
+    return false;
+}
+template <typename Look>
+__device__ static __forceinline__ bool leaves_out(const look_at_present<Look, true> *l, int bit)
+{
+    return l->gone >> bit & 1;
+}
+template <typename Look>
+__device__ static __forceinline__ void leave_out(look_at_present<Look, false> *, uint32_t)
+{
+}
+template <typename Look>
+__device__ static __forceinline__ void leave_out(look_at_present<Look, true> *l, uint32_t gone)
+{
+    l->gone = gone;
+}
+
 /* The memory of a block: a Sum, which is a superaccumulator, and Squares. */
 template <typename Sum, typename Squares> struct moments_memory {
     Sum accumulator;

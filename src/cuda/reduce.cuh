@@ -1,15 +1,6 @@
 /*
- * The reduction kernel and its launch, as templates over an element type; INSTANCE makes them for
- * one type, in a file of its own, so that the types compile side by side.
- *
- * One pass over a chunk gives its exact sum, extremes and counts. The chunk is cut into tiles, and
- * blocks take them in turn. A thread takes a group of elements of each tile, a few loads of 16
- * bytes, and adds them up where that is exact (reducer32.cuh, reducer64.cuh). Elements that do not
- * add up go to exponent bins (bins.cuh) or to the block's superaccumulator (superaccumulator.cuh).
- * At the end all of a block meets in the superaccumulator, which is cut into digits of base 2^32,
- * and these are added to the partial result in global memory (merge.cuh).
- *
- * On GPUs with slow binary64 (tuning.h), extraction in binary32 takes the place of binary64.
+ * The launch of the reduction kernel of reduce_kernel.cuh; INSTANCE makes it and the kernels for one
+ * type, in a file of its own, so that the types compile side by side.
  */
 #ifndef GPUREDUCE_CUDA_REDUCE_CUH
 #define GPUREDUCE_CUDA_REDUCE_CUH
@@ -17,52 +8,7 @@
 #include <algorithm>
 
 #include "core/moments.h"
-#include "cuda/merge.cuh"
-#include "cuda/reducer32.cuh"
-#include "cuda/reducer64.cuh"
-#include "cuda/tuning.h"
-#include "cuda/types.cuh"
-
-static_assert(WARPS <= CUDA_WARPS_MAX, "more warps than there is room for in the scratch");
-
-/* FINDS are partial_want bits; the extremes are always found. */
-template <typename Type, bool SWAP, unsigned FINDS>
-__global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
-    reduce(const __grid_constant__ struct job job)
-{
-    const bool sum = (FINDS & PARTIAL_SUM) != 0;
-    typedef struct reducer<Type, SWAP, sum> thread_reducer;
-    __shared__ typename thread_reducer::memory shared;
-    thread_reducer r;
-    const unsigned tiles = tiles_of<thread_reducer>(&job);
-    /* The block's tiles. */
-    const bool contiguous = tuning<Type>::CONTIGUOUS;
-    const unsigned share = (tiles - 1) / gridDim.x + 1;
-    const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
-    const unsigned end = contiguous ? min(tiles, first + share) : tiles;
-    const unsigned step = contiguous ? 1 : gridDim.x;
-    unsigned tile = first;
-    bool leaves = false;
-
-    if (sum) {
-        shared.accumulator.clear();
-        __syncthreads();
-    }
-
-    r.begin(&shared, job.count, job.defers);
-    for (; tile < end && !leaves; tile += step) {
-        typename thread_reducer::group g;
-
-        fetch<thread_reducer>(&g, &job, tile);
-        r.take(&g, tile);
-        leaves = r.leaves();
-    }
-    if (job.defers && threadIdx.x % 32 == 0)
-        job.scratch->left[blockIdx.x * WARPS + threadIdx.x / 32] = tile < end ? tile : ~0u;
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        job.partial->count += job.count;
-    conclude<FINDS>(&r, &shared, &job);
-}
+#include "cuda/reduce_kernel.cuh"
 
 /* A second kernel for what the warps of the first leave. Most types need none. */
 template <typename Type, bool SWAP, unsigned FINDS> struct second_kernel {
@@ -85,7 +31,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
     const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const unsigned blocks = (unsigned)std::min(tiles, most);
     const bool defers = second::follows(tiles, blocks);
-    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers, SWAP};
+    const struct job job = make_job(l, defers, false);
 
     reduce<Type, SWAP, FINDS><<<blocks, THREADS, 0, stream>>>(job);
     if (defers)
@@ -93,11 +39,12 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
 }
 
 /* Launches the cheapest kernel that finds what is wanted. The rows are in order of cost, and the
-   last finds everything but what moments.cuh is for. */
+   last finds everything but what moments.cuh is for, and leaves out missing elements. */
 template <typename Type, bool SWAP>
 static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
 {
     static const unsigned EXTREMES = PARTIAL_EXTREMES, SUM = PARTIAL_SUM | PARTIAL_EXTREMES;
+    static const unsigned ALL = SUM | PARTIAL_WHERE;
     static const struct {
         unsigned finds;
         void (*launch)(const struct cuda_launch *l, cudaStream_t stream);
@@ -105,10 +52,10 @@ static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
         {EXTREMES, launch<Type, SWAP, EXTREMES>},
         {EXTREMES | PARTIAL_WHERE, launch<Type, SWAP, EXTREMES | PARTIAL_WHERE>},
         {SUM, launch<Type, SWAP, SUM>},
-        {SUM | PARTIAL_WHERE, launch<Type, SWAP, SUM | PARTIAL_WHERE>},
+        {ALL, launch<Type, SWAP, ALL>},
+        {ALL | PARTIAL_MISSING, launch<Type, SWAP, ALL | PARTIAL_MISSING>},
     };
-    static_assert((SUM | PARTIAL_WHERE) == (CUDA_FINDS & ~MOMENTS_WANTS),
-                  "the last row finds everything");
+    static_assert(ALL == (CUDA_FINDS & ~MOMENTS_WANTS), "the last row finds everything");
     const size_t last = sizeof rows / sizeof *rows - 1;
     size_t row = 0;
 

@@ -1,6 +1,7 @@
 /*
- * The kernels of integers, and their launch. There is one for each type, which finds everything:
- * with others for less, these types would take as long to compile as all others.
+ * The kernels of integers, and their launch. There are two for each type, which find everything; one
+ * leaves out missing elements. With others for less, these types would take as long to compile as
+ * all others.
  */
 #include "config.h"
 
@@ -9,15 +10,23 @@
 #include "cuda/instances.h"
 #include "cuda/integer_kernel.cuh"
 
-template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
+template <typename Type, unsigned FINDS>
+static void launch_integers(const struct cuda_launch *l, cudaStream_t stream)
 {
     const size_t tile = integer_reducer<Type>::TILE;
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * integer_tuning::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
-    const struct job job = {l->data,    l->count, l->index,     l->partial,
-                            l->scratch, false,    l->swap != 0, false};
 
-    reduce_integers<Type><<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(job);
+    reduce_integers<Type, FINDS>
+        <<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(make_job(l, false, false));
+}
+
+template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
+{
+    if (l->wants & PARTIAL_MISSING)
+        launch_integers<Type, CUDA_FINDS_MISSING>(l, stream);
+    else
+        launch_integers<Type, CUDA_FINDS>(l, stream);
 }
 
 #define INTEGER_INSTANCE(name, type)                                          \

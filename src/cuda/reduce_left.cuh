@@ -70,13 +70,16 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 /* Only sums have something to leave. */
 template <bool SWAP, unsigned FINDS> struct second_kernel<f64, SWAP, FINDS> {
+    /* Missing elements, and all that is with them, the first kernel keeps. */
+    static const bool LEAVES = (FINDS & PARTIAL_SUM) && !(FINDS & PARTIAL_MISSING);
+    static const unsigned LEFT = (FINDS & ~(unsigned)PARTIAL_MISSING) | PARTIAL_SUM;
     static const size_t SHARED_BYTES = sizeof(typename reducer<f64_left, SWAP, true>::memory);
 
     static bool follows(size_t tiles, size_t blocks)
     {
-        if (!(FINDS & PARTIAL_SUM) || tiles < blocks * TILES_TO_LEAVE)
+        if (!LEAVES || tiles < blocks * TILES_TO_LEAVE)
             return false;
-        if (cudaFuncSetAttribute(reduce_left<SWAP, FINDS | PARTIAL_SUM>,
+        if (cudaFuncSetAttribute(reduce_left<SWAP, LEFT>,
                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  SHARED_BYTES) == cudaSuccess)
             return true;
@@ -88,8 +91,7 @@ template <bool SWAP, unsigned FINDS> struct second_kernel<f64, SWAP, FINDS> {
     {
         const unsigned blocks_left = (unsigned)std::min(tiles, processors);
 
-        reduce_left<SWAP, FINDS | PARTIAL_SUM>
-            <<<blocks_left, THREADS, SHARED_BYTES, stream>>>(job, blocks);
+        reduce_left<SWAP, LEFT><<<blocks_left, THREADS, SHARED_BYTES, stream>>>(job, blocks);
     }
 };
 

@@ -17,7 +17,8 @@
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 
-template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int32_t> {
+template <typename Type, bool SWAP, bool SUM, bool HAS_MISSING = false>
+struct reducer : thread_state<int32_t>, missing_state<HAS_MISSING> {
     typedef int32_t order;
     static const int UNROLL = tuning<Type>::UNROLL, BLOCK = tuning<Type>::BLOCK;
     static const int GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
@@ -76,6 +77,12 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
                word % 4 * Type::PER_WORD + half;
     }
 
+    /* How many elements of the thread's group are in the chunk. */
+    __device__ __forceinline__ int valid_of(unsigned tile) const
+    {
+        return valid_elements<BLOCK * PER_LOAD, PER_LOAD, GROUP>(place(tile, 0, 0));
+    }
+
     /* Loads what there is of the last tile. NaNs take the place of the rest, and are not counted.
      */
     __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
@@ -99,10 +106,11 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
     }
 
     /* Counts the NaNs and infinities of a group, makes them zeros, and finds the extremes of what
-       is no NaN. */
-    __device__ void take_specials(struct group *g, unsigned tile, order *low, order *high)
+       is no NaN. Zeros that have taken the place of missing elements (missing.cuh) do not count. */
+    __device__ void take_specials(struct group *g, unsigned tile, uint32_t gone, order *low,
+                                  order *high)
     {
-        const int valid = valid_elements<BLOCK * PER_LOAD, PER_LOAD, GROUP>(place(tile, 0, 0));
+        const int valid = valid_of(tile);
         int first_nan = GROUP;
 
         *low = *high = limits<order>::ORDER_MAX;
@@ -115,7 +123,9 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
                 const order o = order_of(x);
                 const bool nan = x != x, infinite = fabsf(x) == __int_as_float(0x7f800000);
 
-                if (!nan) {
+                if (HAS_MISSING && is_missing<Type>(gone, i, half)) {
+                    /* it is no extreme, and a zero */
+                } else if (!nan) {
                     *low = min(*low, o);
                     *high = min(*high, ~o);
                 } else if (n < valid) {
@@ -221,11 +231,17 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
         typename Type::pair low = Type::view(g->words[0]), high = low;
         order first, last;
         float lowest, highest;
+        uint32_t gone = 0;
 
+        if (HAS_MISSING) {
+            gone = find_missing_words<Type>(this, g->words, valid_of(tile));
+            find_present_extremes<Type>(g->words, gone, &low, &high);
+        } else {
 #pragma unroll
-        for (int i = 1; i < GROUP_WORDS; i++) {
-            low = Type::least(low, Type::view(g->words[i]));
-            high = Type::greatest(high, Type::view(g->words[i]));
+            for (int i = 1; i < GROUP_WORDS; i++) {
+                low = Type::least(low, Type::view(g->words[i]));
+                high = Type::greatest(high, Type::view(g->words[i]));
+            }
         }
         {
             const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
@@ -240,7 +256,9 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
         first = order_of(lowest);
         last = ~order_of(highest);
         if (!(lowest > __int_as_float(0xff800000) && highest < __int_as_float(0x7f800000)))
-            take_specials(g, tile, &first, &last);
+            take_specials(g, tile, gone, &first, &last);
+        else if (HAS_MISSING && lowest > highest)
+            first = last = limits<order>::ORDER_MAX; /* all elements are missing */
         take_extremes(first, last, tile);
         if (SUM) {
             if (tiles_to_bin > 0) {

@@ -22,7 +22,8 @@
 /*
  * All but the sum, of groups of so many loads.
  */
-template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_state<int64_t> {
+template <bool SWAP, int LOADS = tuning<f64>::UNROLL, bool HAS_MISSING = false>
+struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
     typedef int64_t order;
     static const int UNROLL = LOADS;
     static const int GROUP = UNROLL * LOAD_BYTES / 8;
@@ -80,11 +81,33 @@ template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_s
         settle(g);
     }
 
-    /* Counts the NaNs and infinities of a group, makes them zeros, and finds the extremes of what
-       is no NaN. */
-    __device__ void take_specials(struct group *g, unsigned tile, order *low, order *high)
+    /* How many elements of the thread's group are in the chunk. */
+    __device__ __forceinline__ int valid_of(unsigned tile) const
     {
-        const int valid = this->template valid_elements<THREADS * 2, 2, GROUP>(place(tile, 0));
+        return this->template valid_elements<THREADS * 2, 2, GROUP>(place(tile, 0));
+    }
+
+    /* Finds the missing elements of a group, and counts them. Zeros take their places. */
+    __device__ __forceinline__ uint32_t take_missing(struct group *g, unsigned tile)
+    {
+        const uint32_t gone = this->template find_missing<uint32_t, uint64_t, GROUP>(
+            [&](int i) { return exact_bits(g->elements[i]); });
+
+        if (HAS_MISSING) {
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+                g->elements[i] = gone >> i & 1 ? 0 : g->elements[i];
+            this->count_missing((unsigned)__popc(gone & ((1u << valid_of(tile)) - 1)));
+        }
+        return gone;
+    }
+
+    /* Counts the NaNs and infinities of a group, makes them zeros, and finds the extremes of what
+       is no NaN. Zeros that have taken the place of missing elements do not count. */
+    __device__ void take_specials(struct group *g, unsigned tile, uint32_t gone, order *low,
+                                  order *high)
+    {
+        const int valid = valid_of(tile);
         int first_nan = GROUP;
 
         *low = *high = limits<order>::ORDER_MAX;
@@ -94,7 +117,9 @@ template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_s
             const order o = order_of(x);
             const bool nan = x != x, infinite = fabs(x) == __hiloint2double(0x7ff00000, 0);
 
-            if (!nan) {
+            if (HAS_MISSING && (gone >> i & 1)) {
+                /* it is no extreme, and a zero */
+            } else if (!nan) {
                 *low = min(*low, o);
                 *high = min(*high, ~o);
             } else if (i < valid) {
@@ -119,20 +144,29 @@ template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_s
     /* Takes all of a group but its sum; returns the largest biased exponent of what is finite. */
     __device__ __forceinline__ int take_values(struct group *g, unsigned tile)
     {
+        const uint32_t gone = take_missing(g, tile);
         double low = g->elements[0], high = low;
         int largest = magnitude(low);
         order first, last;
 
+        if (HAS_MISSING) {
+            low = __hiloint2double(0x7ff00000, 0);
+            high = -low;
+        }
 #pragma unroll
-        for (int i = 1; i < GROUP; i++) {
-            low = fmin(low, g->elements[i]);
-            high = fmax(high, g->elements[i]);
+        for (int i = HAS_MISSING ? 0 : 1; i < GROUP; i++) {
+            const bool present = !HAS_MISSING || !(gone >> i & 1);
+
+            low = fmin(low, present ? g->elements[i] : low);
+            high = fmax(high, present ? g->elements[i] : high);
             largest = max(largest, magnitude(g->elements[i]));
         }
         first = order_of(low);
         last = ~order_of(high);
+        if (HAS_MISSING && low > high)
+            first = last = limits<order>::ORDER_MAX; /* all elements are missing */
         if (largest >= 0x7ff00000) {
-            take_specials(g, tile, &first, &last);
+            take_specials(g, tile, gone, &first, &last);
             largest = 0;
 #pragma unroll
             for (int i = 0; i < GROUP; i++)
@@ -157,8 +191,9 @@ template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_s
 /*
  * The sum by extraction: the first kernel.
  */
-template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : values64<SWAP> {
-    typedef values64<SWAP> values;
+template <bool SWAP, bool SUM, bool HAS_MISSING>
+struct reducer<f64, SWAP, SUM, HAS_MISSING> : values64<SWAP, tuning<f64>::UNROLL, HAS_MISSING> {
+    typedef values64<SWAP, tuning<f64>::UNROLL, HAS_MISSING> values;
     typedef typename values::group group;
     static const int GROUP = values::GROUP;
     static const int LEVELS = 3;
@@ -348,7 +383,7 @@ template <bool SWAP> struct reducer<f64_left, SWAP, true> : values64<SWAP> {
     {
         typename values::order low, high;
 
-        this->take_specials(&g, tile, &low, &high);
+        this->take_specials(&g, tile, 0, &low, &high);
         this->take_extremes(low, high, tile);
 #pragma unroll 1
         for (int i = 0; i < values::GROUP; i += 2)

@@ -38,7 +38,8 @@ struct f8e4m3 : f16 {
 };
 
 /* As the reducer of reducer32.cuh, as far as moments_reducer32.cuh uses it. */
-template <typename Type> struct reducer8 : thread_state<int32_t> {
+template <typename Type, bool HAS_MISSING>
+struct reducer8 : thread_state<int32_t>, missing_state<HAS_MISSING> {
     typedef int32_t order;
     static const int UNROLL = tuning<Type>::UNROLL;
     static const int PER_LOAD = LOAD_BYTES, GROUP = UNROLL * PER_LOAD;
@@ -78,6 +79,12 @@ template <typename Type> struct reducer8 : thread_state<int32_t> {
                word % WORDS_PER_LOAD * 2 + half;
     }
 
+    __device__ __forceinline__ int valid_of(unsigned tile) const
+    {
+        return this->template valid_elements<THREADS * PER_LOAD, PER_LOAD, GROUP>(
+            place(tile, 0, 0));
+    }
+
     /* NaNs take the place of what is not there. */
     __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
     {
@@ -109,9 +116,11 @@ template <typename Type> struct reducer8 : thread_state<int32_t> {
     }
 };
 
-template <> struct reducer<f8e4m3, false, false> : reducer8<f8e4m3> {
+template <bool HAS_MISSING>
+struct reducer<f8e4m3, false, false, HAS_MISSING> : reducer8<f8e4m3, HAS_MISSING> {
 };
-template <> struct reducer<f8e5m2, false, false> : reducer8<f8e5m2> {
+template <bool HAS_MISSING>
+struct reducer<f8e5m2, false, false, HAS_MISSING> : reducer8<f8e5m2, HAS_MISSING> {
 };
 
 #endif

@@ -65,7 +65,7 @@ static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REAS
 }
 
 void cuda_sums_init(struct cuda_sums *s, enum element_type type, bool swap, unsigned wants,
-                    int multiprocessors, unsigned slots)
+                    const struct missing *missing, int multiprocessors, unsigned slots)
 {
     static const struct cuda_job_kind kind = {
         .begin = begin, .add = add, .send = send, .collect = collect};
@@ -77,5 +77,9 @@ void cuda_sums_init(struct cuda_sums *s, enum element_type type, bool swap, unsi
                 .pinned_bytes = slots * CUDA_SUMS_PINNED},
         .launch = {.type = type, .swap = swap, .wants = wants, .multiprocessors = multiprocessors},
     };
+    if (wants & PARTIAL_MISSING) {
+        cuda_missing_set_sums(&s->missing, type, missing);
+        s->launch.missing = &s->missing;
+    }
     partial_clear(&s->good);
 }

@@ -15,13 +15,15 @@
 struct cuda_sums {
     struct cuda_job job;
     struct cuda_launch launch;
-    unsigned char *sent; /* pinned: a copy of the partial for each slot */
-    struct partial good; /* of all that is known good */
+    struct cuda_missing missing; /* what the launch points to, with PARTIAL_MISSING */
+    unsigned char *sent;         /* pinned: a copy of the partial for each slot */
+    struct partial good;         /* of all that is known good */
 };
 
 /* Makes a job of elements of a type, for `slots` slots, on a device with so many multiprocessors.
-   `wants` are partial_want bits. */
+   `wants` are partial_want bits; with PARTIAL_MISSING it leaves out what is missing. The job may not
+   be moved. */
 void cuda_sums_init(struct cuda_sums *s, enum element_type type, bool swap, unsigned wants,
-                    int multiprocessors, unsigned slots);
+                    const struct missing *missing, int multiprocessors, unsigned slots);
 
 #endif

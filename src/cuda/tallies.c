@@ -216,7 +216,8 @@ static void end(struct cuda_job *job)
 }
 
 void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum element_type type,
-                       bool swap, int multiprocessors, int shared, size_t chunk_bytes)
+                       bool swap, const struct missing *missing, int multiprocessors, int shared,
+                       size_t chunk_bytes)
 {
     static const struct cuda_job_kind kind = {.begin = begin,
                                               .add = add,
@@ -230,10 +231,13 @@ void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum eleme
                                .element_size = element_size(type),
                                .kept_bytes = align_up(chunk_bytes, CUDA_JOB_ALIGNMENT),
                                .good = -1};
+    if (missing)
+        cuda_missing_set(&t->missing, type, missing);
     for (unsigned i = 0; i < set->count; i++) {
         const struct tally_plan *plan = plan_of(t, i);
 
         cuda_tallies_describe(&t->launch[i], plan);
+        t->launch[i].missing = missing ? &t->missing : NULL;
         t->launch[i].swap = swap;
         t->launch[i].multiprocessors = multiprocessors;
         t->launch[i].shared = (size_t)shared;

@@ -34,6 +34,7 @@ struct cuda_tallies {
     unsigned char *sent;   /* pinned: copies of the counts */
     struct cuda_tally_launch launch[TALLY_PLANS_MAX];
     void *kept[TALLY_PLANS_MAX][TALLIES_SLOTS]; /* in the device memory; NULL where none are */
+    struct cuda_missing missing;                /* what launches point to, if anything is missing */
     struct cuda_tally_cells cells;              /* on its way to the device */
     unsigned taken;                             /* chunks */
     unsigned mirror[TALLIES_SLOTS];             /* the copy that a slot's counts go to */
@@ -45,8 +46,10 @@ struct cuda_tallies {
 void cuda_tallies_describe(struct cuda_tally_launch *launch, const struct tally_plan *plan);
 
 /* Makes a job that adds to a set, which holds at least one tally, at its end; the caller then ends
-   the set. Chunks have up to `chunk_bytes`; `shared` is what struct feeder_device has. */
+   the set. Missing elements are left out; NULL: there are none. Chunks have up to `chunk_bytes`;
+   `shared` is what struct feeder_device has. The job may not be moved. */
 void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum element_type type,
-                       bool swap, int multiprocessors, int shared, size_t chunk_bytes);
+                       bool swap, const struct missing *missing, int multiprocessors, int shared,
+                       size_t chunk_bytes);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include <stdint.h>
 
+#include "cuda/missing.cuh"
 #include "cuda/tally_launch.h"
 
 #ifndef DYNAMIC_SHARED
@@ -61,14 +62,26 @@ struct tally_job {
     uint64_t last_key;
     uint32_t reached, base;
     bool holds_none;
+
+    struct cuda_missing missing; /* for kernels that leave out missing elements */
+};
+
+/* Holds the bits of an element. */
+template <bool LARGE> struct tally_bits {
+    typedef uint32_t type;
+};
+template <> struct tally_bits<true> {
+    typedef uint64_t type;
 };
 
 /* The elements that a thread loads of a tile: of SIZE bytes, in LOADS loads of 16 bytes. */
-template <int SIZE, int LOADS> struct tally_group {
+template <int SIZE, int LOADS, bool MISSING> struct tally_group {
     static const int PER_LOAD = 16 / SIZE, COUNT = PER_LOAD * LOADS;
     static const unsigned TILE = TALLY_THREADS * COUNT;
+    typedef typename tally_bits<(SIZE > 4)>::type bits_of_element;
     uint4 load[LOADS];
     unsigned valid[LOADS]; /* elements of each that there are */
+    uint32_t gone;         /* a bit for each element: set if it is missing */
 
     __device__ static __forceinline__ uint32_t swap_word(uint32_t w)
     {
@@ -120,8 +133,27 @@ template <int SIZE, int LOADS> struct tally_group {
                 load[j] = fetch_part(job->data + at, valid[j]);
             }
         }
-        if (!job->swap)
-            return;
+        if (job->swap)
+            swap();
+        if (MISSING)
+            gone = missing_among<uint32_t, bits_of_element, COUNT>(&job->missing, [this](int e) {
+                return (bits_of_element)bits(load[e / PER_LOAD], e % PER_LOAD);
+            });
+    }
+
+    __device__ __forceinline__ bool is_missing(int j, int i) const
+    {
+        return MISSING && (gone >> (j * PER_LOAD + i) & 1);
+    }
+
+    /* Whether there is an element i of a load, which is not missing. */
+    __device__ __forceinline__ bool has(int j, int i) const
+    {
+        return (unsigned)i < valid[j] && !is_missing(j, i);
+    }
+
+    __device__ __forceinline__ void swap()
+    {
 #pragma unroll
         for (int j = 0; j < LOADS; j++) {
             const uint4 v = load[j];

@@ -27,22 +27,23 @@ __device__ static __forceinline__ void tally_take(const struct tally_job *job, C
             if (tally_lane() == 0)
 #pragma unroll
                 for (int i = 0; i < Group::PER_LOAD / 2; i++)
-                    counters->add(job, Counter::of(job, Group::bits(g->load[j], i)),
-                                  2 * TALLY_LANES);
+                    if (!g->is_missing((int)j, i))
+                        counters->add(job, Counter::of(job, Group::bits(g->load[j], i)),
+                                      2 * TALLY_LANES);
             continue;
         }
 #pragma unroll
         for (int i = 0; i < Group::PER_LOAD; i++)
-            if ((unsigned)i < g->valid[j])
+            if (g->has((int)j, i))
                 counters->add(job, Counter::of(job, Group::bits(g->load[j], i)), 1);
     }
 }
 
-template <typename Counter, typename Counters>
+template <typename Counter, typename Counters, bool MISSING>
 __global__ void __launch_bounds__(TALLY_THREADS, 1)
     tally_each(const __grid_constant__ struct tally_job job)
 {
-    typedef tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS> group;
+    typedef tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS, MISSING> group;
     static_assert(Counter::SIZE == 1 || group::TILE < 0x8000, "what packed counters hold");
     DYNAMIC_SHARED(dynamic);
     const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
@@ -92,8 +93,8 @@ template <int BYTES> struct tally_word {
             for (int i = 0; i < Group::PER_LOAD; i++) {
                 const uint64_t bits = Group::bits(g->load[j], i);
 
-                zeros[0] += (unsigned)i < g->valid[j] && bits == 0;
-                zeros[1] += (unsigned)i < g->valid[j] && bits == sign;
+                zeros[0] += g->has((int)j, i) && bits == 0;
+                zeros[1] += g->has((int)j, i) && bits == sign;
             }
         }
     }
@@ -263,14 +264,15 @@ __device__ static __forceinline__ void tally_add_below(unsigned *below, unsigned
         atomicAdd(below, n);
 }
 
-template <typename Key> struct tally_cells_group : tally_group<sizeof(Key), 4> {
+template <typename Key, bool MISSING>
+struct tally_cells_group : tally_group<sizeof(Key), 4, MISSING> {
 };
 
-template <typename Key>
+template <typename Key, bool MISSING>
 __global__ void __launch_bounds__(TALLY_THREADS, 1)
     tally_cells(const __grid_constant__ struct tally_job job)
 {
-    typedef tally_cells_group<Key> group;
+    typedef tally_cells_group<Key, MISSING> group;
     static_assert(group::COUNT <= 32, "a bit each");
     __shared__ struct tally_edges<Key> edges;
     const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
@@ -297,7 +299,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
             const Key bits = (Key)group::bits(g.load[j], i);
 
             key[e] = bits ^ ((Key)0 - (bits >> (8 * sizeof(Key) - 1)) & turn) ^ flip;
-            valid |= (unsigned)((unsigned)i < g.valid[j]) << e;
+            valid |= (unsigned)g.has(j, i) << e;
         }
         for (unsigned c = 0; c < cells; c++) {
             const Key first = edges.first[c];
@@ -357,7 +359,8 @@ struct tally_choice {
     unsigned tile;
 };
 
-template <typename Counter> static void tally_choose_each(struct tally_choice *c, size_t shared)
+template <typename Counter, bool MISSING>
+static void tally_choose_counters(struct tally_choice *c, size_t shared)
 {
     struct tally_layout layout = tally_layout_of(c->job.size, shared);
 
@@ -365,18 +368,27 @@ template <typename Counter> static void tally_choose_each(struct tally_choice *c
         layout = tally_layout_of(c->job.size, 0); /* a tile has too many of them */
     switch (layout.kind) {
     case tally_layout::WIDE:
-        c->kernel = tally_each<Counter, tally_wide>;
+        c->kernel = tally_each<Counter, tally_wide, MISSING>;
         break;
     case tally_layout::PACKED:
-        c->kernel = tally_each<Counter, tally_packed>;
+        c->kernel = tally_each<Counter, tally_packed, MISSING>;
         break;
     case tally_layout::REMOTE:
-        c->kernel = tally_each<Counter, tally_remote>;
+        c->kernel = tally_each<Counter, tally_remote, MISSING>;
         break;
     }
     c->job.copies = layout.copies;
     c->bytes = layout.bytes;
-    c->tile = tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS>::TILE;
+    c->tile = tally_group<Counter::SIZE, tally_loads<Counter::SIZE>::LOADS, MISSING>::TILE;
+}
+
+template <typename Counter>
+static void tally_choose_each(struct tally_choice *c, const struct cuda_tally_launch *l)
+{
+    if (l->missing)
+        tally_choose_counters<Counter, true>(c, l->shared);
+    else
+        tally_choose_counters<Counter, false>(c, l->shared);
 }
 
 static inline void tally_choose_words(struct tally_choice *c, const struct cuda_tally_launch *l)
@@ -384,16 +396,16 @@ static inline void tally_choose_words(struct tally_choice *c, const struct cuda_
     c->job.shift = l->plan->shift;
     switch (l->element_size) {
     case 1:
-        tally_choose_each<tally_word<1>>(c, l->shared);
+        tally_choose_each<tally_word<1>>(c, l);
         break;
     case 2:
-        tally_choose_each<tally_word<2>>(c, l->shared);
+        tally_choose_each<tally_word<2>>(c, l);
         break;
     case 4:
-        tally_choose_each<tally_word<4>>(c, l->shared);
+        tally_choose_each<tally_word<4>>(c, l);
         break;
     default:
-        tally_choose_each<tally_word<8>>(c, l->shared);
+        tally_choose_each<tally_word<8>>(c, l);
         break;
     }
 }
@@ -415,13 +427,13 @@ static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_t
     c->job.base = plan->base;
     c->job.holds_none = plan->holds_none;
     if (l->element_size == 4 && l->integers)
-        tally_choose_each<tally_bin_integer<4>>(c, l->shared);
+        tally_choose_each<tally_bin_integer<4>>(c, l);
     else if (l->element_size == 4)
-        tally_choose_each<tally_bin_f32>(c, l->shared);
+        tally_choose_each<tally_bin_f32>(c, l);
     else if (l->integers)
-        tally_choose_each<tally_bin_integer<8>>(c, l->shared);
+        tally_choose_each<tally_bin_integer<8>>(c, l);
     else
-        tally_choose_each<tally_bin_f64>(c, l->shared);
+        tally_choose_each<tally_bin_f64>(c, l);
 }
 
 static inline void tally_choose_cells(struct tally_choice *c, const struct cuda_tally_launch *l)
@@ -431,11 +443,11 @@ static inline void tally_choose_cells(struct tally_choice *c, const struct cuda_
     c->job.greatest = l->greatest;
     c->job.kept = l->kept;
     if (l->element_size == 4) {
-        c->kernel = tally_cells<uint32_t>;
-        c->tile = tally_cells_group<uint32_t>::TILE;
+        c->kernel = l->missing ? tally_cells<uint32_t, true> : tally_cells<uint32_t, false>;
+        c->tile = tally_cells_group<uint32_t, false>::TILE;
     } else {
-        c->kernel = tally_cells<uint64_t>;
-        c->tile = tally_cells_group<uint64_t>::TILE;
+        c->kernel = l->missing ? tally_cells<uint64_t, true> : tally_cells<uint64_t, false>;
+        c->tile = tally_cells_group<uint64_t, false>::TILE;
     }
 }
 
@@ -450,6 +462,8 @@ static inline struct tally_choice tally_choose(const struct cuda_tally_launch *l
     c.job.counts = (unsigned long long *)l->counts;
     c.job.flip = l->flip;
     c.job.turn = l->turn;
+    if (l->missing)
+        c.job.missing = *l->missing;
     switch (l->plan->kind) {
     case TALLY_CELLS:
         tally_choose_cells(&c, l);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/tally.h"
+#include "cuda/missing.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,8 @@ struct cuda_tally_launch {
     uint64_t turn, flip;
     uint64_t greatest; /* the key of the greatest number */
 
+    /* Elements that are left out; NULL: none. */
+    const struct cuda_missing *missing;
     bool swap;         /* elements are not in the machine's byte order */
     const void *data;  /* device memory, aligned to 16 bytes; can be read up to a multiple of 16 */
     size_t count;      /* elements, at least 1, below 2^30 */

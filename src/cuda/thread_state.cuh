@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/partial.h"
+#include "cuda/missing.cuh"
 #include "cuda/types.cuh"
 
 /* An extreme, and the first tile that holds it. The complement of the order is kept for the

@@ -25,6 +25,7 @@ struct no_exponent_bins;
  * Types of up to 32 bits:
  *
  *   PER_WORD     elements of a 32-bit word, the first in the lower part
+ *   INFINITY_BITS  a word of infinities
  *   ALWAYS_FITS  whether any group of them adds up exactly in binary64
  *   bins         the exponent bins
  *   pair         what a word holds; least() and greatest() work on each of its elements, give NaN
@@ -35,6 +36,7 @@ struct no_exponent_bins;
  */
 struct f32 {
     static const int PER_WORD = 1;
+    static const uint32_t INFINITY_BITS = 0x7f800000;
     static const bool ALWAYS_FITS = false;
     typedef exponent_bins_f32 bins;
     typedef float pair;
@@ -105,6 +107,7 @@ template <typename Pair> struct halves {
 struct f16 : halves<__half2> {
     /* All values are multiples of 2^-24 below 2^16, which is 40 bits: binary64 has 53, so 2^13 of
        them add up exactly. */
+    static const uint32_t INFINITY_BITS = 0x7c007c00;
     static const bool ALWAYS_FITS = true;
     typedef no_exponent_bins bins;
 
@@ -115,6 +118,7 @@ struct f16 : halves<__half2> {
 };
 
 struct bf16 : halves<__nv_bfloat162> {
+    static const uint32_t INFINITY_BITS = 0x7f807f80;
     static const bool ALWAYS_FITS = false;
     typedef exponent_bins_bf16 bins;
 

@@ -673,6 +673,7 @@ struct gpu_decode *gpu_decode_begin(struct run *run, char reason[ENGINE_REASON_M
         .type = run->setup.type,
         .swap = run->setup.swap,
         .wants = run->setup.wants,
+        .missing = run->setup.missing,
         .window = layout.window,
         .window_max = layout.window_max,
         .begin = layout.begin,

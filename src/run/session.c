@@ -327,9 +327,10 @@ static bool engine_has_kernels(const struct run *run)
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
-    source_refuse(
-        run->source, (struct advice){.kind = ADVICE_CPU}, "the GPU has no kernels for %s on %s",
-        run->setup.missing ? "missing values" : "these operations", element_name(run->setup.type));
+    source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
+                  "the GPU has no kernels for %s on %s",
+                  run->setup.split ? "these operations of scaled numbers" : "these operations",
+                  element_name(run->setup.type));
     return false;
 }
 
@@ -409,8 +410,7 @@ static bool plan_pass(struct session *session, struct input *in)
            names is not known before it is decoded. */
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
                      (wanted && wanted->included > 0) || !engine_cuda.decode,
-        .no_kernels = options->missing.count > 0 ||
-                      !engine_finds(&engine_cuda, options->input.type, options->wants),
+        .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
         .forced = session_tuning(options)->gpu_always,
         .gpu = gpu_state(&session->gpu),
         .cores = session->cores,

@@ -202,8 +202,4 @@ run --missing=1 --missing=2 --missing=3 --missing=4 --missing=5 rain.f32
 is 'five values' 2 '' "gpureduce: --missing may be given 4 times; remove '5' (try 'gpureduce --help')"
 run --merge --missing=1 rain.npy
 is '--merge' 2 '' "gpureduce: option '--missing' does not go with --merge (try 'gpureduce --help')"
-run -D gpu --missing=1 rain.f32
-ok '-D gpu is no wrong number' test "$status" -ne 0
-ok '-D gpu prints no number' test ! -s out
-
 finish

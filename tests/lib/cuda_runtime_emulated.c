@@ -17,6 +17,7 @@
 
 #include <cuda_runtime_api.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/moments.h"
+#include "core/order.h"
 #include "cuda/array_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/zstd/kernels.h"
@@ -820,6 +822,24 @@ cudaError_t cuda_reduce_check(void)
     return cudaSuccess;
 }
 
+/* Whether an element is missing. Floats of one byte are looked for as f16. */
+static bool is_missing(const struct cuda_launch *l, const void *element)
+{
+    uint64_t bits = order_load(l->type, element);
+
+    if (!element_is_integer(l->type) && element_size(l->type) == 1) {
+        const double x = element_load(l->type, element);
+        const uint64_t nan = order_greatest(ELEMENT_F16) + 1;
+
+        bits = order_bits(ELEMENT_F16, isnan(x) ? nan : order_first(ELEMENT_F16, x, false));
+    }
+    for (unsigned i = 0; i < l->missing->count; i++)
+        if ((bits & l->missing->ranges[i].mask) - l->missing->ranges[i].first <=
+            l->missing->ranges[i].distance)
+            return true;
+    return false;
+}
+
 /* An element at a time. */
 static void run_reduce(const void *arguments)
 {
@@ -836,6 +856,11 @@ static void run_reduce(const void *arguments)
             element_swap(element, at + i * size, 1, size);
         else
             memcpy(element, at + i * size, size);
+        if ((l->wants & PARTIAL_MISSING) && is_missing(l, element)) {
+            l->partial->count++;
+            l->partial->missing++;
+            continue;
+        }
         partial_take_element(l->partial, l->type, element, l->index + i);
         if (l->wants & MOMENTS_WANTS)
             moments_take_element(l->partial, l->type, element);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sys/bytes.h"
+
 static const struct {
     unsigned bits, exponent_bits, fraction_bits;
 } formats[] = {
@@ -426,4 +428,48 @@ void data_fill(enum data_kind kind, enum element_type type, void *out, size_t n,
             break;
         }
     }
+}
+
+/* The bits of any of n elements. */
+static uint64_t any_of(struct rng *rng, enum element_type type, const unsigned char *data, size_t n)
+{
+    return order_load(type, data + rng_below(rng, n) * element_size(type));
+}
+
+void data_choose_missing(struct rng *rng, enum element_type type, void *data, size_t n,
+                         struct missing *missing)
+{
+    static const unsigned values[] = {1, 2, 4, 30};
+    static const unsigned percent[] = {0, 1, 30, 99};
+    const size_t size = element_size(type);
+    const uint64_t kind = rng_below(rng, 8), often = percent[rng_below(rng, 4)];
+    unsigned char element[8] = {0};
+    struct missing_range range;
+    uint64_t a, b;
+
+    *missing = (struct missing){.count = 0};
+    if (kind < 4) {
+        for (unsigned i = 0; i < values[kind]; i++)
+            (void)missing_add_bits(missing, type, any_of(rng, type, data, n));
+    } else if (kind == 4 && missing_add(missing, type, "nan")) {
+        memset(element, 0xff, sizeof element);
+    } else if (kind == 5) {
+        a = order_key(type, any_of(rng, type, data, n));
+        b = order_key(type, any_of(rng, type, data, n));
+        range.first = missing_equal(type, a < b ? a : b).first;
+        range.last = missing_equal(type, a < b ? b : a).last;
+        range = missing_numbers(&range, type);
+        if (range.first <= range.last)
+            (void)missing_add_range(missing, range.first, range.last);
+    } else if (kind == 6) {
+        (void)missing_add(missing, type, "nan");
+        (void)missing_add_range(missing, order_least(type), order_greatest(type));
+    } else {
+        (void)missing_add(missing, type, "0");
+    }
+    if (kind < 4 && missing->count > 0)
+        memcpy(element, bytes_lowest(&missing->value, size), size);
+    for (size_t i = 0; i < n && often > 0; i++)
+        if (rng_below(rng, 100) < often)
+            memcpy((unsigned char *)data + i * size, element, size);
 }

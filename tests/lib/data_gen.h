@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/missing.h"
 
 /* xoshiro256** of D. Blackman and S. Vigna, seeded by their splitmix64. */
 struct rng {
@@ -96,5 +97,10 @@ double data_value(enum element_type type, const void *data, size_t i);
 /* The bits of element i. */
 uint64_t data_pattern(enum element_type type, const void *data, size_t i);
 void data_put_pattern(enum element_type type, void *data, size_t i, uint64_t pattern);
+
+/* Chooses missing values for n elements: values that are among them, a range, NaNs, all numbers, or
+   zeros; and puts one of them into the place of any number of the elements. */
+void data_choose_missing(struct rng *rng, enum element_type type, void *data, size_t n,
+                         struct missing *missing);
 
 #endif

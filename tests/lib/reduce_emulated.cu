@@ -23,6 +23,7 @@ static void begin_dynamic(unsigned char *memory, size_t size)
 
 #include "cuda/integer_kernel.cuh"
 #include "cuda/moments_left.cuh"
+#include "cuda/reduce_kernel.cuh"
 
 static void run_blocks(unsigned blocks, unsigned threads, void (*body)(const void *),
                        const struct job *job)
@@ -37,9 +38,19 @@ template <typename Type, unsigned FINDS> static void run_moments(const void *arg
     reduce_moments<Type, FINDS>(*(const struct job *)argument);
 }
 
+template <typename Type, bool SWAP> static void run_present(const void *argument)
+{
+    reduce<Type, SWAP, CUDA_FINDS_MISSING & ~MOMENTS_WANTS>(*(const struct job *)argument);
+}
+
 template <typename Type> static void emulate(const struct job *job, unsigned wants, unsigned blocks)
 {
-    if ((wants & ~MOMENTS_FINDS) == 0)
+    if ((wants & MOMENTS_WANTS) == 0)
+        run_blocks(blocks, THREADS, job->swap ? run_present<Type, true> : run_present<Type, false>,
+                   job);
+    else if (wants & PARTIAL_MISSING)
+        run_blocks(blocks, THREADS, run_moments<Type, CUDA_FINDS_MISSING>, job);
+    else if ((wants & ~MOMENTS_FINDS) == 0)
         run_blocks(blocks, THREADS, run_moments<Type, MOMENTS_FINDS>, job);
     else
         run_blocks(blocks, THREADS, run_moments<Type, CUDA_FINDS>, job);
@@ -65,10 +76,9 @@ template <unsigned FINDS> static void emulate_pair(const struct job *job, unsign
 
 bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)
 {
-    const struct job job = {l->data,    l->count, l->index,     l->partial,
-                            l->scratch, true,     l->swap != 0, true};
+    const struct job job = make_job(l, true, true);
 
-    if (l->type != ELEMENT_F32 || (l->wants & MOMENTS_WANTS) == 0)
+    if (l->type != ELEMENT_F32 || (l->wants & MOMENTS_WANTS) == 0 || (l->wants & PARTIAL_MISSING))
         return false;
     emulated_grid.x = blocks;
     if ((l->wants & ~MOMENTS_FINDS) == 0)
@@ -78,39 +88,40 @@ bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)
     return true;
 }
 
-template <typename Type> static void run_integers(const void *argument)
+template <typename Type, unsigned FINDS> static void run_integers(const void *argument)
 {
-    reduce_integers<Type>(*(const struct job *)argument);
+    reduce_integers<Type, FINDS>(*(const struct job *)argument);
 }
 
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
 {
-    const struct job job = {l->data,    l->count, l->index,     l->partial,
-                            l->scratch, false,    l->swap != 0, true};
+    const struct job job = make_job(l, false, true);
 
     emulated_grid.x = blocks;
     switch (l->type) {
-#define EMULATE(CONSTANT, name, ...)           \
-    case ELEMENT_##CONSTANT:                   \
-        if ((l->wants & MOMENTS_WANTS) == 0)   \
-            return false;                      \
-        emulate<name>(&job, l->wants, blocks); \
+#define EMULATE(CONSTANT, name, ...)                             \
+    case ELEMENT_##CONSTANT:                                     \
+        if ((l->wants & (MOMENTS_WANTS | PARTIAL_MISSING)) == 0) \
+            return false;                                        \
+        emulate<name>(&job, l->wants, blocks);                   \
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                      \
-    case ELEMENT_##CONSTANT:                                              \
-        run_blocks(blocks, THREADS, run_moments<name, CUDA_FINDS>, &job); \
+#define EMULATE(CONSTANT, name, ...)                                            \
+    case ELEMENT_##CONSTANT:                                                    \
+        run_blocks(blocks, THREADS,                                             \
+                   l->wants &PARTIAL_MISSING ? KERNEL<name, CUDA_FINDS_MISSING> \
+                                             : KERNEL<name, CUDA_FINDS>,        \
+                   &job);                                                       \
         return true;
+#define KERNEL run_moments
         ELEMENT_FLOAT8_TABLE(EMULATE)
-#undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                           \
-    case ELEMENT_##CONSTANT:                                   \
-        run_blocks(blocks, THREADS, run_integers<name>, &job); \
-        return true;
+#undef KERNEL
+#define KERNEL run_integers
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)
 #undef bool
+#undef KERNEL
 #undef EMULATE
     }
     return false;

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* False for what it does not run: kernels of floats of 16 bits and more for sums and extremes
-   alone. */
+/* False for what it does not run: kernels of floats of 16 bits and more for sums and extremes alone,
+   where nothing is missing. */
 bool emulated_reduce(const struct cuda_launch *launch, unsigned blocks);
 
 /* Reduces f32 with moments by the two kernels that there are for much data. */

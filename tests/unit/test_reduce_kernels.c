@@ -73,6 +73,7 @@ static const unsigned all_wants[] = {
 #define WANTS_MOMENTS (WANTS - 2) /* those that want something of moments.h */
 
 static struct rng rng;
+static struct missing missing;  /* the missing values of the data */
 static struct partial *partial; /* where the kernels work: on the device, if there is one */
 static struct cuda_scratch *scratch;
 static unsigned char *memory, *data, *swapped; /* the first is the kernels' */
@@ -104,7 +105,8 @@ static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
     return kernel_ran(cuda_reduce(launch, NULL));
 #else
     /* A GPU decides by the number of elements whether there is a second kernel. */
-    if (launch->type == ELEMENT_F32 && (launch->wants & MOMENTS_WANTS) && two_kernels())
+    if (launch->type == ELEMENT_F32 && (launch->wants & MOMENTS_WANTS) &&
+        !(launch->wants & PARTIAL_MISSING) && two_kernels())
         return emulated_reduce_pair(launch, blocks);
     return emulated_reduce(launch, blocks);
 #endif
@@ -118,6 +120,8 @@ static const char *difference(const struct partial *a, const struct partial *b, 
 
     if (a->count != b->count)
         return "count";
+    if (a->missing != b->missing)
+        return "missing";
     if (a->nan != b->nan || a->first_nan != b->first_nan)
         return "NaNs";
     if (a->positive_infinity != b->positive_infinity ||
@@ -133,6 +137,11 @@ static const char *difference(const struct partial *a, const struct partial *b, 
     return reference_moments_differs(a, b, wants);
 }
 
+static uint64_t key_at(enum element_type type, size_t i)
+{
+    return order_key(type, order_load(type, data + i * element_size(type)));
+}
+
 /* Reduces n elements of `data` in so many launches, and compares. */
 static void check_wants(struct tap_family *family, enum element_type type, unsigned wants, size_t n,
                         unsigned launches, unsigned blocks, const char *what)
@@ -140,14 +149,21 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
     const size_t size = element_size(type), most = n / launches + 1;
     const bool swap = size > 1 && rng_below(&rng, 2);
     struct partial expected, left, got;
+    struct cuda_missing ranges;
     bool good;
 
     partial_clear(&expected);
     partial_clear(&got);
     for (size_t i = 0; i < n; i++) {
+        if (missing.count > 0 && missing_has(&missing, key_at(type, i))) {
+            expected.count++;
+            expected.missing++;
+            continue;
+        }
         partial_take_element(&expected, type, data + i * size, FIRST + i);
         moments_take_element(&expected, type, data + i * size);
     }
+    cuda_missing_set_sums(&ranges, type, &missing);
     if (swap)
         element_swap(swapped, data, n, size);
     partial_clear(&left);
@@ -156,6 +172,7 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
         struct cuda_launch launch = {.type = type,
                                      .swap = swap,
                                      .wants = wants,
+                                     .missing = &ranges,
                                      .data = memory,
                                      .count = n - at < most ? n - at : most,
                                      .index = FIRST + at,
@@ -170,8 +187,8 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
     cuda_settle_partial(&left, wants);
     partial_merge(&got, &left);
     tap_case(family, good && difference(&got, &expected, wants) == NULL,
-             "%s, %s, %zu elements in %u launches of %u blocks, swap %d, wants %u: %s",
-             element_name(type), what, n, launches, blocks, swap, wants,
+             "%s, %s, %zu elements in %u launches of %u blocks, swap %d, wants %u, %u missing: %s",
+             element_name(type), what, n, launches, blocks, swap, wants, missing.count,
              good ? difference(&got, &expected, wants) : "it failed");
 }
 
@@ -179,9 +196,13 @@ static void check(struct tap_family *family, enum element_type type, size_t n, u
                   const char *what)
 {
     const bool few = element_is_float(type) && !RUNS_ALL;
-    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_MOMENTS : WANTS)];
+    unsigned wants = all_wants[rng_below(&rng, few ? WANTS_MOMENTS : WANTS)];
 
     check_wants(family, type, wants, n, launches, 1 + (unsigned)rng_below(&rng, 3), what);
+    data_choose_missing(&rng, type, data, n, &missing);
+    wants = all_wants[rng_below(&rng, WANTS)] | PARTIAL_MISSING;
+    check_wants(family, type, wants, n, launches, 1 + (unsigned)rng_below(&rng, 3), what);
+    missing.count = 0;
 }
 
 /* Exponents that lie within a window of the whole range, which moves from time to time; a few are

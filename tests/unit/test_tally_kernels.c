@@ -47,6 +47,7 @@ static void *table;                                   /* the kernels', as are th
 static uint64_t *counts;
 static void *room;
 static size_t shared_most;
+static struct missing missing; /* the missing values of the data */
 
 #define BYTES_MAX (LENGTH_MAX * 8)
 #define COUNTS_BYTES ((HISTOGRAM_BINS_MAX + 2 + CUDA_TALLY_MORE) * sizeof(uint64_t))
@@ -219,6 +220,18 @@ static bool copy_table(const struct tally_plan *plan)
     return true;
 }
 
+/* Copies those of n elements of `data` that are not missing; returns how many they are. */
+static size_t copy_present(enum element_type type, size_t n, unsigned char *to)
+{
+    const size_t size = element_size(type);
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!missing_has(&missing, key_at(type, i)))
+            memcpy(to + count++ * size, data + i * size, size);
+    return count;
+}
+
 /* Tallies n elements of `data` in so many launches, by blocks that may have `shared` bytes of
    shared memory, and compares. */
 static void check_with(struct tap_family *family, const struct tally_plan *plan, size_t n,
@@ -234,13 +247,20 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
                                        .kept = room,
                                        .multiprocessors = (int)blocks,
                                        .shared = shared < shared_most ? shared : shared_most};
+    unsigned char *const present = allocate(n * size), *const all = data;
+    const size_t present_count = copy_present(plan->type, n, present);
+    struct cuda_missing ranges;
     size_t kept_count = 0;
-    bool good;
+    bool good, right;
 
     if (!expected || !got)
         abort();
     cuda_tallies_describe(&launch, plan);
-    expect(plan, n, expected);
+    cuda_missing_set(&ranges, plan->type, &missing);
+    launch.missing = missing.count > 0 ? &ranges : NULL;
+    data = present;
+    expect(plan, present_count, expected);
+    data = all;
     if (launch.swap)
         element_swap(swapped, data, n, size);
     good = copy_table(plan) && copy_in(counts, got, COUNTS_BYTES);
@@ -258,18 +278,21 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
     }
     good = good && copy_out(got, counts, COUNTS_BYTES);
     got[counters + CUDA_TALLY_KEPT] = 0;
-    tap_case(family,
-             good && memcmp(got, expected, COUNTS_BYTES) == 0 &&
-                 (plan->kind != TALLY_CELLS || same_kept(plan, n, kept_count)),
-             "%s, %s, %zu elements in %u launches of %u blocks, swap %d, %zu counters, %zu bytes "
-             "shared: %s",
-             element_name(plan->type), what, n, launches, blocks, launch.swap, counters,
-             launch.shared,
+    data = present;
+    right = good && memcmp(got, expected, COUNTS_BYTES) == 0 &&
+            (plan->kind != TALLY_CELLS || same_kept(plan, present_count, kept_count));
+    data = all;
+    tap_case(family, right,
+             "%s, %s, %zu elements, %zu missing, in %u launches of %u blocks, swap %d, "
+             "%zu counters, %zu bytes shared: %s",
+             element_name(plan->type), what, n, n - present_count, launches, blocks, launch.swap,
+             counters, launch.shared,
              !good                                      ? "it failed"
              : memcmp(got, expected, COUNTS_BYTES) == 0 ? "what is kept"
                                                         : "counts");
     free(expected);
     free(got);
+    free(present);
 }
 
 static void check(struct tap_family *family, const struct tally_plan *plan, size_t n,

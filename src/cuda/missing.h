@@ -1,0 +1,41 @@
+/*
+ * Missing values (core/missing.h) as kernels look for them: as ranges of bits.
+ */
+#ifndef GPUREDUCE_CUDA_MISSING_H
+#define GPUREDUCE_CUDA_MISSING_H
+
+#include <stdint.h>
+
+#include "core/missing.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bits, of which those of `mask` count: those from `first` on, of which the last is `distance`
+   more. */
+struct cuda_missing_range {
+    uint64_t mask, first, distance;
+};
+
+/* The ranges of a set: those of the set's numbers, of which one may have both signs and then is two,
+   and all NaNs. */
+#define CUDA_MISSING_MAX (MISSING_RANGES_MAX + 2)
+struct cuda_missing {
+    unsigned count;
+    struct cuda_missing_range ranges[CUDA_MISSING_MAX];
+};
+
+/* Finds the ranges of the elements of a type, in the machine's byte order. */
+void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set);
+
+/* Finds those of the elements as kernels that sum have them in registers: floats of one byte are
+   f16 there. */
+void cuda_missing_set_sums(struct cuda_missing *m, enum element_type type,
+                           const struct missing *set);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
