@@ -51,7 +51,8 @@ gpr_status gpr_plan_shards(gpr_context *context, const char *const *paths, size_
     copy = malloc((count + 1) * sizeof *copy);
     parts = calloc(count + 1, sizeof *parts);
     if (copy && parts) {
-        memcpy(copy, paths, count * sizeof *copy);
+        for (size_t i = 0; i < count; i++)
+            copy[i] = (char *)(uintptr_t)paths[i]; /* which nobody changes */
         status = plan(context, &shard, copy, (int)count, parts);
     } else {
         status = lib_fail_memory(context);

@@ -75,8 +75,12 @@ static void fill(struct array *a, struct rng *rng, bool masked)
     } else {
         const uint64_t kept = rng_below(rng, 2) ? UINT64_MAX : 7;
 
-        for (size_t i = 0; i < a->n; i++)
-            data_put_pattern(a->type, a->data, i, rng_next(rng) & kept);
+        for (size_t i = 0; i < a->n; i++) {
+            const uint64_t bits = rng_next(rng) & kept;
+
+            memcpy(a->data + i * size,
+                   (const char *)&bits + (element_host_is_big() ? sizeof bits - size : 0), size);
+        }
     }
     a->present = 0;
     for (size_t i = 0; i < a->n; i++) {
