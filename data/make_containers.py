@@ -3,8 +3,8 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf and h5py; those in the repository were made with
-numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0 and h5py 3.16.0. What the arrays must reduce to is computed by
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py and netCDF4; those in the repository were made with
+numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0 and netCDF4 1.7.5.1. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
 import os
@@ -15,6 +15,7 @@ import make  # noqa: E402
 
 import gguf  # noqa: E402
 import h5py  # noqa: E402
+import netCDF4  # noqa: E402
 import numpy as np  # noqa: E402
 import safetensors  # noqa: E402
 
@@ -127,12 +128,34 @@ def make_hdf5():
     expect('small.h5', plain + list(chunked))
 
 
+def make_netcdf():
+    # Names of netCDF have no slash. Records come after all else; CDF-1 has fewer types.
+    records = ['mixed.f64', 'spread.i8', 'spread.u16', 'spread.i64']
+    for file, kind, types in (('small.cdf1.nc', 'NETCDF3_CLASSIC', ('i8', 'i16', 'i32', 'f32', 'f64')),
+                              ('small.cdf5.nc', 'NETCDF3_64BIT_DATA', NUMPY)):
+        names = [name for name in ELEMENTS if ELEMENTS[name][0] in types and ELEMENTS[name][0] not in ('f16', 'bool')
+                 and name not in ('none', 'layer/0/nan')]
+        names.sort(key=lambda name: name in records)
+        with netCDF4.Dataset(path(file), 'w', format=kind) as dataset:
+            for dimension, length in (('record', None), ('z', 3), ('y', 5), ('x', 7)):
+                dataset.createDimension(dimension, length)
+            for name in names:
+                along = ('record' if name in records else 'z', 'y', 'x') if ELEMENTS[name][1] else ()
+                variable = dataset.createVariable(name, NUMPY[ELEMENTS[name][0]].strip('<'), along, fill_value=False)
+                variable.set_auto_mask(False)
+                variable[...] = array(name)
+        for name in names:
+            for op in make.OPS:
+                rows.append((f'containers/{file}', f'--stored --array={name}', op, ELEMENTS[name][3][op]))
+
+
 def main():
     os.makedirs(path(''), exist_ok=True)
     make_safetensors()
     make_npz()
     make_gguf()
     make_hdf5()
+    make_netcdf()
     with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:
         out.write('# file\toptions\top\tvalue\n')
         out.writelines('\t'.join(row) + '\n' for row in rows)

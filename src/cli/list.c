@@ -162,7 +162,7 @@ static void list_array(struct list *list, const struct inputs *inputs)
     item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
                  : a->offset == 0 ? SOURCE_UNKNOWN
                                   : a->length;
-    item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
+    item.offset = a->tiles || a->record_elements > 0 || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
     item.skip = container_array_begin(a);
     item.shape.known = item.elements != SOURCE_UNKNOWN;
     item.shape.fortran_order = a->fortran_order;

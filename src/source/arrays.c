@@ -127,8 +127,8 @@ static bool find_part(const struct container_array *a, const struct source_optio
     *pick = (struct source_pick){.array = a, .elements = of, .of = of};
     if (part->end == 0 || container_array_whole(a) || a->unreadable)
         return part->end == 0 || begins;
-    pick->first = source_elements_before(part->begin, a->offset, element_size(a->type), of);
-    end = source_elements_before(part->end, a->offset, element_size(a->type), of);
+    pick->first = container_elements_before(a, part->begin, element_size(a->type), of);
+    end = container_elements_before(a, part->end, element_size(a->type), of);
     pick->elements = end - pick->first;
     return begins || pick->elements > 0;
 }
@@ -152,6 +152,7 @@ static uint64_t make_bytes(struct container_array *a)
 {
     uint64_t shape = 0;
 
+    a->record_elements *= element_size(a->type);
     a->type = ELEMENT_U8;
     a->big_endian = false;
     if (a->offset == 0 || (a->length == 0 && container_product(a, &shape) && shape > 0))
@@ -520,7 +521,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     const struct container_array *a = options->array;
     struct source_pick part;
 
-    const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : a->length;
+    const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : container_array_extent(a);
 
     if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
         source_became_shorter(s, s->start + a->offset + length);

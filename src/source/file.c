@@ -88,6 +88,12 @@
 /* Arrays are copied together where no more bytes than this lie between them. */
 #define GAP_MAX ((uint64_t)1 << 10)
 
+/* Records of an array with fewer bytes than this are copied together into a chunk; and those that
+   are not cached if they have fewer than UNCACHED_MIN. Then everything between them is read, too,
+   which the other arrays of the records need, unless it is more than so many times as much. */
+#define RECORD_MIN ((uint64_t)64 << 10)
+#define RECORD_SPARSE 16
+
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
@@ -257,17 +263,22 @@ struct file_state {
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
 #define CHUNK_MIN ((size_t)64 << 10)
 
-/* Offset in the file of an element of an array, and bytes of such an element. */
-static uint64_t place_of(const struct source *s, size_t array, uint64_t index, size_t *size)
+/* The array of a container; NULL for elements that are none of an array. */
+static const struct container_array *array_of(const struct source *s, size_t array)
 {
     const struct file_state *f = s->state;
 
-    if (!f->arrays.begins) {
-        *size = s->info.element_size;
-        return s->start + s->data_offset + index * *size;
-    }
-    *size = element_size(s->picks[array].array->type);
-    return s->start + s->picks[array].array->offset + index * *size;
+    return f->arrays.begins ? s->picks[array].array : s->array;
+}
+
+/* Offset in the file of an element of an array, and bytes of such an element. */
+static uint64_t place_of(const struct source *s, size_t array, uint64_t index, size_t *size)
+{
+    const struct container_array *a = array_of(s, array);
+
+    *size = a ? element_size(a->type) : s->info.element_size;
+    return s->start +
+           (a ? container_array_offset(a, index, *size) : s->data_offset + index * *size);
 }
 
 /* How many elements to claim from claim->offset on, where `left` are left, `here` of them in the
@@ -309,9 +320,9 @@ static const struct source_pick *take_up(struct source *s, struct claim *claim, 
     const struct source_pick *pick = &s->picks[f->arrays.order[place]];
 
     claim->array = f->arrays.order[place];
-    claim->offset = place_of(s, claim->array, 0, &claim->size);
+    claim->size = element_size(pick->array->type);
     claim->index = pick->first + (at - f->arrays.begins[place]) / claim->size;
-    claim->offset += claim->index * claim->size;
+    claim->offset = place_of(s, claim->array, claim->index, &claim->size);
     claim->compressed = claim->tiled = NULL;
     return pick;
 }
@@ -639,7 +650,7 @@ static size_t run_size(const struct source *s, const struct claim *claim, size_t
         size_t size;
         const uint64_t begin = place_of(s, f->arrays.order[place], pick->first, &size);
 
-        if (begin < end || begin - end > GAP_MAX ||
+        if (begin < end || begin - end > GAP_MAX || pick->array->record_elements > 0 ||
             begin + pick->elements * size - claim->offset > most)
             break;
         end = begin + pick->elements * size;
@@ -726,9 +737,14 @@ static bool copy(struct source *s, struct claim *claim, const struct chunk_reque
 static bool is_uncached(const struct source *s, const struct claim *claim)
 {
     const struct file_state *f = s->state;
+    size_t size;
 
-    return !claim->compressed && !claim->tiled && s->info.uncached > 0 && f->map &&
-           source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
+    if (claim->compressed || claim->tiled || s->info.uncached == 0 || !f->map || claim->count == 0)
+        return false;
+    return source_uncached(f->map, claim->offset,
+                           place_of(s, claim->array, claim->index + claim->count - 1, &size) +
+                               claim->size - claim->offset,
+                           PROBES_RANGE) > 0;
 }
 
 /* Whether what the worker is to have next has been copied together with what it had before. */
@@ -773,10 +789,10 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
     return true;
 }
 
-/* Hands out the next elements of what the worker has claimed, which is not compressed. False on
-   failure. */
-static bool hand_out(struct source *s, struct claim *claim, const struct chunk_request *request,
-                     struct chunk *chunk)
+/* Hands out the next elements of what the worker has claimed, which is not compressed, and lies in
+   one place. False on failure. */
+static bool hand_out_range(struct source *s, struct claim *claim,
+                           const struct chunk_request *request, struct chunk *chunk)
 {
     struct file_state *f = s->state;
     const bool cached = request->in_place && f->map && !claim->uncached;
@@ -807,6 +823,52 @@ static bool hand_out(struct source *s, struct claim *claim, const struct chunk_r
     claim->offset += chunk->count * claim->size;
     claim->count -= chunk->count;
     return true;
+}
+
+/* Hands out the next elements that the worker has claimed of an array in records. False on failure.
+ */
+static bool hand_out_records(struct source *s, struct claim *claim, const struct container_array *a,
+                             const struct chunk_request *request, struct chunk *chunk)
+{
+    const uint64_t left = a->record_elements - claim->index % a->record_elements;
+    const uint64_t after = claim->count > left ? claim->count - left : 0;
+    const uint64_t bytes = a->record_elements * claim->size;
+    const size_t room = request->size / claim->size;
+    bool good;
+
+    if (after > 0 && bytes < (claim->uncached ? UNCACHED_MIN : RECORD_MIN)) {
+        forget_bytes(claim);
+        claim->handed_at = 0;
+        chunk->data = request->buffer;
+        chunk->count = claim->count < room ? (size_t)claim->count : room;
+        /* The disk is to be asked for all of it together. */
+        if (claim->uncached && a->record_stride / RECORD_SPARSE <= bytes)
+            (void)posix_fadvise(s->fd, (off_t)claim->offset,
+                                (off_t)(chunk->count / a->record_elements * a->record_stride),
+                                POSIX_FADV_WILLNEED);
+        good =
+            !source_is_damaged(s, claim->array, claim->index) &&
+            source_pread_records(s, claim->array, a, claim->index, chunk->count, request->buffer);
+        claim->index += chunk->count;
+        claim->count -= chunk->count;
+    } else {
+        claim->count -= after;
+        good = hand_out_range(s, claim, request, chunk);
+        claim->count += after;
+    }
+    claim->offset = place_of(s, claim->array, claim->index, &claim->size);
+    return good;
+}
+
+/* Hands out the next elements of what the worker has claimed, which is not compressed. False on
+   failure. */
+static bool hand_out(struct source *s, struct claim *claim, const struct chunk_request *request,
+                     struct chunk *chunk)
+{
+    const struct container_array *a = array_of(s, claim->array);
+
+    return a && a->record_elements > 0 ? hand_out_records(s, claim, a, request, chunk)
+                                       : hand_out_range(s, claim, request, chunk);
 }
 
 /* Keeps pages that the worker is done with until there are enough of them, and then takes all out
@@ -939,7 +1001,8 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     struct claim *claim = &f->claims[worker];
     size_t size;
 
-    if (!f->map)
+    if (!f->map || (s->array && s->array->record_elements > 0 &&
+                    index % s->array->record_elements + count > s->array->record_elements))
         return false;
     if (s->info.uncached == 0) {
         if (claim->handed_at == 0)
@@ -1125,11 +1188,12 @@ static double uncached_share(const struct source *s, const unsigned char *map)
 {
     uint64_t begin = s->start, size = s->info.input_bytes;
     unsigned probes = PROBES_FILE;
+    size_t element;
 
     /* An array may be a small part of its file. */
     if (!s->info.container && !s->info.compressed && !s->info.scattered) {
-        begin += s->data_offset + s->info.first * s->info.element_size;
-        size = (s->info.elements - s->info.first) * s->info.element_size;
+        begin = place_of(s, 0, s->info.first, &element);
+        size = s->info.elements > s->info.first ? s->start + source_end_position(s) - begin : 0;
     }
     if (size / mapping_page() + 2 < probes)
         probes = (unsigned)(size / mapping_page()) + 2;

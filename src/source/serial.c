@@ -37,6 +37,8 @@ struct serial_state {
     uint64_t next;    /* index of the next element, in its array */
     size_t pick;      /* of a container: the array, as in struct chunk */
     uint64_t at;      /* then: position of what is read next */
+    uint64_t record;  /* then: the number of the record in which that lies */
+    bool more;        /* then: an array before this one has elements in the next record */
     bool ended;       /* the last element has been read, or the input failed */
 
     /* The kind that s was of before. */
@@ -191,6 +193,45 @@ static void check_behind(struct source *s, void *buffer, size_t size)
                         s->container->format->article, s->container->end, behind, plural(behind));
 }
 
+/* The index of the first element of a pick that is not in its part of record number `record`, or of
+   the first that is not requested. */
+static uint64_t record_end(const struct source_pick *pick, uint64_t record)
+{
+    uint64_t end;
+
+    if (pick->array->record_elements == 0 ||
+        __builtin_mul_overflow(record + 1, pick->array->record_elements, &end))
+        return pick->elements;
+    return end < pick->elements ? end : pick->elements;
+}
+
+/* Goes on with the next array that has elements left, where all that have been read of one lie
+   before the others. Arrays in records come after those that are in one place: when a record ends,
+   the next one is begun. Sets state->next. False when there is none. */
+static bool go_on(struct source *s)
+{
+    struct serial_state *state = s->state;
+
+    while (state->pick < s->info.pick_count) {
+        const struct source_pick *pick = &s->picks[state->pick];
+
+        if (state->next < record_end(pick, state->record))
+            return true;
+        state->more = state->more || state->next < pick->elements;
+        state->pick++;
+        if (state->pick == s->info.pick_count && state->more) {
+            while (state->pick > 0 && s->picks[state->pick - 1].array->record_elements > 0)
+                state->pick--;
+            state->record++;
+            state->more = false;
+        }
+        if (state->pick < s->info.pick_count)
+            state->next =
+                state->record > 0 ? record_end(&s->picks[state->pick], state->record - 1) : 0;
+    }
+    return false;
+}
+
 /* Fills the buffer with elements of one array, and sets which. Returns their number, 0 at the end
    or on failure. */
 static size_t fill_array(struct source *s, void *buffer, size_t size, struct chunk *chunk)
@@ -198,23 +239,21 @@ static size_t fill_array(struct source *s, void *buffer, size_t size, struct chu
     struct serial_state *state = s->state;
     const struct source_pick *pick;
     size_t element, count;
+    uint64_t end;
     ptrdiff_t got;
 
-    while (state->pick < s->info.pick_count && state->next == s->picks[state->pick].elements) {
-        state->pick++;
-        state->next = 0;
-    }
-    if (state->pick == s->info.pick_count) {
+    if (!go_on(s)) {
         check_behind(s, buffer, size);
         return 0;
     }
     pick = &s->picks[state->pick];
     element = element_size(pick->array->type);
-    if (state->next == 0 && !step_to(s, pick->array->offset, buffer, size))
+    end = record_end(pick, state->record);
+    if (!step_to(s, container_array_offset(pick->array, state->next, element), buffer, size))
         return 0;
     count = size / element;
-    if (count > pick->elements - state->next)
-        count = (size_t)(pick->elements - state->next);
+    if (count > end - state->next)
+        count = (size_t)(end - state->next);
     got = reader_fill(state->reader, buffer, count * element);
     if (got < 0)
         return 0;

@@ -153,6 +153,9 @@ static inline uint64_t source_begin_position(const struct source *s)
    if it is not known. */
 static inline uint64_t source_end_position(const struct source *s)
 {
+    if (s->array && s->array->record_elements > 0 && s->info.elements > 0)
+        return container_array_offset(s->array, s->info.elements - 1, s->info.element_size) +
+               s->info.element_size;
     if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
         return s->data_offset + s->info.elements * s->info.element_size;
     return SOURCE_UNKNOWN;
@@ -184,6 +187,12 @@ bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offs
    disk only makes the array damaged, at this place of source_note_damage. */
 bool source_pread_array(struct source *s, size_t array, uint64_t place, void *buffer, size_t size,
                         uint64_t offset);
+
+/* Reads `count` elements of an array in records, which array number `array` of the source is, from
+   element `index` on, one after the other. Errors are those of source_pread_array, at the place of
+   the first element that is read together with the one that cannot be. */
+bool source_pread_records(struct source *s, size_t array, const struct container_array *a,
+                          uint64_t index, size_t count, void *elements);
 
 /* Reads exactly `size` bytes at `offset`. Returns 0, an error number of the system, or -1 where the
    file ends first, and in *done how many bytes there are. The source does not fail. */

@@ -165,7 +165,8 @@ while IFS=$tab read -r file option; do
         continue
     fi
     awk -F "$tab" -v file="$file" -v option="$option" '$1 == file && $2 == option' containers >rows
-    run -q -D cpu -o "$(cut -f 3 rows | paste -s -d , -)" "$option" "data/$file"
+    # shellcheck disable=SC2086 # several words
+    run -q -D cpu -o "$(cut -f 3 rows | paste -s -d , -)" $option "data/$file"
     cut -f 4 rows >values/array
     ok "$file $option" cmp values/array out
 done <arrays

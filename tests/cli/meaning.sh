@@ -1,5 +1,5 @@
 #!/bin/sh
-# The meaning of numbers by attributes: a thousand random variables of netCDF-4 and HDF5 files, with missing values,
+# The meaning of numbers by attributes: a thousand random variables of netCDF and HDF5 files, with missing values,
 # valid ranges, _Unsigned and scales, against netCDF4's masks and values of fractions. STRESS_SEED draws other ones.
 
 # shellcheck source=tests/lib/lib.sh
@@ -29,7 +29,7 @@ as_made() {
     cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
 }
 
-for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
+for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5 plain-4.nc scaled-3.nc; do
     for options in '' '-j 1' '-j 3 --chunk-size 16'; do
         # shellcheck disable=SC2086 # none, or several words
         as_made "$file, seed $seed, ${options:-by default}" $file "${file%.*}.tsv" $options

@@ -39,12 +39,13 @@ static void check_arrays(const struct container *c, uint64_t size)
         const struct container_array *a = &c->arrays[i];
         uint64_t product = 1;
 
-        const uint64_t length = a->deflated ? a->compressed : a->length;
+        const uint64_t length = a->deflated ? a->compressed : container_array_extent(a);
 
         fuzz_check(a->offset >= end && length <= size && a->offset <= size - length,
                    "array %zu: %" PRIu64 " bytes at %" PRIu64 " of %" PRIu64, i, length, a->offset,
                    size);
-        end = a->offset + length;
+        end = a->offset +
+              (a->record_elements > 0 ? a->record_elements * element_size(a->type) : length);
         fuzz_check(a->name && (a->type_name[0] || a->unreadable) &&
                        a->dimensions <= CONTAINER_DIMENSIONS_MAX,
                    "array %zu: no name, or too many dimensions", i);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_meaning.py DIRECTORY [SEED [COUNT]]: writes netCDF-4 files by netCDF4 and HDF5 files by h5py into DIRECTORY, of COUNT
+"""make_meaning.py DIRECTORY [SEED [COUNT]]: writes files of netCDF-4 and CDF-5 by netCDF4 and of HDF5 by h5py into DIRECTORY, of COUNT
 random variables with attributes that say which numbers are missing and what the others stand for, and what gpureduce
 prints of them:
   NAME.nc, NAME.h5  the variables
@@ -243,8 +243,7 @@ def bins_of(data, mask, attributes):
 def write_expected(path, rows):
     with open(path, "w", encoding="utf-8") as out:
         out.write("\t".join(["array", "dtype", "shape"] + OPERATIONS.split(",")) + "\n")
-        for row in sorted(rows):
-            out.write(row + "\n")
+        out.writelines(row + "\n" for row in rows)
 
 
 #
@@ -378,6 +377,29 @@ def make_netcdf(name, count, scaled):
     return path, made
 
 
+def make_classic(name, count, scaled):
+    """A file of CDF-5, some variables in records: these come after the others."""
+    path = os.path.join(directory, name + ".nc")
+    made = {}
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+        for key, dtype, data, attributes, filling in numbered(count, scaled, TYPES):
+            if not data.size:
+                continue
+            names = [f"d{length}" for length in data.shape]
+            if data.shape and data.shape[0] == 5:
+                names[0] = "t"
+            for dimension, length in zip(names, data.shape):
+                if dimension not in file.dimensions:
+                    file.createDimension(dimension, None if dimension == "t" else length)
+            variable = file.createVariable(key, dtype, names, fill_value=filling)
+            variable.set_auto_maskandscale(False)
+            variable.setncatts({k: v for k, v in attributes.items() if k != "_FillValue"})
+            variable[...] = data
+            made["t" in names, key] = (data, attributes, True)
+    assert {True, False} == {records for records, _ in made}
+    return path, {key: made[records, key] for records, key in sorted(made)}
+
+
 def make_hdf5(name, count, scaled):
     path = os.path.join(directory, name + ".h5")
     made = {}
@@ -460,9 +482,11 @@ def make(name, writer, count, scaled):
     assert gone > count, "hardly anything is missing"
 
 
-share = total // 5
+share = total // 6
 make("plain-1", make_netcdf, share, False)
 make("plain-2", make_netcdf, share, False)
 make("scaled-1", make_netcdf, share, True)
 make("plain-3", make_hdf5, share, False)
-make("scaled-2", make_hdf5, total - 4 * share, True)
+make("scaled-2", make_hdf5, share, True)
+make("plain-4", make_classic, share // 2, False)
+make("scaled-3", make_classic, total - 5 * share - share // 2, True)

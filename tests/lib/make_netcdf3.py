@@ -3,6 +3,8 @@
 DIRECTORY, and what gpureduce prints of each NAME.nc, behind the name of the file, in the order of names:
   NAME.stored.tsv  `--stored -o sum,min,max,argmin,argmax,nan,count`
   NAME.tsv         the same without --stored; only of files by netCDF4
+  axes-KIND.nc     variables in records, with NAME.axis0, NAME.axis1: what `-q --stored -o sum,max --axis=N` prints of
+                   each; axes.quantiles.tsv: `-o q0.25,median` of all; axes.npz: the elements
 The elements are those that were written; what netCDF4 and scipy return is compared with them, and masks are netCDF4's."""
 
 import os
@@ -19,7 +21,8 @@ except ImportError:
     scipy = None
 
 sys.dont_write_bytecode = True  # the sources may be read-only
-from expected import expect  # noqa: E402
+from expected import expect, expect_quantiles  # noqa: E402
+from shortest import shortest  # noqa: E402
 
 directory = sys.argv[1]
 warnings.simplefilter("ignore")  # of files that scipy closes, and of attributes that cannot be cast
@@ -107,6 +110,49 @@ def make_fixed(kind):
     write(f"one-{kind}", kind, {}, {"single": ((), draw((), "f8"))})
 
 
+def make_records(kind):
+    """Records: none, one, many; of one variable, which are not filled up, and of several; large and small ones."""
+    for records in (0, 1, 6, 300):
+        dimensions = {"t": None, "x": 3, "y": 5}
+        variables = {"fixed": (("x",), draw((3,), "i4"))}
+        for i, dtype in enumerate(2 * TYPES[kind]):
+            along = rnd.choice([("t",), ("t", "x"), ("t", "x", "y"), ("t", "y")])
+            variables[f"v{i}"] = (along, draw([records] + [dimensions[d] for d in along[1:]], dtype))
+        write(f"records{records}-{kind}", kind, dimensions, variables, [("text", ("t", "y") if records else ("y",))])
+    for dtype in TYPES[kind]:
+        write(f"single-{dtype}-{kind}", kind, {"t": None, "x": 3}, {"v": (("t", "x"), draw((7, 3), dtype))})
+    large = {"a": ("t", "x"), "time": ("t",), "b": ("t", "y")}
+    lengths = {"t": 9, "x": 20001, "y": 7000}
+    variables = {"fixed": (("x",), draw((20001,), "i2"))}
+    for key, along in large.items():
+        variables[key] = (along, draw([lengths[d] for d in along], rnd.choice(["i2", "f4", "f8"])))
+    write(f"large-{kind}", kind, lengths | {"t": None}, variables)
+    if kind == "cdf5":  # so large that it has several shards
+        data = rng.integers(-100, 100, (700, 2003))
+        write("long-cdf5", kind, {"t": None, "x": 2003},
+              {key: (("t", "x"), data.astype(key)) for key in ("f8", "i2", "u1")} | {"t": (("t",), data[:, 0].copy())})
+
+
+def make_axes(kind):
+    """Variables that are reduced along both of their dimensions: small integers and halves."""
+    lengths = {"t": 40, "x": 3000, "y": 50}
+    variables = {}
+    for key, dtype in (("i2", "i2"), ("f4", "f4"), ("f8", "f8")):
+        for d in ("x", "y"):
+            data = rng.integers(-1000, 1000, (40, lengths[d])) * (1 if dtype == "i2" else 0.5)
+            variables[key + d] = (("t", d), data.astype(dtype))
+    write(f"axes-{kind}", kind, lengths | {"t": None}, variables)
+    arrays = {key: data for key, (_, data) in variables.items()}
+    expect_quantiles(path(f"axes-{kind}.quantiles.tsv"), arrays)
+    np.savez(path(f"axes-{kind}.npz"), **arrays)
+    for key, data in arrays.items():
+        for axis in (0, 1):
+            with open(path(f"axes-{kind}.{key}.axis{axis}"), "w", encoding="utf-8") as out:
+                for total, most in zip(data.astype("f8").sum(axis), data.max(axis)):
+                    total = str(int(total)) if data.dtype.kind == "i" else shortest(total, "float64")
+                    out.write(f"{total}\t{shortest(most.item(), data.dtype.name) if data.dtype.kind == 'f' else most}\n")
+
+
 def make_by_scipy(version):
     kind = f"cdf{version}"
     variables = {}
@@ -120,10 +166,20 @@ def make_by_scipy(version):
             variable[:] = data
             variable.units = "m"
     expect_file(f"scipy-{kind}", variables)
+    variables = {}
+    with scipy.io.netcdf_file(path(f"scipy-records-{kind}.nc"), "w", version=version) as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 5)
+        for i, dtype in enumerate(CLASSIC):
+            data = variables[f"v{i}"] = draw((8, 5), dtype)
+            file.createVariable(f"v{i}", dtype, ("t", "x"))[:] = data
+    expect_file(f"scipy-records-{kind}", variables)
 
 
 for kind in FORMATS:
     make_fixed(kind)
+    make_records(kind)
+    make_axes(kind)
 if scipy:
     make_by_scipy(1)
     make_by_scipy(2)

@@ -1406,6 +1406,70 @@ static void check_netcdf(void)
     tap_family_end(&family, "variables of netCDF files");
 }
 
+/* Variables that share records, whose places are those that an oracle of one element finds. */
+static void check_records(void)
+{
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    begin_netcdf(&g, 2, 4, 3);
+    add_variable(&g, "a", 2, (unsigned[]){1, 0}, 3, 2, 700); /* 6 bytes, filled up to 8 */
+    add_variable(&g, "b", 1, (unsigned[]){1}, 6, 8, 708);
+    add_variable(&g, "c", 1, (unsigned[]){0}, 5, 4, 688);
+    file = end_netcdf(&g, 764);
+    c = open_as("netcdf", &file, &in);
+    if (tap_case(&family, c && c->count == 3, "%s", in.error.text)) {
+        for (size_t i = 1; i < 3; i++) {
+            const struct container_array *a = &c->arrays[i];
+            const uint64_t here = i == 1 ? 3 : 1, begin = i == 1 ? 700 : 708;
+            const size_t size = i == 1 ? 2 : 8;
+
+            tap_case(&family,
+                     a->record_elements == here && a->record_stride == 16 &&
+                         a->elements == 4 * here &&
+                         begin + container_array_extent(a) == (i == 1 ? 754 : 764),
+                     "array %zu", i);
+            for (uint64_t k = 0; k < a->elements; k++)
+                tap_case(&family,
+                         container_array_offset(a, k, size) ==
+                             begin + k / here * 16 + k % here * size,
+                         "array %zu, element %" PRIu64, i, k);
+            for (uint64_t offset = 0; offset < 800; offset++) {
+                uint64_t before = 0;
+
+                while (before < a->elements &&
+                       begin + before / here * 16 + before % here * size < offset)
+                    before++;
+                tap_case(&family, container_elements_before(a, offset, size, a->elements) == before,
+                         "array %zu before %" PRIu64, i, offset);
+                tap_case(&family,
+                         container_elements_before(a, offset, size, 2) == (before < 2 ? before : 2),
+                         "array %zu before %" PRIu64 ", of 2", i, offset);
+            }
+            tap_case(&family, container_elements_before(a, UINT64_MAX, size, 9) == 9,
+                     "array %zu, all", i);
+        }
+        tap_case(&family, c->end == 764, "the end");
+    }
+    container_close(c);
+    free(file.bytes);
+    for (unsigned begin = 701; begin < 717; begin++) {
+        begin_netcdf(&g, 2, 4, 2);
+        add_variable(&g, "a", 2, (unsigned[]){1, 0}, 3, 2, 700);
+        add_variable(&g, "b", 1, (unsigned[]){1}, 6, 8, begin);
+        file = end_netcdf(&g, 900);
+        c = open_as("netcdf", &file, &in);
+        tap_case(&family, (c != NULL) == (begin >= 706 && begin <= 708), "the second at %u: %s",
+                 begin, in.error.text);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "variables that share records");
+}
+
 static void check_netcdf_wrong(void)
 {
     static const struct {
@@ -1476,6 +1540,7 @@ int main(void)
     check_gguf();
     check_gguf_wrong();
     check_netcdf();
+    check_records();
     check_netcdf_wrong();
     return tap_done();
 }

@@ -152,6 +152,22 @@ bool container_product(const struct container_array *a, uint64_t *product)
     return true;
 }
 
+uint64_t container_elements_before(const struct container_array *a, uint64_t offset, size_t size,
+                                   uint64_t elements)
+{
+    uint64_t bytes = offset > a->offset ? offset - a->offset : 0, before = 0, here;
+
+    if (a->record_elements > 0) {
+        before = bytes / a->record_stride;
+        if (__builtin_mul_overflow(before, a->record_elements, &before))
+            return elements;
+        bytes %= a->record_stride;
+    }
+    here = bytes / size + (bytes % size > 0);
+    here = a->record_elements > 0 && here > a->record_elements ? a->record_elements : here;
+    return __builtin_add_overflow(before, here, &before) || before > elements ? elements : before;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const struct container_array *x = *(const struct container_array *const *)a;

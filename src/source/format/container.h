@@ -1,5 +1,5 @@
 /*
- * Containers: files that hold several arrays, each a range of the file with a type. A container's
+ * Containers: files that hold several arrays, each a range of the file with a type, or pieces of it. A container's
  * format says what arrays there are; it reads headers and no elements, and checks that every array
  * lies within the file. So an array can be read as a part of a raw file.
  *
@@ -105,7 +105,10 @@ struct container_array {
     uint64_t compressed; /* bytes in the file, if they are compressed or in tiles */
     uint64_t before;     /* of a deflated array: decompressed bytes before the first element */
     uint32_t checksum;   /* of a deflated array: CRC-32 of the decompressed bytes */
-    const struct container_tiles *tiles; /* NULL if the elements are in one place */
+    uint64_t record_elements; /* of an array in records: its elements in each record, which lie one
+                                 after the other; 0: all do */
+    uint64_t record_stride;   /* then: bytes from its elements in a record to those in the next */
+    const struct container_tiles *tiles; /* NULL if the elements are in one place, or in records */
     const uint64_t *pieces; /* of an array in chunks that cannot be read: how it is stored, in words
                                that hdf5_records.h describes; NULL if that is not known */
     const uint64_t *sizes;  /* elements in each dimension */
@@ -143,11 +146,41 @@ static inline struct scale container_scale(const struct container_array *a)
 }
 
 /* The number of bytes, after decompression, before the first element of an array. UINT64_MAX if
-   it is in tiles, or if the place is unknown. */
+   its elements are in tiles or records, or if the place is unknown. */
 static inline uint64_t container_array_begin(const struct container_array *a)
 {
-    return a->deflated ? a->before : a->tiles || a->offset == 0 ? UINT64_MAX : a->offset;
+    return a->deflated                                            ? a->before
+           : a->tiles || a->record_elements > 0 || a->offset == 0 ? UINT64_MAX
+                                                                  : a->offset;
 }
+
+/* The offset in the file of an element, of `size` bytes, of an array that is neither compressed nor
+   in tiles. */
+static inline uint64_t container_array_offset(const struct container_array *a, uint64_t index,
+                                              size_t size)
+{
+    uint64_t offset = a->offset;
+
+    if (a->record_elements > 0) {
+        offset += index / a->record_elements * a->record_stride;
+        index %= a->record_elements;
+    }
+    return offset + index * size;
+}
+
+/* Bytes of the file from the first byte of such an array to behind its last one. */
+static inline uint64_t container_array_extent(const struct container_array *a)
+{
+    return a->record_elements > 0 && a->length > 0
+               ? (a->elements / a->record_elements - 1) * a->record_stride +
+                     a->length / (a->elements / a->record_elements)
+               : a->length;
+}
+
+/* The number of such an array's first `elements` elements, of `size` bytes, whose first byte is
+   before byte `offset` of the file. */
+uint64_t container_elements_before(const struct container_array *a, uint64_t offset, size_t size,
+                                   uint64_t elements);
 
 struct container_format;
 

@@ -364,6 +364,8 @@ static int compare_variables(const void *a, const void *b)
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
+    if (x->slab != y->slab)
+        return x->slab < y->slab ? -1 : 1;
     return x->name < y->name ? -1 : 1;
 }
 
@@ -439,8 +441,10 @@ static bool check_places(struct file *f)
 
     f->container->end = f->at;
     for (size_t i = 0; i < f->variable_count; i++)
-        if (!has_elements(f, &f->variables[i]))
-            f->variables[i].begin = f->at; /* wherever the header says, nothing is there */
+        if (!has_elements(f, &f->variables[i])) { /* nothing is where the header says */
+            f->variables[i].begin = f->at;
+            f->variables[i].slab = 0;
+        }
     if (f->variable_count > 0)
         qsort(f->variables, f->variable_count, sizeof *f->variables, compare_variables);
     for (size_t i = 0; i < f->variable_count; i++) {
@@ -592,9 +596,8 @@ static bool add_array(struct file *f, const struct variable *v)
         return container_no_memory(f->in);
     }
     if (v->in_records && f->records > 1 && f->record_size != v->slab) {
-        a->unreadable = "records of several variables are not supported";
-        a->typed = true;
-        a->advice = ADVICE_NONE;
+        a->record_elements = v->slab / element_size(a->type);
+        a->record_stride = f->record_size;
     }
     return true;
 }
