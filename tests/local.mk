@@ -54,6 +54,7 @@ test_programs = \
 	tests/unit/test_json \
 	tests/unit/test_accumulator \
 	tests/unit/test_library \
+	tests/unit/test_library_axis \
 	tests/unit/test_library_diff \
 	tests/unit/test_library_faults \
 	tests/unit/test_library_shards \

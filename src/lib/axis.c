@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/number.h"
@@ -19,22 +21,91 @@ struct axis_output {
     void *const *results; /* an array for each operation */
     uint64_t count;       /* elements of each */
     const struct axis_plan *plan;
-    _Atomic bool refused; /* a worker could not store a result */
-    struct error error;   /* why, if so */
+    unsigned places[SOURCE_DIMENSIONS_MAX]; /* of dimensions of the source in the caller's array */
+    bool in_order; /* results come in the order of the caller's arrays; if not: */
+    uint64_t strides[SOURCE_DIMENSIONS_MAX]; /* elements of these from a result to the next of each
+                                                dimension */
+    _Atomic bool refused;                    /* a worker could not store a result */
+    struct error error;                      /* why, if so */
 };
 
-/* The number of result k in C order. */
-static uint64_t place_of(const struct axis_layout *layout, uint64_t k)
+/* A result of a batch and its place in the caller's arrays. */
+struct cursor {
+    const struct axis_output *out;
+    const struct source_shape *shape; /* of the results as they are numbered */
+    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    uint64_t at; /* number in the caller's arrays */
+};
+
+/* Goes to result number k. */
+static struct cursor cursor_at(const struct axis_output *out, uint64_t k)
+{
+    struct cursor c = {.out = out, .shape = &out->plan->layout->result, .at = k};
+
+    if (out->in_order)
+        return c;
+    axis_place(out->plan->layout, k, c.place);
+    c.at = 0;
+    for (unsigned i = 0; i < c.shape->dimensions; i++)
+        c.at += c.place[i] * out->strides[i];
+    return c;
+}
+
+/* Goes to the next result. */
+static void step(struct cursor *c)
+{
+    const unsigned rank = c->shape->dimensions;
+
+    if (c->out->in_order) {
+        c->at++;
+        return;
+    }
+    for (unsigned i = 0; i < rank; i++) {
+        const unsigned d = c->shape->fortran_order ? i : rank - 1 - i;
+
+        c->at += c->out->strides[d];
+        if (++c->place[d] < c->shape->sizes[d])
+            return;
+        c->at -= c->shape->sizes[d] * c->out->strides[d];
+        c->place[d] = 0;
+    }
+}
+
+/* Sets the strides of results, whose dimensions are in an order of their own: `places` has that of
+   each dimension of the array among those of the caller. */
+static void set_strides(struct axis_output *out, const struct axis_layout *layout)
 {
     const struct source_shape *shape = &layout->result;
-    uint64_t place[SOURCE_DIMENSIONS_MAX], number = 0;
+    unsigned places[SOURCE_DIMENSIONS_MAX];
+    unsigned rank = 0;
 
-    if (!shape->fortran_order || shape->dimensions < 2)
-        return k;
+    for (unsigned i = 0; i < layout->shape.dimensions; i++)
+        if (i != layout->axis)
+            places[rank++] = out->places[i];
+    out->in_order = !shape->fortran_order || shape->dimensions < 2;
+    for (unsigned i = 0; i < rank; i++) {
+        out->strides[i] = 1;
+        for (unsigned k = 0; k < rank; k++)
+            if (places[k] > places[i])
+                out->strides[i] *= shape->sizes[k];
+        out->in_order = out->in_order && (i == 0 || places[i] > places[i - 1]);
+    }
+}
+
+/* Writes the index of result k in each dimension of the caller's: 3,5. */
+static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out, uint64_t k)
+{
+    const struct axis_layout *layout = out->plan->layout;
+    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    size_t used = 0;
+
     axis_place(layout, k, place);
-    for (unsigned i = 0; i < shape->dimensions; i++)
-        number = number * shape->sizes[i] + place[i];
-    return number;
+    text[0] = '\0';
+    for (unsigned d = 0; d < layout->shape.dimensions; d++)
+        for (unsigned i = 0; i < layout->shape.dimensions; i++)
+            if (out->places[i] == d && i != layout->axis)
+                used += (size_t)sprintf(text + used, "%s%" PRIu64, used > 0 ? "," : "",
+                                        place[i - (i > layout->axis)]);
 }
 
 /* Sets why an integer cannot be stored, unless another worker has found a reason. Returns false. */
@@ -47,7 +118,7 @@ static bool refuse(struct axis_output *out, const struct axis_batch *batch, size
 
     if (atomic_exchange(&out->refused, true))
         return false;
-    (void)axis_show_place(place, plan->layout, batch->first + i);
+    show_place(place, out, batch->first + i);
     if (!x->known && !unknown.known)
         return error_set(&out->error, ERROR_REQUEST,
                          "the %s of slice [%s] is undefined, and integers have no NaN",
@@ -66,28 +137,27 @@ static bool store(struct axis_output *out, const struct axis_batch *batch, size_
     const struct operation *op = plan->operations[j];
     const struct integer unknown = axis_unknown_integer(plan);
     const union axis_values values = batch->values[j];
-    const bool in_order = !plan->layout->result.fortran_order;
     const bool with_sign = axis_letter(plan, op) == 'i';
+    struct cursor c = cursor_at(out, batch->first);
     double *const numbers = out->results[j];
     uint64_t *const integers = out->results[j];
 
     switch (axis_kind(plan, op)) {
     case AXIS_NUMBER:
-        if (in_order)
+        if (out->in_order)
             memcpy(numbers + batch->first, values.number, batch->count * sizeof *numbers);
-        for (size_t i = 0; i < batch->count && !in_order; i++)
-            numbers[place_of(plan->layout, batch->first + i)] = values.number[i];
+        for (size_t i = 0; i < batch->count && !out->in_order; i++, step(&c))
+            numbers[c.at] = values.number[i];
         return true;
     case AXIS_COUNT: /* an index that does not exist becomes -1 */
-        for (size_t i = 0; i < batch->count; i++)
-            integers[place_of(plan->layout, batch->first + i)] = values.count[i];
+        for (size_t i = 0; i < batch->count; i++, step(&c))
+            integers[c.at] = values.count[i];
         return true;
     case AXIS_INTEGER:
-        for (size_t i = 0; i < batch->count; i++) {
+        for (size_t i = 0; i < batch->count; i++, step(&c)) {
             const struct integer *x = &values.integer[i];
 
-            if (!axis_integer_bits(x->known ? x : &unknown, with_sign,
-                                   &integers[place_of(plan->layout, batch->first + i)]))
+            if (!axis_integer_bits(x->known ? x : &unknown, with_sign, &integers[c.at]))
                 return refuse(out, batch, j, i);
         }
         return true;
@@ -101,6 +171,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
 
     (void)name;
     out->plan = plan;
+    set_strides(out, plan->layout);
     if (plan->layout->results == out->count)
         return true;
     (void)lib_fail(out->context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,
@@ -285,6 +356,33 @@ static bool reduce(struct axis_output *out, const struct session_options *option
     return good || error_set(&out->error, ERROR_WRITE, "cancelled");
 }
 
+/* Puts the dimensions of a view without a mask into the order in which they lie in memory, which is
+   the fastest to read: out->places says what they were. Returns the number of the axis then. */
+static unsigned reorder(struct axis_output *out, struct view *view, unsigned axis)
+{
+    const struct view_layout given = view->shaped;
+    uint64_t sizes[VIEW_DIMENSIONS_MAX];
+    int64_t strides[VIEW_DIMENSIONS_MAX];
+    unsigned found = axis;
+
+    for (unsigned i = 1; i < given.rank; i++)
+        for (unsigned k = i; k > 0; k--) {
+            const unsigned one = out->places[k - 1], other = out->places[k];
+
+            if (llabs(given.strides[one]) >= llabs(given.strides[other]))
+                break;
+            out->places[k - 1] = other;
+            out->places[k] = one;
+        }
+    for (unsigned i = 0; i < given.rank; i++) {
+        sizes[i] = given.sizes[out->places[i]];
+        strides[i] = given.strides[out->places[i]];
+        found = out->places[i] == axis ? i : found;
+    }
+    (void)view_set(view, given.data, view->type, view->swap, given.rank, sizes, strides);
+    return found;
+}
+
 gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                            unsigned axis, void *const *results, uint64_t count)
 {
@@ -294,12 +392,21 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     struct session_options options;
     char name[SOURCE_NAME_MAX];
     struct source *source;
+    struct view view;
 
     lib_begin(context);
     if (array >= gpr_input_arrays(input))
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
     if (check_operations(context, request) != GPR_OK || !reducer_prepare(input, request, &options))
         return context->status;
+    for (unsigned i = 0; i < SOURCE_DIMENSIONS_MAX; i++)
+        out.places[i] = i;
+    /* An error about a NaN says where it is. */
+    if (input->reordered && request->nan != NAN_ERROR) {
+        view = input->view.view;
+        axis = reorder(&out, &view, axis);
+        options.input.view = &view;
+    }
     lib_begin_long(context);
     source = open_array(input, array, &options, &out.error);
     if ((!source || !reduce(&out, &options, request, axis, source)) && context->status == GPR_OK)

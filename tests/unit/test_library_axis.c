@@ -1,0 +1,148 @@
+/*
+ * gpr_reduce_axis and gpr_axis_dtype: types, orders of results, and errors. tests/cli/library.sh has arrays of
+ * all types and layouts.
+ */
+/* Tags: ports */
+#include "config.h"
+
+#include <gpureduce.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/allocate.h"
+#include "lib/tap.h"
+
+static gpr_context *context;
+
+static gpr_request *request_for(const char *one, const char *other)
+{
+    gpr_request *request;
+
+    if (gpr_request_new(context, &request) != GPR_OK || gpr_request_op(request, one) != GPR_OK ||
+        (other && gpr_request_op(request, other) != GPR_OK))
+        bail("a request");
+    return request;
+}
+
+static gpr_input *open_numbers(const void *data, const char *dtype, const uint64_t shape[3],
+                               const int64_t strides[3])
+{
+    gpr_view *view;
+    gpr_input *input;
+
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, data, dtype, GPR_ORDER_NATIVE, 3, shape, strides) != GPR_OK ||
+        gpr_open_view(context, view, &input) != GPR_OK)
+        bail("a view");
+    gpr_view_free(view);
+    return input;
+}
+
+static void test_types(void)
+{
+    static const int16_t x[24] = {0};
+    static const uint64_t shape[3] = {2, 3, 4};
+    gpr_input *input = open_numbers(x, "i16", shape, NULL);
+    gpr_request *request = request_for("sum", "absmax");
+
+    (void)gpr_request_op(request, "mean");
+    (void)gpr_request_op(request, "argmin");
+    tap_ok(strcmp(gpr_axis_dtype(input, 0, request, "sum"), "i64") == 0 &&
+               strcmp(gpr_axis_dtype(input, 0, request, "absmax"), "u64") == 0 &&
+               strcmp(gpr_axis_dtype(input, 0, request, "mean"), "f64") == 0 &&
+               strcmp(gpr_axis_dtype(input, 0, request, "argmin"), "i64") == 0,
+           "types of results");
+    tap_ok(!gpr_axis_dtype(input, 0, request, "max") &&
+               gpr_error_status(context) == GPR_ERROR_ARGUMENT &&
+               !gpr_axis_dtype(input, 1, request, "sum") &&
+               gpr_error_status(context) == GPR_ERROR_ARGUMENT,
+           "that of no operation of the request, and of no array");
+    (void)gpr_request_op(request, "median");
+    tap_ok(!gpr_axis_dtype(input, 0, request, "median") &&
+               gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
+           "and of a quantile");
+    gpr_request_free(request);
+    gpr_close(input);
+}
+
+/* An array in Fortran order, whose results are in C order. */
+static void test_order(void)
+{
+    static const uint64_t shape[3] = {2, 3, 4};
+    const int64_t strides[3] = {8, 16, 48};
+    uint64_t x[24] = {0};
+    uint64_t sums[8], expected[8] = {0};
+    int64_t at[8];
+    void *const results[] = {sums, at};
+    gpr_input *input = open_numbers(x, "u64", shape, strides);
+    gpr_request *request = request_for("sum", "argmax");
+    bool good = true;
+
+    for (uint64_t i = 0; i < 24; i++)
+        x[i] = (i * 7 + 3) % 24;
+    for (unsigned i = 0; i < 24; i++)
+        expected[i % 2 * 4 + i / 6] += x[i];
+    good = gpr_reduce_axis(input, 0, request, 1, results, 8) == GPR_OK;
+    tap_ok(good && memcmp(sums, expected, sizeof sums) == 0, "sums: %s", gpr_error_text(context));
+    for (unsigned k = 0; k < 8; k++)
+        for (unsigned j = 0; j < 3; j++)
+            good = good &&
+                   x[k / 4 + 2 * j + 6 * (k % 4)] <= x[k / 4 + 2 * (unsigned)at[k] + 6 * (k % 4)];
+    tap_ok(good, "indices of maxima");
+    x[2] = x[4] = UINT64_MAX; /* of slice 0,0 */
+    tap_ok(gpr_reduce_axis(input, 0, request, 1, results, 8) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "the sum of slice [0,0] is 36893488147419103233"),
+           "an integer that is too large");
+    x[2] = x[4] = 0;
+    x[20] = x[22] = UINT64_MAX;
+    tap_ok(gpr_reduce_axis(input, 0, request, 1, results, 8) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "the sum of slice [0,3] is "),
+           "its slice by the order of the caller: %s", gpr_error_text(context));
+    gpr_request_free(request);
+    gpr_close(input);
+}
+
+static void test_errors(void)
+{
+    static const uint64_t shape[3] = {2, 3, 4};
+    const int64_t strides[3] = {8, 16, 48};
+    double x[24] = {0}, sums[12];
+    void *const results[] = {sums};
+    gpr_input *input = open_numbers(x, "f64", shape, strides), *raw;
+    gpr_request *request = request_for("sum", NULL);
+    FILE *file = fopen("test_library_axis.raw", "w");
+
+    if (!file || fwrite(x, sizeof *x, 24, file) != 24 || fclose(file) != 0 ||
+        gpr_open_path(context, "test_library_axis.raw", NULL, &raw) != GPR_OK)
+        bail("test_library_axis.raw");
+    tap_ok(gpr_reduce_axis(input, 0, request, 2, results, 8) == GPR_ERROR_ARGUMENT &&
+               strcmp(gpr_error_text(context), "there are 6 results, not 8") == 0,
+           "another number of results");
+    tap_ok(gpr_reduce_axis(input, 0, request, 3, results, 8) == GPR_ERROR_UNSUPPORTED,
+           "no such axis");
+    tap_ok(gpr_reduce_axis(input, 1, request, 0, results, 8) == GPR_ERROR_ARGUMENT,
+           "no such array");
+    tap_ok(gpr_reduce_axis(raw, 0, request, 0, results, 1) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "has no header with a shape"),
+           "raw numbers have no shape");
+    x[1 + 2 * 2 + 6 * 3] = 0.0 / 0.0; /* element 1,2,3 */
+    tap_ok(gpr_request_set(request, GPR_NAN, GPR_NAN_ERROR) == GPR_OK &&
+               gpr_reduce_axis(input, 0, request, 0, results, 12) == GPR_ERROR_NAN &&
+               strcmp(gpr_error_text(context), "memory: element 1,2,3 is a NaN") == 0,
+           "a NaN: %s", gpr_error_text(context));
+    unlink("test_library_axis.raw");
+    gpr_request_free(request);
+    gpr_close(raw);
+    gpr_close(input);
+}
+
+int main(void)
+{
+    if (gpr_context_new(&context) != GPR_OK)
+        bail("a context");
+    test_types();
+    test_order();
+    test_errors();
+    gpr_context_free(context);
+    return tap_done();
+}
