@@ -237,15 +237,18 @@ void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const
 static void finish_squares(const struct partial *p, uint64_t n, const struct moments_terms *terms,
                            struct result *result)
 {
-    uint32_t squares[MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE] = {0}, sum[EXACT_DIGITS];
+    uint32_t squares[MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE], sum[EXACT_DIGITS];
+    int size = 0;
 
     /* Without squares all elements are zero, or nobody asked; then nothing of this is used. */
     if (p->squares.pending > 0) {
+        size = MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE;
+        memset(squares, 0, sizeof squares);
         (void)exact_wide_magnitude(&p->squares, squares + MOMENTS_BELOW);
         (void)exact_magnitude(&p->sum, sum);
     }
-    moments_finish_squares(squares, MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE,
-                           EXACT_WIDE_LSB_EXPONENT, sum, EXACT_DIGITS, n, terms, result);
+    moments_finish_squares(squares, size, EXACT_WIDE_LSB_EXPONENT, sum, EXACT_DIGITS, n, terms,
+                           result);
 }
 
 void moments_finish(const struct partial *p, const struct moments_terms *terms,

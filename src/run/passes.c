@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/order.h"
 #include "run/session_options.h"
@@ -96,6 +97,7 @@ struct sampling {
     struct selection_runs runs;
     unsigned char *elements;
     const struct missing *set; /* the missing values of the source; may be empty */
+    bool some;                 /* some may be missing */
     bool *missing;             /* for each of `elements`: it is missing */
     _Atomic size_t next;       /* number of the first run that nobody has */
     _Atomic bool failed;
@@ -107,6 +109,10 @@ static void note_missing(const struct sampling *s, enum element_type type, size_
 {
     const size_t length = s->runs.length, size = element_size(type);
 
+    if (!s->some) {
+        memset(s->missing + run * length, false, length * sizeof *s->missing);
+        return;
+    }
     for (size_t i = run * length; i < (run + 1) * length; i++)
         s->missing[i] =
             missing_has(s->set, order_key(type, order_load(type, s->elements + i * size))) ||
@@ -137,8 +143,12 @@ static void read_shares(void *argument, unsigned number)
 static bool read_runs(struct source *source, struct selection_runs runs, const struct missing *set,
                       unsigned char *elements, bool *missing, unsigned workers)
 {
-    struct sampling s = {
-        .source = source, .runs = runs, .elements = elements, .set = set, .missing = missing};
+    struct sampling s = {.source = source,
+                         .runs = runs,
+                         .elements = elements,
+                         .set = set,
+                         .some = set->count > 0 || source_has_mask(source),
+                         .missing = missing};
     const unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX;
     const size_t shares = runs.count / RUNS_SHARE;
 

@@ -398,6 +398,9 @@ void source_lost(struct source *s, const struct chunk *chunk);
 /* The number of elements that were left out so far because of a mask, and are in no chunk. */
 uint64_t source_left_out(const struct source *s);
 
+/* Whether a mask may leave elements out. Any thread. */
+bool source_has_mask(const struct source *s);
+
 /* Whether a mask leaves element number `index` out. Any thread. */
 bool source_is_missing(const struct source *s, uint64_t index);
 

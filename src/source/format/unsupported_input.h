@@ -30,11 +30,12 @@ struct unsupported_input {
     void *user;
 };
 
-/* Whether the input has these bytes at an offset. */
+/* Whether the input has these bytes at an offset. Most inputs differ in the first of them. */
 static inline bool begins(const struct unsupported_input *in, size_t offset, const char *text,
                           size_t length)
 {
     return length == 0 || (in->size >= offset && in->size - offset >= length &&
+                           in->bytes[offset] == (unsigned char)*text &&
                            memcmp(in->bytes + offset, text, length) == 0);
 }
 
