@@ -348,6 +348,21 @@ GPR_API size_t gpr_result_integer(const gpr_result *result, const char *op, char
 /* The value as gpureduce(1) prints it. */
 GPR_API size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size);
 
+/* The exact value of sum, sumsq, l1, min, max, absmax, absmin and range before it was rounded: an
+   integer in hexadecimal, which may have a minus, times 2 to the power of *exponent. */
+GPR_API size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, size_t size,
+                                int64_t *exponent);
+
+/* The histogram: the number of bins, 0 if there is none; the counts of `bins` bins, the edges, one
+   more than bins, and what lies below and above. Each pointer may be NULL. */
+GPR_API uint64_t gpr_result_bins(const gpr_result *result);
+GPR_API gpr_status gpr_result_histogram(const gpr_result *result, uint64_t *counts, double *edges,
+                                        uint64_t *below, uint64_t *above);
+
+/* How the run went, as a JSON object: bytes, seconds, stages and their use; "{}" for what was not
+   read by a run. Valid until the result is freed. */
+GPR_API const char *gpr_result_profile(const gpr_result *result);
+
 /*
  * Accumulators: partial results that grow, and merge exactly
  *

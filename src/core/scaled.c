@@ -317,3 +317,59 @@ void scaled_round(const struct partial *p, const struct scale *scale,
     scaled_append(&scaled, p, &terms->types, scale);
     scaled_finish(&scaled, terms, result);
 }
+
+/* Sets an extreme, the magnitude of one, or the distance of two. False if one is unknown or infinite.
+   */
+static bool exact_extreme(const struct scaled *s, enum scaled_value value, struct exact_wide *exact)
+{
+    const struct scaled_number *x = &s->max;
+    const bool magnitude = value == SCALED_ABSMAX || value == SCALED_ABSMIN;
+
+    if (value == SCALED_MIN || (value == SCALED_ABSMAX && compare(&s->min, &s->max, true) > 0))
+        x = &s->min;
+    else if (value == SCALED_ABSMIN)
+        x = &s->least;
+    if (!x->known || infinity_of(x) != 0 || (value == SCALED_RANGE && infinity_of(&s->min) != 0))
+        return false;
+    add_number(exact, x, magnitude && sign_of(x) < 0);
+    if (value == SCALED_RANGE)
+        add_number(exact, &s->min, true);
+    return true;
+}
+
+bool scaled_exact(const struct scaled *s, enum scaled_value value,
+                  uint32_t digit[SCALED_SQUARES_DIGITS], int *lsb_exponent, bool *negative)
+{
+    const bool finite = s->positive_infinity == 0 && s->negative_infinity == 0;
+    const struct exact_wide *wide = NULL;
+    struct exact_wide extreme;
+
+    _Static_assert(EXACT_WIDE_DIGITS <= SCALED_SQUARES_DIGITS, "room for the other values");
+    memset(digit, 0, SCALED_SQUARES_DIGITS * sizeof *digit);
+    *lsb_exponent = EXACT_WIDE_LSB_EXPONENT;
+    switch (value) {
+    case SCALED_SUM:
+        wide = finite ? &s->sum : NULL;
+        break;
+    case SCALED_L1:
+        wide = finite ? &s->absolute : NULL;
+        break;
+    case SCALED_SUMSQ:
+        for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
+            digit[i] = (uint32_t)s->squares[i];
+        *lsb_exponent = SCALED_SQUARES_LSB_EXPONENT;
+        *negative = false;
+        return finite;
+    case SCALED_MIN:
+    case SCALED_MAX:
+    case SCALED_ABSMAX:
+    case SCALED_ABSMIN:
+    case SCALED_RANGE:
+        exact_wide_clear(&extreme);
+        wide = exact_extreme(s, value, &extreme) ? &extreme : NULL;
+        break;
+    }
+    if (wide)
+        *negative = exact_wide_magnitude(wide, digit);
+    return wide;
+}

@@ -78,4 +78,22 @@ void scaled_finish(const struct scaled *s, const struct moments_terms *terms,
 void scaled_round(const struct partial *p, const struct scale *scale,
                   const struct moments_terms *terms, struct result *result);
 
+/* Exact values, from which results are rounded. */
+enum scaled_value {
+    SCALED_SUM,
+    SCALED_SUMSQ,
+    SCALED_L1,
+    SCALED_MIN,
+    SCALED_MAX,
+    SCALED_ABSMAX,
+    SCALED_ABSMIN,
+    SCALED_RANGE
+};
+
+/* Writes the magnitude of a value: digits of base 2^32, the first of which weighs 2^*lsb_exponent.
+   False if there is none: there are no numbers, or an infinity has a part in it. NaNs do not
+   matter. */
+bool scaled_exact(const struct scaled *s, enum scaled_value value,
+                  uint32_t digit[SCALED_SQUARES_DIGITS], int *lsb_exponent, bool *negative);
+
 #endif

@@ -15,6 +15,7 @@
 #include "core/operation.h"
 #include "core/partial.h"
 #include "core/pass_plan.h"
+#include "core/scaled.h"
 #include "core/view.h"
 #include "run/session_options.h"
 #include "source/source.h"
@@ -101,8 +102,8 @@ struct gpr_input {
     char *path; /* the input's name; of a view "memory" */
     bool in_memory;
     gpr_view view; /* if `in_memory` */
-    /* If `reordered`: the view in the order in which its elements lie in memory, for results that do
-       not depend on it. */
+    /* If `reordered`: the view in the order in which its elements lie in memory, for results that
+       do not depend on it. */
     bool reordered;
     struct view fast;
 
@@ -123,8 +124,12 @@ struct gpr_result {
     struct result values;
     uint32_t quantiles;     /* bits of the quantiles that `values` has (struct pass_request) */
     struct partial partial; /* of stored numbers; what `values` was rounded from */
-    enum element_type type;
+    enum element_type type; /* f64 if there are several */
+    struct partial_types types;
     struct scale scale;
+    struct scaled *scaled;      /* of arrays of several scales: their sums, allocated by malloc, and
+                              `partial` means nothing; NULL for others */
+    char *profile;              /* a JSON object, allocated by malloc; NULL for none */
     struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
 };
 
@@ -157,8 +162,8 @@ gpr_status lib_end_long(gpr_context *context, gpr_status status);
 /* Sets GPR_ERROR_MEMORY. Returns it. */
 gpr_status lib_fail_memory(gpr_context *context);
 
-/* Writes an error that the parts below have found, about the input `name`, as source_name writes it,
-   and array `array` of it; NULL: about none. */
+/* Writes an error that the parts below have found, about the input `name`, as source_name writes
+   it, and array `array` of it; NULL: about none. */
 void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
                      const struct error *error);
 

@@ -5,12 +5,15 @@
 
 #include "lib/result.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/number.h"
+#include "sys/buffer.h"
+#include "sys/clock.h"
 #include "sys/escape.h"
 
 gpr_result *result_new(const gpr_request *request)
@@ -22,6 +25,8 @@ gpr_result *result_new(const gpr_request *request)
     made->context = request->context;
     lib_copy_operations(&made->operations, &request->operations);
     made->quantiles = 0;
+    made->scaled = NULL;
+    made->profile = NULL;
     made->histogram.kind = HISTOGRAM_NONE;
     made->histogram.counts = NULL;
     return made;
@@ -32,6 +37,8 @@ void gpr_result_free(gpr_result *result)
     if (!result)
         return;
     histogram_free(&result->histogram);
+    free(result->scaled);
+    free(result->profile);
     free(result);
 }
 
@@ -39,6 +46,7 @@ void result_round(gpr_result *result, const gpr_request *request, enum element_t
                   const struct scale *scale)
 {
     result->type = type;
+    result->types = partial_types_of(type);
     result->scale = *scale;
     reduction_round(&result->values, &result->partial, type, NULL, scale, request->nan == NAN_SKIP,
                     request->ddof);
@@ -56,15 +64,41 @@ static bool copy_histogram(struct histogram *to, const struct histogram *from)
     return to->counts;
 }
 
-bool result_take(gpr_result *result, const gpr_request *request, const struct reduction *reduction)
+/* The profile of a run as a JSON object. NULL without memory. */
+static char *write_profile(const struct reduction *reduction)
 {
-    (void)request;
+    const struct profile *p = &reduction->profile;
+    struct buffer out = {.data = NULL};
+
+    buffer_print(&out,
+                 "{\"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64
+                 ", \"seconds\": %.6f, \"passes\": %u, \"threads\": %u, \"stages\": {",
+                 reduction->bytes, reduction->input_bytes, reduction->seconds, reduction->passes,
+                 p->threads);
+    for (int i = 0; i < PROFILE_STAGES; i++)
+        buffer_print(&out, "%s\"%s\": {\"bytes\": %" PRIu64 ", \"busy_seconds\": %.6f}",
+                     i > 0 ? ", " : "", profile_stage_name((enum profile_stage)i),
+                     p->stages[i].bytes, (double)p->stages[i].busy / (double)CLOCK_SECOND);
+    buffer_text(&out, "}}");
+    buffer_char(&out, '\0');
+    if (!out.failed)
+        return out.data;
+    buffer_free(&out);
+    return NULL;
+}
+
+bool result_take(gpr_result *result, const struct reduction *reduction,
+                 const struct partial_types *types)
+{
     result->values = reduction->result;
     result->partial = reduction->partial;
     result->type = reduction->type;
+    result->types = *types;
     result->scale = reduction->scale;
     result->quantiles = reduction->quantiles;
-    return !reduction->histogram || copy_histogram(&result->histogram, reduction->histogram);
+    result->profile = write_profile(reduction);
+    return result->profile &&
+           (!reduction->histogram || copy_histogram(&result->histogram, reduction->histogram));
 }
 
 /* The operation of this name. NULL, with an error, if it was not asked for, or has no value. */
@@ -180,4 +214,114 @@ size_t gpr_result_text(const gpr_result *result, const char *op, char *text, siz
             strcpy(number, found->wants & PARTIAL_WHERE ? "nan" : "NA");
     }
     return copy_text(text, size, number);
+}
+
+/* The exact value that an operation is rounded from. False if it has none. */
+static bool find_exact(const struct operation *op, enum scaled_value *value)
+{
+    static const char *const names[] = {
+        [SCALED_SUM] = "sum",       [SCALED_SUMSQ] = "sumsq", [SCALED_L1] = "l1",
+        [SCALED_MIN] = "min",       [SCALED_MAX] = "max",     [SCALED_ABSMAX] = "absmax",
+        [SCALED_ABSMIN] = "absmin", [SCALED_RANGE] = "range",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(op->name, names[i]) == 0) {
+            *value = (enum scaled_value)i;
+            return true;
+        }
+    return false;
+}
+
+/* Writes `count` digits in hexadecimal, less the bits below the lowest that is 1; *exponent: the
+   weight of the last bit that is written, from that of the first digit on. */
+static void write_hexadecimal(char *text, uint32_t *digit, int count, bool negative,
+                              int64_t *exponent)
+{
+    int low = 0;
+    unsigned shift;
+
+    while (count > 0 && digit[count - 1] == 0)
+        count--;
+    while (low < count && digit[low] == 0)
+        low++;
+    if (low == count) {
+        strcpy(text, "0");
+        *exponent = 0;
+        return;
+    }
+    shift = (unsigned)__builtin_ctz(digit[low]);
+    *exponent += 32 * (int64_t)low + shift;
+    for (int i = low; i < count && shift > 0; i++)
+        digit[i] = digit[i] >> shift | (i + 1 < count ? digit[i + 1] << (32 - shift) : 0);
+    if (digit[count - 1] == 0)
+        count--;
+    text += sprintf(text, "%s%" PRIx32, negative ? "-" : "", digit[count - 1]);
+    for (int i = count - 1; i-- > low;)
+        text += sprintf(text, "%08" PRIx32, digit[i]);
+}
+
+size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, size_t size,
+                        int64_t *exponent)
+{
+    const struct operation *found = find(result, op);
+    uint32_t digit[SCALED_SQUARES_DIGITS];
+    char number[8 * SCALED_SQUARES_DIGITS + 2];
+    struct scaled made;
+    const struct scaled *scaled = result->scaled;
+    enum scaled_value value;
+    int lsb_exponent;
+    int64_t weight;
+    bool negative;
+
+    if (!found)
+        return 0;
+    if (!find_exact(found, &value)) {
+        (void)lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s has no exact value", op);
+        return 0;
+    }
+    if (!scaled) {
+        scaled_clear(&made);
+        scaled_append(&made, &result->partial, &result->types, &result->scale);
+        scaled = &made;
+    }
+    if (isnan(operation_number(found, &result->values)) ||
+        !scaled_exact(scaled, value, digit, &lsb_exponent, &negative)) {
+        (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED, "%s is no finite number here", op);
+        return 0;
+    }
+    weight = lsb_exponent;
+    write_hexadecimal(number, digit, SCALED_SQUARES_DIGITS, negative, &weight);
+    *exponent = weight;
+    return copy_text(text, size, number);
+}
+
+uint64_t gpr_result_bins(const gpr_result *result)
+{
+    return result->histogram.kind == HISTOGRAM_BINS ? result->histogram.bins : 0;
+}
+
+gpr_status gpr_result_histogram(const gpr_result *result, uint64_t *counts, double *edges,
+                                uint64_t *below, uint64_t *above)
+{
+    const struct histogram *h = &result->histogram;
+
+    lib_begin(result->context);
+    if (h->kind != HISTOGRAM_BINS)
+        return lib_fail(result->context, GPR_ERROR_ARGUMENT,
+                        "the request did not ask for a histogram");
+    for (uint32_t i = 0; counts && i < h->bins; i++)
+        counts[i] = h->counts[i];
+    for (uint32_t i = 0; edges && i <= h->bins; i++)
+        edges[i] = histogram_edge(h, i);
+    if (below)
+        *below = h->below;
+    if (above)
+        *above = h->above;
+    return GPR_OK;
+}
+
+const char *gpr_result_profile(const gpr_result *result)
+{
+    return result->profile ? result->profile : "{}";
 }

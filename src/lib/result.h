@@ -15,7 +15,9 @@ gpr_result *result_new(const gpr_request *request);
 void result_round(gpr_result *result, const gpr_request *request, enum element_type type,
                   const struct scale *scale);
 
-/* Sets everything from the result of a session. False without memory. */
-bool result_take(gpr_result *result, const gpr_request *request, const struct reduction *reduction);
+/* Sets everything from the result of a session, which is of elements of these types. False without
+   memory. */
+bool result_take(gpr_result *result, const struct reduction *reduction,
+                 const struct partial_types *types);
 
 #endif

@@ -81,8 +81,9 @@ static bool open_file(struct source *s, const struct source_options *options, st
     return true;
 }
 
-/* Finds out where a file that can be read at any offset begins, and how much it holds. False for all
-   that must be read in order: pipes, terminals, and special files without a size (as in /proc). */
+/* Finds out where a file that can be read at any offset begins, and how much it holds. False for
+   all that must be read in order: pipes, terminals, and special files without a size (as in /proc).
+    */
 static bool has_extent(struct source *s, bool from_beginning, const struct stat *status)
 {
     off_t begin = 0, end;

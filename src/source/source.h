@@ -354,9 +354,9 @@ bool source_cut(const char *path, const struct source_options *options, struct s
 /* The properties of the input, which are valid as long as the source. */
 const struct source_info *source_info(const struct source *s);
 
-/* Sets *m to the missing values of an open source that is one array: those that its container names,
-   and those of `values` that its type has. False, where it is in no container, if its type lacks one
-   of these. */
+/* Sets *m to the missing values of an open source that is one array: those that its container
+   names, and those of `values` that its type has. False, where it is in no container, if its type
+   lacks one of these. */
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m);
 
 /* Whether there is memory to read an array with options->consecutive = `inputs`. */
@@ -424,8 +424,8 @@ bool source_same_pieces(struct source *a, const struct container_array *x, struc
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);
 
 /* Lends a worker `count` elements from `index` on as a chunk that is mapped or in memory, parts of
-   which it may give back. False if they are neither, or reading them costs less: use source_read_range. *most:
-   about how many elements to use before asking again. Any worker. */
+   which it may give back. False if they are neither, or reading them costs less: use
+   source_read_range. *most: about how many elements to use before asking again. Any worker. */
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                  struct chunk *chunk, uint64_t *most);
 

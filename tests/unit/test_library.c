@@ -439,6 +439,162 @@ static void test_views(gpr_context *context)
     }
 }
 
+/* Reduces array number `array` of an input, which is closed. NULL where that fails. */
+static gpr_result *reduce_and_close(gpr_input *input, size_t array, const gpr_request *request)
+{
+    gpr_result *result = NULL;
+
+    (void)gpr_reduce(input, array, request, &result);
+    gpr_close(input);
+    return result;
+}
+
+/*
+ * Exact values and histograms, of numbers whose results are known.
+ */
+
+/* Opens `count` elements with a scale; a factor of 0 is none. */
+static gpr_input *open_elements(gpr_context *context, const void *elements, const char *type,
+                                uint64_t count, double scale, double offset)
+{
+    gpr_view *view = NULL;
+    gpr_input *input = NULL;
+
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, elements, type, GPR_ORDER_NATIVE, 1, &count, NULL) != GPR_OK ||
+        (scale != 0 && gpr_view_set_scale(view, scale, offset) != GPR_OK) ||
+        gpr_open_view(context, view, &input) != GPR_OK)
+        bail(gpr_error_text(context));
+    gpr_view_free(view);
+    return input;
+}
+
+/* A value in full: integer 2^exponent. */
+struct exact_row {
+    const char *op, *integer;
+    int64_t exponent;
+};
+
+static void check_exact(gpr_context *context, gpr_input *input, const struct exact_row *rows,
+                        const char *what)
+{
+    static const char *const operations[] = {"sum",    "sumsq",  "l1",    "min", "max",
+                                             "absmax", "absmin", "range", NULL};
+    struct tap_family family = {0};
+    gpr_request *request = ask(context, operations);
+    gpr_result *result = need(reduce_and_close(input, 0, request));
+
+    for (; rows->op; rows++) {
+        char text[9000] = "";
+        int64_t exponent = 0;
+        const size_t length = gpr_result_exact(result, rows->op, text, sizeof text, &exponent);
+
+        if (!rows->integer)
+            tap_case(&family, length == 0 && gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
+                     "%s: %s", rows->op, text);
+        else
+            tap_case(&family,
+                     length == strlen(rows->integer) && strcmp(text, rows->integer) == 0 &&
+                         exponent == rows->exponent,
+                     "%s: %s 2^%lld", rows->op, text, (long long)exponent);
+    }
+    tap_family_end(&family, "exact values of %s", what);
+    gpr_result_free(result);
+    gpr_request_free(request);
+}
+
+static void test_exact(gpr_context *context)
+{
+    static const double cancel[] = {0x1p900, 0x1p-1074, -0x1p900, 3};
+    static const float infinite[] = {1, (float)INFINITY, -2};
+    static const uint64_t large[] = {UINT64_MAX, UINT64_MAX, 1};
+    static const int8_t small[] = {-3, 5};
+    char sum[300], squares[1100];
+
+    /* 2^1074 = 4 16^268, so that 3 2^1074 + 1 is c, 267 zeros, and 1. */
+    memset(sum, '0', sizeof sum);
+    sum[0] = 'c';
+    sum[268] = '1';
+    sum[269] = '\0';
+    /* 2 2^1800 + 9 + 2^-2148 = (2^3949 + 9 2^2148 + 1) 2^-2148; 2^3949 = 2 16^987,
+       2^2148 = 16^537. */
+    memset(squares, '0', sizeof squares);
+    squares[0] = '2';
+    squares[987 - 537] = '9';
+    squares[987] = '1';
+    squares[988] = '\0';
+    check_exact(context, open_elements(context, cancel, "f64", 4, 0, 0),
+                (const struct exact_row[]){{"sum", sum, -1074},
+                                           {"sumsq", squares, -2148},
+                                           {"min", "-1", 900},
+                                           {"max", "1", 900},
+                                           {"absmin", "1", -1074},
+                                           {"range", "1", 901},
+                                           {NULL, NULL, 0}},
+                "f64");
+    check_exact(context, open_elements(context, infinite, "f32", 3, 0, 0),
+                (const struct exact_row[]){{"sum", NULL, 0},
+                                           {"sumsq", NULL, 0},
+                                           {"max", NULL, 0},
+                                           {"range", NULL, 0},
+                                           {"min", "-1", 1},
+                                           {"absmin", "1", 0},
+                                           {NULL, NULL, 0}},
+                "f32 with an infinity");
+    check_exact(context, open_elements(context, large, "u64", 3, 0, 0),
+                (const struct exact_row[]){{"sum", "1ffffffffffffffff", 0},
+                                           {"max", "ffffffffffffffff", 0},
+                                           {"range", "7fffffffffffffff", 1},
+                                           {"min", "1", 0},
+                                           {NULL, NULL, 0}},
+                "u64");
+    /* -2 x + 1/4: 6.25 and -9.75. */
+    check_exact(context, open_elements(context, small, "i8", 2, -2, 0.25),
+                (const struct exact_row[]){{"sum", "-7", -1},
+                                           {"l1", "1", 4},
+                                           {"sumsq", "431", -3},
+                                           {"min", "-27", -2},
+                                           {"max", "19", -2},
+                                           {"absmax", "27", -2},
+                                           {"absmin", "19", -2},
+                                           {"range", "1", 4},
+                                           {NULL, NULL, 0}},
+                "scaled i8");
+    check_exact(context, open_elements(context, small, "i8", 0, 0, 0),
+                (const struct exact_row[]){{"sum", "0", 0}, {"min", NULL, 0}, {NULL, NULL, 0}},
+                "no elements");
+}
+
+static void test_histogram(gpr_context *context)
+{
+    static const int16_t elements[] = {-5, 0, 1, 2, 2, 4, 9};
+    gpr_input *input = open_elements(context, elements, "i16", 7, 0, 0);
+    gpr_request *request = NULL;
+    gpr_result *result = NULL;
+    uint64_t bins[2], below, above;
+    double edges[3];
+
+    if (gpr_request_new(context, &request) != GPR_OK ||
+        gpr_request_histogram(request, 2, 0, 4) != GPR_OK)
+        bail(gpr_error_text(context));
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK && gpr_result_bins(result) == 2 &&
+               gpr_result_histogram(result, bins, edges, &below, &above) == GPR_OK &&
+               bins[0] == 2 && bins[1] == 3 && edges[0] == 0 && edges[1] == 2 && edges[2] == 4 &&
+               below == 1 && above == 1,
+           "a histogram: %s", gpr_error_text(context));
+    tap_ok(*gpr_result_profile(result) == '{', "its profile: %s", gpr_result_profile(result));
+    gpr_result_free(result);
+    gpr_request_free(request);
+    request = ask(context, (const char *const[]){"sum", NULL});
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK && gpr_result_bins(result) == 0 &&
+               gpr_result_histogram(result, NULL, NULL, NULL, NULL) == GPR_ERROR_ARGUMENT &&
+               strcmp(gpr_result_profile(result), "{}") == 0,
+           "no histogram");
+    gpr_result_free(result);
+    gpr_request_free(request);
+    gpr_close(input);
+}
+
 /*
  * Files and pipes.
  */
@@ -473,16 +629,6 @@ static bool same_texts(const gpr_result *a, const gpr_result *b, const char *con
                gpr_result_text(b, operations[i], other, sizeof other) > 0 &&
                strcmp(one, other) == 0 && good;
     return good;
-}
-
-/* Reduces array number `array` of an input, which is closed. NULL where that fails. */
-static gpr_result *reduce_and_close(gpr_input *input, size_t array, const gpr_request *request)
-{
-    gpr_result *result = NULL;
-
-    (void)gpr_reduce(input, array, request, &result);
-    gpr_close(input);
-    return result;
 }
 
 #define COUNT 1500000
@@ -723,6 +869,8 @@ int main(void)
     test_requests();
     (void)gpr_context_set(context, GPR_THREADS, 3);
     test_views(context);
+    test_exact(context);
+    test_histogram(context);
     test_files(context);
     test_threads(context);
     gpr_context_free(context);
