@@ -215,9 +215,9 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
  */
 
 /* Opens a file, of any format that gpureduce(1) reads; "-" is not special. `options`: a request
-   whose type, GPR_SKIP, GPR_LENGTH and GPR_STORED say how it is read, and all else of which means
-   nothing; NULL: elements of raw files are little-endian f32. Nothing is read of a pipe before it
-   is reduced. */
+   whose type, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_BEGIN and GPR_END say how it is read, and all
+   else of which means nothing; NULL: elements of raw files are little-endian f32. Nothing is read
+   of a pipe before it is reduced. */
 GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                                  gpr_input **input);
 
@@ -284,7 +284,9 @@ typedef enum gpr_key {
     GPR_DDOF = 2,   /* delta degrees of freedom of var and std; 0 at first */
     GPR_STORED = 3, /* 1: ignore attributes of files that give stored numbers another meaning */
     GPR_SKIP = 4,   /* bytes before the first element of a raw file */
-    GPR_LENGTH = 5  /* elements at most, from the first one; UINT64_MAX, as at first: all */
+    GPR_LENGTH = 5, /* elements at most, from the first one; UINT64_MAX, as at first: all */
+    GPR_BEGIN = 6,  /* the part of a file that is read, in bytes, as gpr_plan_shards gives it: 0 */
+    GPR_END = 7     /* and UINT64_MAX at first */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -389,6 +391,14 @@ GPR_API gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_v
    accumulator is a bag, or if the elements are not as gpr_accumulator_add wants them. */
 GPR_API gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
                                           uint64_t start);
+
+/* Adds the elements of array number `array` of an input to a placed accumulator, at their places in
+   the array; of an input that was opened for a part of a file, those of the part. The line then
+   has the names and the size of the array, unless gpr_accumulator_set_array has set others.
+   GPR_ERROR_ARGUMENT as of gpr_accumulator_add_at; GPR_ERROR_UNSUPPORTED if the array has other
+   missing values than the request. */
+GPR_API gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *input,
+                                             size_t array);
 
 /* Adds what `other` has, which was made with an equal type and request; `other` does not change.
    GPR_ERROR_ARGUMENT if one is a bag and the other is placed, if both have an element of the larger

@@ -348,6 +348,70 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
     return GPR_OK;
 }
 
+/* Names the array that the elements of an input are of, unless it has a name. */
+static gpr_status name_array(gpr_accumulator *a, const gpr_input *input, size_t array)
+{
+    const struct container *container = lib_container(input);
+
+    if (a->input)
+        return GPR_OK;
+    if (!set_name(&a->array, container ? container->arrays[array].name : NULL) ||
+        !set_name(&a->input, input->path))
+        return lib_fail_memory(a->context);
+    return GPR_OK;
+}
+
+/* Takes the result of an array, which has been reduced. */
+static gpr_status take_result(gpr_accumulator *a, gpr_result *result)
+{
+    const struct partial_range range = {result->first, result->first + result->elements};
+
+    if (result->type != a->type)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the array has elements of type %s, the accumulator of type %s",
+                        element_name(result->type), element_name(a->type));
+    if (!missing_same(&result->missing, &a->missing))
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "the array has other missing values than the request");
+    if (result->elements > 0 && ranges_overlap(&a->ranges, range))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "elements have been added before");
+    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &result->scale) != GPR_OK)
+        return a->context->status;
+    if (!ranges_reserve(&a->ranges, 1))
+        return lib_fail_memory(a->context);
+    if (result->elements > 0)
+        ranges_add(&a->ranges, range);
+    a->of = a->of > result->of ? a->of : result->of;
+    partial_merge(&a->partial, &result->partial);
+    return GPR_OK;
+}
+
+gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *input, size_t array)
+{
+    gpr_accumulator *const a = accumulator;
+    const enum accumulator_kind before = a->kind;
+    gpr_result *result;
+    gpr_status status;
+
+    if (input->in_memory && array == 0)
+        return gpr_accumulator_add_at(a, &input->view, 0);
+    lib_begin(a->context);
+    if (input->context != a->context)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "the input is of another context");
+    if (array >= gpr_input_arrays(input))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
+    if (a->kind == ACCUMULATOR_BAG)
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "the accumulator has elements without their places");
+    if (reducer_reduce(input, array, &a->request, &result) != GPR_OK)
+        return a->context->status;
+    status = take_result(a, result);
+    gpr_result_free(result);
+    if (status != GPR_OK)
+        return add_nothing(a, before);
+    return name_array(a, input, array);
+}
+
 /*
  * Merging.
  */

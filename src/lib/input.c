@@ -63,6 +63,12 @@ static gpr_status open_source(gpr_input *made, const gpr_request *request, gpr_i
         made->skip = request->skip;
         made->length = request->length;
         made->stored = request->stored;
+        if (request->begin > 0 || request->end < UINT64_MAX)
+            made->part = (struct source_part){.begin = request->begin, .end = request->end};
+        if (request->begin >= request->end) {
+            gpr_close(made);
+            return lib_fail(request->context, GPR_ERROR_ARGUMENT, "the part of the file is empty");
+        }
     }
     status = reducer_open(made);
     if (status == GPR_OK)

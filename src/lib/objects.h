@@ -89,8 +89,9 @@ struct gpr_request {
     struct missing_values missing; /* whose texts are allocated by malloc */
     enum nan_policy nan;
     uint64_t ddof;
-    uint64_t skip;   /* bytes */
-    uint64_t length; /* elements; UINT64_MAX: all */
+    uint64_t skip;       /* bytes */
+    uint64_t length;     /* elements; UINT64_MAX: all */
+    uint64_t begin, end; /* bytes of the part of a file; 0 and UINT64_MAX: all of it */
     bool stored;
     bool typed; /* the next two are given */
     enum element_type type;
@@ -116,6 +117,7 @@ struct gpr_input {
     enum element_type type;
     enum element_order order;
     uint64_t skip, length;
+    struct source_part part; /* of a file; all zeros: all of it */
 };
 
 struct gpr_result {
@@ -127,9 +129,13 @@ struct gpr_result {
     enum element_type type; /* f64 if there are several */
     struct partial_types types;
     struct scale scale;
-    struct scaled *scaled;      /* of arrays of several scales: their sums, allocated by malloc, and
+    struct scaled *scaled;  /* of arrays of several scales: their sums, allocated by malloc, and
                               `partial` means nothing; NULL for others */
-    char *profile;              /* a JSON object, allocated by malloc; NULL for none */
+    char *profile;          /* a JSON object, allocated by malloc; NULL for none */
+    struct missing missing; /* the missing values of the array; set by result_take, as the rest
+                                     of this */
+    uint64_t first, elements, of; /* elements that were reduced, from number `first` on, and of the
+                                     whole array */
     struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
 };
 

@@ -272,10 +272,26 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
                                    .skip = input->skip,
                                    .length = length < input->length ? length : input->length,
                                    .stored = input->stored,
+                                   .part = input->part,
                                    .has_descriptor = input->has_descriptor,
                                    .descriptor = input->descriptor,
                                    .cancellable = true,
                                    .tuning = &r->tuning};
+}
+
+/* Cuts a part of a compressed file between its frames, if that can be; otherwise all of the file
+   belongs to the part that begins with it. */
+static bool cut_part(gpr_input *input, struct source_options *options, struct error *error)
+{
+    struct source_facts facts;
+    bool cut;
+
+    if (!source_look(input->path, options, &facts, error))
+        return false;
+    if (facts.compressed && !source_cut(input->path, options, &input->part, &cut, error))
+        return false;
+    options->part = input->part;
+    return true;
 }
 
 gpr_status reducer_open(gpr_input *input)
@@ -289,6 +305,10 @@ gpr_status reducer_open(gpr_input *input)
     if (!r)
         return lib_fail_memory(input->context);
     options = input_options(r, input, UINT64_MAX);
+    if (input->part.end > 0 && !cut_part(input, &options, &error)) {
+        tell_warnings(r);
+        return lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
+    }
     options.arrays_in_order = true;
     input->source = source_connect(input->path, &options, &error);
     input->pipe = input->source && !source_info(input->source)->repeatable;

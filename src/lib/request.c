@@ -20,7 +20,7 @@ gpr_status gpr_request_new(gpr_context *context, gpr_request **request)
     if (!made)
         return lib_fail_memory(context);
     made->context = context;
-    made->length = UINT64_MAX;
+    made->length = made->end = UINT64_MAX;
     *request = made;
     return GPR_OK;
 }
@@ -212,6 +212,12 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
         return GPR_OK;
     case GPR_LENGTH:
         request->length = value;
+        return GPR_OK;
+    case GPR_BEGIN:
+        request->begin = value;
+        return GPR_OK;
+    case GPR_END:
+        request->end = value;
         return GPR_OK;
     }
     return lib_fail(context, GPR_ERROR_ARGUMENT, "no key has the number %d", (int)key);

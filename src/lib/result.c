@@ -95,6 +95,10 @@ bool result_take(gpr_result *result, const struct reduction *reduction,
     result->type = reduction->type;
     result->types = *types;
     result->scale = reduction->scale;
+    result->missing = reduction->missing;
+    result->first = reduction->first;
+    result->elements = reduction->elements;
+    result->of = reduction->of;
     result->quantiles = reduction->quantiles;
     result->profile = write_profile(reduction);
     return result->profile &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Accumulators and reductions along an axis by the shared library, compared with exact fractions and with
-the lines of the program; and comparisons of arrays with those of the program.
+the lines of the program; comparisons of arrays and shards of files with those of the program.
 
 usage: library_check.py PROGRAM LIBRARY SEED COUNT
 
@@ -378,11 +378,68 @@ def check_diff(library, program, rng, where):
             name, sizes, tolerance, different.value, status, text, rows, wanted))
 
 
+def check_shards(library, program, where):
+    """Reduces files as shards into accumulators, whose lines the program merges to its own of the whole files."""
+    rng = random.Random(5)
+    numbers = [float(rng.randint(-1000, 1000)) for _ in range(1700000)]
+    data = struct.pack('<%df' % len(numbers), *numbers)
+    header = json.dumps({name: {'dtype': 'F32', 'shape': [(end - begin) // 4], 'data_offsets': [begin, end]}
+                         for name, begin, end in (('a', 0, 700000), ('b', 700000, len(data)))}).encode()
+    files = {'x.raw': data, 'x.safetensors': struct.pack('<Q', len(header)) + header + data}
+    try:  # frames of their own, which can be cut, and one that cannot
+        frames = [subprocess.run(['zstd', '-qc1'], input=part, capture_output=True, check=True).stdout
+                  for part in (data[:400000], data[400000:4000000], data[4000000:], data)]
+        files.update({'x.zst': b''.join(frames[:3]) * 3, 'y.zst': frames[3]})
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    paths = [os.path.join(where, name).encode() for name in files]
+    for path, content in zip(paths, files.values()):
+        with open(path, 'wb') as f:
+            f.write(content)
+    for shards in (1, 3, 16):
+        lines = []
+        for number in range(1, shards + 1):
+            begins, ends = ((c_uint64 * len(paths))() for _ in range(2))
+            library('gpr_plan_shards', library.context, (c_char_p * len(paths))(*paths), c_size_t(len(paths)),
+                    c_uint64(number), c_uint64(shards), begins, ends)
+            for path, begin, end in zip(paths, begins, ends):
+                if end > 0:
+                    lines += shard_lines(library, path, begin, end)
+        merged = subprocess.run([program, '--merge', '--partial', '-'], input=b''.join(lines), capture_output=True,
+                                check=False)
+        wanted = subprocess.run([program, '--partial', '-o', 'sum,argmax', *paths], capture_output=True, check=True)
+        if sorted(merged.stdout.splitlines()) != sorted(wanted.stdout.splitlines()):
+            raise Failure('%d shards: %s %s\nin place of %s' % (shards, merged.stdout, merged.stderr, wanted.stdout))
+
+
+def shard_lines(library, path, begin, end):
+    """The lines of the arrays of a part of a file."""
+    part, request = library.request([]), library.request(['sum', 'argmax'])
+    library('gpr_request_set', part, 6, c_uint64(begin))
+    library('gpr_request_set', part, 7, c_uint64(end))
+    source = library.make('gpr_open_path', library.context, path, part)
+    lines = []
+    for number in range(library.dll.gpr_input_arrays(source)):
+        made = library.make('gpr_accumulator_new', library.context, b'f32', request)
+        library('gpr_accumulator_add_input', made, source, c_size_t(number))
+        lines.append(library.write(made) + b'\n')
+        library.status('gpr_accumulator_free', made)
+    library.status('gpr_close', source)
+    library.status('gpr_request_free', part)
+    library.status('gpr_request_free', request)
+    return lines
+
+
 def main():
     program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     library = Library(path)
     failed = 0
     with tempfile.TemporaryDirectory() as where:
+        try:
+            check_shards(library, program, where)
+        except Failure as failure:
+            print(failure)
+            failed += 1
         for number in range(count):
             rng = random.Random('%d %d' % (seed, number))
             library('gpr_context_set', library.context, 1, c_uint64(rng.randint(0, 3)))

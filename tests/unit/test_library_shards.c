@@ -116,6 +116,37 @@ static void test_errors(gpr_context *context)
     unlink("pipe");
 }
 
+/* An accumulator takes a part of a file once; and no part is none. */
+static void test_parts(gpr_context *context)
+{
+    gpr_request *part, *sums;
+    gpr_input *input, *other = NULL;
+    gpr_accumulator *acc, *bytes;
+
+    if (gpr_request_new(context, &part) != GPR_OK || gpr_request_new(context, &sums) != GPR_OK ||
+        gpr_request_op(sums, "sum") != GPR_OK ||
+        gpr_accumulator_new(context, "f32", sums, &acc) != GPR_OK ||
+        gpr_accumulator_new(context, "u8", sums, &bytes) != GPR_OK ||
+        gpr_request_set(part, GPR_BEGIN, UNIT) != GPR_OK ||
+        gpr_request_set(part, GPR_END, 2 * UNIT) != GPR_OK ||
+        gpr_open_path(context, "d", part, &input) != GPR_OK)
+        bail("a part");
+    tap_ok(gpr_accumulator_add_input(bytes, input, 0) == GPR_ERROR_ARGUMENT &&
+               gpr_accumulator_add_input(acc, input, 1) == GPR_ERROR_ARGUMENT,
+           "another type, and no such array");
+    tap_ok(gpr_accumulator_add_input(acc, input, 0) == GPR_OK &&
+               gpr_accumulator_add_input(acc, input, 0) == GPR_ERROR_ARGUMENT,
+           "a part is added once");
+    gpr_accumulator_free(acc);
+    gpr_accumulator_free(bytes);
+    (void)gpr_request_set(part, GPR_END, UNIT);
+    tap_ok(gpr_open_path(context, "d", part, &other) == GPR_ERROR_ARGUMENT && !other,
+           "an empty part");
+    gpr_close(input);
+    gpr_request_free(sums);
+    gpr_request_free(part);
+}
+
 int main(void)
 {
     char folder[] = "test_library_shards.XXXXXX";
@@ -128,6 +159,7 @@ int main(void)
     make_compressed(paths[FILES - 1]);
     test_plans(context);
     test_errors(context);
+    test_parts(context);
     gpr_context_free(context);
     for (size_t i = 0; i < FILES; i++)
         unlink(paths[i]);
