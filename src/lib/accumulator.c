@@ -405,11 +405,11 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
                         "the accumulator has elements without their places");
     if (reducer_reduce(input, array, &a->request, &result) != GPR_OK)
         return a->context->status;
-    status = take_result(a, result);
+    status = name_array(a, input, array);
+    if (status == GPR_OK)
+        status = take_result(a, result);
     gpr_result_free(result);
-    if (status != GPR_OK)
-        return add_nothing(a, before);
-    return name_array(a, input, array);
+    return status == GPR_OK ? GPR_OK : add_nothing(a, before);
 }
 
 /*
