@@ -3,8 +3,9 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py and netCDF4; those in the repository were made with
-numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0 and netCDF4 1.7.5.1. What the arrays must reduce to is computed by
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4 and astropy; those in the repository were made with
+numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, netCDF4 1.7.5.1 and
+astropy 8.0.2. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
 import os
@@ -13,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 import make  # noqa: E402
 
+import astropy.io.fits as fits  # noqa: E402
 import gguf  # noqa: E402
 import h5py  # noqa: E402
 import netCDF4  # noqa: E402
@@ -149,6 +151,16 @@ def make_netcdf():
                 rows.append((f'containers/{file}', f'--stored --array={name}', op, ELEMENTS[name][3][op]))
 
 
+def make_fits():
+    # An HDU has at least 5760 bytes. astropy stores unsigned integers as signed ones with BZERO.
+    names = ['mixed.f64', 'spread.i16', 'spread.u32']
+    hdus = [fits.PrimaryHDU()] + [fits.ImageHDU(array(name), name=name) for name in names]
+    fits.HDUList(hdus).writeto(path('small.fits'), overwrite=True)
+    for name in names:
+        for op in make.OPS:
+            rows.append(('containers/small.fits', f'--array={name.upper()}', op, ELEMENTS[name][3][op]))
+
+
 def main():
     os.makedirs(path(''), exist_ok=True)
     make_safetensors()
@@ -156,6 +168,7 @@ def main():
     make_gguf()
     make_hdf5()
     make_netcdf()
+    make_fits()
     with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:
         out.write('# file\toptions\top\tvalue\n')
         out.writelines('\t'.join(row) + '\n' for row in rows)

@@ -148,9 +148,8 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
             unsupported_operand(word, path);
         snprintf(out, size,
                  "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64
-                 "%s%s (%s--format=%s reads it as raw numbers)",
-                 raw, say_type(said, a), a->skip, a->length, named ? " " : "", word,
-                 a->first ? "for the first of several HDUs; " : "", raw);
+                 "%s%s (--format=%s reads it as raw numbers)",
+                 raw, say_type(said, a), a->skip, a->length, named ? " " : "", word, raw);
         return;
     case ADVICE_PIPE:
         snprintf(out, size, " | gpureduce%s%s%s", a->typed ? " -t " : "",

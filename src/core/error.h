@@ -72,7 +72,6 @@ struct advice {
     enum element_order order; /* ELEMENT_ORDER_UNSAID: the one that is usual, or was given */
     uint64_t skip, length;    /* bytes and elements */
     unsigned overridden;
-    bool first;      /* of ADVICE_RAW_PART: there are other parts */
     bool raw;        /* of commands: the input can also be read as raw */
     bool arrays;     /* of commands: or as a .npz */
     bool compressed; /* raw numbers are in zstd */

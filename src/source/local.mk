@@ -20,6 +20,7 @@ library_sources += \
 	src/source/format/attributes.c src/source/format/attributes.h \
 	src/source/format/container.c src/source/format/container.h \
 	src/source/format/containers.c src/source/format/containers.h \
+	src/source/format/fits.c \
 	src/source/format/gguf.c \
 	src/source/format/hdf5.c \
 	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \

@@ -185,7 +185,7 @@ static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *co
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"safetensors", "npz", "gguf", "netcdf"};
+    static const char *const names[] = {"safetensors", "npz", "gguf", "netcdf", "fits"};
     struct fuzz_input in = {data, size};
     struct fuzz_bytes bytes = {0};
     size_t count = 0, expected = 0;

@@ -262,28 +262,6 @@ def nibabel_files():
     made("analyze.hdr", "an Analyze header", 31996000)
 
 
-def astropy_files():
-    import numpy as np
-    from astropy.io import fits
-
-    x = np.arange(5000) % 100
-    for type in ("f4", "f8", "u1", "i2", "i4", "i8"):
-        fits.PrimaryHDU(x.astype(type).reshape(50, 100)).writeto(path(type + ".fits"))
-        made(type + ".fits", "a FITS file", 247500)
-    fits.PrimaryHDU(x.astype("u2")).writeto(path("scaled.fits")) # by BZERO
-    made("scaled.fits", "a FITS file", 247500)
-    long = fits.PrimaryHDU(x.astype("f4"))
-    for i in range(100):
-        long.header[f"K{i}"] = i
-    long.writeto(path("long.fits")) # a header of several blocks
-    made("long.fits", "a FITS file", 247500)
-    several = fits.HDUList([fits.PrimaryHDU(x.astype("f4")), fits.ImageHDU(x)])
-    several.writeto(path("several.fits"))
-    made("several.fits", "a FITS file", 247500)
-    fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(x)]).writeto(path("second.fits"))
-    made("second.fits", "a FITS file", 247500)
-
-
 def pyarrow_files():
     import pyarrow
     import pyarrow.feather
@@ -487,7 +465,6 @@ for names, function in (
     (("numpy", "ml_dtypes"), ml_dtypes_files),
     (("numpy", "scipy"), scipy_files),
     (("numpy", "nibabel"), nibabel_files),
-    (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),
     (("pandas",), pandas_files),
     (("numpy", "onnx"), onnx_files),

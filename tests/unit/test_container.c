@@ -637,6 +637,8 @@ static void check_recognise(void)
         {"CDF\5\0\0\0\0\0\0\0\1\0\0\0\013", 16, NULL},
         {"CDF\3\0\0\0\0\0\0\0\012", 12, NULL},
         {"CDF\1\0\0\0\0\0\1\0\012", 12, NULL},
+        {"SIMPLE  =                    T", 30, "fits"},
+        {"SIMPLE  =T", 10, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};

@@ -252,7 +252,9 @@ static bool names_differ(const struct container *c, struct container_input *in)
     qsort(sorted, c->count, sizeof(const struct container_array *), compare_names);
     for (size_t i = 1; i < c->count && good; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            good = container_wrong(in, c->text_offset + (uint64_t)(sorted[i]->name - c->text),
+            good = container_wrong(in,
+                                   c->text ? c->text_offset + (uint64_t)(sorted[i]->name - c->text)
+                                           : sorted[i]->offset,
                                    "two arrays are called %s",
                                    container_show_name(shown, sorted[i]->name));
     free(sorted);

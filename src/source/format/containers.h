@@ -14,7 +14,8 @@
     FORMAT(NPZ, npz)                 \
     FORMAT(GGUF, gguf)               \
     FORMAT(HDF5, hdf5)               \
-    FORMAT(NETCDF, netcdf)
+    FORMAT(NETCDF, netcdf)           \
+    FORMAT(FITS, fits)
 
 #define CONTAINER_COUNT_ONE(id, name) +1
 #define CONTAINER_FORMAT_COUNT (0 CONTAINER_FORMATS(CONTAINER_COUNT_ONE))
@@ -49,5 +50,8 @@ extern const struct container_format container_hdf5;
 /* netCDF's formats of before HDF5: CDF-1, CDF-2 and CDF-5. Attributes change what numbers mean, by
    netCDF4-python's rules. */
 extern const struct container_format container_netcdf;
+
+/* FITS, of astronomy: its images, with BLANK, BSCALE and BZERO. */
+extern const struct container_format container_fits;
 
 #endif

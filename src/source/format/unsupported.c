@@ -372,7 +372,7 @@ static void set_raw(const struct unsupported_input *in, struct unsupported_raw *
     for (size_t i = 0; i < count; i++)
         if (codes[i].code == code && length <= UINT64_C(1) << 40 &&
             fits(in, skip, length * element_size(codes[i].type)))
-            *raw = (struct unsupported_raw){codes[i].type, big, skip, length, false};
+            *raw = (struct unsupported_raw){codes[i].type, big, skip, length};
 }
 
 /* The product of sizes, 0 if one is, or if it is too large. */
@@ -393,50 +393,6 @@ static double load_float(const unsigned char *p, unsigned size, bool big)
     const uint64_t bits = bytes_number(p, size, big);
 
     return element_load(size == 4 ? ELEMENT_F32 : ELEMENT_F64, bytes_lowest(&bits, size));
-}
-
-#define FITS_BLOCK 2880u
-#define FITS_CARD 80u
-#define FITS_CARDS 36000u /* are looked at */
-
-/* Primary data of FITS that are not scaled. They begin after the header's blocks, whose cards are
-   read one by one; further HDUs follow them. */
-static bool find_fits(const struct unsupported_input *in, struct unsupported_raw *raw)
-{
-    static const struct code codes[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
-                                        {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
-    static const char *const scaled[] = {"BSCALE  ", "BZERO   ", "BLANK   ", "GROUPS  "};
-    uint64_t length = 0, at = 0, end;
-    char card[FITS_CARD + 1] = "";
-    unsigned char next[8];
-    bool as_stored = true;
-    long bits = 0;
-
-    for (; memcmp(card, "END     ", 8) != 0; at += FITS_CARD) {
-        const char *text = card + 10;
-        uint64_t value;
-
-        if (at == (uint64_t)FITS_CARDS * FITS_CARD ||
-            !read_bytes(in, at, (unsigned char *)card, FITS_CARD))
-            return true;
-        value = strtoull(text, NULL, 10);
-        for (size_t i = 0; i < COUNT(scaled); i++)
-            as_stored = as_stored && memcmp(card, scaled[i], 8) != 0;
-        if (memcmp(card, "BITPIX  ", 8) == 0)
-            bits = strtol(text, NULL, 10);
-        else if (memcmp(card, "NAXIS   ", 8) == 0)
-            length = value > 0;
-        else if (memcmp(card, "NAXIS", 5) == 0)
-            length = value <= UINT64_C(1) << 40 && length <= 1 << 20 ? length * value : 0;
-    }
-    at = (at + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
-    bits = bits >= -64 && bits <= 64 ? bits : 0;
-    if (as_stored && length > 0)
-        set_raw(in, raw, codes, COUNT(codes), (int)bits, true, at, length);
-    /* With 2^40 elements or more, it does not matter where that is. */
-    end = at + (length * (unsigned long)labs(bits) / 8 + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
-    raw->first = read_bytes(in, end, next, sizeof next) && memcmp(next, "XTENSION", 8) == 0;
-    return true;
 }
 
 /* Voxels of NIfTI in the file of the header, without scaling. */
@@ -652,7 +608,7 @@ static bool find_fortran(const struct unsupported_input *in, struct unsupported_
     if (f.whole && f.records == 1) {
         const enum element_type type = record_type(in, &f);
 
-        *raw = (struct unsupported_raw){type, f.big, f.marker, f.first / element_size(type), false};
+        *raw = (struct unsupported_raw){type, f.big, f.marker, f.first / element_size(type)};
     }
     return true;
 }
@@ -867,8 +823,8 @@ static const struct unsupported table[] = {
         PYTHON("pyhdf.SD", MASKED("v[:]", "v.attributes().get('_FillValue')", "v")
                "(pyhdf.SD.SD('FILE').select('NAME'))")),
     NETCDF("CDF\1", 8), NETCDF("CDF\2", 8), NETCDF("CDF\5", 12),
-    ROW("a FITS file", "SIMPLE  =", FIND(9, find_fits),
-        PYTHON("astropy.io.fits", "astropy.io.fits.getdata('FILE')")),
+    ROW("a FITS file", "SIMPLE  =",
+        SEEKABLE("one that is neither in a pipe nor compressed is read")),
     NIFTI1("\x5c\1\0\0", "n+1\0"), NIFTI1("\x5c\1\0\0", "ni1\0"),
     NIFTI1("\0\0\1\x5c", "n+1\0"), NIFTI1("\0\0\1\x5c", "ni1\0"),
     NIFTI2("\x1c\2\0\0n+2\0\r\n\x1a\n"), NIFTI2("\x1c\2\0\0ni2\0\r\n\x1a\n"),
@@ -1019,11 +975,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     char name[UNSUPPORTED_WORD_MAX] = "", word[UNSUPPORTED_WORD_MAX] = "FILE";
     char decompress[UNSUPPORTED_DECOMPRESSION_MAX] = "";
     const char *space = *path ? " " : "";
-    struct advice advice = {.kind = ADVICE_PIPE,
-                            .raw = true,
-                            .arrays = row->arrays,
-                            .first = raw->first,
-                            .compressed = compressed};
+    struct advice advice = {
+        .kind = ADVICE_PIPE, .raw = true, .arrays = row->arrays, .compressed = compressed};
 
     *text = '\0';
     if (raw->length > 0) {

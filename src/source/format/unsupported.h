@@ -17,7 +17,6 @@ struct unsupported_raw {
     enum element_type type;
     bool big_endian;
     uint64_t skip, length; /* bytes, elements; a length of 0: there are none */
-    bool first;            /* others follow in the file, which the advice does not read */
 };
 
 enum unsupported_advice {

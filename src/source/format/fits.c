@@ -1,0 +1,506 @@
+/*
+ * FITS, of astronomy (FITS Standard 4.0): headers and data that follow one another, each in whole
+ * blocks. A header is cards of 80 characters up to one that says END. The primary header and those
+ * of IMAGE extensions describe arrays; tables are listed.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "core/order.h"
+#include "source/format/containers.h"
+#include "sys/plural.h"
+
+#define BLOCK 2880u
+#define CARD 80u
+
+/* The longest header; bytes. */
+#define HEADER_MAX ((uint64_t)100000000)
+
+/* Keywords whose values are kept; NAXIS1 and so on are kept apart. */
+enum keyword {
+    BITPIX,
+    NAXIS,
+    PCOUNT,
+    GCOUNT,
+    GROUPS,
+    BSCALE,
+    BZERO,
+    BLANK,
+    EXTNAME,
+    EXTVER,
+    ZIMAGE,
+    SIMPLE,
+    XTENSION,
+    KEYWORDS
+};
+
+static const char *const keywords[KEYWORDS] = {
+    [BITPIX] = "BITPIX",    [NAXIS] = "NAXIS",   [PCOUNT] = "PCOUNT", [GCOUNT] = "GCOUNT",
+    [GROUPS] = "GROUPS",    [BSCALE] = "BSCALE", [BZERO] = "BZERO",   [BLANK] = "BLANK",
+    [EXTNAME] = "EXTNAME",  [EXTVER] = "EXTVER", [ZIMAGE] = "ZIMAGE", [SIMPLE] = "SIMPLE",
+    [XTENSION] = "XTENSION"};
+
+/* The value of a card: text without quotes, or a number or truth value as it stands there. */
+struct value {
+    bool given;
+    bool quoted;
+    uint64_t at; /* offset of the card in the file */
+    char text[CARD];
+};
+
+/* A header and the data after it. */
+struct hdu {
+    size_t number;  /* from 0 on */
+    uint64_t begin; /* offset of the header */
+    struct value values[KEYWORDS];
+    struct value axes[CONTAINER_DIMENSIONS_MAX]; /* NAXIS1 and so on */
+    unsigned dimensions;
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* in the order of NumPy, the fastest last */
+    int64_t bits;                             /* BITPIX */
+    uint64_t data, length;                    /* offset of the data, and their bytes */
+};
+
+struct file {
+    struct container *container;
+    struct container_input *in;
+    struct hdu hdu;
+};
+
+/* 80 bits. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    return size >= 10 && memcmp(bytes, "SIMPLE  = ", 10) == 0;
+}
+
+/*
+ * Cards.
+ */
+
+/* Reads the value of a card, from its eleventh character on. Without a value it is not given. */
+static void read_value(const char *card, uint64_t at, struct value *v)
+{
+    const char *p = card + 10, *const end = card + CARD;
+    size_t length = 0;
+
+    while (p < end && *p == ' ')
+        p++;
+    v->quoted = p < end && *p == '\'';
+    if (v->quoted)
+        for (p++; p < end && (*p != '\'' || (p + 1 < end && *++p == '\'')); p++)
+            v->text[length++] = *p;
+    else
+        for (; p < end && *p != '/'; p++)
+            v->text[length++] = *p;
+    while (length > 0 && v->text[length - 1] == ' ')
+        length--;
+    v->text[length] = '\0';
+    v->given = v->quoted || length > 0;
+    v->at = at;
+}
+
+/* The number of an axis that a keyword is for, from 0 on; -1 for other keywords. */
+static int find_axis(const char *card)
+{
+    int number = 0;
+
+    if (memcmp(card, "NAXIS", 5) != 0 || card[5] < '1' || card[5] > '9')
+        return -1;
+    for (size_t i = 5; i < 8 && card[i] != ' '; i++) {
+        if (card[i] < '0' || card[i] > '9')
+            return -1;
+        number = 10 * number + card[i] - '0';
+    }
+    return number - 1;
+}
+
+/* Keeps the value of a card, the first of each keyword. */
+static void take_card(struct hdu *h, const char *card, uint64_t at)
+{
+    const int axis = find_axis(card);
+    struct value *v = NULL;
+
+    if (memcmp(card + 8, "= ", 2) != 0)
+        return;
+    if (axis >= 0 && axis < CONTAINER_DIMENSIONS_MAX)
+        v = &h->axes[axis];
+    for (size_t i = 0; i < KEYWORDS && axis < 0; i++) {
+        const size_t length = strlen(keywords[i]);
+
+        if (memcmp(card, keywords[i], length) == 0 && strspn(card + length, " ") + length >= 8)
+            v = &h->values[i];
+    }
+    if (v && !v->given)
+        read_value(card, at, v);
+}
+
+/* Reads the header at h->begin, and sets where it ends. */
+static bool read_cards(struct file *f)
+{
+    struct hdu *h = &f->hdu;
+    const uint64_t size = f->in->size;
+    char block[BLOCK + 1];
+
+    block[BLOCK] = '\0'; /* what is looked for ends there */
+    for (uint64_t at = h->begin; at - h->begin < HEADER_MAX; at += BLOCK) {
+        if (at > size || size - at < BLOCK)
+            return container_wrong(f->in, size, "the file ends within the header of HDU %zu",
+                                   h->number);
+        if (!f->in->read(f->in, block, BLOCK, at))
+            return false;
+        for (size_t i = 0; i < BLOCK; i += CARD) {
+            if (memcmp(block + i, "END     ", 8) == 0) {
+                h->data = at + BLOCK;
+                return true;
+            }
+            take_card(h, block + i, at + i);
+        }
+    }
+    return container_wrong(f->in, h->begin, "the header of HDU %zu has more than 100 MB",
+                           h->number);
+}
+
+/* Whether a value is true. */
+static bool is_true(const struct value *v)
+{
+    return v->given && !v->quoted && strcmp(v->text, "T") == 0;
+}
+
+/* Reads a value that is an integer of 64 bits; `otherwise` where it is not given. */
+static bool take_integer(struct file *f, const char *keyword, const struct value *v,
+                         int64_t otherwise, int64_t *x)
+{
+    const char *text = v->text + (*v->text == '+');
+    struct integer integer;
+
+    *x = otherwise;
+    if (!v->given)
+        return true;
+    if (v->quoted || !number_parse_integer(text, &integer) || integer.high != 0 ||
+        integer.low > (uint64_t)INT64_MAX + integer.negative)
+        return container_wrong(f->in, v->at, "HDU %zu: %s is not an integer of 64 bits",
+                               f->hdu.number, keyword);
+    *x = integer.negative ? (int64_t)-integer.low : (int64_t)integer.low;
+    return true;
+}
+
+/*
+ * Arrays.
+ */
+
+/* Finds what the header says of the data: their type, their shape, and how many bytes they have. */
+static bool find_data(struct file *f)
+{
+    struct hdu *h = &f->hdu;
+    const bool groups = is_true(&h->values[GROUPS]);
+    int64_t count, parameters, repeats, axis;
+    uint64_t elements = 1;
+
+    if (!take_integer(f, "BITPIX", &h->values[BITPIX], 0, &h->bits) ||
+        !take_integer(f, "NAXIS", &h->values[NAXIS], -1, &count) ||
+        !take_integer(f, "PCOUNT", &h->values[PCOUNT], 0, &parameters) ||
+        !take_integer(f, "GCOUNT", &h->values[GCOUNT], 1, &repeats))
+        return false;
+    if (h->bits != 8 && h->bits != 16 && h->bits != 32 && h->bits != 64 && h->bits != -32 &&
+        h->bits != -64)
+        return container_wrong(f->in, h->begin, "HDU %zu: BITPIX is not 8, 16, 32, 64, -32 or -64",
+                               h->number);
+    if (count < 0 || count > CONTAINER_DIMENSIONS_MAX)
+        return container_wrong(f->in, h->begin, "HDU %zu: NAXIS is not a number from 0 to 64",
+                               h->number);
+    _Static_assert(CONTAINER_DIMENSIONS_MAX == 64, "as the message says");
+    if (parameters < 0 || repeats < 0)
+        return container_wrong(f->in, h->begin, "HDU %zu: PCOUNT or GCOUNT is negative", h->number);
+    h->dimensions = (unsigned)count;
+    for (unsigned i = 0; i < h->dimensions; i++) {
+        char keyword[16];
+
+        snprintf(keyword, sizeof keyword, "NAXIS%u", i + 1);
+        if (!take_integer(f, keyword, &h->axes[i], -1, &axis))
+            return false;
+        if (axis < 0)
+            return container_wrong(f->in, h->begin, "HDU %zu: %s is missing, or negative",
+                                   h->number, keyword);
+        h->sizes[h->dimensions - 1 - i] = (uint64_t)axis;
+        if (i == 0 && axis == 0 && groups)
+            axis = 1; /* the size of a group is the product of the others */
+        if (__builtin_mul_overflow(elements, (uint64_t)axis, &elements))
+            return container_wrong(f->in, h->begin, "HDU %zu: more elements than any file has",
+                                   h->number);
+    }
+    if (h->dimensions == 0)
+        elements = 0;
+    if (__builtin_add_overflow(elements, (uint64_t)parameters, &elements) ||
+        __builtin_mul_overflow(elements, (uint64_t)repeats, &elements) ||
+        __builtin_mul_overflow(elements, (uint64_t)(h->bits < 0 ? -h->bits : h->bits) / 8,
+                               &h->length) ||
+        h->length > INT64_MAX)
+        return container_wrong(f->in, h->begin, "HDU %zu: more elements than any file has",
+                               h->number);
+    return true;
+}
+
+/* Reads a value that is a number, as the binary64 that is nearest to it. *given: it is there, and is
+   not the number that there was. False, with the phrase *wrong, if nobody knows what it means. */
+static bool take_number(const struct value *v, double *x, bool *given, const char **wrong)
+{
+    const double neutral = *x;
+    const char *const digits = v->text + strspn(v->text, "+-");
+    char text[CARD + 1];
+    struct integer integer;
+
+    if (!v->given)
+        return true;
+    snprintf(text, sizeof text, "%s%s%s", *v->text == '-' ? "-" : "", *digits == '.' ? "0" : "",
+             digits);
+    for (char *p = text; *p; p++)
+        *p = *p == 'D' || *p == 'd' ? 'E' : *p;
+    *wrong = "is not a number";
+    if (v->quoted || digits - v->text > 1 || strspn(text, "0123456789+-.eE") != strlen(text) ||
+        !number_parse(text, ELEMENT_F64, x))
+        return false;
+    *wrong = "is an integer that binary64 cannot hold";
+    if (number_parse_integer(text, &integer) && number_compare_mixed(&integer, *x) != 0)
+        return false;
+    *given = *given || *x != neutral;
+    return true;
+}
+
+/* Makes an array unreadable by one of its keywords. False without memory. */
+static bool refuse(struct file *f, struct container_array *a, const char *keyword, const char *why)
+{
+    a->unreadable = container_note(f->container, "its keyword %s %s", keyword, why);
+    a->typed = true;
+    a->advice = ADVICE_STORED;
+    a->missing_values = NULL;
+    a->scale = NULL;
+    return a->unreadable;
+}
+
+/* Finds what the numbers of an image mean: BLANK is missing, of integers, and BSCALE and BZERO are a
+   scale. False without memory. */
+static bool find_meaning(struct file *f, struct container_array *a)
+{
+    const struct hdu *h = &f->hdu;
+    const struct value *blank = &h->values[BLANK];
+    struct scale scale = {.factor = 1, .offset = 0};
+    struct missing missing = {.count = 0};
+    const char *const number = blank->text + (*blank->text == '+');
+    const char *why = NULL;
+
+    if (blank->given && element_is_integer(a->type) && !blank->quoted &&
+        missing_text_is_valid(number) && missing_add(&missing, a->type, number))
+        a->missing_values = container_keep(f->container, &missing, sizeof missing);
+    else if (blank->given)
+        a->warning =
+            container_note(f->container, "BLANK is no integer of type %s", element_name(a->type));
+    if (blank->given && !a->missing_values && !a->warning)
+        return false;
+    if (!take_number(&h->values[BSCALE], &scale.factor, &scale.given, &why))
+        return refuse(f, a, "BSCALE", why);
+    if (!take_number(&h->values[BZERO], &scale.offset, &scale.given, &why))
+        return refuse(f, a, "BZERO", why);
+    if (!scale.given)
+        return true;
+    if (scale_refusal(&scale))
+        return refuse(f, a, "BSCALE", "is 0, or infinite");
+    a->scale = container_keep(f->container, &scale, sizeof scale);
+    return a->scale;
+}
+
+/* The name of an HDU: EXTNAME and, where it is there, EXTVER, "SCI,2"; without EXTNAME PRIMARY or,
+   of the fourth one, HDU3. */
+static const char *name_of(struct file *f)
+{
+    const struct hdu *h = &f->hdu;
+    const struct value *name = &h->values[EXTNAME], *version = &h->values[EXTVER];
+
+    if (name->quoted && *name->text && version->given)
+        return container_note(f->container, "%s,%s", name->text, version->text);
+    if (name->quoted && *name->text)
+        return container_note(f->container, "%s", name->text);
+    return h->number == 0 ? container_note(f->container, "PRIMARY")
+                          : container_note(f->container, "HDU%zu", h->number);
+}
+
+/* Says why the data of an HDU are no array that can be read; NULL without memory. */
+static const char *say_why(struct file *f, struct container_array *a)
+{
+    const struct hdu *h = &f->hdu;
+    const char *const kind = h->values[XTENSION].text;
+
+    container_name_type(a, h->number == 0 ? "GROUPS" : *kind ? kind : "unknown");
+    if (h->number == 0)
+        return "random groups";
+    if (strcmp(kind, "BINTABLE") == 0 && is_true(&h->values[ZIMAGE]))
+        return "a compressed image, which 'funpack' decompresses";
+    if (strcmp(kind, "BINTABLE") == 0 || strcmp(kind, "TABLE") == 0)
+        return container_note(
+            f->container,
+            "a table; in Python, numpy.save('x.npy', astropy.io.fits.getdata('FILE', %zu)['NAME']) "
+            "writes a column",
+            h->number);
+    if (strcmp(kind, "IMAGE") == 0)
+        return "an image of several groups";
+    a->not_numeric = true;
+    return "an extension that is not known";
+}
+
+/* Adds what the HDU describes, if it has data. */
+static bool add_array(struct file *f)
+{
+    static const struct {
+        int64_t bits;
+        enum element_type type;
+    } types[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
+                 {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
+    struct container *c = f->container;
+    const struct hdu *h = &f->hdu;
+    const char *const name = name_of(f);
+    struct container_array *a = name ? container_add(c, name) : NULL;
+    bool image;
+
+    if (!a)
+        return container_no_memory(f->in);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].bits == h->bits)
+            a->type = types[i].type;
+    a->big_endian = true;
+    a->dimensions = h->dimensions;
+    for (unsigned i = 0; i < h->dimensions; i++)
+        if (!container_add_size(c, h->sizes[i]))
+            return container_no_memory(f->in);
+    a->offset = h->data;
+    a->length = h->length;
+    a->elements = h->length / element_size(a->type);
+    container_name_type(a, element_name(a->type));
+    image = h->number == 0 || strcmp(h->values[XTENSION].text, "IMAGE") == 0;
+    for (unsigned i = 0; i < h->dimensions; i++)
+        image =
+            image && !(i == h->dimensions - 1 && is_true(&h->values[GROUPS]) && h->sizes[i] == 0);
+    if (image) {
+        uint64_t product = 1;
+
+        for (unsigned i = 0; i < h->dimensions; i++)
+            product *= h->sizes[i]; /* at most that of find_data */
+        image = product == a->elements;
+    }
+    if (!image) {
+        a->unreadable = say_why(f, a);
+        return a->unreadable || container_no_memory(f->in);
+    }
+    return f->in->stored || find_meaning(f, a) || container_no_memory(f->in);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct container_array *x = *(struct container_array *const *)a;
+    const struct container_array *y = *(struct container_array *const *)b;
+    const int order = strcmp(x->name, y->name);
+
+    return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Tells HDUs of one name apart: the second is NAME#2. */
+static bool number_names(struct file *f)
+{
+    struct container *c = f->container;
+    struct container_array **sorted;
+    bool good = true;
+
+    if (container_names_differ(c))
+        return true;
+    sorted = malloc((c->count + 1) * sizeof *sorted);
+    if (!sorted)
+        return container_no_memory(f->in);
+    for (size_t i = 0; i < c->count; i++)
+        sorted[i] = &c->arrays[i];
+    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
+    for (size_t i = 1, first = 0; i < c->count && good; i++) {
+        if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
+            first = i;
+            continue;
+        }
+        sorted[i]->name = container_note(c, "%s#%zu", sorted[i]->name, i - first + 1);
+        good = sorted[i]->name;
+    }
+    free(sorted);
+    return good || container_no_memory(f->in);
+}
+
+/* Whether another HDU begins at an offset. Blocks of zeros may follow the last one. */
+static bool find_next(struct file *f, uint64_t at, bool *found)
+{
+    unsigned char block[BLOCK];
+
+    *found = false;
+    if (at >= f->in->size)
+        return true;
+    if (f->in->size - at < BLOCK)
+        return container_wrong(f->in, at, "only %" PRIu64 " byte%s of a block after HDU %zu",
+                               f->in->size - at, plural(f->in->size - at), f->hdu.number);
+    if (!f->in->read(f->in, block, BLOCK, at))
+        return false;
+    *found = memcmp(block, "XTENSION", 8) == 0;
+    for (size_t i = 0; i < BLOCK && !*found; i++)
+        if (block[i] != 0)
+            return container_wrong(f->in, at, "no extension begins after HDU %zu", f->hdu.number);
+    return true;
+}
+
+static bool read_hdus(struct file *f)
+{
+    struct hdu *h = &f->hdu;
+    uint64_t begin = 0;
+    bool more = true;
+
+    for (size_t number = 0; more; number++) {
+        const uint64_t size = f->in->size;
+
+        *h = (struct hdu){.number = number, .begin = begin};
+        if (!read_cards(f))
+            return false;
+        if (number == 0 && !is_true(&h->values[SIMPLE]))
+            return container_wrong(f->in, 0, "it does not begin with SIMPLE = T");
+        if (!find_data(f))
+            return false;
+        if (h->data > size || h->length > size - h->data)
+            return container_wrong(f->in, size,
+                                   "truncated inside HDU %zu: its %" PRIu64
+                                   " byte%s of data begin at offset %" PRIu64,
+                                   number, h->length, plural(h->length), h->data);
+        if (h->dimensions > 0 && !add_array(f))
+            return false;
+        begin = h->data + h->length + (BLOCK - h->length % BLOCK) % BLOCK;
+        f->container->end = h->data + h->length;
+        if (!find_next(f, begin, &more))
+            return false;
+    }
+    container_finish_sizes(f->container);
+    return number_names(f);
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct file *f = calloc(1, sizeof *f);
+    bool good;
+
+    if (!f)
+        return container_no_memory(in);
+    f->container = c;
+    f->in = in;
+    good = read_hdus(f);
+    free(f);
+    return good;
+}
+
+const struct container_format container_fits = {
+    .name = "fits",
+    .article = "a FITS file",
+    .recognise = recognise,
+    .read = read_file,
+};
