@@ -32,15 +32,15 @@ sys.stdout.buffer.write(data)' "$spoil_element" "$spoil_percent"
 
 find_python random || { skip 'missing values on a GPU' 'there is no Python' && finish; }
 "$bench" generate -q -d normal -t f32 -b 400000 >whole
-"$bench" generate -q -d full -t f32 -b 200000 >full
+"$bench" generate -q -d full -t f32 -b 200000 >wide
 # -9999, a NaN, and a zero, in any type of up to four bytes some number.
 spoil 1 003c1cc6 whole >one
 spoil 30 003c1cc6 whole >third
 spoil 30 0000c07f whole >nans
-spoil 30 00000000 full >zeros
+spoil 30 00000000 wide >zeros
 spoil 100 003c1cc6 whole >none
 {
-    cat full
+    cat wide
     printf '\0\0\300\177\0\0\200\177\0\0\200\377\0\0\300\377\0\0\0\200\0\0\0\0\1\0\0\200\1\0\0\0'
     cat one
 } >odd
@@ -48,7 +48,6 @@ spoil 100 003c1cc6 whole >none
 sums=sum,mean,min,max,argmin,argmax,count,nan,inf,missing
 moments=$sums,std,l1,l2,sumsq,absmax,absmin,zeros,negatives,subnormals
 for GPUREDUCE in $programs; do
-    label=$(gpu_label)
     for type in f32 f64 f16 bf16 f8e4m3 f8e5m2 '>f4' '>f8' '>f2' i8 i16 i32 i64 u8 u16 u32 u64 bool '>i2' '>u4' '>i8'; do
         case $type in
         i* | '>i'*) values='0 -1 -9999 -970179584' ;;
@@ -82,6 +81,45 @@ for GPUREDUCE in $programs; do
         [ -z "$ZSTD" ] || both "$missing, compressed" -o $moments --nan=skip --missing=$missing one.zst third.zst odd.zst
         cp third piped
         both "$missing, a pipe" -o $moments --missing=$missing -
+    done
+done
+
+# Attributes of netCDF-4 and HDF5 files say what is missing, and give scales. An array has the CPU's
+# results or none: the GPU reads no chunks, and has no kernels that split at a threshold.
+hdf5=${program%gpureduce}gpureduce-hdf5
+if ! find_python 'h5py, netCDF4' || [ ! -x "$hdf5" ]; then
+    skip 'attributes on a GPU' 'netCDF4 or gpureduce-hdf5 is missing'
+    finish
+fi
+mkdir made beside
+"$python" "$sources/tests/lib/make_meaning.py" made "${STRESS_SEED:-1}" 2>made.err || { fail 'make_meaning.py' && show made.err; }
+
+# equal_or_none NAME LEAST OPERATIONS FILE: at least LEAST arrays have results.
+equal_or_none() {
+    "$GPUREDUCE" -q -D cpu --tsv -o "$3" "made/$4" >cpu.tsv 2>err
+    "$GPUREDUCE" -q -D gpu --tsv -o "$3" "made/$4" >gpu.tsv 2>err
+    status=$? command="gpureduce -D gpu -o $3 $4"
+    grep -v "${tab}NA" gpu.tsv >found
+    grep -vxFf cpu.tsv found >differ
+    ok "$(gpu_label), $1, $4, $3" test "$status" -eq 1 -a ! -s differ -a "$(wc -l <found)" -ge "$2"
+}
+
+for GPUREDUCE in $programs; do
+    if emulated; then
+        cp "$GPUREDUCE_EMULATED" "$hdf5" beside
+        GPUREDUCE_EMULATED=beside/${GPUREDUCE_EMULATED##*/}
+        GPUREDUCE=$GPUREDUCE_EMULATED
+    fi
+    for file in plain-1.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
+        equal_or_none 'attributes' 60 sum,mean,min,max,argmin,argmax,nan,count,missing $file
+        equal_or_none 'attributes' 60 std,sumsq,range,q0.3 $file
+        case $file in
+        plain*) equal_or_none 'attributes' 60 l1,absmin,zeros $file ;;
+        *)
+            equal_or_none 'attributes' 0 l1,absmin,zeros $file
+            ok "$(gpu_label), $file, why" grep -q 'the GPU has no kernels for these operations of scaled numbers on [a-z0-9]*; use --device=cpu' err
+            ;;
+        esac
     done
 done
 finish
