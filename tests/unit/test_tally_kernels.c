@@ -558,19 +558,138 @@ static void measure_data(enum element_type type, enum data_kind kind, unsigned c
 }
 
 /* Prints a line for each kind of tally, and each kind of data. */
-static int measure(size_t bytes)
+static int measure(unsigned char *device, size_t bytes)
 {
     static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_F16};
     static const enum data_kind kinds[] = {DATA_NORMAL, DATA_SPARSE, DATA_CONSTANT};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+            measure_data(types[i], kinds[j], device, bytes);
+    return EXIT_SUCCESS;
+}
+
+/* The time of a launch with missing values: prints it, and the rate without them of that with
+   them. */
+static void print_present(const char *what, unsigned percent, const char *set, double without,
+                          double time)
+{
+    printf("%-10s %3u %% missing, %-11s %8.3f ms  %6.3f of without\n", what, percent, set, time,
+           without / time);
+}
+
+/* Prints how fast kernels are that leave out missing elements, beside those that do not, of the same
+   data: sums, moments, and the tallies of medians and histograms. */
+static void measure_missing(enum element_type type, unsigned char *device, size_t bytes)
+{
+    static const char *const sets[][4] = {
+        {"-9999"}, {"-9999", "-9998", "-9997", "-9996"}, {"nan"}, {"0"}};
+    static const unsigned percent[] = {0, 1, 30};
+    static const unsigned wants[] = {PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE, PARTIAL_ALL};
+    const size_t size = element_size(type), n = BYTES_MAX / size;
+    const struct histogram_range range = {.low = -6, .high = 6};
+    struct cuda_scratch *scratch = NULL;
+    struct partial *partial = NULL, none;
+    struct cuda_launch reduce = {.type = type, .data = device, .count = bytes / size};
+    struct cuda_tally_launch tally = {
+        .data = device, .count = bytes / size, .table = table, .counts = counts};
+    struct tally_plan plans[2];
+    bool good;
+
+    partial_clear(&none);
+    good = cudaDeviceGetAttribute(&reduce.multiprocessors, cudaDevAttrMultiProcessorCount, 0) ==
+               cudaSuccess &&
+           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
+           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
+           cudaMalloc(&tally.kept, bytes) == cudaSuccess &&
+           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess &&
+           copy_in(partial, &none, sizeof none);
+    reduce.partial = partial;
+    reduce.scratch = scratch;
+    tally.multiprocessors = reduce.multiprocessors;
+    tally.shared = shared_most;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets && good; i++)
+        for (size_t p = 0; p < sizeof percent / sizeof *percent && good; p++) {
+            char set[40];
+            struct cuda_missing sums, tallied;
+            unsigned count = 0;
+            bool binned;
+
+            missing.count = 0;
+            while (count < 4 && sets[i][count] && missing_add(&missing, type, sets[i][count]))
+                count++;
+            if (count == 0)
+                continue;
+            snprintf(set, sizeof set, "%s%s", sets[i][0], count > 1 ? " and 3" : "");
+            cuda_missing_set_sums(&sums, type, &missing);
+            cuda_missing_set(&tallied, type, &missing);
+            if (element_is_integer(type))
+                for (size_t k = 0; k < n; k++) {
+                    const uint64_t bits = below(2000) - 1000;
+
+                    memcpy(data + k * size, &bits, size);
+                }
+            else
+                data_fill(DATA_NORMAL, type, data, n, 1);
+            binned = size > 2 && histogram_plan(&plans[1], type, 1000, &range);
+            if (size > 2)
+                plan_quantiles(&plans[0], type, 1, n);
+            else
+                plans[0] = (struct tally_plan){.kind = TALLY_WORDS, .type = type};
+            for (size_t k = 0; k < n; k++)
+                if (below(100) < percent[p])
+                    memcpy(data + k * size, &missing.value, size);
+            for (size_t at = 0; at < bytes && good; at += BYTES_MAX)
+                good = copy_in(device + at, data, BYTES_MAX < bytes - at ? BYTES_MAX : bytes - at);
+            for (unsigned k = 0; k < 2 && good; k++) {
+                double without;
+
+                reduce.missing = &sums;
+                reduce.wants = wants[k];
+                without = cuda_timing_median(&timing, cuda_timed_reduce, &reduce);
+                reduce.wants |= PARTIAL_MISSING;
+                printf("%s, ", element_name(type));
+                print_present(k ? "all" : "sums", percent[p], set, without,
+                              cuda_timing_median(&timing, cuda_timed_reduce, &reduce));
+            }
+            for (unsigned k = 0; k < 1u + binned && good; k++) {
+                double without;
+
+                tally.missing = NULL;
+                cuda_tallies_describe(&tally, &plans[k]);
+                good = copy_table(&plans[k]) && cudaMemset(counts, 0, COUNTS_BYTES) == cudaSuccess;
+                without = cuda_timing_median(&timing, timed, &tally);
+                tally.missing = &tallied;
+                printf("%s, ", element_name(type));
+                print_present(k ? "1000 bins" : "median", percent[p], set, without,
+                              cuda_timing_median(&timing, timed, &tally));
+            }
+            if (binned)
+                histogram_free_plan(&plans[1]);
+        }
+    if (!good)
+        printf("%s: failed\n", element_name(type));
+    missing.count = 0;
+    (void)cudaFree(scratch);
+    (void)cudaFree(partial);
+    (void)cudaFree(tally.kept);
+}
+
+/* Measures, in place of tests, with so many bytes of data: `time` or `missing`. */
+static int measure_what(const char *what, size_t bytes)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_I16, ELEMENT_F16, ELEMENT_F64,
+                                              ELEMENT_I32};
     unsigned char *device;
 
     if (cudaMalloc((void **)&device, bytes) || !cuda_timing_open(&timing)) {
         fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
         return EXIT_FAILURE;
     }
+    if (strcmp(what, "time") == 0)
+        return measure(device, bytes);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
-            measure_data(types[i], kinds[j], device, bytes);
+        measure_missing(types[i], device, bytes);
     return EXIT_SUCCESS;
 }
 #endif
@@ -588,8 +707,8 @@ int main(int argc, char *argv[])
     swapped = allocate(BYTES_MAX);
     kept = allocate(BYTES_MAX);
 #ifdef TEST_CUDA
-    if (argc > 1 && strcmp(argv[1], "time") == 0)
-        return measure((argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 1024) << 20);
+    if (argc > 1)
+        return measure_what(argv[1], (argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 1024) << 20);
 #else
     (void)argc;
     (void)argv;
