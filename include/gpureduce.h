@@ -309,6 +309,12 @@ GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 
+/* Reduces all arrays of several inputs of a context as one array, in their order. An array that
+   cannot be read is an error, and so are quantiles and histograms over several arrays of a
+   container, or over different types. Indices count over all. */
+GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
+                             gpr_result **result);
+
 /* The type of the results of an operation of the request along an axis: "f64", or, where results
    are integers, such as counts, indices, and sums of integers, "i64" or "u64". NULL, with an error,
    if the operation is not in the request, or the request has quantiles or a histogram. */

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,4 +205,20 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
     if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
     return reducer_reduce(input, array, request, result);
+}
+
+gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
+                     gpr_result **result)
+{
+    gpr_context *context = request->context;
+
+    lib_begin(context);
+    if (count == 0 || count > INT_MAX)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "a total has from 1 to %d inputs", INT_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i]->context != context)
+            return lib_fail(context, GPR_ERROR_ARGUMENT, "an input belongs to another context");
+    if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    return reducer_total(inputs, count, request, result);
 }

@@ -276,6 +276,8 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
                                    .has_descriptor = input->has_descriptor,
                                    .descriptor = input->descriptor,
                                    .cancellable = true,
+                                   .cancelled = is_cancelled,
+                                   .cancel_context = (void *)(uintptr_t)r,
                                    .tuning = &r->tuning};
 }
 
@@ -386,22 +388,34 @@ static bool run_session(struct reducer *r, gpr_input *input, size_t array,
     return !reduction->arrays || find_array(reduction, a ? a->name : NULL);
 }
 
+/* Sets how an input is read for a request. False, with an error, if it cannot be read again. */
+static bool set_input(struct reducer *r, const gpr_input *input, const gpr_request *request)
+{
+    struct source_options *o = &r->options.input;
+    char name[SOURCE_NAME_MAX];
+
+    if (input->pipe && !input->source) {
+        (void)lib_fail(r->context, GPR_ERROR_ARGUMENT, "%s: a pipe can be reduced once",
+                       source_name(name, input->path));
+        return false;
+    }
+    *o = input_options(r, input, request->length);
+    set_again(o, input);
+    if (input->in_memory)
+        o->view = choose_view(input, request);
+    return true;
+}
+
 /* Reduces an input by a session. */
 static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t array,
                                     const gpr_request *request, struct reduction *reduction)
 {
     const struct container *container = lib_container(input);
     char name[SOURCE_NAME_MAX];
-    struct session_options *o = &r->options;
 
-    if (input->pipe && !input->source)
-        return lib_fail(r->context, GPR_ERROR_ARGUMENT, "%s: a pipe can be reduced once",
-                        source_name(name, input->path));
-    o->input = input_options(r, input, request->length);
-    set_again(&o->input, input);
-    if (input->in_memory)
-        o->input.view = choose_view(input, request);
-    set_options(o, request);
+    if (!set_input(r, input, request))
+        return r->context->status;
+    set_options(&r->options, request);
     if (begin_session(r) != GPR_OK)
         return r->context->status;
     reduction->error.kind = ERROR_NONE;
@@ -440,6 +454,130 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     }
     tell_warnings(r);
     status = lib_end_long(context, status);
+    if (status == GPR_OK)
+        *result = made;
+    else
+        gpr_result_free(made);
+    return status;
+}
+
+/*
+ * Several inputs as one.
+ */
+
+struct several {
+    struct reducer *r;
+    gpr_input *const *inputs;
+    const gpr_request *request;
+};
+
+static void prepare_input(void *context, int number)
+{
+    const struct several *s = context;
+
+    (void)set_input(s->r, s->inputs[number], s->request); /* they could be read before */
+}
+
+/* Adds an input, or all arrays of one, to a total. */
+static gpr_status add_input(const struct several *s, gpr_input *input, struct total *total)
+{
+    struct reducer *r = s->r;
+    struct source *source = input->source;
+    char name[SOURCE_NAME_MAX];
+    struct reduction reduction, one;
+    bool good;
+
+    (void)source_name(name, input->path);
+    if (!set_input(r, input, s->request))
+        return r->context->status;
+    reduction.error.kind = ERROR_NONE;
+    if (input->pipe)
+        input->source = NULL;
+    good = input->pipe ? session_reduce_connected(r->session, input->path, source, &reduction)
+                       : session_reduce(r->session, input->path, &reduction);
+    if (!good)
+        return lib_fail_error(r->context, name, NULL, &reduction.error);
+    memset(&one, 0, sizeof one);
+    for (size_t k = 0; reduction.arrays && k < arrays_count(reduction.arrays); k++)
+        if (arrays_error(reduction.arrays, k)) {
+            arrays_get(reduction.arrays, k, &one);
+            return lib_fail_error(r->context, name, one.array, &one.error);
+        }
+    total_add(total, &reduction);
+    return GPR_OK;
+}
+
+/* Reduces all inputs, and reads them again where quantiles or a histogram are wanted. */
+static gpr_status reduce_several(const struct several *s, const struct session_inputs *inputs,
+                                 struct total *total)
+{
+    struct reducer *r = s->r;
+    struct session_options *o = &r->options;
+    struct pass_request none = {.quantile_count = 0};
+    char name[SOURCE_NAME_MAX];
+
+    set_options(o, s->request);
+    if (pass_request_any(&o->passes))
+        o->wants |= PARTIAL_EXTREMES;
+    o->passes = none;
+    if (begin_session(r) != GPR_OK)
+        return r->context->status;
+    if (!session_expect(r->session, inputs->count))
+        return lib_fail_memory(r->context);
+    for (int i = 0; i < inputs->count; i++)
+        if (add_input(s, s->inputs[i], total) != GPR_OK)
+            return r->context->status;
+    total_finish(total, s->request->nan, s->request->ddof);
+    session_quantiles(r->session, &s->request->passes, inputs, total);
+    if (total->cause.kind != ERROR_NONE)
+        return lib_fail_error(r->context,
+                              total->cause_path ? source_name(name, total->cause_path) : NULL, NULL,
+                              &total->cause);
+    if (total->reduction.error.kind != ERROR_NONE)
+        return lib_fail_error(r->context, NULL, NULL, &total->reduction.error);
+    return GPR_OK;
+}
+
+/* Takes a finished total. False without memory. */
+static bool take_total(gpr_result *result, const struct total *total)
+{
+    if (total->is_scaled) {
+        result->scaled = malloc(sizeof *result->scaled);
+        if (!result->scaled)
+            return false;
+        *result->scaled = total->scaled;
+    }
+    return result_take(result, &total->reduction, &total->types);
+}
+
+gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
+                         gpr_result **result)
+{
+    gpr_context *context = inputs[0]->context;
+    struct several several = {.r = get(context), .inputs = inputs, .request = request};
+    char **paths = malloc(count * sizeof *paths);
+    gpr_result *made = result_new(request);
+    struct total *total = malloc(sizeof *total);
+    gpr_status status = GPR_ERROR_MEMORY;
+
+    if (several.r && paths && made && total) {
+        const struct session_inputs all = {
+            .paths = paths, .count = (int)count, .prepare = prepare_input, .context = &several};
+
+        for (size_t i = 0; i < count; i++)
+            paths[i] = inputs[i]->path;
+        total_clear(total);
+        lib_begin_long(context);
+        status = reduce_several(&several, &all, total);
+        if (status == GPR_OK && !take_total(made, total))
+            status = lib_fail_memory(context);
+        tell_warnings(several.r);
+        status = lib_end_long(context, status);
+    } else {
+        (void)lib_fail_memory(context);
+    }
+    free(paths);
+    free(total);
     if (status == GPR_OK)
         *result = made;
     else

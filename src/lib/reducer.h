@@ -15,6 +15,10 @@ struct reducer;
 /* Joins all threads and frees the reducer. NULL is allowed. */
 void reducer_close(struct reducer *r);
 
+/* Reduces all arrays of `count` inputs, at least one, as one array. */
+gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
+                         gpr_result **result);
+
 /* Opens the source of an input whose path, or descriptor, and other fields are set. */
 gpr_status reducer_open(gpr_input *input);
 

@@ -160,6 +160,19 @@ struct session *session_open(const struct session_options *options, char *const 
     return session;
 }
 
+bool session_expect(struct session *session, int count)
+{
+    struct source_file *files = calloc((size_t)count + 1, sizeof *files);
+
+    if (!files)
+        return false;
+    free(session->files);
+    session->files = files;
+    session->count = count;
+    session->reduced = 0;
+    return true;
+}
+
 /* Forgets the last input's arrays. */
 static void forget_arrays(struct session *session)
 {

@@ -32,6 +32,10 @@ struct session_inputs {
 struct session *session_open(const struct session_options *options, char *const *paths, int count,
                              struct error *error);
 
+/* Expects `count` inputs from now on, which session_quantiles may read again: of a session whose
+   inputs are not known beforehand. False without memory. */
+bool session_expect(struct session *session, int count);
+
 /* Reduces the input `path`. The results of a container are in reduction->arrays, and valid until
    the next call; some of its arrays may have failed. False on failure: there is no result, and
    the reason is in reduction->error. */

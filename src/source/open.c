@@ -444,6 +444,8 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->info.input_bytes = SOURCE_UNKNOWN;
     s->zstd.no_check = options->no_check;
     s->cancellable = options->cancellable;
+    s->cancelled = options->cancelled;
+    s->cancel_context = options->cancel_context;
     s->no_direct = options->no_direct;
     s->access = options->access;
     s->tuning = source_tuning(options);

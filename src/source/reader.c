@@ -54,13 +54,16 @@ struct input_reader {
 #define LOOK_AFTER 20
 
 /* Waits until there is something to read. False when the source is cancelled, or on failure. */
-static bool wait_for_input(const struct source *s)
+static bool wait_for_input(struct source *s)
 {
     struct pollfd poll_fd = {.fd = s->fd, .events = POLLIN};
     int ready = 0;
 
-    while (!source_failed(s) && (ready == 0 || (ready < 0 && errno == EINTR)))
+    while (!source_failed(s) && (ready == 0 || (ready < 0 && errno == EINTR))) {
         ready = poll(&poll_fd, 1, s->cancellable ? LOOK_AFTER : -1);
+        if (ready == 0 && s->cancelled && s->cancelled(s->cancel_context))
+            source_cancel(s);
+    }
     return ready > 0;
 }
 

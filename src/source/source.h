@@ -151,6 +151,10 @@ struct source_options {
     bool headers_only;    /* no chunks will be requested; arrays without numbers are picked, too */
     bool arrays_in_order; /* accept containers that can only be read in order */
     bool cancellable;     /* source_cancel may be called */
+    /* With `cancellable`: asked by threads that wait for an input, whether it is to be cancelled.
+       NULL: it is not. */
+    bool (*cancelled)(void *context);
+    void *cancel_context; /* the argument of `cancelled` */
     bool in_order; /* decode zstd from front to back, even if it could be decoded in parallel */
     struct source_part part; /* the part of the input to reduce */
     bool has_descriptor; /* read `descriptor` in place of the path, a file from its beginning; it

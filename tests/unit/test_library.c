@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <gpureduce.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -786,6 +787,174 @@ static void test_files(gpr_context *context)
 }
 
 /*
+ * Totals, and what a call tells while it runs.
+ */
+
+#define PARTS 3
+
+static void test_totals(gpr_context *context)
+{
+    static float elements[COUNT];
+    static const uint64_t ends[] = {10, 700000, COUNT};
+    static const char *const operations[] = {"sum",   "std",   "argmin", "argmax", "count",
+                                             "range", "zeros", "median", "p10",    NULL};
+    static const int16_t integers_of_2[] = {3, -1};
+    static const double halves[] = {0.5, 0.25, -8};
+    gpr_request *request = ask(context, operations), *sum = ask(context, operations);
+    gpr_input *inputs[PARTS], *whole = open_elements(context, elements, "f32", COUNT, 0, 0);
+    gpr_result *total = NULL, *expected = NULL;
+    gpr_context *other = new_context();
+    gpr_request *others = ask(other, numbers);
+    uint64_t begin = 0, index;
+    double value;
+
+    data_fill(DATA_RANGE60, ELEMENT_F32, elements, COUNT, 9);
+    for (size_t i = 0; i < PARTS; begin = ends[i++])
+        inputs[i] = open_elements(context, elements + begin, "f32", ends[i] - begin, 0, 0);
+    (void)gpr_request_histogram(request, 10, (double)NAN, (double)NAN);
+    tap_ok(gpr_total(inputs, PARTS, request, &total) == GPR_OK &&
+               gpr_reduce(whole, 0, request, &expected) == GPR_OK,
+           "a total: %s", gpr_error_text(context));
+    if (total && expected) {
+        uint64_t a[10], b[10];
+
+        tap_ok(same_texts(total, expected, operations), "is the result of the whole");
+        tap_ok(gpr_result_histogram(total, a, NULL, NULL, NULL) == GPR_OK &&
+                   gpr_result_histogram(expected, b, NULL, NULL, NULL) == GPR_OK &&
+                   memcmp(a, b, sizeof a) == 0,
+               "and its histogram");
+    }
+    gpr_result_free(total);
+    gpr_result_free(expected);
+    tap_ok(gpr_total(inputs, 0, request, &total) == GPR_ERROR_ARGUMENT, "a total of nothing: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_total(inputs, 1, others, &total) == GPR_ERROR_ARGUMENT,
+           "inputs of another context: %s", gpr_error_text(other));
+    for (size_t i = 0; i < PARTS; i++)
+        gpr_close(inputs[i]);
+    gpr_close(whole);
+
+    /* 10 x + 1/2: 30.5 and -9.5; and 0.5, 0.25, -8. */
+    inputs[0] = open_elements(context, integers_of_2, "i16", 2, 10, 0.5);
+    inputs[1] = open_elements(context, halves, "f64", 3, 0, 0);
+    tap_ok(gpr_total(inputs, 2, sum, &total) == GPR_ERROR_UNSUPPORTED,
+           "a median over two types: %s", gpr_error_text(context));
+    gpr_request_free(sum);
+    sum = ask(context, (const char *const[]){"sum", "argmin", "max", NULL});
+    tap_ok(gpr_total(inputs, 2, sum, &total) == GPR_OK, "a total of two types: %s",
+           gpr_error_text(context));
+    if (total) {
+        char text[64];
+        int64_t exponent = 0;
+
+        tap_ok(gpr_result_double(total, "sum", &value) == GPR_OK && value == 13.75 &&
+                   gpr_result_double(total, "max", &value) == GPR_OK && value == 30.5 &&
+                   gpr_result_count(total, "argmin", &index) == GPR_OK && index == 1 &&
+                   gpr_result_exact(total, "sum", text, sizeof text, &exponent) == 2 &&
+                   strcmp(text, "37") == 0 && exponent == -2,
+               "its values");
+    }
+    gpr_result_free(total);
+    gpr_close(inputs[0]);
+    gpr_close(inputs[1]);
+    gpr_request_free(sum);
+    gpr_request_free(request);
+    gpr_request_free(others);
+    gpr_context_free(other);
+}
+
+/* The calls of a progress function and of a log, which the thread that called has to make. */
+struct heard {
+    pthread_t thread;
+    bool elsewhere; /* another thread has called */
+    unsigned calls, most;
+    uint64_t done, total;
+    char text[256];
+};
+
+static int note_progress(void *user, uint64_t done, uint64_t total)
+{
+    struct heard *heard = user;
+
+    heard->elsewhere = heard->elsewhere || !pthread_equal(heard->thread, pthread_self());
+    heard->done = done;
+    heard->total = total;
+    return ++heard->calls > heard->most;
+}
+
+static void note_log(void *user, const char *text)
+{
+    struct heard *heard = user;
+
+    heard->elsewhere = heard->elsewhere || !pthread_equal(heard->thread, pthread_self());
+    snprintf(heard->text, sizeof heard->text, "%s", text);
+}
+
+/* Cancels a call that waits for a pipe. */
+static void *cancel_soon(void *context)
+{
+    usleep(50000);
+    gpr_cancel(context);
+    return NULL;
+}
+
+static void test_calls(void)
+{
+    static float elements[COUNT];
+    gpr_context *context = new_context();
+    gpr_request *request = ask(context, (const char *const[]){"sum", NULL});
+    gpr_input *input = open_elements(context, elements, "f32", COUNT, 0, 0);
+    gpr_result *result = NULL;
+    struct heard heard = {.thread = pthread_self(), .most = UINT_MAX};
+    pthread_t thread;
+    char path[32];
+    int ends[2], fd;
+    struct rng r;
+
+    gpr_context_set_progress(context, note_progress, &heard);
+    gpr_context_set_log(context, note_log, &heard);
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK && heard.calls > 0 &&
+               heard.total == sizeof elements && heard.done <= heard.total && !heard.elsewhere,
+           "progress: %u calls", heard.calls);
+    gpr_result_free(result);
+    heard.calls = heard.most = 0;
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_CANCELLED &&
+               strcmp(gpr_error_text(context), "cancelled") == 0 && heard.calls == 1,
+           "a progress function that cancels");
+    heard.most = UINT_MAX;
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK, "the next call is not cancelled");
+    gpr_result_free(result);
+    gpr_close(input);
+
+    if (pipe(ends) != 0)
+        bail("a pipe");
+    input = NULL;
+    (void)gpr_open_fd(context, ends[0], NULL, &input);
+    if (pthread_create(&thread, NULL, cancel_soon, context) != 0)
+        bail("a thread");
+    tap_ok(gpr_reduce(need(input), 0, request, &result) == GPR_ERROR_CANCELLED,
+           "a call that waits for a pipe is cancelled by another thread");
+    pthread_join(thread, NULL);
+    gpr_close(input);
+    close(ends[0]);
+    close(ends[1]);
+
+    fd = make_file(path);
+    rng_seed(&r, 1);
+    for (size_t i = 0; i < sizeof elements; i++)
+        ((unsigned char *)elements)[i] = (unsigned char)rng_next(&r);
+    put(fd, elements, sizeof elements);
+    (void)gpr_request_type(request, "f32", GPR_ORDER_NATIVE);
+    input = NULL;
+    tap_ok(gpr_open_fd(context, fd, request, &input) == GPR_OK && heard.text[0] && !heard.elsewhere,
+           "a warning: %s", heard.text);
+    gpr_close(input);
+    close(fd);
+    gpr_request_free(request);
+    gpr_context_free(context);
+}
+
+/*
  * Several contexts at a time, each in a thread.
  */
 
@@ -872,6 +1041,8 @@ int main(void)
     test_exact(context);
     test_histogram(context);
     test_files(context);
+    test_totals(context);
+    test_calls();
     test_threads(context);
     gpr_context_free(context);
     return tap_done();
