@@ -117,7 +117,9 @@ typedef enum gpr_setting {
     GPR_THREADS = 1, /* threads that reduce; 0, as at first: one for each core that the process may
                         use */
     GPR_MEMORY = 2,  /* bytes of buffers that one call may allocate in all; 0, as at first: the
-                        library chooses */
+                        library chooses. Fewer threads reduce where it is low. GPR_ERROR_MEMORY
+                        where it is too low, and GPR_ERROR_UNSUPPORTED where it cannot be limited:
+                        of pipes and compressed data, along an axis, and of comparisons */
     GPR_DEVICE = 3,  /* a value of gpr_device: who reduces files and host memory */
     GPR_GPU = 4      /* the number of the GPU, from 0, where GPR_DEVICE admits one */
 } gpr_setting;

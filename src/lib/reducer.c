@@ -2,6 +2,7 @@
 
 #include "lib/reducer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "lib/result.h"
 #include "run/arrays.h"
 #include "run/session.h"
+#include "sys/cores.h"
 #include "sys/grow.h"
 #include "sys/mutex.h"
 
@@ -226,19 +228,51 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
  * Sessions.
  */
 
+/* Bytes of buffers of a thread, at most; and of what quantiles and histograms keep of elements,
+   those of all threads together and of each. */
+#define THREAD_BYTES ((uint64_t)512 << 10)
+#define KEPT_BYTES ((uint64_t)320 << 20)
+#define TALLIED_BYTES ((uint64_t)4 << 20)
+
+/* Sets how many threads the memory limit leaves of those of the context; 0: all. False, with an
+   error, if it leaves none. */
+static bool limit_threads(gpr_context *context, const gpr_request *request, unsigned *threads)
+{
+    const bool passes = pass_request_any(&request->passes);
+    const uint64_t kept = passes ? KEPT_BYTES : 0;
+    const uint64_t each = THREAD_BYTES + (passes ? TALLIED_BYTES : 0);
+    const unsigned asked = context->threads ? context->threads : cores_available();
+
+    *threads = context->threads;
+    if (context->memory == 0)
+        return true;
+    if (context->memory < kept + each) {
+        (void)lib_fail(context, GPR_ERROR_MEMORY,
+                       "the memory limit is %" PRIu64 " bytes, and %" PRIu64 " are needed",
+                       context->memory, kept + each);
+        return false;
+    }
+    if ((context->memory - kept) / each < asked)
+        *threads = (unsigned)((context->memory - kept) / each);
+    return true;
+}
+
 /* Has a session for the settings of the context. A GPU is used where it is asked for: 16 cores read
    three times what its link carries. */
-static gpr_status begin_session(struct reducer *r)
+static gpr_status begin_session(struct reducer *r, const gpr_request *request)
 {
     gpr_context *context = r->context;
     struct session_options *o = &r->options;
     const enum device_choice device = context->device == DEVICE_GPU ? DEVICE_GPU : DEVICE_CPU;
     struct error error;
+    unsigned threads;
 
-    if (r->session && (o->threads != context->threads || o->device != device ||
-                       o->devices[0] != (int)context->gpu))
+    if (!limit_threads(context, request, &threads))
+        return context->status;
+    if (r->session &&
+        (o->threads != threads || o->device != device || o->devices[0] != (int)context->gpu))
         close_session(r);
-    o->threads = context->threads;
+    o->threads = threads;
     o->device = device;
     o->devices[0] = (int)context->gpu;
     o->device_count = 1;
@@ -388,6 +422,21 @@ static bool run_session(struct reducer *r, gpr_input *input, size_t array,
     return !reduction->arrays || find_array(reduction, a ? a->name : NULL);
 }
 
+/* Whether the memory that an input takes can be limited, if it has to be. If not, there is an
+   error. */
+static bool can_be_limited(const gpr_input *input)
+{
+    char name[SOURCE_NAME_MAX];
+
+    if (input->context->memory == 0 || input->in_memory ||
+        (!input->pipe && !source_info(input->source)->compressed))
+        return true;
+    (void)lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                   "%s: the memory for pipes and compressed data cannot be limited",
+                   source_name(name, input->path));
+    return false;
+}
+
 /* Sets how an input is read for a request. False, with an error, if it cannot be read again. */
 static bool set_input(struct reducer *r, const gpr_input *input, const gpr_request *request)
 {
@@ -399,6 +448,8 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
                        source_name(name, input->path));
         return false;
     }
+    if (!can_be_limited(input))
+        return false;
     *o = input_options(r, input, request->length);
     set_again(o, input);
     if (input->in_memory)
@@ -416,7 +467,7 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
     if (!set_input(r, input, request))
         return r->context->status;
     set_options(&r->options, request);
-    if (begin_session(r) != GPR_OK)
+    if (begin_session(r, request) != GPR_OK)
         return r->context->status;
     reduction->error.kind = ERROR_NONE;
     if (run_session(r, input, array, reduction))
@@ -520,7 +571,7 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     if (pass_request_any(&o->passes))
         o->wants |= PARTIAL_EXTREMES;
     o->passes = none;
-    if (begin_session(r) != GPR_OK)
+    if (begin_session(r, s->request) != GPR_OK)
         return r->context->status;
     if (!session_expect(r->session, inputs->count))
         return lib_fail_memory(r->context);
@@ -597,6 +648,11 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
 
     if (!r) {
         (void)lib_fail_memory(context);
+        return false;
+    }
+    if (context->memory > 0) {
+        (void)lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                       "the memory for this call cannot be limited");
         return false;
     }
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),

@@ -902,7 +902,7 @@ static void test_calls(void)
 {
     static float elements[COUNT];
     gpr_context *context = new_context();
-    gpr_request *request = ask(context, (const char *const[]){"sum", NULL});
+    gpr_request *request = ask(context, (const char *const[]){"sum", NULL}), *median;
     gpr_input *input = open_elements(context, elements, "f32", COUNT, 0, 0);
     gpr_result *result = NULL;
     struct heard heard = {.thread = pthread_self(), .most = UINT_MAX};
@@ -910,6 +910,7 @@ static void test_calls(void)
     char path[32];
     int ends[2], fd;
     struct rng r;
+    double sum;
 
     gpr_context_set_progress(context, note_progress, &heard);
     gpr_context_set_log(context, note_log, &heard);
@@ -924,6 +925,19 @@ static void test_calls(void)
     heard.most = UINT_MAX;
     tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK, "the next call is not cancelled");
     gpr_result_free(result);
+    gpr_close(input);
+
+    input = open_elements(context, elements, "f32", COUNT, 0, 0);
+    (void)gpr_context_set(context, GPR_MEMORY, 1 << 20);
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK &&
+               gpr_result_double(result, "sum", &sum) == GPR_OK && sum == 0,
+           "a memory limit: %s", gpr_error_text(context));
+    gpr_result_free(result);
+    median = ask(context, (const char *const[]){"median", NULL});
+    tap_ok(gpr_reduce(input, 0, median, &result) == GPR_ERROR_MEMORY, "one that is too low: %s",
+           gpr_error_text(context));
+    gpr_request_free(median);
+    (void)gpr_context_set(context, GPR_MEMORY, 0);
     gpr_close(input);
 
     if (pipe(ends) != 0)
