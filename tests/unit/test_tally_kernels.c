@@ -594,8 +594,22 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
     struct cuda_tally_launch tally = {
         .data = device, .count = bytes / size, .table = table, .counts = counts};
     struct tally_plan plans[2];
-    bool good;
+    bool good, binned;
 
+    if (element_is_integer(type))
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t bits = below(2000) - 1000;
+
+            memcpy(data + i * size, &bits, size);
+        }
+    else
+        data_fill(DATA_NORMAL, type, data, n, 1);
+    memcpy(swapped, data, BYTES_MAX);
+    binned = size > 2 && histogram_plan(&plans[1], type, 1000, &range);
+    if (size > 2)
+        plan_quantiles(&plans[0], type, 1, n);
+    else
+        plans[0] = (struct tally_plan){.kind = TALLY_WORDS, .type = type};
     partial_clear(&none);
     good = cudaDeviceGetAttribute(&reduce.multiprocessors, cudaDevAttrMultiProcessorCount, 0) ==
                cudaSuccess &&
@@ -613,7 +627,6 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
             char set[40];
             struct cuda_missing sums, tallied;
             unsigned count = 0;
-            bool binned;
 
             missing.count = 0;
             while (count < 4 && sets[i][count] && missing_add(&missing, type, sets[i][count]))
@@ -623,19 +636,7 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
             snprintf(set, sizeof set, "%s%s", sets[i][0], count > 1 ? " and 3" : "");
             cuda_missing_set_sums(&sums, type, &missing);
             cuda_missing_set(&tallied, type, &missing);
-            if (element_is_integer(type))
-                for (size_t k = 0; k < n; k++) {
-                    const uint64_t bits = below(2000) - 1000;
-
-                    memcpy(data + k * size, &bits, size);
-                }
-            else
-                data_fill(DATA_NORMAL, type, data, n, 1);
-            binned = size > 2 && histogram_plan(&plans[1], type, 1000, &range);
-            if (size > 2)
-                plan_quantiles(&plans[0], type, 1, n);
-            else
-                plans[0] = (struct tally_plan){.kind = TALLY_WORDS, .type = type};
+            memcpy(data, swapped, BYTES_MAX);
             for (size_t k = 0; k < n; k++)
                 if (below(100) < percent[p])
                     memcpy(data + k * size, &missing.value, size);
@@ -664,12 +665,12 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
                 print_present(k ? "1000 bins" : "median", percent[p], set, without,
                               cuda_timing_median(&timing, timed, &tally));
             }
-            if (binned)
-                histogram_free_plan(&plans[1]);
         }
     if (!good)
         printf("%s: failed\n", element_name(type));
     missing.count = 0;
+    if (binned)
+        histogram_free_plan(&plans[1]);
     (void)cudaFree(scratch);
     (void)cudaFree(partial);
     (void)cudaFree(tally.kept);
