@@ -194,7 +194,6 @@ void view_gather(const struct view *v, uint64_t first, size_t count, void *to)
 
 size_t view_count_present(const struct view *v, uint64_t first, size_t count)
 {
-    const unsigned char *bytes = v->mask + v->mask_offset + first;
     uint64_t at = v->mask_offset + first;
     size_t nonzero = 0;
 
@@ -204,7 +203,7 @@ size_t view_count_present(const struct view *v, uint64_t first, size_t count)
     case VIEW_MASK_MISSING_BYTES:
     case VIEW_MASK_VALID_BYTES:
         for (size_t i = 0; i < count; i++)
-            nonzero += bytes[i] != 0;
+            nonzero += v->mask[at + i] != 0;
         return v->mask_form == VIEW_MASK_VALID_BYTES ? nonzero : count - nonzero;
     case VIEW_MASK_VALID_BITS:
         for (; count > 0 && at % 8 != 0; at++, count--)
