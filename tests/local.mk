@@ -316,6 +316,7 @@ AM_TESTS_ENVIRONMENT = \
 	GPUREDUCE='$(abs_top_builddir)/src/gpureduce$(EXEEXT)'; export GPUREDUCE; \
 	HARDENING='$(HARDENING)'; export HARDENING; \
 	LIBRARY_CC='$(CC) $(CFLAGS)'; export LIBRARY_CC; \
+	MPICC='$(MPICC)'; export MPICC; \
 	LIBRARY_LIBS='$(CUDA_LIBS) $(ZSTD_LIBS) $(LIBS)'; export LIBRARY_LIBS; \
 	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
 	ZSTD='$(ZSTD)'; export ZSTD; \

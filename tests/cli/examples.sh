@@ -51,9 +51,20 @@ mean${tab}20.375
 max${tab}21.5
 count${tab}2"
 
+three >three.f32
+npy 1 "$(npy_header '<i8' '(2,)')" >two.npy
+printf '\377\377\377\377\377\377\377\377\003\0\0\0\0\0\0\0' >>two.npy
+example file.c "$sources/examples/file.c" three.f32 two.npy
+is 'file.c prints' 0 "three.f32${tab}${tab}f32${tab}6${tab}3
+two.npy${tab}${tab}i64${tab}2${tab}3"
+execute missing.f32 two.npy
+is 'file.c, with a file that is missing' 1 "two.npy${tab}${tab}i64${tab}2${tab}3" \
+    'file: missing.f32: No such file or directory'
+
 #
 # Without memory: every allocation fails once, alone and with all that follow.
 #
+"$program-bench" generate -q -d normal -b 3MB >large
 # sweep NAME FILE ARGUMENT...: the right output, or an error that says so.
 sweep() {
     name=$1
@@ -86,18 +97,19 @@ sweep() {
 }
 rm -f mark
 # shellcheck disable=SC2086 # several words
-env $preload FAULT_ALLOCATION=1+ FAULT_MARK=mark ./example >out 2>err
+env $preload FAULT_ALLOCATION=1+ FAULT_MARK=mark ./example two.npy >out 2>err
 if [ -n "$sanitizer$CHECK_UNDER" ] || [ ! -e "$SHIM" ] || [ ! -e mark ]; then
     skip 'allocations that fail' 'the shim cannot be preloaded here'
 else
     sweep 'memory.c' "$sources/examples/memory.c"
+    sweep 'file.c' "$sources/examples/file.c" three.f32 large two.npy
 fi
 
 #
-# Other languages.
+# Other languages and systems.
 #
 if [ -n "$sanitizer$CHECK_UNDER" ] || [ ! -e "$build/src/libgpureduce.so" ]; then
-    skip 'Fortran' 'only with the shared library, and without sanitizers and valgrind'
+    skip 'Fortran and MPI' 'only with the shared library, and without sanitizers and valgrind'
     finish
 fi
 if [ "$(gfortran -dumpmachine 2>fortran.log)" = "$($LIBRARY_CC -dumpmachine)" ]; then
@@ -109,6 +121,22 @@ if [ "$(gfortran -dumpmachine 2>fortran.log)" = "$($LIBRARY_CC -dumpmachine)" ];
 standard deviation 1.2898530843463795E+014'
 else
     skip 'fortran.f90' 'there is no gfortran for this machine'
+fi
+
+for mpirun in 'mpirun --oversubscribe --allow-run-as-root' 'mpirun'; do
+    $mpirun -n 2 true >/dev/null 2>&1 && break
+    mpirun=
+done
+if [ -z "${MPICC-}" ] || [ -z "$mpirun" ] || [ ! -e "$sources/examples/mpi_op.c" ]; then
+    skip 'mpi_op.c' 'there is no MPI'
+else
+    ok 'mpi_op.c is compiled' build_by "$MPICC -std=gnu11 -Wall" "$sources/examples/mpi_op.c"
+    for ranks in 1 3 8; do
+        command="mpirun -n $ranks example"
+        $mpirun -n "$ranks" ./example >out 2>err </dev/null
+        status=$?
+        is "mpi_op.c by $ranks ranks prints" 0 'sum 499995000, standard deviation 2886.7513458037911' '*'
+    done
 fi
 
 finish
