@@ -60,8 +60,8 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 # Python packages whose files and results the tests compare with.
-modules=(astropy gguf h5py hdf5plugin netCDF4 numpy safetensors scipy)
-[ "$tier" = fast ] || modules+=(nibabel pandas pyarrow xarray) # of formats that are only refused
+modules=(astropy gguf h5py hdf5plugin hypothesis netCDF4 numpy pytest safetensors scipy)
+[ "$tier" = fast ] || modules+=(dask ml_dtypes mypy nibabel pandas pyarrow xarray) # of formats that are refused, and of python/
 python3 -c "import $(IFS=,; echo "${modules[*]}")" ||
     { python3 -m venv "$CI_WORK/python" && "$CI_WORK/python/bin/pip" install -q "${modules[@]}"; } ||
     { rm -rf "$CI_WORK/python" && status=77 && lacking+=" ${modules[*]}"; }

@@ -216,6 +216,7 @@ test_scripts = \
 	tests/cli/hdf5.sh \
 	tests/cli/meaning.sh \
 	tests/cli/netcdf.sh \
+	tests/cli/python.sh \
 	tests/cli/abi.sh \
 	tests/cli/library.sh \
 	tests/cli/fits.sh \

@@ -1,0 +1,218 @@
+"""Accumulators: partial results that grow, merge exactly in any order, and pickle."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from ctypes import byref, c_void_p
+from fractions import Fraction
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
+
+from . import _library as lib
+from ._arrays import HOST, TYPE_NAMES, describe, parse_type, with_mask
+from ._library import Context
+from ._reductions import Results, exact_of, make_key, op_names, set_view, value_of
+
+TEXT_MAX = 4096
+
+
+class Accumulator:
+    """A partial result: elements are added to it, and others like it are merged into it, in any order.
+
+    Its results are those of one pass over all the elements, to the last bit. It pickles in less than
+    5 KB. Threads may share it, and one thread at a time works on it.
+
+    Args:
+        dtype: the type of the elements: "float32", np.int16, torch.bfloat16 ...
+        ops: the operations, as of `gpureduce.reduce`, except quantiles. argmin and argmax need every
+            piece to be added by `add_at`.
+        ddof, nan, missing: as of `gpureduce.reduce`.
+
+    >>> import gpureduce as gr
+    >>> import numpy as np
+    >>> acc = gr.Accumulator("float64", ["sum", "std"])
+    >>> acc.add(np.array([1.0, 2.0]))
+    >>> other = gr.Accumulator("float64", ["sum", "std"])
+    >>> other.add(np.array([3.0, 4.0]))
+    >>> acc.merge(other)
+    >>> acc.result("sum"), acc.result("std")
+    (10.0, 1.118033988749895)
+    """
+
+    def __init__(self, dtype: Any, ops: Union[str, Sequence[str]] = ("sum",), *, ddof: int = 0,
+                 nan: str = "propagate", missing: Any = None) -> None:
+        self._open(parse_type(dtype)[0], op_names(ops), ddof, nan, missing, None)
+
+    def _open(self, dtype: bytes, ops: Tuple[str, ...], ddof: int, nan: str, missing: Any,
+              text: Optional[bytes]) -> None:
+        self._handle = c_void_p()
+        self._dtype, self._ops = dtype, ops
+        self._settings = (ddof, nan, missing)
+        self._key = make_key([op.encode() for op in ops], nan, missing, ddof)
+        self._adopt(lib.home(), text)
+
+    def _adopt(self, context: Context, text: Optional[bytes]) -> None:
+        """Makes the accumulator one of a context, of what was written as text."""
+        with context.lock:
+            handle = c_void_p()
+            request = context.request(self._key)
+            if text is None:
+                context.check(lib.accumulator_new(context.handle, self._dtype, request, byref(handle)))
+            else:
+                context.check(lib.accumulator_read(context.handle, text, len(text), request,
+                                                   byref(handle)))
+        self._context, self._handle = context, handle
+
+    def __del__(self) -> None:
+        if not getattr(self, "_handle", None) or self._context.generation != lib.generation():
+            return
+        # Waiting for the lock here could be waiting for a thread that waits for this one.
+        if self._context.lock.acquire(blocking=False):
+            try:
+                lib.accumulator_free(self._handle)
+            finally:
+                self._context.lock.release()
+        else:
+            self._context.garbage.append(self._handle)
+
+    @contextlib.contextmanager
+    def _used(self) -> Iterator[Context]:
+        """Its context, which no other thread uses meanwhile. After a fork the child takes another."""
+        if self._context.generation != lib.generation():
+            if not self._context.lock.acquire(blocking=False):
+                raise RuntimeError("another thread used this accumulator during the fork")
+            self._adopt(lib.home(), self._write(self._context))
+        with self._context.lock:
+            self._context.collect()
+            yield self._context
+
+    def _write(self, context: Context) -> bytes:
+        text = ctypes.create_string_buffer(TEXT_MAX)
+        length = context.check_some(lib.accumulator_write(self._handle, text, TEXT_MAX))
+        if length >= TEXT_MAX:
+            text = ctypes.create_string_buffer(length + 1)
+            lib.accumulator_write(self._handle, text, length + 1)
+        return text.value
+
+    @property
+    def ops(self) -> Tuple[str, ...]:
+        """The names of the operations."""
+        return self._ops
+
+    @property
+    def dtype(self) -> str:
+        """The element type, such as "float32"."""
+        return TYPE_NAMES[self._dtype]
+
+    def add(self, x: Any, *, mask: Any = None) -> None:
+        """Adds the elements of an array, which has the accumulator's type.
+
+        TypeError for another type: nothing is converted.
+        """
+        self._add(x, mask, None)
+
+    def add_at(self, x: Any, start: int, *, mask: Any = None) -> None:
+        """Adds elements, in C order, that are those from number `start` on of a larger array.
+
+        Every element may be added once, and all must be added by this method.
+        """
+        if start < 0:
+            raise ValueError(f"a piece begins at 0 or later, not at {start}")
+        self._add(x, mask, start)
+
+    def _add(self, x: Any, mask: Any, start: Optional[int]) -> None:
+        array = describe(x)
+        if array.type != self._dtype:
+            raise TypeError(f"the array has elements of type {TYPE_NAMES[array.type]}, the"
+                            f" accumulator is of {self.dtype}")
+        if mask is not None:
+            array = with_mask(array, mask)
+        if array.memory != HOST:
+            raise lib.UnsupportedError("an array on a GPU cannot be added to an accumulator yet")
+        with self._used() as context:
+            set_view(context, array)
+            if start is None:
+                context.run(lib.accumulator_add, self._handle, context.view)
+            else:
+                context.run(lib.accumulator_add_at, self._handle, context.view, start)
+
+    def merge(self, other: "Accumulator") -> None:
+        """Adds what another accumulator has, which has an equal type, operations and settings."""
+        if not isinstance(other, Accumulator):
+            raise TypeError(f"an accumulator merges with another one, not {type(other).__name__}")
+        if (self._dtype, self._key) != (other._dtype, other._key):
+            raise ValueError(f"accumulators that differ in type, operations or settings do not merge:"
+                             f" {self!r} and {other!r}")
+        text = other.to_bytes()
+        with self._used() as context:
+            copy = c_void_p()
+            context.check(lib.accumulator_read(context.handle, text, len(text),
+                                               context.request(self._key), byref(copy)))
+            try:
+                context.check(lib.accumulator_merge(self._handle, copy))
+            finally:
+                lib.accumulator_free(copy)
+
+    def clear(self) -> None:
+        """Makes it one of no elements again."""
+        with self._used() as context:
+            context.check(lib.accumulator_clear(self._handle))
+
+    def result(self, op: Optional[str] = None) -> Any:
+        """The result of one operation so far, or of all of them as `Results`. More can be added after."""
+        if op is not None and op not in self._ops:
+            raise ValueError(f"{op} is not among the operations of {self!r}")
+        result = c_void_p()
+        kind = "f" if self._dtype.startswith(b"bf") else self.dtype[0]
+        with self._used() as context:
+            context.check(lib.accumulator_snapshot(self._handle, byref(result)))
+            try:
+                values: Dict[str, Any] = {
+                    name: value_of(context, result, name.encode(), kind)
+                    for name in (self._ops if op is None else (op,))}
+            finally:
+                lib.result_free(result)
+        return Results(values) if op is None else values[op]
+
+    def exact_sum(self) -> Fraction:
+        """The sum so far before it is rounded; "sum" must be among the operations."""
+        result = c_void_p()
+        with self._used() as context:
+            context.check(lib.accumulator_snapshot(self._handle, byref(result)))
+            try:
+                return exact_of(context, result, b"sum")
+            finally:
+                lib.result_free(result)
+
+    def to_bytes(self, *, name: str = "memory", count: Optional[int] = None) -> bytes:
+        """All that it has, as a line of text without a newline.
+
+        If pieces were added by `add_at`, it is one of gpureduce-partial(5). The program merges such lines
+        if they have one name, and one count: the elements of the whole array, which are those up to the
+        end of the last piece if not given.
+        """
+        with self._used() as context:
+            context.check(lib.accumulator_set_array(self._handle, name.encode(), None, count or 0))
+            return self._write(context)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _restore, (self._dtype, self._ops, *self._settings, self.to_bytes())
+
+    def copy(self) -> "Accumulator":
+        """Another accumulator that has what this one has."""
+        return _restore(self._dtype, self._ops, *self._settings, self.to_bytes())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _memo: Any) -> "Accumulator":
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return f"Accumulator({self.dtype!r}, {list(self._ops)!r})"
+
+
+def _restore(dtype: bytes, ops: Tuple[str, ...], ddof: int, nan: str, missing: Any, text: bytes
+             ) -> Accumulator:
+    self = Accumulator.__new__(Accumulator)
+    self._open(dtype, ops, ddof, nan, missing, text)
+    return self

@@ -1,0 +1,510 @@
+"""Arrays of other packages, as the library sees them: an address, a type, sizes and strides.
+
+Nothing is copied but what is said below. A package is never imported here: who has an array of it has
+imported it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+NATIVE, LITTLE, BIG = 0, 1, 2
+MASK_NONE, MASK_MISSING_BYTES, MASK_VALID_BYTES, MASK_VALID_BITS = 0, 1, 2, 3
+HOST, CUDA = 0, 1
+
+SIZES: Dict[bytes, int] = {
+    b"u8": 1, b"i8": 1, b"bool": 1, b"u16": 2, b"i16": 2, b"u32": 4, b"i32": 4, b"u64": 8, b"i64": 8,
+    b"f16": 2, b"bf16": 2, b"f32": 4, b"f64": 8, b"f8e4m3": 1, b"f8e5m2": 1,
+}
+"""The element types of the library, and the bytes of an element."""
+
+NAMES: Dict[str, bytes] = {
+    "bool": b"bool", "uint8": b"u8", "int8": b"i8", "uint16": b"u16", "int16": b"i16",
+    "uint32": b"u32", "int32": b"i32", "uint64": b"u64", "int64": b"i64", "float16": b"f16",
+    "bfloat16": b"bf16", "float32": b"f32", "float64": b"f64", "float8_e4m3fn": b"f8e4m3",
+    "float8_e5m2": b"f8e5m2",
+}
+"""Element types by the names that NumPy, ml_dtypes and torch give them."""
+
+TYPE_NAMES: Dict[bytes, str] = {code: name for name, code in NAMES.items()}
+"""The names that NumPy, ml_dtypes and torch give to the element types."""
+
+# NumPy's letters count bytes, where the names of the program count bits. Names that mean one type to
+# NumPy and another to the program are neither.
+_CODES: Dict[str, bytes] = {
+    "?": b"bool", "b1": b"bool", "u1": b"u8", "i1": b"i8", "u2": b"u16", "i2": b"i16", "u4": b"u32",
+    "i4": b"i32", "u8": b"u64", "i8": b"i64", "f2": b"f16", "f4": b"f32", "f8": b"f64"}
+_AMBIGUOUS = {"u8": "uint8 or uint64", "i8": "int8 or int64", "f16": "float16"}
+
+_ADVICE = {
+    "c": "take x.real and x.imag",
+    "M": "view it as integers first: x.view('i8')",
+    "m": "view it as integers first: x.view('i8')",
+    "O": "convert it first: x.astype('f8')",
+    "g": "convert it first: x.astype('f8')",
+}
+
+
+class Array(NamedTuple):
+    """An array in memory. `keep` keeps that memory from being freed; `dtype` is NumPy's, if known."""
+
+    address: int
+    type: bytes
+    order: int
+    shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]]
+    keep: Any
+    dtype: Any = None
+    mask_form: int = MASK_NONE
+    mask_address: int = 0
+    mask_offset: int = 0
+    mask_keep: Any = None
+    memory: int = HOST
+    ordinal: int = 0
+    stream: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def kind(self) -> str:
+        """"f" of floats, "i", "u", or "b"."""
+        return "f" if self.type[:2] == b"bf" else self.type[:1].decode()
+
+    def all_strides(self) -> Tuple[int, ...]:
+        """The strides, also where elements are in C order without gaps."""
+        if self.strides is not None:
+            return self.strides
+        strides, step = [], SIZES[self.type]
+        for n in reversed(self.shape):
+            strides.append(step)
+            step *= n
+        return tuple(reversed(strides))
+
+    def mask_bytes(self) -> Any:
+        """The mask as a NumPy array of the array's shape, true where an element is missing; None."""
+        import numpy as np
+
+        if self.mask_form == MASK_NONE:
+            return None
+        if self.mask_form == MASK_VALID_BITS:
+            end = self.mask_offset + self.size
+            entries = np.unpackbits(_memory(self.mask_address, "u1", ((end + 7) // 8,), (1,), self),
+                                    bitorder="little")[self.mask_offset:end] == 0
+        else:
+            entries = _memory(self.mask_address + self.mask_offset, "u1", (self.size,), (1,), self)
+            entries = (entries != 0) == (self.mask_form == MASK_MISSING_BYTES)
+        return entries.reshape(self.shape)
+
+    def with_mask(self, missing: Any) -> "Array":
+        """This array with a mask of NumPy's: true where an element is missing."""
+        import numpy as np
+
+        missing = np.ascontiguousarray(missing, dtype=bool)
+        return self._replace(mask_form=MASK_MISSING_BYTES, mask_address=missing.ctypes.data,
+                             mask_offset=0, mask_keep=missing)
+
+    def bits(self) -> Any:
+        """The elements as a NumPy array of unsigned integers of the same size."""
+        return _memory(self.address, f"u{SIZES[self.type]}", self.shape, self.all_strides(), self)
+
+
+class _Memory:  # pylint: disable=too-few-public-methods
+    def __init__(self, interface: Dict[str, Any], keep: Any) -> None:
+        self.__array_interface__ = interface
+        self.keep = keep
+
+
+def _memory(address: int, typestr: str, shape: Sequence[int], strides: Sequence[int],
+            keep: Any) -> Any:
+    """Memory as a NumPy array that must not be written to."""
+    import numpy as np
+
+    if 0 in shape:
+        return np.empty(shape, typestr)
+    return np.asarray(_Memory({"version": 3, "typestr": "|u1" if typestr == "u1" else "=" + typestr,
+                               "data": (address, True), "shape": tuple(shape),
+                               "strides": tuple(strides)}, keep))
+
+
+def _no_type(name: object, advice: str = "") -> TypeError:
+    return TypeError(f"elements of type {name} are not supported{'; ' if advice else ''}{advice}")
+
+
+def numpy_type(dtype: Any) -> Tuple[bytes, int]:
+    """The element type and byte order of a dtype of NumPy's. TypeError for one that has none."""
+    if dtype.names is not None:
+        raise _no_type(f"{dtype} (a structure)", f"take a field, such as x[{dtype.names[0]!r}]")
+    name = NAMES.get(dtype.name)
+    if name is None:
+        raise _no_type(dtype, _ADVICE.get(dtype.char, _ADVICE.get(dtype.kind, "")))
+    return name, NATIVE if dtype.isnative else BIG if sys.byteorder == "little" else LITTLE
+
+
+def parse_type(dtype: Any) -> Tuple[bytes, int]:
+    """The element type and byte order of "float32", "f32", ">f4", np.float32 or torch.float32."""
+    if isinstance(dtype, str):
+        order, code = (dtype[0], dtype[1:]) if dtype[:1] in ("<", ">", "=", "|") else ("", dtype)
+        if not order and code in _AMBIGUOUS:
+            raise ValueError(f"{code!r} means two types: say {_AMBIGUOUS[code]}")
+        name = NAMES.get(code) or _CODES.get(code) or \
+            (code.encode() if not order and code.encode() in SIZES else None)
+        if name is not None:
+            return name, {"<": LITTLE, ">": BIG}.get(order, NATIVE)
+        raise _no_type(dtype)
+    name = NAMES.get(str(dtype).rpartition(".")[2])
+    if name is not None:  # torch's
+        return name, NATIVE
+    import numpy as np
+
+    return numpy_type(np.dtype(dtype))
+
+
+_numpy_types: Dict[Any, Tuple[bytes, int]] = {}
+
+
+def cached_type(dtype: Any) -> Tuple[bytes, int]:
+    """numpy_type, remembered."""
+    try:
+        return _numpy_types[dtype]
+    except KeyError:
+        _numpy_types[dtype] = found = numpy_type(dtype)
+        return found
+
+
+def of_numpy(x: Any) -> Array:
+    """An array of NumPy's, with the mask of a masked one."""
+    import numpy as np
+
+    name, order = cached_type(x.dtype)
+    array = Array(x.__array_interface__["data"][0], name, order, x.shape,
+                  None if x.flags.c_contiguous else x.strides, x, x.dtype)
+    if isinstance(x, np.ma.MaskedArray) and x.mask is not np.ma.nomask:
+        array = array.with_mask(x.mask)
+    return array
+
+
+#
+# torch
+#
+
+
+def of_torch(x: Any) -> Array:
+    """A tensor of torch's, on the CPU or a CUDA device; gradients do not matter."""
+    import torch
+
+    name = NAMES.get(str(x.dtype)[6:])
+    if x.layout is not torch.strided:
+        raise TypeError(f"a tensor of layout {x.layout} is not supported; use x.to_dense()")
+    if name is None:
+        raise _no_type(x.dtype, "take x.real and x.imag" if x.is_complex() else "")
+    if x.is_neg():
+        raise TypeError("a tensor with the negative bit is not supported; use x.resolve_neg()")
+    size = SIZES[name]
+    array = Array(x.data_ptr(), name, NATIVE, tuple(x.shape),
+                  None if x.is_contiguous() else tuple([n * size for n in x.stride()]), x)
+    kind = x.device.type
+    if kind == "cpu":
+        return array
+    if kind != "cuda":
+        raise TypeError(f"a tensor on {x.device} is not supported; use x.cpu()")
+    return array._replace(memory=CUDA, ordinal=x.device.index,
+                          stream=torch.cuda.current_stream(x.device).cuda_stream)
+
+
+#
+# Arrow, by its C data interface
+#
+
+
+class _ArrowSchema(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p),
+                ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+                ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p),
+                ("dictionary", ctypes.c_void_p), ("release", ctypes.c_void_p),
+                ("private_data", ctypes.c_void_p)]
+
+
+class _ArrowArray(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64),
+                ("offset", ctypes.c_int64), ("n_buffers", ctypes.c_int64),
+                ("n_children", ctypes.c_int64), ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+                ("children", ctypes.c_void_p), ("dictionary", ctypes.c_void_p),
+                ("release", ctypes.c_void_p), ("private_data", ctypes.c_void_p)]
+
+
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
+_ARROW = {b"c": b"i8", b"C": b"u8", b"s": b"i16", b"S": b"u16", b"i": b"i32", b"I": b"u32",
+          b"l": b"i64", b"L": b"u64", b"e": b"f16", b"f": b"f32", b"g": b"f64"}
+
+
+def of_arrow(x: Any) -> Array:
+    """An Arrow array, with its validity bitmap. One in chunks is copied into one chunk first."""
+    if not hasattr(x, "__arrow_c_array__"):
+        for join in ("combine_chunks", "rechunk"):
+            if hasattr(x, join):
+                x = getattr(x, join)()
+                break
+        if hasattr(x, "to_arrow"):  # a series of polars
+            x = x.to_arrow()
+        if not hasattr(x, "__arrow_c_array__"):
+            raise TypeError(f"Arrow data of type {type(x).__name__} are not one array; take a column")
+    capsules = x.__arrow_c_array__()
+    schema = _ArrowSchema.from_address(_capsule_pointer(capsules[0], b"arrow_schema"))
+    found = _ArrowArray.from_address(_capsule_pointer(capsules[1], b"arrow_array"))
+    name = _ARROW.get(schema.format or b"")
+    if name is None or schema.dictionary:
+        raise _no_type(f"{getattr(x, 'type', schema.format)} (Arrow)",
+                       "bits are no bytes: cast it to uint8" if schema.format == b"b" else "")
+    array = Array((found.buffers[1] or 0) + found.offset * SIZES[name], name, NATIVE,
+                  (found.length,), None, (x, capsules))
+    if found.null_count == 0 or not found.buffers[0]:
+        return array
+    return array._replace(mask_form=MASK_VALID_BITS, mask_address=found.buffers[0],
+                          mask_offset=found.offset)
+
+
+#
+# pandas
+#
+
+
+def of_pandas(x: Any) -> Array:
+    """A series or an index of pandas', or an array of an extension type, with its mask."""
+    values = getattr(x, "array", x)
+    if hasattr(values, "_mask") and hasattr(values, "_data"):  # Int64, Float64, boolean
+        array = of_numpy(values._data)
+        return array.with_mask(values._mask) if values._mask.any() else array
+    if hasattr(values, "_pa_array"):
+        return of_arrow(values.__arrow_array__())
+    import numpy as np
+
+    if isinstance(x.dtype, np.dtype):
+        return of_numpy(x.to_numpy())
+    raise _no_type(f"{x.dtype} (pandas)", "convert it first: x.to_numpy('f8')")
+
+
+#
+# DLPack
+#
+
+
+class _DLTensor(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
+                ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+class _DLVersioned(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_capsule_is = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi))
+
+_DL_TYPES = {(0, 8): b"i8", (0, 16): b"i16", (0, 32): b"i32", (0, 64): b"i64", (1, 8): b"u8",
+             (1, 16): b"u16", (1, 32): b"u32", (1, 64): b"u64", (2, 16): b"f16", (2, 32): b"f32",
+             (2, 64): b"f64", (4, 16): b"bf16", (6, 8): b"bool", (10, 8): b"f8e4m3",
+             (12, 8): b"f8e5m2"}
+_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
+
+
+def of_dlpack(x: Any) -> Array:
+    """An array with __dlpack__, on the CPU or a CUDA device. The legacy stream waits for its work."""
+    device, ordinal = x.__dlpack_device__()
+    device = int(device)
+    if device not in (_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED):
+        raise TypeError(f"an array on a device of DLPack's type {device} is not supported")
+    stream = {"stream": 1} if device in (_DL_CUDA, _DL_CUDA_MANAGED) else {}
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0), **stream)
+    except TypeError:  # of a producer that knows no versions
+        capsule = x.__dlpack__(**stream)
+    # A capsule that is not taken over frees itself.
+    if _capsule_is(capsule, b"dltensor_versioned"):
+        versioned = _DLVersioned.from_address(_capsule_pointer(capsule, b"dltensor_versioned"))
+        if versioned.major != 1:
+            raise TypeError(f"version {versioned.major} of DLPack is not supported")
+        tensor = versioned.tensor
+    else:
+        tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    name = _DL_TYPES.get((tensor.code, tensor.bits))
+    if name is None or tensor.lanes != 1:
+        raise _no_type(f"{getattr(x, 'dtype', (tensor.code, tensor.bits))} (DLPack)")
+    rank, size = tensor.ndim, SIZES[name]
+    strides = [n * size for n in tensor.strides[:rank]] if tensor.strides else None
+    array = Array((tensor.data or 0) + tensor.byte_offset, name, NATIVE, tuple(tensor.shape[:rank]),
+                  None if strides is None else tuple(strides), (x, capsule))
+    return array._replace(memory=CUDA, ordinal=ordinal) if stream else array
+
+
+#
+# The buffer protocol, and the interfaces of arrays
+#
+
+_BUFFER = {"?": b"bool", "b": b"i8", "B": b"u8", "e": b"f16", "f": b"f32", "d": b"f64"}
+_BUFFER_INTEGERS = "hHiIlLqQnN"
+
+
+def _buffer_type(text: str) -> Tuple[bytes, int]:
+    """The element type and byte order of a format of the struct module's."""
+    mark = text[:1] if text[:1] in "@=<>!" and text else "@"
+    letter = text.lstrip("@=<>!") if text[1:] else text
+    name = _BUFFER.get(letter)
+    if name is None and len(letter) == 1 and letter in _BUFFER_INTEGERS:
+        import struct
+
+        try:
+            bits = 8 * struct.calcsize(mark + letter)
+        except struct.error:
+            raise _no_type(f"{text!r} (buffer)") from None
+        name = f"{'i' if letter.islower() and letter != 'N' else 'u'}{bits}".encode()
+    if name is None:
+        raise _no_type(f"{text!r} (buffer)")
+    return name, LITTLE if mark == "<" else BIG if mark in ">!" else NATIVE
+
+
+class _Buffer(ctypes.Structure):  # pylint: disable=too-few-public-methods
+    _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t),
+                ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
+                ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("suboffsets", ctypes.c_void_p),
+                ("internal", ctypes.c_void_p)]
+
+
+_get_buffer = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Buffer),
+                                ctypes.c_int)(("PyObject_GetBuffer", ctypes.pythonapi))
+_release_buffer = ctypes.PYFUNCTYPE(None, ctypes.POINTER(_Buffer))(
+    ("PyBuffer_Release", ctypes.pythonapi))
+_STRIDES = 0x18  # with sizes, strides, and memory that may be read-only
+
+
+def of_buffer(view: memoryview) -> Array:
+    """Memory by the buffer protocol: bytes, bytearray, array.array, mmap and others."""
+    name, order = _buffer_type(view.format)
+    if view.suboffsets:
+        raise TypeError("a buffer of pointers to rows is not supported")
+    found = _Buffer()
+    _get_buffer(view, ctypes.byref(found), _STRIDES)
+    address = found.buf or 0
+    _release_buffer(ctypes.byref(found))  # `view` still holds it
+    return Array(address, name, order, view.shape or (),
+                 None if view.c_contiguous else view.strides, view)
+
+
+def _device_of(address: int) -> int:
+    """The number of the CUDA device that memory is on."""
+    ordinal = ctypes.c_int()
+    try:
+        status = ctypes.CDLL("libcuda.so.1").cuPointerGetAttribute(
+            ctypes.byref(ordinal), 9, ctypes.c_uint64(address))
+    except OSError as error:
+        raise TypeError(f"an array on a GPU, but there is no driver of CUDA: {error}") from None
+    if status:
+        raise TypeError(f"an array whose memory is no CUDA device's: error {status} of CUDA")
+    return ordinal.value
+
+
+def of_cuda(x: Any) -> Array:
+    """An array with __cuda_array_interface__."""
+    import numpy as np
+
+    interface: Dict[str, Any] = x.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise TypeError("the mask of a CUDA array is not supported")
+    name, order = cached_type(np.dtype(interface["typestr"]))
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    address = interface["data"][0]
+    array = Array(address or 0, name, order, shape, None if strides is None else tuple(strides), x)
+    if 0 in shape:
+        return array
+    stream = interface.get("stream")
+    return array._replace(memory=CUDA, ordinal=_device_of(address),
+                          stream=0 if stream is None else stream)
+
+
+def describe(x: Any) -> Array:
+    """Any array, as the library sees it. TypeError if it is none, or its elements are no numbers."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(x, (numpy.ndarray, numpy.generic)):
+        return of_numpy(x if isinstance(x, numpy.ndarray) else numpy.asarray(x))
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        return of_torch(x)
+    root = type(x).__module__.partition(".")[0]
+    if root == "dask":
+        raise TypeError("a dask array has no elements yet; use the functions of gpureduce.dask")
+    if root == "pandas":
+        if hasattr(x, "columns"):
+            raise TypeError("a data frame is no array; take a column, such as x['name']")
+        return of_pandas(x)
+    if root == "xarray":
+        return describe(x.data)
+    if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
+        return of_arrow(x)
+    if hasattr(x, "__cuda_array_interface__"):
+        return of_cuda(x)
+    try:
+        view = memoryview(x)
+    except TypeError:
+        pass
+    except ValueError as error:  # a format that memoryview does not know
+        raise TypeError(str(error)) from None
+    else:
+        return of_buffer(view)
+    if hasattr(x, "__array_interface__"):
+        if x.__array_interface__.get("mask") is not None:
+            raise TypeError("the mask of __array_interface__ is not supported")
+        import numpy as np
+
+        return of_numpy(np.asarray(x))
+    if hasattr(x, "__dlpack__"):
+        return of_dlpack(x)
+    if hasattr(x, "__array__") or isinstance(x, (list, tuple, int, float, complex)):
+        import numpy as np
+
+        return of_numpy(np.asarray(x))
+    raise TypeError(f"{type(x).__name__} is no array: it has neither the buffer protocol nor"
+                    " __array_interface__, __cuda_array_interface__ or __dlpack__")
+
+
+def with_mask(array: Array, mask: Any) -> Array:
+    """The array with another mask besides its own, which is true where an element is missing."""
+    import numpy as np
+
+    if array.memory != HOST:
+        raise TypeError("a mask of an array on a GPU is not supported")
+    mask = np.asarray(mask)
+    if mask.dtype != bool:
+        raise TypeError(f"a mask has elements of type bool, not {mask.dtype}")
+    mask = np.broadcast_to(mask, array.shape)
+    own = array.mask_bytes()
+    return array.with_mask(mask if own is None else mask | own)
+
+
+def axes_of(axis: Any, rank: int) -> Tuple[int, ...]:
+    """Axes as numbers from 0 to rank - 1. ValueError for one that does not exist, or is there twice."""
+    import operator
+
+    found: List[int] = []
+    for one in axis if isinstance(axis, (tuple, list)) else (axis,):
+        number = operator.index(one)
+        if not -rank <= number < rank:
+            raise ValueError(f"axis {number} is out of bounds for an array of {rank} dimensions")
+        if number % rank in found:
+            raise ValueError(f"axis {number} is given twice")
+        found.append(number % rank)
+    return tuple(sorted(found))

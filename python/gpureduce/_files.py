@@ -1,0 +1,405 @@
+"""Files: their arrays, and what is in them."""
+
+from __future__ import annotations
+
+import html
+import os
+import tempfile
+import threading
+from ctypes import byref, c_uint64, c_void_p
+from fractions import Fraction
+from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast)
+
+from . import _library as lib
+from ._arrays import TYPE_NAMES, parse_type
+from ._library import Context, Progress
+from ._reductions import (QUANTILES_MAX, SUMMARY, Number, Results, exact_of, make_key, op_names, ratio,
+                          value_of)
+
+Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
+
+
+class FileArray:
+    """An array in a file, which is read when a result is asked for.
+
+    Attributes:
+        name: its name in the file; "" where the file is one array.
+        dtype: its element type, such as "float32"; of one that cannot be read, what the file calls it.
+        shape: its sizes. Raw numbers have one dimension.
+        why_unreadable: the reason why it cannot be read; None if it can.
+    """
+
+    def __init__(self, file: "File", number: int) -> None:
+        self._file, self._number = file, number
+        handle = file._input
+        self.name = file._names[number]
+        self._type: bytes = lib.array_dtype(handle, number) or b""
+        why = lib.array_why_unreadable(handle, number)
+        self.dtype = self._type.decode("utf-8", "replace")
+        if why is None:
+            self.dtype = TYPE_NAMES.get(self._type, self.dtype)
+        self.why_unreadable: Optional[str] = None if why is None else why.decode("utf-8", "replace")
+        sizes = (c_uint64 * 64)()
+        rank = lib.array_shape(handle, number, 64, sizes)
+        self.shape: Tuple[Optional[int], ...] = tuple(
+            None if n == lib.UNKNOWN else n for n in sizes[:rank])
+        count = lib.array_count(handle, number)
+        self.size: Optional[int] = None if count == lib.UNKNOWN else count
+
+    def __repr__(self) -> str:
+        sizes = " x ".join("?" if n is None else str(n) for n in self.shape)
+        return f"<gpureduce array {self.name!r}: {self.dtype}, {sizes or 'one element'}>"
+
+    def reduce(self, ops: Union[str, Sequence[str]], *, ddof: int = 0, nan: str = "propagate",
+               missing: Any = None) -> Results:
+        """Several operations in one pass over the file: see `gpureduce.reduce`."""
+        names = op_names(ops)
+        key = make_key([name.encode() for name in names], nan, missing, ddof)
+        with self._file._reduced(self._number, key) as (context, result):
+            return Results({name: value_of(context, result, name.encode(), self._kind)
+                            for name in names})
+
+    @property
+    def _kind(self) -> str:
+        return "f" if self._type[:2] == b"bf" else self._type[:1].decode()
+
+    def _one(self, op: str, nan: str, missing: Any, ddof: int = 0) -> Number:
+        return cast(Number, self.reduce([op], ddof=ddof, nan=nan, missing=missing)[op])
+
+    def sum(self, *, nan: str = "propagate", missing: Any = None) -> Number:
+        """The sum: see `gpureduce.sum`."""
+        return self._one("sum", nan, missing)
+
+    def mean(self, *, nan: str = "propagate", missing: Any = None) -> Number:
+        """The mean: see `gpureduce.mean`."""
+        return self._one("mean", nan, missing)
+
+    def min(self, *, nan: str = "propagate", missing: Any = None) -> Number:
+        """The least element; NaN if there is none."""
+        return self._one("min", nan, missing)
+
+    def max(self, *, nan: str = "propagate", missing: Any = None) -> Number:
+        """The greatest element; NaN if there is none."""
+        return self._one("max", nan, missing)
+
+    def std(self, *, ddof: int = 0, nan: str = "propagate", missing: Any = None) -> Number:
+        """The standard deviation: see `gpureduce.std`."""
+        return self._one("std", nan, missing, ddof)
+
+    def var(self, *, ddof: int = 0, nan: str = "propagate", missing: Any = None) -> Number:
+        """The variance: see `gpureduce.var`."""
+        return self._one("var", nan, missing, ddof)
+
+    def median(self, *, nan: str = "propagate", missing: Any = None) -> Number:
+        """The median: see `gpureduce.median`."""
+        return self._one("median", nan, missing)
+
+    def quantile(self, q: Any, *, nan: str = "propagate", missing: Any = None) -> Any:
+        """A quantile, or several in a list: see `gpureduce.quantile`."""
+        one = isinstance(q, (float, int, Fraction))
+        found: List[Number] = []
+        qs = [q] if one else list(q)
+        for i in range(0, len(qs), QUANTILES_MAX):
+            quantiles = tuple((f"quantile_{k}".encode(),) + ratio(value)
+                              for k, value in enumerate(qs[i:i + QUANTILES_MAX]))
+            with self._file._reduced(self._number, make_key([], nan, missing, quantiles=quantiles)
+                                     ) as (context, result):
+                found += [value_of(context, result, name, "f") for name, _, _ in quantiles]
+        return found[0] if one else found
+
+    def exact_sum(self, *, nan: str = "propagate", missing: Any = None) -> Fraction:
+        """The sum before it is rounded: see `gpureduce.exact_sum`."""
+        with self._file._reduced(self._number, make_key([b"sum"], nan, missing)
+                                 ) as (context, result):
+            return exact_of(context, result, b"sum")
+
+    def summary(self) -> "Summary":
+        """An overview of this array."""
+        return Summary([_row(self)])
+
+
+class _FileReduction:
+    """A reduction of an array of a file, whose result is looked at within a with statement."""
+
+    def __init__(self, file: "File", number: int, key: Any) -> None:
+        self.file, self.number, self.key = file, number, key
+        self.result = c_void_p()
+
+    def __enter__(self) -> Tuple[Context, Any]:
+        file = self.file
+        context = file._context
+        file._lock.acquire()
+        try:
+            file._check_open()
+            context.run(lib.reduce_file, file._input, self.number, context.request(self.key),
+                        byref(self.result), progress=file._progress)
+        except BaseException:
+            self.__exit__()
+            raise
+        return context, self.result
+
+    def __exit__(self, *_: Any) -> None:
+        if self.result:
+            lib.result_free(self.result)
+        self.file._lock.release()
+
+
+class File:
+    """A file of one array or several, as `gpureduce.open` returns it.
+
+    It is a sequence of arrays by number, and a mapping by name: ``f[0]``, ``f["w"]``, ``len(f)``,
+    ``"w" in f``, ``for a in f``. It is closed by `close`, a with statement, or when it is forgotten.
+
+    Attributes:
+        path: the path, as it was given.
+        format: such as "npy" or "safetensors".
+    """
+
+    def __init__(self, path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
+                 progress: Optional[Progress] = None) -> None:
+        os.stat(path)  # the usual exceptions, such as FileNotFoundError
+        self.path = path
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._input: Optional[int] = None
+        self._context = context = Context()
+        raw = None if dtype is None else parse_type(dtype)
+        options = context.new_request(make_key([]))
+        handle = c_void_p()
+        try:
+            if raw is not None:
+                context.check(lib.request_type(options, *raw))
+            context.check(lib.request_set(options, lib.KEY_SKIP, skip))
+            context.check(lib.request_set(options, lib.KEY_STORED, stored))
+            context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
+        finally:
+            lib.request_free(options)
+        self._input = handle.value
+        self.format = (lib.input_format(handle) or b"").decode()
+        self._names = [(lib.array_name(handle, i) or b"").decode("utf-8", "surrogateescape")
+                       for i in range(lib.input_arrays(handle))]
+        self._numbers = {name: i for i, name in reversed(list(enumerate(self._names)))}
+
+    def _check_open(self) -> None:
+        if self._input is None:
+            raise ValueError("the file is closed")
+        if self._context.generation != lib.generation():
+            raise RuntimeError("a file that was opened before a fork; open it again")
+
+    def _reduced(self, number: int, key: Any) -> _FileReduction:
+        return _FileReduction(self, number, key)
+
+    def close(self) -> None:
+        """Closes the file; its arrays can then not be read. Again: does nothing."""
+        with self._lock:
+            if self._input is not None and self._context.generation == lib.generation():
+                lib.close_file(self._input)
+            self._input = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_input", None) is not None:
+            self.close()
+
+    def __enter__(self) -> "File":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __getitem__(self, which: Union[int, str]) -> FileArray:
+        if isinstance(which, str):
+            try:
+                number = self._numbers[which]
+            except KeyError:
+                raise KeyError(f"{os.fsdecode(self.path)} has no array {which!r}") from None
+        else:
+            number = range(len(self))[which]
+        with self._lock:
+            self._check_open()
+            return FileArray(self, number)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[FileArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def keys(self) -> List[str]:
+        """The names of the arrays, in the order of the file."""
+        return list(self._names)
+
+    def __repr__(self) -> str:
+        state = "" if self._input is not None else ", closed"
+        count = "1 array" if len(self) == 1 else f"{len(self)} arrays"
+        return f"<gpureduce file {os.fsdecode(self.path)!r}: {self.format}, {count}{state}>"
+
+    def summary(self) -> "Summary":
+        """An overview of each array. It prints as a table, in notebooks too."""
+        return Summary([_row(array) for array in self])
+
+
+class Row(NamedTuple):
+    """A row of a summary: an array, and its results, or the reason why it has none."""
+
+    name: str
+    dtype: str
+    shape: Tuple[Optional[int], ...]
+    results: Optional[Results]
+    why_unreadable: Optional[str]
+
+
+def _row(array: FileArray) -> Row:
+    if array.why_unreadable is not None:
+        return Row(array.name, array.dtype, array.shape, None, array.why_unreadable)
+    return Row(array.name, array.dtype, array.shape, array.reduce(SUMMARY), None)
+
+
+class Summary(Sequence[Row]):
+    """An overview of arrays, a `Row` for each. str, repr and notebooks show it as a table."""
+
+    def __init__(self, rows: List[Row]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._rows[i]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _cells(self) -> List[List[str]]:
+        cells = [["array", "type", "shape", *SUMMARY]]
+        for row in self._rows:
+            line = [row.name, row.dtype, "x".join("?" if n is None else str(n) for n in row.shape)]
+            if row.results is None:
+                line.append(f"cannot be read: {row.why_unreadable}")
+            else:
+                for op in SUMMARY:
+                    value = row.results[op]
+                    line.append(f"{value:.8g}" if isinstance(value, float) else str(int(value)))
+            cells.append(line)
+        return cells
+
+    def __repr__(self) -> str:
+        cells = self._cells()
+        full = [line for line in cells if len(line) == len(cells[0])]
+        widths = [max(len(line[i]) for line in full) for i in range(len(cells[0]))]
+        for line in cells:
+            widths[:3] = [max(width, len(cell)) for width, cell in zip(widths, line[:3])]
+        return "\n".join("  ".join(
+            cell.ljust(width) if i < 3 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))).rstrip()
+            if len(line) == len(widths) else
+            "  ".join([cell.ljust(width) for cell, width in zip(line, widths[:3])] + line[3:])
+            for line in cells)
+
+    def _repr_html_(self) -> str:
+        head, *lines = self._cells()
+        rows = ["<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>"]
+        for line in lines:
+            texts = "".join(f'<td style="text-align: left">{html.escape(cell)}</td>'
+                            for cell in line[:3])
+            if len(line) == 4:
+                texts += f'<td colspan="{len(SUMMARY)}">{html.escape(line[3])}</td>'
+            else:
+                texts += "".join(f"<td>{html.escape(cell)}</td>" for cell in line[3:])
+            rows.append(f"<tr>{texts}</tr>")
+        return "<table>\n" + "\n".join(rows) + "\n</table>"
+
+
+def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
+         progress: Optional[Progress] = None) -> File:
+    """Opens a file of any format that the program gpureduce reads.
+
+    Args:
+        path: a str, bytes, or an object of pathlib's.
+        dtype: the element type of a raw file, such as "float64", ">i2" or np.int8; little-endian float32
+            if not given.
+        skip: bytes before the first element of a raw file.
+        stored: take numbers as they are stored: ignore what the file says about scales and missing
+            values.
+        progress: is called while its arrays are reduced, as by `gpureduce.reduce`.
+
+    Raises:
+        FileNotFoundError, PermissionError and other exceptions of OSError.
+        DataError: the file is damaged, or of a format that is not supported.
+
+    >>> import gpureduce as gr
+    >>> import numpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> np.save(path, np.arange(5))
+    >>> with gr.open(path) as f:
+    ...     f.format, len(f), f[0].dtype, f[0].shape, f[0].sum()
+    ('npy', 1, 'int64', (5,), 10)
+    """
+    return File(path, dtype=dtype, skip=skip, stored=stored, progress=progress)
+
+
+class Difference(NamedTuple):
+    """The result of `diff`: how many arrays differ, and for each the object that the program prints with
+    --diff --json."""
+
+    different: int
+    rows: List[Dict[str, Any]]
+
+
+def _path_of(x: Any, folder: str, name: str) -> bytes:
+    """The path of a file, or of one that an array is written to."""
+    if isinstance(x, (str, bytes, os.PathLike)):
+        os.stat(x)
+        return os.fsencode(x)
+    import numpy as np
+
+    path = os.path.join(folder, name)
+    np.save(path, np.asarray(x))
+    return os.fsencode(path)
+
+
+def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False) -> Difference:
+    """Compares two files, or containers array by array, or two arrays in memory.
+
+    Args:
+        a, b: paths; or arrays, which are written to temporary files.
+        tolerance: how far elements may be apart, a list of "ulp:4", "abs:1e-6" and "rel:1e-6" with
+            commas in between, of which one is enough. None: they must be equal.
+        all: report arrays that are equal as well.
+
+    >>> import gpureduce as gr
+    >>> import numpy as np
+    >>> a = np.array([1.0, 2.0, 3.0])
+    >>> gr.diff(a, a).different
+    0
+    >>> b = a.copy(); b[1] = 2.5
+    >>> gr.diff(a, b).different
+    1
+    """
+    import json
+
+    rows: List[Dict[str, Any]] = []
+    failure: List[BaseException] = []
+
+    def row(_user: Any, line: bytes) -> int:
+        try:
+            rows.append(json.loads(line.decode("utf-8", "replace")))
+        except BaseException as error:  # pylint: disable=broad-except
+            failure.append(error)
+        return len(failure)
+
+    callback = lib.ROW(row)
+    different = c_uint64()
+    with tempfile.TemporaryDirectory(prefix="gpureduce-") as folder:
+        paths = _path_of(a, folder, "a.npy"), _path_of(b, folder, "b.npy")
+        context = lib.borrow()
+        try:
+            context.run(lib.compare, context.handle, paths[0], paths[1],
+                        None if tolerance is None else tolerance.encode(), callback, None, all,
+                        byref(different))
+        except lib.CancelledError:
+            if failure:
+                raise failure[0] from None
+            raise
+        finally:
+            lib.give_back(context)
+    return Difference(different.value, rows)

@@ -1,0 +1,431 @@
+"""The shared library: its functions, its errors, and contexts, which calls take from a pool.
+
+A function is called in one of two ways. Those that only look at memory are called with the GIL held
+(``quick``), since giving it back costs more than they do. Those that may read much data give it back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import warnings
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+
+__all__ = [
+    "ArgumentError", "CancelledError", "ChangedError", "Context", "DataError", "DeviceError", "Error",
+    "GpureduceWarning", "InternalError", "NaNError", "OutOfMemoryError", "ReadError",
+    "UnsupportedError", "borrow", "give_back", "home", "library_version",
+]
+
+UNKNOWN = 2**64 - 1
+"""A count, size or offset that is unknown."""
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SONAME = "libgpureduce.so.0"
+
+Progress = Callable[[int, Optional[int]], Any]
+"""Is called with the bytes read, and those there are in all, None if unknown. True cancels."""
+
+
+class Error(Exception):
+    """Something that gpureduce cannot do. All its errors are of this class and of a built-in one.
+
+    Attributes:
+        offset: bytes from the beginning of the input to where it is wrong; None if unknown.
+        array: the name of the array in a file; None if the error is not about one.
+    """
+
+    offset: Optional[int] = None
+    array: Optional[str] = None
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """There is not enough memory."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument has a value that makes no sense."""
+
+
+class ReadError(Error, OSError):
+    """The system cannot open or read a file."""
+
+
+class DataError(Error, ValueError):
+    """A file is damaged, or of a format or type that is not supported."""
+
+
+class ChangedError(Error, OSError):
+    """A file changed while it was read."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """This input, or this build of the library, cannot give what is asked for."""
+
+
+class NaNError(Error, ValueError):
+    """There is a NaN, and ``nan="error"`` was asked for."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A GPU failed, or there is none."""
+
+
+class CancelledError(Error):
+    """A progress function cancelled the call."""
+
+
+class InternalError(Error, RuntimeError):
+    """A check of the library itself failed: report this, please."""
+
+
+class GpureduceWarning(UserWarning):
+    """A warning of the library, such as one of elements that look like those of another type."""
+
+
+_ERRORS: Dict[int, Any] = {
+    1: OutOfMemoryError, 2: ArgumentError, 3: ReadError, 4: DataError, 5: ChangedError,
+    6: UnsupportedError, 7: NaNError, 8: DeviceError, 9: CancelledError, 10: InternalError,
+}
+
+_PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
+_LOG = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
+ROW = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p)
+
+
+def _find() -> str:
+    """The path of the shared library: $GPUREDUCE_LIBRARY, the one in this package, or the system's."""
+    named = os.environ.get("GPUREDUCE_LIBRARY")
+    if named:
+        return named
+    inside = os.path.join(HERE, "native", SONAME)
+    return inside if os.path.exists(inside) else SONAME
+
+
+try:
+    _path = _find()
+    _slow = ctypes.CDLL(_path)
+    _quick = ctypes.PyDLL(_path)
+except OSError as _error:
+    raise ImportError(
+        f"the shared library of gpureduce cannot be loaded: {_error}; install the package by"
+        " 'pip install ./python' in the sources, or name the library in GPUREDUCE_LIBRARY"
+    ) from _error
+
+
+def _function(library: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """A function of the library; one that it lacks says so when it is called."""
+    try:
+        function = library[name]
+    except AttributeError:
+        def absent(*_: Any) -> Any:
+            raise UnsupportedError(f"this version of the shared library has no {name}: {_path}")
+        return absent
+    function.restype = result
+    if arguments:
+        function.argtypes = arguments
+    return function
+
+
+def quick(name: str, result: Any, *arguments: Any) -> Any:
+    """A function that is called with the GIL held."""
+    return _function(_quick, name, result, *arguments)
+
+
+def slow(name: str, result: Any, *arguments: Any) -> Any:
+    """A function that other Python threads run beside."""
+    return _function(_slow, name, result, *arguments)
+
+
+# Those without types of arguments are the ones of each call on a small array: they are given objects
+# of ctypes, and small integers, which needs no conversion.
+context_new = quick("gpr_context_new", c_int, c_void_p)
+context_free = slow("gpr_context_free", None, c_void_p)
+context_set = quick("gpr_context_set", c_int, c_void_p, c_int, c_uint64)
+context_set_log = quick("gpr_context_set_log", None, c_void_p, c_void_p, c_void_p)
+context_set_progress = quick("gpr_context_set_progress", None, c_void_p, c_void_p, c_void_p)
+cancel = quick("gpr_cancel", None, c_void_p)
+error_status = quick("gpr_error_status", c_int, c_void_p)
+error_text = quick("gpr_error_text", c_char_p, c_void_p)
+error_offset = quick("gpr_error_offset", c_uint64, c_void_p)
+error_array = quick("gpr_error_array", c_char_p, c_void_p)
+version = quick("gpr_version", c_char_p)
+
+view_new = quick("gpr_view_new", c_int, c_void_p, c_void_p)
+view_free = quick("gpr_view_free", None, c_void_p)
+view_set_data = quick("gpr_view_set_data", c_int)
+view_set_mask = quick("gpr_view_set_mask", c_int, c_void_p, c_int, c_void_p, c_uint64)
+view_set_memory = quick("gpr_view_set_memory", c_int, c_void_p, c_int, c_int, c_void_p)
+
+open_path = slow("gpr_open_path", c_int, c_void_p, c_char_p, c_void_p, c_void_p)
+open_view = quick("gpr_open_view", c_int)
+close = quick("gpr_close", None)
+close_file = slow("gpr_close", None, c_void_p)
+input_arrays = quick("gpr_input_arrays", c_size_t, c_void_p)
+input_format = quick("gpr_input_format", c_char_p, c_void_p)
+array_name = quick("gpr_array_name", c_char_p, c_void_p, c_size_t)
+array_dtype = quick("gpr_array_dtype", c_char_p, c_void_p, c_size_t)
+array_why_unreadable = quick("gpr_array_why_unreadable", c_char_p, c_void_p, c_size_t)
+array_shape = quick("gpr_array_shape", c_uint, c_void_p, c_size_t, c_uint, c_void_p)
+array_count = quick("gpr_array_count", c_uint64, c_void_p, c_size_t)
+
+request_new = quick("gpr_request_new", c_int, c_void_p, c_void_p)
+request_free = quick("gpr_request_free", None, c_void_p)
+request_op = quick("gpr_request_op", c_int, c_void_p, c_char_p)
+request_quantile = quick("gpr_request_quantile", c_int, c_void_p, c_char_p, c_uint64, c_uint64)
+request_histogram = quick("gpr_request_histogram", c_int, c_void_p, c_uint64, c_double, c_double)
+request_missing = quick("gpr_request_missing", c_int, c_void_p, c_char_p)
+request_set = quick("gpr_request_set", c_int, c_void_p, c_int, c_uint64)
+request_type = quick("gpr_request_type", c_int, c_void_p, c_char_p, c_int)
+
+reduce = slow("gpr_reduce", c_int)
+reduce_quick = quick("gpr_reduce", c_int)
+reduce_file = slow("gpr_reduce", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
+axis_dtype = quick("gpr_axis_dtype", c_char_p, c_void_p, c_size_t, c_void_p, c_char_p)
+reduce_axis = slow("gpr_reduce_axis", c_int, c_void_p, c_size_t, c_void_p, c_uint, c_void_p, c_uint64)
+
+result_free = quick("gpr_result_free", None)
+result_double = quick("gpr_result_double", c_int)
+result_count = quick("gpr_result_count", c_int, c_void_p, c_char_p, c_void_p)
+result_integer = quick("gpr_result_integer", c_size_t, c_void_p, c_char_p, c_char_p, c_size_t)
+result_text = quick("gpr_result_text", c_size_t, c_void_p, c_char_p, c_char_p, c_size_t)
+result_exact = quick("gpr_result_exact", c_size_t, c_void_p, c_char_p, c_char_p, c_size_t, c_void_p)
+result_bins = quick("gpr_result_bins", c_uint64, c_void_p)
+result_histogram = quick("gpr_result_histogram", c_int, c_void_p, c_void_p, c_void_p, c_void_p,
+                         c_void_p)
+result_profile = quick("gpr_result_profile", c_char_p, c_void_p)
+
+accumulator_new = quick("gpr_accumulator_new", c_int, c_void_p, c_char_p, c_void_p, c_void_p)
+accumulator_free = quick("gpr_accumulator_free", None, c_void_p)
+accumulator_add = slow("gpr_accumulator_add", c_int, c_void_p, c_void_p)
+accumulator_add_at = slow("gpr_accumulator_add_at", c_int, c_void_p, c_void_p, c_uint64)
+accumulator_merge = slow("gpr_accumulator_merge", c_int, c_void_p, c_void_p)
+accumulator_snapshot = slow("gpr_accumulator_snapshot", c_int, c_void_p, c_void_p)
+accumulator_set_array = quick("gpr_accumulator_set_array", c_int, c_void_p, c_char_p, c_char_p, c_uint64)
+accumulator_clear = quick("gpr_accumulator_clear", c_int, c_void_p)
+accumulator_write = slow("gpr_accumulator_write", c_size_t, c_void_p, c_char_p, c_size_t)
+accumulator_read = quick("gpr_accumulator_read", c_int, c_void_p, c_char_p, c_size_t, c_void_p,
+                         c_void_p)
+
+compare = slow("gpr_diff", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_void_p, c_void_p, c_int,
+               c_void_p)
+
+
+def library_version() -> str:
+    """The version of the shared library, such as "0.1.0"."""
+    return str(version().decode())
+
+
+RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
+                   Optional[Tuple[int, float, float]], int, int, Tuple[bytes, ...]]
+"""Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing."""
+
+REQUESTS_MAX = 64
+KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH = 1, 2, 3, 4, 5
+
+# Grows in each forked child: a context of the parent's is then dead, as its threads are.
+_generation = 0
+
+
+_contexts: "weakref.WeakValueDictionary[int, Context]" = weakref.WeakValueDictionary()
+
+
+def _progressed(user: int, done: int, of: int) -> int:
+    """Runs Python's signal handlers, by being called, and the caller's function."""
+    context = _contexts[user]
+    try:
+        if context.progress is not None and context.progress(done, None if of == UNKNOWN else of):
+            return 1
+    except BaseException as error:  # pylint: disable=broad-except
+        context.pending = error
+    return context.pending is not None
+
+
+def _logged(user: int, text: bytes) -> None:
+    _contexts[user].messages.append(text.decode("utf-8", "replace"))
+
+
+_on_progress, _on_log = _PROGRESS(_progressed), _LOG(_logged)
+
+
+class Context:
+    """A context of the library, a view that each call sets, and the requests made before."""
+
+    def __init__(self) -> None:
+        self.generation = _generation
+        self.handle = c_void_p()
+        self.lock = threading.RLock()
+        self.requests: Dict[RequestKey, c_void_p] = {}
+        self.garbage: List[c_void_p] = []
+        self.view = c_void_p()
+        if context_new(byref(self.handle)):
+            raise OutOfMemoryError("there is not enough memory for a context")
+        self.check(view_new(self.handle, byref(self.view)))
+        self.masked = False
+        self.input = c_void_p()
+        self.result = c_void_p()
+        self.double = c_double()
+        self.count = c_uint64()
+        self.exponent = c_int64()
+        self.address = c_void_p()
+        self.shape = (c_uint64 * 64)()
+        self.strides = (c_int64 * 64)()
+        self.input_ref = byref(self.input)
+        self.result_ref = byref(self.result)
+        self.double_ref = byref(self.double)
+        self.pending: Optional[BaseException] = None
+        self.progress: Optional[Progress] = None
+        self.messages: List[str] = []
+        _contexts[id(self)] = self
+        context_set_progress(self.handle, _on_progress, c_void_p(id(self)))
+        context_set_log(self.handle, _on_log, c_void_p(id(self)))
+
+    def __del__(self) -> None:
+        # The threads of a context that fork has copied are not in this process.
+        if getattr(self, "generation", -1) != _generation or not self.handle:
+            return
+        self.collect()
+        for request in self.requests.values():
+            request_free(request)
+        view_free(self.view)
+        context_free(self.handle)
+        self.handle = c_void_p()
+
+    def collect(self) -> None:
+        """Frees the accumulators that were forgotten while another thread used this context."""
+        while self.garbage:
+            accumulator_free(self.garbage.pop())
+
+    def error(self, status: int) -> BaseException:
+        """The exception of a status that is not 0, with the text of the last error."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            return pending
+        text = (error_text(self.handle) or b"").decode("utf-8", "replace")
+        error: Error = _ERRORS.get(status, InternalError)(text or f"error {status}")
+        offset, array = error_offset(self.handle), error_array(self.handle)
+        error.offset = None if offset == UNKNOWN else offset
+        error.array = None if array is None else array.decode("utf-8", "replace")
+        return error
+
+    def check(self, status: int) -> None:
+        """Raises the exception of a status that is not 0."""
+        if status:
+            raise self.error(status)
+
+    def check_some(self, length: int) -> int:
+        """Raises the last error where a function that returns a length has returned 0."""
+        if not length:
+            raise self.error(error_status(self.handle))
+        return length
+
+    def run(self, function: Any, *arguments: Any, progress: Optional[Progress] = None) -> None:
+        """Calls a function that may take long, so that signals and `progress` can end it.
+
+        Raises what the function, a handler of a signal or `progress` did, and warns of what the
+        library warns of.
+        """
+        self.progress, self.pending = progress, None
+        if threading.current_thread() is threading.main_thread():
+            # A signal handler may raise an exception before the first instruction of a callback,
+            # where nothing catches it; ctypes hands that to this hook.
+            hook = sys.unraisablehook
+
+            def keep(unraisable: Any) -> None:
+                if "ctypes callback" in (unraisable.err_msg or ""):
+                    self.pending = unraisable.exc_value
+                else:
+                    hook(unraisable)
+
+            sys.unraisablehook = keep
+            try:
+                status = function(*arguments)
+            finally:
+                sys.unraisablehook = hook
+                self.progress = None
+        else:
+            status = function(*arguments)
+            self.progress = None
+        if self.messages:
+            messages, self.messages = self.messages, []
+            for message in messages:
+                warnings.warn(message, GpureduceWarning, stacklevel=4)
+        if status or self.pending is not None:
+            raise self.error(status)
+
+    def request(self, key: RequestKey) -> c_void_p:
+        """A request for these operations, made once."""
+        handle = self.requests.get(key)
+        if handle is None:
+            if len(self.requests) >= REQUESTS_MAX:
+                request_free(self.requests.pop(next(iter(self.requests))))
+            handle = self.new_request(key)
+            self.requests[key] = handle
+        return handle
+
+    def new_request(self, key: RequestKey) -> c_void_p:
+        """Makes a request, which the caller frees."""
+        ops, quantiles, histogram, nan, ddof, missing = key
+        handle = c_void_p()
+        self.check(request_new(self.handle, byref(handle)))
+        try:
+            for op in ops:
+                self.check(request_op(handle, op))
+            for name, numerator, denominator in quantiles:
+                self.check(request_quantile(handle, name, numerator, denominator))
+            if histogram is not None:
+                self.check(request_histogram(handle, *histogram))
+            for value in missing:
+                self.check(request_missing(handle, value))
+            self.check(request_set(handle, KEY_NAN, nan))
+            self.check(request_set(handle, KEY_DDOF, ddof))
+        except BaseException:
+            request_free(handle)
+            raise
+        return handle
+
+
+# Contexts that no call uses. Taking and giving back are atomic; a call from within another, such as
+# by a signal handler or a progress function, takes another one.
+_pool: List[Context] = []
+_home = threading.local()
+
+
+def borrow() -> Context:
+    """Takes a context, for one call."""
+    try:
+        return _pool.pop()
+    except IndexError:
+        return Context()
+
+
+give_back: Callable[[Context], None] = _pool.append
+
+
+def home() -> Context:
+    """The context that accumulators made by this thread belong to; they take its lock."""
+    try:
+        context: Context = _home.context
+    except AttributeError:
+        context = _home.context = Context()
+    return context
+
+
+def generation() -> int:
+    """Another number after each fork."""
+    return _generation
+
+
+def _forked() -> None:
+    global _generation, _home
+    _generation += 1
+    _pool.clear()
+    _home = threading.local()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -1,0 +1,821 @@
+"""The functions: one pass over an array where it is, exact, rounded once."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import itertools
+import math
+import sys
+from ctypes import byref
+from fractions import Fraction
+from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
+
+from . import _library as lib
+from ._arrays import HOST, SIZES, Array, axes_of, cached_type, describe, with_mask
+from ._library import Context, Progress, RequestKey
+
+Number = Union[int, float, bool]
+
+NAN = {"propagate": 0, "skip": 1, "error": 2}
+COUNTS = frozenset(("count", "nan", "inf", "zeros", "negatives", "subnormals", "missing"))
+INDICES = frozenset(("argmin", "argmax"))
+ELEMENTS = frozenset(("min", "max", "absmin", "absmax", "range"))
+SUMMARY = ("count", "nan", "inf", "zeros", "min", "max", "mean", "std", "q0.25", "median", "q0.75")
+"""The operations of the group "summary"."""
+QUANTILES_MAX = 31
+
+_NO_ELEMENTS = "an array without elements has no {}"
+
+
+class Results(Mapping[str, Any]):
+    """The results of several operations, by name and as attributes.
+
+    >>> import gpureduce as gr
+    >>> r = gr.reduce([1, 2, 6], ["sum", "mean"])
+    >>> r["sum"], r.mean
+    (9, 3.0)
+    >>> dict(r)
+    {'sum': 9, 'mean': 3.0}
+    """
+
+    def __init__(self, values: Dict[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, op: str) -> Any:
+        return self._values[op]
+
+    def __getattr__(self, op: str) -> Any:
+        if op.startswith("_"):
+            raise AttributeError(op)
+        try:
+            return self._values[op]
+        except KeyError:
+            raise AttributeError(f"{op} was not asked for") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Results({', '.join(f'{k}={v!r}' for k, v in self._values.items())})"
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Results, (self._values,)
+
+
+#
+# Requests
+#
+
+
+def missing_text(value: Any) -> bytes:
+    """A missing value as the library reads it."""
+    if isinstance(value, (bool, int)):
+        return str(int(value)).encode()
+    if hasattr(value, "item"):
+        return missing_text(value.item())
+    if isinstance(value, float):
+        return repr(value).encode()
+    raise TypeError(f"a missing value is a number, not {type(value).__name__}")
+
+
+def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, ddof: Any = 0,
+             quantiles: Tuple[Tuple[bytes, int, int], ...] = (),
+             histogram: Optional[Tuple[int, float, float]] = None) -> RequestKey:
+    """The key of a request."""
+    if nan not in NAN:
+        raise ValueError(f"nan is 'propagate', 'skip' or 'error', not {nan!r}")
+    if missing is None:
+        values: Tuple[bytes, ...] = ()
+    elif isinstance(missing, (list, tuple)):
+        values = tuple(missing_text(value) for value in missing)
+    else:
+        values = (missing_text(missing),)
+    if int(ddof) != ddof or ddof < 0:
+        raise ValueError(f"ddof is an integer from 0 on, not {ddof!r}")
+    return tuple(ops), quantiles, histogram, NAN[nan], int(ddof), values
+
+
+def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
+    """The names of operations, those of groups included."""
+    names: List[str] = []
+    for op in ops.split(",") if isinstance(ops, str) else ops:
+        if not isinstance(op, str):
+            raise TypeError(f"an operation is a str, not {type(op).__name__}")
+        names.extend(SUMMARY if op == "summary" else (op,))
+    if not names:
+        raise ValueError("no operation is asked for")
+    return tuple(dict.fromkeys(names))
+
+
+#
+# Results
+#
+
+
+def integer_of(context: Context, result: Any, op: bytes) -> Optional[int]:
+    """The result of an operation as an integer; None if it is none."""
+    text = ctypes.create_string_buffer(64)
+    length = lib.result_integer(result, op, text, 64)
+    if length >= 64:
+        text = ctypes.create_string_buffer(length + 1)
+        lib.result_integer(result, op, text, length + 1)
+    return int(text.value) if length else None
+
+
+def value_of(context: Context, result: Any, op: bytes, kind: str) -> Number:
+    """The result of an operation on elements of a kind (Array.kind)."""
+    name = op.decode()
+    if name in COUNTS or name in INDICES:
+        context.check(lib.result_count(result, op, byref(context.count)))
+        count = context.count.value
+        return -1 if count == lib.UNKNOWN else count
+    context.check(lib.result_double(result, op, context.double_ref))
+    value = context.double.value
+    if kind == "f" or value != value or not (name in ELEMENTS or name in ("sum", "sumsq", "l1")):
+        return value
+    integer: Optional[int] = integer_of(context, result, op)
+    if integer is None:
+        return value
+    return bool(integer) if kind == "b" and name in ELEMENTS else integer
+
+
+def exact_of(context: Context, result: Any, op: bytes) -> Fraction:
+    """The exact value of an operation. ValueError if it is no number."""
+    text = ctypes.create_string_buffer(1024)
+    length = lib.result_exact(result, op, text, 1024, byref(context.exponent))
+    if not length:
+        context.check(lib.result_double(result, op, context.double_ref))
+        value = context.double.value
+        if value - value != 0:
+            raise ValueError(f"the {op.decode()} is {value}, which is no fraction")
+        raise context.error(lib.error_status(context.handle))
+    if length >= 1024:
+        text = ctypes.create_string_buffer(length + 1)
+        lib.result_exact(result, op, text, length + 1, byref(context.exponent))
+    return int(text.value, 16) * Fraction(2) ** context.exponent.value
+
+
+#
+# Arrays
+#
+
+
+def set_view(context: Context, array: Array) -> None:
+    """Makes the view of a context one of an array."""
+    rank = len(array.shape)
+    if rank > 64:
+        raise ValueError("an array has at most 64 dimensions")
+    context.address.value = array.address
+    context.shape[:rank] = list(array.shape)
+    strides = None
+    if array.strides is not None:
+        context.strides[:rank] = list(array.strides)
+        strides = context.strides
+    context.check(lib.view_set_data(context.view, context.address, array.type, array.order, rank,
+                                    context.shape, strides))
+    if array.mask_form or array.memory or context.masked:
+        context.masked = True
+        context.check(lib.view_set_mask(context.view, array.mask_form, array.mask_address,
+                                        array.mask_offset))
+        context.check(lib.view_set_memory(context.view, array.memory, array.ordinal, array.stream))
+        context.masked = bool(array.mask_form or array.memory)
+
+
+class Reduction:
+    """A reduction of one array, whose result the caller may look at within a with statement."""
+
+    def __init__(self, array: Array, key: RequestKey, progress: Optional[Progress] = None) -> None:
+        self.array, self.key, self.progress = array, key, progress
+
+    def __enter__(self) -> Tuple[Context, Any]:
+        self.context = context = lib.borrow()
+        context.result.value = None
+        context.input.value = None
+        try:
+            request = context.request(self.key)
+            set_view(context, self.array)
+            context.check(lib.open_view(context.handle, context.view, context.input_ref))
+            context.run(lib.reduce, context.input, ctypes.c_size_t(0), request, context.result_ref,
+                        progress=self.progress)
+        except BaseException:
+            self.__exit__()
+            raise
+        return context, context.result
+
+    def __exit__(self, *_: Any) -> None:
+        context = self.context
+        if context.result:
+            lib.result_free(context.result)
+        if context.input:
+            lib.close(context.input)
+        lib.give_back(context)
+
+
+def reduce_array(array: Array, key: RequestKey, progress: Optional[Progress] = None
+                 ) -> List[Number]:
+    """The results of the operations and quantiles of a request, for all elements."""
+    with Reduction(array, key, progress) as (context, result):
+        return [value_of(context, result, op, array.kind) for op in key[0]] + \
+            [value_of(context, result, name, "f") for name, _, _ in key[1]]
+
+
+#
+# Along axes
+#
+
+BLOCK = 1 << 22
+"""Elements of a block that is copied, where the dimensions to be reduced are not one in memory."""
+
+
+def _merged(array: Array, axes: Sequence[int]) -> Optional[Array]:
+    """The array with the dimensions `axes` as the last one, if they are one in memory: the order of
+    the elements in it does not matter."""
+    strides = array.all_strides()
+    kept = [i for i in range(len(array.shape)) if i not in axes]
+    parts = sorted(((strides[i], array.shape[i]) for i in axes if array.shape[i] != 1),
+                   key=lambda part: -abs(part[0]))
+    for (outer, _), (inner, n) in zip(parts, parts[1:]):
+        if outer != inner * n:
+            return None
+    count = math.prod(n for _, n in parts)
+    return array._replace(shape=tuple(array.shape[i] for i in kept) + (count,),
+                          strides=tuple(strides[i] for i in kept)
+                          + (parts[-1][0] if parts else SIZES[array.type],))
+
+
+def _no_room(what: str) -> OverflowError:
+    return OverflowError(f"a sum along the axis is too large for {what};"
+                         " reduce the slices one by one for integers of any size")
+
+
+def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
+                 ) -> List[Any]:
+    """The results of operations along one axis, an array each; None for an operation that the library
+    cannot compute along an axis."""
+    import numpy as np
+
+    shape = array.shape[:axis] + array.shape[axis + 1:]
+    context = lib.borrow()
+    context.input.value = None
+    try:
+        set_view(context, array)
+        context.check(lib.open_view(context.handle, context.view, context.input_ref))
+        found: List[Any] = [None] * len(key[0])
+        pointers = (ctypes.c_void_p * len(key[0]))()
+        some: List[bytes] = []
+        for i, op in enumerate(key[0]):
+            name = lib.axis_dtype(context.input, 0, context.request(((op,),) + key[1:]), op)
+            if name is not None:
+                found[i] = np.empty(shape, {b"f64": "f8", b"i64": "i8", b"u64": "u8"}[name])
+                pointers[len(some)] = found[i].ctypes.data
+                some.append(op)
+        if some:
+            request = context.request((tuple(some),) + key[1:])
+            context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
+                        math.prod(shape), progress=progress)
+        return found
+    except lib.UnsupportedError:
+        # An integer does not fit, or there is none; each slice tells which.
+        return [None] * len(key[0])
+    finally:
+        if context.input:
+            lib.close(context.input)
+        lib.give_back(context)
+
+
+def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
+    """The results along one axis, also those that the library cannot compute along one."""
+    if array.memory != HOST:
+        raise lib.UnsupportedError("an array on a GPU cannot be reduced along an axis yet;"
+                                   " copy it to the host, or reduce the slices one by one")
+    ops, quantiles = key[:2]
+    found: List[Any] = _native_axis(array, (ops, ()) + key[2:], axis, progress) if ops else []
+    rest = tuple(op for op, one in zip(ops, found) if one is None)
+    if rest or quantiles:
+        slices = iter(_by_slices(array, (rest, quantiles) + key[2:], (axis,), progress))
+        found = [next(slices) if one is None else one for one in found] + list(slices)
+    return found
+
+
+def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Optional[Progress]
+               ) -> List[Any]:
+    """The results of each slice, one after the other."""
+    import numpy as np
+
+    strides = array.all_strides()
+    kept = [i for i in range(len(array.shape)) if i not in axes]
+    shape = [array.shape[i] for i in kept]
+    mask = array.mask_bytes()
+    if mask is not None:
+        mask = np.moveaxis(mask, kept, range(len(kept)))
+    part = array._replace(shape=tuple(array.shape[i] for i in axes),
+                          strides=tuple(strides[i] for i in axes))
+    rows: List[List[Number]] = []
+    for index in itertools.product(*map(range, shape)):
+        one = part._replace(address=array.address + builtins.sum(
+            i * strides[k] for i, k in zip(index, kept)))
+        rows.append(reduce_array(one if mask is None else one.with_mask(mask[index]), key, progress))
+    columns = list(zip(*rows)) if rows else [()] * (len(key[0]) + len(key[1]))
+    return [_column(op, column, array.kind).reshape(shape)
+            for op, column in zip(key[0] + tuple(q[0] for q in key[1]), columns)]
+
+
+def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
+    """Results of slices as an array of 64 bits."""
+    import numpy as np
+
+    if op.decode() in COUNTS:
+        return np.array(values, "u8")
+    if op.decode() in INDICES:
+        return np.array(values, "i8")
+    if kind == "f" or any(isinstance(value, float) for value in values):
+        return np.array(values, "f8")
+    dtype = "i8" if kind == "i" and op in (b"sum", b"min", b"max") else "u8"
+    try:
+        return np.array(values, dtype) if values or op in (b"sum", b"min", b"max") \
+            else np.array(values, "f8")
+    except OverflowError:
+        raise _no_room({"i8": "int64", "u8": "uint64"}[dtype]) from None
+
+
+def _blocks(y: Any, kept: int, mask: Any) -> Iterator[Tuple[Any, Any]]:
+    """Parts of an array, each with some of the first `kept` dimensions, in C order of those."""
+    each = math.prod(y.shape[1:])
+    if kept == 0 or y.size <= BLOCK:
+        yield y, mask
+    elif each > BLOCK:
+        for i in range(y.shape[0]):
+            yield from _blocks(y[i], kept - 1, None if mask is None else mask[i])
+    else:
+        step = BLOCK // each
+        for i in range(0, y.shape[0], step):
+            yield y[i:i + step], None if mask is None else mask[i:i + step]
+
+
+def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
+                progress: Optional[Progress] = None) -> List[Any]:
+    """The results along `axes`, ascending: an array of 64-bit numbers of the other dimensions each."""
+    if len(axes) == 1:
+        return _one_axis(array, key, axes[0], progress)
+    import numpy as np
+
+    kept = [i for i in range(len(array.shape)) if i not in axes]
+    merged = _merged(array, axes) if array.mask_form == 0 else None
+    if merged is not None:
+        return _one_axis(merged, key, len(kept), progress)
+    if array.memory != HOST:
+        raise lib.UnsupportedError("an array on a GPU cannot be reduced along an axis yet;"
+                                   " copy it to the host, or reduce the slices one by one")
+    shape = [array.shape[i] for i in kept]
+    y = np.moveaxis(array.bits(), kept, range(len(kept)))
+    mask = array.mask_bytes()
+    if mask is not None:
+        mask = np.moveaxis(mask, kept, range(len(kept)))
+    parts: List[List[Any]] = []
+    for block, missing in _blocks(y, len(kept), mask):
+        rows = block.ndim - len(axes)
+        part = array._replace(mask_form=0, mask_keep=None)
+        if rows:
+            copy = np.ascontiguousarray(block).reshape(math.prod(block.shape[:rows]), -1) \
+                if block.size else np.empty((math.prod(block.shape[:rows]), 0), block.dtype)
+            part = part._replace(address=copy.ctypes.data, keep=copy, shape=copy.shape, strides=None)
+            if missing is not None:
+                part = part.with_mask(missing.reshape(copy.shape))
+            parts.append(_one_axis(part, key, 1, progress))
+        else:
+            part = part._replace(address=block.__array_interface__["data"][0], shape=block.shape,
+                                 strides=block.strides)
+            if missing is not None:
+                part = part.with_mask(missing)
+            values = reduce_array(part, key, progress)
+            ops = key[0] + tuple(q[0] for q in key[1])
+            parts.append([_column(op, [value], array.kind) for op, value in zip(ops, values)])
+    return [np.concatenate(column).reshape(shape) for column in zip(*parts)] if parts else \
+        [np.empty(shape) for _ in key[0] + key[1]]
+
+
+def _typed(op: str, values: Any, array: Array) -> Any:
+    """Results along an axis in the type that NumPy's users expect."""
+    import numpy as np
+
+    if op in COUNTS or op == "sum" and array.kind == "b":
+        return values.astype(np.int64, copy=False)
+    if op in ELEMENTS and array.dtype is not None and op != "range":
+        dtype = array.dtype.newbyteorder("=")
+        if array.kind == "f" or values.dtype.kind != "f":
+            return values.astype(dtype)
+    return values
+
+
+#
+# The functions
+#
+
+
+def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, missing: Any, mask: Any,
+        ddof: Any = 0, quantiles: Tuple[Tuple[bytes, int, int], ...] = (),
+        progress: Optional[Progress] = None) -> List[Any]:
+    """The results of operations, then of quantiles, for any array: numbers, or arrays of NumPy's."""
+    array = describe(x)
+    if mask is not None:
+        array = with_mask(array, mask)
+    key = make_key([name.encode() for name in names], nan, missing, ddof, quantiles)
+    rank = len(array.shape)
+    axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
+    least = [name for name in names if name in ("min", "max") or name in INDICES]
+    if least and math.prod(array.shape[i] for i in axes) == 0 and \
+            math.prod(n for i, n in enumerate(array.shape) if i not in axes) > 0:
+        raise ValueError(_NO_ELEMENTS.format(least[0]))
+    if len(axes) == rank:
+        results: List[Any] = []
+        # The library takes a number of quantiles at a time.
+        for i in range(0, max_(len(quantiles), 1), QUANTILES_MAX):
+            part = quantiles[i:i + QUANTILES_MAX]
+            results += reduce_array(array, (key[0] if i == 0 else (), part) + key[2:], progress)
+        if not keepdims:
+            return results
+        import numpy as np
+
+        wide = [np.full((1,) * rank, value) for value in results]
+        return [_typed(name, one, array) for name, one in zip(names, wide)] + wide[len(names):]
+    if len(axes) > 1 and INDICES.intersection(names):
+        raise ValueError("argmin and argmax are along one axis, or of all elements")
+    if not axes:
+        raise ValueError("axis=() leaves nothing to reduce")
+    results = reduce_axes(array, key, axes, progress)
+    results = [_typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
+    if keepdims:
+        shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
+        results = [one.reshape(shape) for one in results]
+    return results
+
+
+max_ = builtins.max
+
+
+def finish(result: Any, out: Any) -> Any:
+    """Puts a result into `out`, if there is one."""
+    if out is None:
+        return result
+    import numpy as np
+
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is an array of NumPy's, not {type(out).__name__}")
+    result = np.asarray(result)
+    if out.shape != result.shape:
+        raise ValueError(f"out has the shape {out.shape}, the result {result.shape}")
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
+_SIMPLE: Dict[str, RequestKey] = {
+    op: make_key([op.encode()]) for op in ("sum", "mean", "min", "max", "std", "var", "median")}
+_ONE = ctypes.c_size_t(0)
+_EXACT = float(2**53)
+
+
+def simple(op: str, name: bytes, x: Any) -> Any:
+    """An operation on all elements of an array of NumPy's in C order, at the least cost.
+
+    NotImplemented if x is anything else, or the result takes more.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(x) is not numpy.ndarray or not x.flags.c_contiguous:
+        return NotImplemented
+    size = x.size
+    if size == 0:
+        return NotImplemented
+    dtype, order = cached_type(x.dtype)
+    context = lib.borrow()
+    try:
+        if context.masked:
+            return NotImplemented
+        request = context.requests.get(_SIMPLE[op]) or context.request(_SIMPLE[op])
+        context.address.value = x.__array_interface__["data"][0]
+        context.shape[0] = size
+        if lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None) or \
+                lib.open_view(context.handle, context.view, context.input_ref):
+            raise context.error(-1)
+        try:
+            if size < 32768:
+                if lib.reduce_quick(context.input, _ONE, request, context.result_ref):
+                    raise context.error(lib.error_status(context.handle))
+            else:
+                context.result.value = None
+                context.run(lib.reduce, context.input, _ONE, request, context.result_ref)
+            lib.result_double(context.result, name, context.double_ref)
+            value: Any = context.double.value
+            if dtype[0] != 102 and dtype != b"bf16" and op in ("sum", "min", "max"):  # no float
+                if -_EXACT < value < _EXACT:
+                    value = int(value)
+                else:
+                    value = integer_of(context, context.result, name)
+                if dtype == b"bool" and op != "sum":
+                    value = bool(value)
+            lib.result_free(context.result)
+            return value
+        finally:
+            lib.close(context.input)
+    finally:
+        lib.give_back(context)
+
+
+def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+        nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The sum of all elements, or along axes: exact, and rounded once.
+
+    Args:
+        x: an array of any package, with elements of integers, floats or bools.
+        axis: an axis, or several in a tuple; None, all.
+        out: an array of NumPy's for the results along an axis.
+        keepdims: axes that were reduced remain, with size 1.
+        nan: "propagate": a NaN makes the result NaN; "skip": NaNs are left out; "error": NaNError.
+        missing: a value, or up to four in a list, that stands for no number wherever it occurs.
+        mask: an array of bools, broadcast to the shape of x: true where an element is missing.
+
+    Returns:
+        An int for integers and bools, with all digits; a float otherwise. Along an axis an array of
+        NumPy's of int64, uint64 or float64, without the dimensions reduced.
+
+    Raises:
+        TypeError: x is no array, or its elements are no numbers that are supported.
+        ValueError: an axis does not exist.
+        OverflowError: an integer sum along an axis does not fit 64 bits.
+        Error: the library cannot do it; see its subclasses.
+
+    >>> import gpureduce as gr
+    >>> import numpy as np
+    >>> gr.sum(np.array([1e8, 1, -1e8], dtype=np.float32))
+    1.0
+    >>> gr.sum(np.array([[2**62, 2**62], [1, 2**62]]))
+    13835058055282163713
+    >>> gr.sum(np.array([[1, 2], [3, 4]]), axis=0)
+    array([4, 6])
+    """
+    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
+            and mask is None:
+        value = simple("sum", b"sum", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("sum",), axis, keepdims, nan, missing, mask)[0], out)
+
+
+def mean(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+         nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The arithmetic mean: the exact sum divided by the count, rounded once. Arguments as of `sum`.
+
+    NaN if there are no elements.
+
+    >>> import gpureduce as gr
+    >>> gr.mean([1, 2, 4])
+    2.3333333333333335
+    >>> gr.mean([1.0, float("nan"), 3.0], nan="skip")
+    2.0
+    """
+    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
+            and mask is None:
+        value = simple("mean", b"mean", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("mean",), axis, keepdims, nan, missing, mask)[0], out)
+
+
+def min(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+        nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The least element. Arguments as of `sum`.
+
+    ValueError if there are no elements; NaN if all are missing or skipped. Along an axis the results
+    have the type of the elements.
+
+    >>> import gpureduce as gr
+    >>> gr.min([3, 1, 2])
+    1
+    >>> gr.min([3, -9999, 2], missing=-9999)
+    2
+    """
+    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
+            and mask is None:
+        value = simple("min", b"min", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("min",), axis, keepdims, nan, missing, mask)[0], out)
+
+
+def max(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+        nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The greatest element; otherwise like `min`.
+
+    >>> import gpureduce as gr
+    >>> gr.max([[3, 1], [2, 5]], axis=1)
+    array([3, 5])
+    """
+    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
+            and mask is None:
+        value = simple("max", b"max", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("max",), axis, keepdims, nan, missing, mask)[0], out)
+
+
+def std(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
+        nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The standard deviation: the root of the exact variance, rounded once. Arguments as of `sum`.
+
+    Args:
+        ddof: what is subtracted from the count before it divides; an integer from 0 on.
+
+    NaN if nothing is left to divide by.
+
+    >>> import gpureduce as gr
+    >>> gr.std([1, 2, 3, 4])
+    1.118033988749895
+    """
+    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
+            and missing is None and mask is None:
+        value = simple("std", b"std", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("std",), axis, keepdims, nan, missing, mask, ddof)[0], out)
+
+
+def var(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
+        nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The variance, rounded once; otherwise like `std`.
+
+    >>> import gpureduce as gr
+    >>> gr.var([1, 2, 3, 4], ddof=1)
+    1.6666666666666667
+    """
+    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
+            and missing is None and mask is None:
+        value = simple("var", b"var", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("var",), axis, keepdims, nan, missing, mask, ddof)[0], out)
+
+
+def median(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+           nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The median: the middle element, or the exact mean of the two in the middle, rounded once.
+
+    Arguments as of `sum`. NaN if there are no elements. Along axes the slices are reduced one after
+    the other.
+
+    >>> import gpureduce as gr
+    >>> gr.median([5, 1, 2, 4])
+    3.0
+    """
+    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
+            and mask is None:
+        value = simple("median", b"median", x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, ("median",), axis, keepdims, nan, missing, mask)[0], out)
+
+
+def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+             nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """Quantiles, interpolated linearly as numpy.quantile does by default, exactly, and rounded once.
+
+    Args:
+        q: a number from 0 to 1, or an array of them. 0.1 means one tenth, the decimal that Python
+            prints, not the binary number next to it. A Fraction is taken as it is.
+
+    Other arguments as of `sum`. Returns a float for one q; otherwise an array of NumPy's whose first
+    dimensions are those of q.
+
+    >>> import gpureduce as gr
+    >>> gr.quantile([10, 20, 30, 40], 0.25)
+    17.5
+    >>> gr.quantile([10, 20, 30, 40], [0, 0.5, 1])
+    array([10., 25., 40.])
+    """
+    if isinstance(q, (float, int, Fraction)):
+        shape: Optional[Tuple[int, ...]] = None
+        fractions = [q]
+    else:
+        import numpy as np
+
+        list_of_q = np.asarray(q, dtype=object) if isinstance(q, (list, tuple)) else np.asarray(q)
+        shape = list_of_q.shape
+        fractions = list_of_q.ravel().tolist()
+    quantiles = tuple((f"quantile_{i}".encode(),) + ratio(one) for i, one in enumerate(fractions))
+    results = run(x, (), axis, keepdims, nan, missing, mask, quantiles=quantiles) if quantiles else []
+    if shape is None:
+        return finish(results[0], out)
+    found = np.asarray(results, dtype=float)
+    return finish(found.reshape(shape + found.shape[1:]), out)
+
+
+def ratio(q: Any) -> Tuple[int, int]:
+    """A quantile as a numerator and a denominator: that of the decimal that repr prints."""
+    if isinstance(q, bool) or not isinstance(q, (float, int, Fraction)):
+        raise TypeError(f"a quantile is a number, not {type(q).__name__}")
+    if not 0 <= q <= 1:
+        raise ValueError(f"a quantile is from 0 to 1, not {q!r}")
+    fraction = q if isinstance(q, Fraction) else Fraction(repr(q))
+    if fraction.denominator >= 2**60:
+        raise ValueError(f"a quantile has at most 18 decimals, not {q!r}")
+    return fraction.numerator, fraction.denominator
+
+
+def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = None, *,
+              nan: str = "propagate", missing: Any = None, mask: Any = None) -> Tuple[Any, Any]:
+    """Counts of elements in bins of equal width, as numpy.histogram.
+
+    Args:
+        bins: the number of bins, from 1 to 65536.
+        range: the least and the greatest edge; None, the minimum and the maximum.
+
+    Other arguments as of `sum`. An element is compared with the exact edges; the last bin includes its
+    upper edge. Elements outside of the range are not counted.
+
+    Returns:
+        The counts, int64, and the edges, float64, one more; both are arrays of NumPy's.
+
+    Raises:
+        ValueError: the range is empty or not finite, as it is where elements are infinite or NaN and no
+            range was given.
+
+    >>> import gpureduce as gr
+    >>> gr.histogram([1, 2, 1], bins=2, range=(0, 4))
+    (array([2, 1]), array([0., 2., 4.]))
+    """
+    import numpy as np
+
+    if isinstance(bins, bool) or not hasattr(bins, "__index__"):
+        raise TypeError("bins is the number of bins of equal width; edges are not supported")
+    array = describe(x)
+    if mask is not None:
+        array = with_mask(array, mask)
+    low = high = math.nan
+    if range is None:
+        ends = reduce_array(array, make_key([b"min", b"max", b"count"], nan, missing))
+        low, high = (0.0, 1.0) if ends[2] == 0 else (float(ends[0]), float(ends[1]))
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"the range from {low} to {high} is not finite; give one")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        elif ends[2]:
+            low = high = math.nan  # the exact ones
+    else:
+        low, high = map(float, range)
+        if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+            raise ValueError(f"the range from {low} to {high} is not finite and ascending")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+    with Reduction(array, make_key([b"count"], nan, missing, histogram=(int(bins), low, high))
+                   ) as (context, result):
+        counts = np.empty(int(bins), "u8")
+        edges = np.empty(int(bins) + 1)
+        context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None, None))
+    return counts.astype(np.int64), edges
+
+
+def reduce(x: Any, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: int = 0,
+           keepdims: bool = False, nan: str = "propagate", missing: Any = None, mask: Any = None,
+           progress: Optional[Progress] = None) -> Results:
+    """Several operations in one pass.
+
+    Args:
+        ops: names of operations, in a list, or one str with commas between them: sum, mean, min, max,
+            count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range,
+            zeros, negatives, subnormals, missing, median; q0.1 and p10, a quantile and a percentile;
+            and summary, an overview.
+        progress: a function that is called with the bytes read so far, and their total, about fifty
+            times a second, by the thread that called. If it returns true, CancelledError is raised.
+
+    Other arguments as of `sum` and `std`. Indices are into the array in C order, -1 if there is none.
+
+    Returns:
+        The results by name, and as attributes: see `Results`.
+
+    >>> import gpureduce as gr
+    >>> gr.reduce([3, 1, 2], "min,argmin,p50")
+    Results(min=1, argmin=1, p50=2.0)
+    >>> gr.reduce([[3.0, 4.0], [6.0, 8.0]], ["l2"], axis=1).l2
+    array([ 5., 10.])
+    """
+    names = op_names(ops)
+    found = run(x, names, axis, keepdims, nan, missing, mask, ddof, progress=progress)
+    return Results(dict(zip(names, found)))
+
+
+def exact_sum(x: Any, *, nan: str = "propagate", missing: Any = None, mask: Any = None) -> Fraction:
+    """The sum of all elements before it is rounded. Arguments as of `sum`.
+
+    ValueError if it is no number, because an element is infinite or NaN.
+
+    >>> import gpureduce as gr
+    >>> gr.exact_sum([1e-30, 1.0]) == gr.exact_sum([1e-30]) + 1
+    True
+    """
+    array = describe(x)
+    if mask is not None:
+        array = with_mask(array, mask)
+    with Reduction(array, make_key([b"sum"], nan, missing)) as (context, result):
+        return exact_of(context, result, b"sum")

@@ -1,0 +1,122 @@
+"""Reductions of dask arrays, chunk by chunk: exact, and so the same bits for any chunks.
+
+The functions take a dask array, or an array of xarray's that has one, and return a dask array without
+dimensions, which `compute` makes a number. Each chunk gives an accumulator of some hundred bytes.
+
+>>> import dask.array as da                                     # doctest: +SKIP
+>>> import gpureduce.dask as gd                                 # doctest: +SKIP
+>>> x = da.from_array([1e16, 1.0, -1e16], chunks=1)             # doctest: +SKIP
+>>> float(gd.sum(x).compute())                                  # doctest: +SKIP
+1.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Dict, List
+
+from ._accumulators import Accumulator
+from ._arrays import TYPE_NAMES, describe, parse_type
+from ._reductions import INDICES, op_names
+
+__all__ = ["accumulate", "max", "mean", "min", "reduce", "std", "sum", "var"]
+
+_da: Any = import_module("dask.array")
+_delayed: Any = import_module("dask").delayed
+
+_SPLIT = 16
+"""Accumulators that a task merges."""
+
+
+def _of_chunk(chunk: Any, dtype: bytes, ops: Any, settings: Dict[str, Any]) -> Accumulator:
+    part = Accumulator(TYPE_NAMES[dtype], ops, **settings)
+    if describe(chunk).type != dtype:
+        raise TypeError(f"a chunk has elements of another type than {TYPE_NAMES[dtype]}")
+    part.add(chunk)
+    return part
+
+
+def _merged(parts: List[Accumulator]) -> Accumulator:
+    first = parts[0].copy()
+    for other in parts[1:]:
+        first.merge(other)
+    return first
+
+
+def accumulate(x: Any, ops: Any = ("sum",), **settings: Any) -> Any:
+    """A delayed object of dask's for the `gpureduce.Accumulator` of all elements.
+
+    Args:
+        x: a dask array, or an array of xarray's that has one.
+        ops: the operations of the accumulator; not argmin and argmax.
+        settings: ddof, nan and missing, as of `gpureduce.Accumulator`.
+    """
+    array = getattr(x, "variable", x)
+    array = getattr(array, "data", array) if array is not x else x
+    if not isinstance(array, _da.Array):
+        raise TypeError(f"{type(x).__name__} is no dask array")
+    names = op_names(ops)
+    if INDICES.intersection(names):
+        raise ValueError("argmin and argmax are not supported: a chunk is not a range of the elements")
+    dtype = parse_type(array.dtype)[0]
+    of_chunk, merged = _delayed(_of_chunk, pure=True), _delayed(_merged, pure=True)
+    parts = [of_chunk(chunk, dtype, names, settings) for chunk in array.to_delayed().ravel()]
+    if not parts:
+        return _delayed(Accumulator)(TYPE_NAMES[dtype], names, **settings)
+    while len(parts) > 1:
+        parts = [merged(parts[i:i + _SPLIT]) for i in range(0, len(parts), _SPLIT)]
+    return parts[0]
+
+
+def _result(part: Accumulator, op: str, dtype: Any) -> Any:
+    import numpy as np
+
+    return np.asarray(part.result(op), dtype=dtype)
+
+
+def _one(x: Any, op: str, settings: Dict[str, Any]) -> Any:
+    array = getattr(x, "data", x) if hasattr(x, "variable") else x
+    part = accumulate(x, (op,), **settings)
+    dtype = "f8"
+    if array.dtype.kind in "iub":
+        if op == "sum":
+            dtype = "O"  # an int of Python's, which has all digits
+        elif op in ("min", "max"):
+            dtype = array.dtype
+    return _da.from_delayed(_delayed(_result, pure=True)(part, op, dtype), (), dtype=dtype)
+
+
+def reduce(x: Any, ops: Any, **settings: Any) -> Any:
+    """A delayed object for the `gpureduce.Results` of several operations, in one pass."""
+    return accumulate(x, ops, **settings).result()
+
+
+def sum(x: Any, **settings: Any) -> Any:
+    """The sum; of integers as an object, an int of Python's, whatever its size. Settings: nan, missing.
+    """
+    return _one(x, "sum", settings)
+
+
+def mean(x: Any, **settings: Any) -> Any:
+    """The mean, float64. Settings: nan, missing."""
+    return _one(x, "mean", settings)
+
+
+def std(x: Any, **settings: Any) -> Any:
+    """The standard deviation, float64. Settings: ddof, nan, missing."""
+    return _one(x, "std", settings)
+
+
+def var(x: Any, **settings: Any) -> Any:
+    """The variance, float64. Settings: ddof, nan, missing."""
+    return _one(x, "var", settings)
+
+
+def min(x: Any, **settings: Any) -> Any:
+    """The least element. Settings: nan, missing."""
+    return _one(x, "min", settings)
+
+
+def max(x: Any, **settings: Any) -> Any:
+    """The greatest element. Settings: nan, missing."""
+    return _one(x, "max", settings)

@@ -1,0 +1,193 @@
+"""Accumulators: in any order, in any pieces, across processes; dask."""
+
+import copy
+import functools
+import math
+import pickle
+import random
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import gpureduce as gr
+from gpureduce.mpi import merge
+from oracle import LAYOUTS, TYPES, expected, layouts, make, numbers, same
+
+OPS = ["sum", "mean", "min", "max", "var", "std", "count", "nan", "zeros", "l1", "l2", "absmax", "absmin"]
+settings.register_profile("gpureduce", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("gpureduce")
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(st.sampled_from(TYPES), st.integers(0, 500), seeds, st.sampled_from(["bits", "finite", "small"]),
+       st.sampled_from(["propagate", "skip"]), st.integers(0, 1), st.sampled_from(LAYOUTS))
+@settings(max_examples=150)
+def test_any_pieces(dtype, n, seed, mode, nan, ddof, layout):
+    array = make(dtype, (n,), seed, mode)
+    chance = random.Random(seed)
+    cuts = sorted(chance.randint(0, n) for _ in range(4))
+    pieces = [array[a:b] for a, b in zip([0] + cuts, cuts + [n])]
+    chance.shuffle(pieces)
+    parts = [gr.Accumulator(np.dtype(dtype), OPS, nan=nan, ddof=ddof) for _ in range(3)]
+    for piece in pieces:
+        chance.choice(parts).add(layouts(piece, layout))
+    if chance.random() < 0.5:
+        parts[0] = pickle.loads(pickle.dumps(parts[0]))
+    chance.shuffle(parts)
+    whole = functools.reduce(merge, parts)
+    found = whole.result()
+    for op in OPS:
+        wanted = expected(op, array, nan, ddof)
+        assert same(found[op], wanted), (op, found[op], wanted)
+        assert same(whole.result(op), wanted)
+    if all(math.isfinite(x) for x in numbers(array)):
+        assert whole.exact_sum() == sum(map(Fraction, numbers(array)))
+
+
+@given(st.sampled_from(TYPES), st.integers(1, 300), seeds, st.sampled_from(["bits", "finite", "small"]))
+def test_placed_pieces(dtype, n, seed, mode):
+    array = make(dtype, (n,), seed, mode)
+    chance = random.Random(seed)
+    cuts = sorted({0, n, chance.randint(0, n), chance.randint(0, n)})
+    pieces = [(a, b) for a, b in zip(cuts, cuts[1:])]
+    chance.shuffle(pieces)
+    ops = ["sum", "argmin", "argmax", "count"]
+    parts = [gr.Accumulator(np.dtype(dtype), ops) for _ in range(2)]
+    for a, b in pieces:
+        chance.choice(parts).add_at(array[a:b], a)
+    whole = merge(*parts)
+    for op in ops:
+        assert same(whole.result(op), expected(op, array)), op
+    a, b = pieces[0]
+    with pytest.raises(ValueError):
+        whole.add_at(array[a:b], a)
+    assert same(whole.result("sum"), expected("sum", array))
+
+
+def test_more_can_be_added():
+    acc = gr.Accumulator("i4", ["sum", "max"])
+    assert acc.result("sum") == 0 and math.isnan(acc.result("max"))
+    for i in range(5):
+        acc.add(np.array([i], "i4"))
+        assert acc.result() == {"sum": sum(range(i + 1)), "max": i}
+    other = copy.copy(acc)
+    acc.clear()
+    assert acc.result("sum") == 0 and other.result("sum") == 10
+    assert copy.deepcopy(other).result("sum") == 10
+    other.merge(other)
+    assert other.result("sum") == 20
+    assert repr(acc) == "Accumulator('int32', ['sum', 'max'])" and acc.dtype == "int32"
+
+
+def test_types():
+    for name in ("f32", "float32", "f4", ">f4", np.float32, np.dtype("f4")):
+        assert gr.Accumulator(name).dtype == "float32"
+    assert gr.Accumulator(float).dtype == "float64" and gr.Accumulator("<i8").dtype == "int64"
+    for name in ("i8", "u8", "f16"):
+        with pytest.raises(ValueError, match="two types"):
+            gr.Accumulator(name)
+    acc = gr.Accumulator("float64")
+    with pytest.raises(TypeError, match="float32"):
+        acc.add(np.zeros(3, "f4"))
+    for wrong in ("complex64", "U3"):
+        with pytest.raises(TypeError):
+            gr.Accumulator(wrong)
+    torch = pytest.importorskip("torch")
+    acc = gr.Accumulator(torch.bfloat16, "l2")
+    acc.add(torch.tensor([3, 4], dtype=torch.bfloat16))
+    assert acc.result("l2") == 5.0
+
+
+def test_masks():
+    acc = gr.Accumulator("int64", ["sum", "missing"], missing=7)
+    acc.add(np.ma.masked_array([1, 2, 7], [True, False, False]))
+    acc.add(np.array([5, 6]), mask=[False, True])
+    assert acc.result() == {"sum": 7, "missing": 3}
+    assert pickle.loads(pickle.dumps(acc)).result() == {"sum": 7, "missing": 3}
+
+
+def test_what_is_refused():
+    acc = gr.Accumulator("int64")
+    with pytest.raises(ValueError, match="among"):
+        acc.result("std")
+    with pytest.raises(TypeError):
+        acc.merge(5)
+    with pytest.raises(ValueError, match="differ"):
+        acc.merge(gr.Accumulator("int64", "sum,std"))
+    with pytest.raises(ValueError, match="differ"):
+        acc.merge(gr.Accumulator("int64", missing=1))
+    with pytest.raises((ValueError, NotImplementedError)):
+        gr.Accumulator("int64", ["median"])
+    with pytest.raises(ValueError):
+        acc.add_at([1], -1)
+    with pytest.raises(gr.Error):
+        acc.add([1]), acc.add_at([1], 1)
+    placed = gr.Accumulator("int64", ["argmin"])
+    with pytest.raises(gr.Error):
+        placed.add([1]), placed.result("argmin")
+
+
+def test_a_partial_of_the_program(tmp_path):
+    """add_at makes a line that gpureduce --merge reads."""
+    acc = gr.Accumulator("f4", ["sum", "min", "max", "mean"])
+    acc.add_at(np.arange(5, dtype="f4"), 0)
+    other = gr.Accumulator("f4", ["sum", "min", "max", "mean"])
+    other.add_at(np.arange(5, 9, dtype="f4"), 5)
+    (tmp_path / "parts").write_bytes(acc.to_bytes(name="x", count=9) + b"\n"
+                                   + other.to_bytes(name="x") + b"\n")
+    run = subprocess.run([sys.executable, "-m", "gpureduce", "--merge", "-o", "sum,mean,max", "parts"],
+                         cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout == "sum\t36\nmean\t4\nmax\t8\n"
+
+
+dask = pytest.importorskip("dask")
+
+
+@pytest.mark.parametrize("chunks", [(7, 3), (100, 1), (1, 40), (33, 33), (100, 40)])
+def test_dask(chunks):
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    array = make("f4", (100, 40), 3, "finite")
+    x = da.from_array(array, chunks=chunks)
+    for name in ("sum", "mean", "min", "max", "std", "var"):
+        found = getattr(gd, name)(x)
+        assert found.shape == () and same(float(found.compute()), float(expected(name, array)))
+    assert float(gd.std(x, ddof=1).compute()) == expected("std", array, ddof=1)
+    ints = da.from_array(np.full((100, 40), 2**62), chunks=chunks)
+    assert gd.sum(ints).compute() == 4000 * 2**62
+    assert gd.max(ints).compute() == 2**62 and gd.max(ints).dtype == np.int64
+    both = gd.reduce(x, "sum,l2")
+    assert same(both.compute()["l2"], expected("l2", array))
+    assert gd.sum(x.T[::-1]).compute() == gd.sum(x).compute()
+    with pytest.raises(TypeError, match="gpureduce.dask"):
+        gr.sum(x)
+    with pytest.raises(TypeError, match="dask array"):
+        gd.sum(array)
+    with pytest.raises(ValueError):
+        gd.reduce(x, "argmin")
+
+
+def test_dask_in_processes():
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    x = da.from_array(np.arange(100.0), chunks=30)
+    assert gd.sum(x).compute(scheduler="processes", num_workers=2) == 4950.0
+
+
+def test_xarray():
+    xarray = pytest.importorskip("xarray")
+    import gpureduce.dask as gd
+
+    array = np.arange(12.0).reshape(3, 4)
+    whole = xarray.DataArray(array)
+    assert gr.sum(whole) == 66.0
+    lazy = whole.chunk({"dim_0": 2})
+    assert gd.sum(lazy).compute() == 66.0 and gd.max(lazy).compute() == 11.0
+    with pytest.raises(TypeError, match="gpureduce.dask"):
+        gr.sum(lazy)

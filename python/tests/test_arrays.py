@@ -1,0 +1,233 @@
+"""Arrays where they are: packages, protocols, and what is refused."""
+
+import array
+import ctypes
+import mmap
+import sys
+
+import numpy as np
+import pytest
+
+import gpureduce as gr
+
+NUMBERS = [3, 1, 2, 100, 7, 0]
+
+
+def test_numbers_and_sequences():
+    assert gr.sum(5) == 5 and gr.sum(2.5) == 2.5 and gr.sum(True) == 1
+    assert gr.sum([1, 2, 3]) == 6 and gr.sum(((1.5, 2.5), (3, 4))) == 11.0
+    assert gr.sum(np.float32(1.5)) == 1.5 and gr.sum(np.array(7)) == 7
+
+
+@pytest.mark.parametrize("letter", "bBhHiIlLqQfd")
+def test_buffers(letter):
+    numbers = array.array(letter, NUMBERS)
+    for x in (numbers, memoryview(numbers), memoryview(numbers)[::-1], memoryview(numbers)[1::2]):
+        values = memoryview(x).tolist()
+        assert gr.sum(x) == sum(values) and gr.max(x) == max(values)
+        assert type(gr.sum(x)) is (float if letter in "fd" else int)
+    assert gr.sum(memoryview(numbers)[:0]) == 0
+    assert gr.sum(memoryview(bytes(numbers)).cast(letter, (2, 3)), axis=0).tolist() == [103, 8, 2]
+
+
+def test_bytes():
+    assert gr.sum(b"\1\2\3") == 6 and gr.max(bytearray(b"\1\xff")) == 255
+    with mmap.mmap(-1, 4096) as memory:
+        memory[:3] = b"abc"
+        assert gr.sum(memory) == sum(b"abc")
+    assert gr.sum((ctypes.c_int32 * 3)(1, -2, 4)) == 3
+    big = (ctypes.c_int32.__ctype_be__ * 2)(1, 256)
+    assert gr.sum(big) == 257
+
+
+def test_a_buffer_can_be_changed_afterwards():
+    memory = bytearray(100)
+    gr.sum(memory)
+    memory.append(1)  # BufferError if someone still held it
+    assert gr.sum(memory) == 1
+
+
+def test_memmap(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(1000, dtype="i4"))
+    assert gr.sum(np.load(path, mmap_mode="r")) == 499500
+    with open(path, "rb") as file:
+        assert gr.sum(np.memmap(file, "i4", "r", offset=128)) == 499500
+
+
+def test_read_only_and_broadcast():
+    x = np.arange(4.0)
+    x.flags.writeable = False
+    assert gr.sum(x) == 6.0
+    assert gr.sum(np.broadcast_to(x, (1000, 4))) == 6000.0
+    assert gr.sum(np.broadcast_to(np.float64(0.1), (10,))) == 1.0
+    assert gr.sum(np.broadcast_to(x, (3, 4)), axis=0).tolist() == [0, 3, 6, 9]
+
+
+def test_many_dimensions():
+    x = np.arange(2**10).reshape((2,) * 10)
+    assert gr.sum(x.transpose(range(9, -1, -1))) == 2**10 * (2**10 - 1) // 2
+    assert np.array_equal(gr.sum(x, axis=(0, 3, 7, 9)), x.sum(axis=(0, 3, 7, 9)))
+
+
+class Interface:  # pylint: disable=too-few-public-methods
+    def __init__(self, **interface):
+        self.__array_interface__ = interface
+
+
+def test_array_interface():
+    x = np.arange(6, dtype=">i4").reshape(2, 3)
+    assert gr.sum(Interface(**x.__array_interface__)) == 15
+    assert gr.sum(Interface(**x[:, ::2].__array_interface__)) == 10
+    with pytest.raises(TypeError, match="mask"):
+        gr.sum(Interface(mask=x, **x.__array_interface__))
+
+
+def test_array_method():
+    class Container:  # pylint: disable=too-few-public-methods
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(5)
+
+    assert gr.sum(Container()) == 10
+
+
+class Capsule:
+    """An array that only has DLPack."""
+
+    def __init__(self, x, versions=True):
+        self.x, self.versions = x, versions
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        if not self.versions and options:
+            raise TypeError("no such option")
+        return self.x.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "u1", "i2", "u4", "i8", "f2", "f4", "f8"])
+def test_dlpack(dtype):
+    x = (np.arange(24) % 2).astype(dtype).reshape(4, 6)
+    references = sys.getrefcount(x)
+    for part in (x, x[::-1], x[:, 1::3], x.T, x[:0]):
+        assert gr.sum(Capsule(part)) == int(part.sum()), dtype
+    assert gr.sum(Capsule(x, versions=False)) == 12
+    assert sys.getrefcount(x) == references
+
+
+def test_dlpack_of_another_device():
+    class Elsewhere(Capsule):
+        def __dlpack_device__(self):
+            return 10, 0
+
+    with pytest.raises(TypeError, match="device"):
+        gr.sum(Elsewhere(np.arange(3.0)))
+
+
+def test_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
+        x = np.arange(-8, 9).astype(dtype)
+        assert gr.sum(x) == 0.0 and gr.max(x) == 8.0 and gr.sum(x[x > 0]) == 36.0
+        assert gr.max(np.stack([x, x]), axis=1).dtype == x.dtype
+    for dtype in (ml_dtypes.float8_e4m3fnuz, ml_dtypes.int4):
+        with pytest.raises(TypeError, match="not supported"):
+            gr.sum(np.zeros(3, dtype))
+
+
+def test_masked_arrays():
+    x = np.ma.masked_array([[1, 2], [3, 4]], [[False, True], [False, False]])
+    assert gr.sum(x) == 8 and gr.reduce(x, "missing").missing == 1
+    assert gr.sum(x, axis=0).tolist() == [4, 4]
+    assert gr.sum(np.ma.masked_array([1, 2])) == 3
+    assert gr.sum(np.ma.masked_less(np.arange(5), 3)[::-1]) == 7
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+    assert gr.sum(x) == 66.0 and gr.sum(x.T[1:]) == 54.0 and gr.sum(x, axis=0).tolist() == [12, 15, 18, 21]
+    assert gr.sum(x.requires_grad_()) == 66.0
+    for dtype in (torch.bfloat16, torch.float16, torch.float64, torch.int8, torch.uint8, torch.int16,
+                  torch.int32, torch.int64, torch.float8_e4m3fn, torch.float8_e5m2):
+        assert gr.max(torch.arange(8).to(dtype)) == 7
+    assert gr.sum(torch.tensor([True, False, True])) == 2
+    assert gr.sum(torch.tensor(2.5)) == 2.5 and gr.sum(torch.zeros(0)) == 0.0
+    big = torch.tensor([1e8, 1.0, -1e8])
+    assert gr.sum(big) == 1.0
+    for wrong, message in ((torch.zeros(2, dtype=torch.complex64), "x.real"),
+                           (torch.eye(3).to_sparse(), "to_dense"),
+                           (torch.zeros(2, device="meta"), "not supported"),
+                           (torch.tensor([1j]).conj().imag, "resolve_neg")):
+        with pytest.raises(TypeError, match=message):
+            gr.sum(wrong)
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    assert gr.sum(pandas.Series([1.5, 2.5])) == 4.0 and gr.sum(pandas.Series([1, 2])) == 3
+    assert gr.sum(pandas.Index([1, 2, 4])) == 7
+    frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1]})
+    assert gr.sum(frame["b"]) == 1.5
+    with pytest.raises(TypeError, match="column"):
+        gr.sum(frame)
+    for dtype in ("Int64", "UInt8", "Float32", "Float64"):
+        x = pandas.Series([1, None, 5], dtype=dtype)
+        found = gr.reduce(x, "sum,count,missing,max")
+        assert tuple(found.values()) == (6, 2, 1, 5)
+        assert gr.sum(pandas.Series([1, 2], dtype=dtype)) == 3
+    assert gr.sum(pandas.Series([True, None], dtype="boolean")) == 1
+    for wrong in (pandas.Series(["a"]), pandas.Series(["a"], dtype="category"),
+                  pandas.Series(pandas.to_datetime(["2020-01-01"]))):
+        with pytest.raises(TypeError):
+            gr.sum(wrong)
+
+
+def test_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    for name in ("int8", "uint8", "int16", "uint32", "int64", "float32", "float64"):
+        kind = getattr(pyarrow, name)()
+        x = pyarrow.array([1, None, 3, 4, None, 6, 7, 8, 9, None, 11], kind)
+        found = gr.reduce(x, "sum,missing,argmax")
+        assert tuple(found.values()) == (49, 3, 10), name
+        for start in range(1, 10):
+            part = x.slice(start)
+            values = [v for v in part.to_pylist() if v is not None]
+            found = gr.reduce(part, "sum,missing")
+            assert (found.sum, found.missing) == (sum(values), len(part) - len(values))
+        assert gr.sum(pyarrow.array([1, 2], kind)) == 3
+    chunked = pyarrow.chunked_array([[1, None], [3]])
+    assert gr.sum(chunked) == 4 and gr.reduce(chunked, "missing").missing == 1
+    for wrong in (pyarrow.array([True]), pyarrow.array(["a"]), pyarrow.table({"a": [1]}),
+                  pyarrow.array(["a", "b"]).dictionary_encode()):
+        with pytest.raises(TypeError):
+            gr.sum(wrong)
+
+
+def test_arrow_in_pandas():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    x = pandas.Series([1, None, 3], dtype="int64[pyarrow]")
+    assert tuple(gr.reduce(x, "sum,missing").values()) == (4, 1)
+
+
+@pytest.mark.parametrize("x, message", [
+    (np.zeros(2, complex), "x.real"), (np.zeros(2, "M8[s]"), "view"), (np.zeros(2, "m8[s]"), "view"),
+    (np.array([1, None]), "astype"), (np.zeros(2, "longdouble"), "astype"), (np.array(["a"]), "not supp"),
+    (np.zeros(2, [("a", "f4"), ("b", "i2")]), "field"), (np.zeros(2, "V3"), "not supported"),
+    ([1, "a"], "not supported"), ([2**70], "astype"), (1j, "x.real"), (None, "is no array"),
+    ("text", "is no array"), ({1, 2}, "is no array"), (iter([1]), "is no array"),
+    (array.array("u", "a"), "not supported"), (object(), "is no array")])
+def test_types_that_are_refused(x, message):
+    for function in (gr.sum, gr.median, gr.exact_sum, gr.histogram):
+        with pytest.raises(TypeError, match=message):
+            function(x)
+
+
+def test_masks_that_are_refused():
+    x = np.arange(3.0)
+    with pytest.raises(TypeError, match="bool"):
+        gr.sum(x, mask=[0, 1, 0])
+    with pytest.raises(ValueError):
+        gr.sum(x, mask=[True, False])

@@ -1,0 +1,191 @@
+"""Every function, against fractions: all types, layouts and axes."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import gpureduce as gr
+from oracle import LAYOUTS, OPS, TYPES, expected, layouts, make, numbers, quantile, same, to_float
+
+MODES = ["bits", "finite", "small", "near"]
+settings.register_profile("gpureduce", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("gpureduce")
+shapes = st.lists(st.integers(0, 7), min_size=1, max_size=3).map(tuple) | st.integers(0, 3000).map(
+    lambda n: (n,)) | st.just(())
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS),
+       st.sampled_from(["propagate", "skip"]), st.integers(0, 2))
+@settings(max_examples=300)
+def test_reduce(dtype, shape, seed, mode, layout, nan, ddof):
+    array = make(dtype, shape, seed, mode)
+    x = layouts(array, layout)
+    ops = [op for op in OPS if array.size or op not in ("min", "max", "argmin", "argmax")]
+    found = gr.reduce(x, ops, nan=nan, ddof=ddof)
+    assert list(found) == ops
+    for op in ops:
+        wanted = expected(op, array, nan, ddof)
+        assert same(found[op], wanted), (op, found[op], wanted)
+
+
+@given(st.sampled_from(TYPES), seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS))
+def test_each_function(dtype, seed, mode, layout):
+    array = make(dtype, (5, 4), seed, mode)
+    x = layouts(array, layout)
+    for name in ("sum", "mean", "min", "max", "std", "var", "median"):
+        function = getattr(gr, name)
+        assert same(function(x), expected(name, array)), name
+        assert same(function(x, nan="skip"), expected(name, array, "skip")), name
+    for name in ("std", "var"):
+        assert same(getattr(gr, name)(x, ddof=1), expected(name, array, ddof=1)), name
+
+
+@given(st.sampled_from(TYPES), st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple), seeds,
+       st.sampled_from(MODES), st.sampled_from(LAYOUTS), st.data())
+@settings(max_examples=200)
+def test_axes(dtype, shape, seed, mode, layout, data):
+    array = make(dtype, shape, seed, mode)
+    x = layouts(array, layout)
+    axes = tuple(sorted(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))))
+    nan = data.draw(st.sampled_from(["propagate", "skip"]))
+    given_axes = axes[0] if len(axes) == 1 else tuple(
+        data.draw(st.sampled_from([a, a - len(shape)])) for a in data.draw(st.permutations(axes)))
+    keepdims = data.draw(st.booleans())
+    ops = ["sum", "mean", "min", "max", "std", "var", "count"]
+    if data.draw(st.booleans()):
+        ops.append("median")
+    if mode != "small" and np.dtype(dtype).itemsize == 8 and np.dtype(dtype).kind in "iu":
+        ops.remove("sum")  # does not fit
+    found = gr.reduce(x, ops, axis=given_axes, nan=nan, keepdims=keepdims)
+    kept = [i for i in range(len(shape)) if i not in axes]
+    turned = array.transpose(kept + list(axes))
+    rows = [shape[i] for i in kept]
+    for op in ops:
+        result = found[op]
+        if kept or keepdims:
+            wanted_shape = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims \
+                else tuple(rows)
+            assert isinstance(result, np.ndarray) and result.shape == wanted_shape, op
+            if op in ("min", "max"):
+                assert result.dtype == array.dtype or not kept, (op, result.dtype)
+        values = np.asarray(result).reshape(rows)
+        for index in np.ndindex(*rows):
+            wanted = expected(op, turned[index], nan)
+            value = values[index]
+            value = float(value) if values.dtype.kind not in "iub" else value.item()
+            assert value == wanted or value != value and wanted != wanted, (op, index, value, wanted)
+
+
+@given(st.sampled_from(["i8", "u8"]), st.tuples(st.integers(0, 9), st.integers(0, 9)), seeds,
+       st.integers(0, 1))
+def test_integer_sums_along_an_axis(dtype, shape, seed, axis):
+    array = make(dtype, shape, seed, "bits")
+    wanted = [sum(row) for row in (array.T if axis == 0 else array).tolist()]
+    info = np.iinfo(dtype)
+    if all(info.min <= total <= info.max for total in wanted):
+        found = gr.sum(array, axis=axis)
+        assert found.dtype == array.dtype and found.tolist() == wanted
+    else:
+        with pytest.raises(OverflowError):
+            gr.sum(array, axis=axis)
+    array >>= np.array(4, dtype)  # sums of at most nine then fit
+    found = gr.sum(array, axis=axis)
+    assert found.tolist() == [sum(row) for row in (array.T if axis == 0 else array).tolist()]
+
+
+@given(st.sampled_from(TYPES), st.integers(1, 60), seeds, st.sampled_from(MODES),
+       st.lists(st.sampled_from([0, 1, 0.5, 0.1, 0.25, 0.999, 1e-3, Fraction(1, 8)]), max_size=40))
+def test_quantile(dtype, n, seed, mode, qs):
+    array = make(dtype, (n,), seed, mode)
+    values = numbers(array)
+    missing = any(x != x for x in values)
+    found = gr.quantile(array, qs)
+    assert found.shape == (len(qs),)
+    for q, result in zip(qs, found.tolist()):
+        exact = Fraction(repr(q)) if isinstance(q, float) else Fraction(q)
+        wanted = math.nan if missing else quantile(values, exact)
+        assert same(result, wanted), (q, result, wanted)
+        assert same(gr.quantile(array, q), wanted)
+
+
+@given(st.sampled_from(TYPES), st.integers(0, 200), seeds, st.sampled_from(["finite", "small", "near"]),
+       st.integers(1, 20), st.none() | st.tuples(st.integers(-9, 0), st.integers(1, 9)))
+def test_histogram(dtype, n, seed, mode, bins, limits):
+    array = make(dtype, (n,), seed, mode)
+    counts, edges = gr.histogram(array, bins, limits)
+    values = [Fraction(x) for x in numbers(array)]
+    if limits is not None:
+        low, high = map(Fraction, limits)
+    elif not values:
+        low, high = Fraction(0), Fraction(1)
+    elif min(values) == max(values):
+        low, high = Fraction(float(min(values)) - 0.5), Fraction(float(max(values)) + 0.5)
+    else:
+        low, high = min(values), max(values)
+    if low == high:
+        return  # an integer so large that a half is nothing
+    wanted = [0] * bins
+    for x in values:
+        if low <= x <= high:
+            wanted[min(bins - 1, math.floor((x - low) * bins / (high - low)))] += 1
+    assert counts.tolist() == wanted and counts.dtype == np.int64
+    assert edges.tolist() == [to_float(low + (high - low) * i / bins) for i in range(bins + 1)]
+
+
+@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(["finite", "small", "near"]))
+def test_exact_sum(dtype, shape, seed, mode):
+    array = make(dtype, shape, seed, mode)
+    found = gr.exact_sum(array)
+    assert type(found) is Fraction and found == sum(map(Fraction, numbers(array)))
+
+
+@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS))
+def test_masks(dtype, shape, seed, mode, layout):
+    array = make(dtype, shape, seed, mode)
+    missing = np.random.default_rng(seed).integers(0, 3, shape) == 0
+    x = layouts(array, layout)
+    for masked in (dict(x=np.ma.masked_array(x, missing)), dict(x=x, mask=missing),
+                   dict(x=np.ma.masked_array(x, np.zeros(shape, bool)), mask=missing)):
+        ops = ["sum", "mean", "count", "missing", "std", "median"]
+        found = gr.reduce(ops=ops, **masked)
+        assert found.missing == missing.sum()
+        for op in ops:
+            if op != "missing":
+                assert same(found[op], expected(op, array, missing=missing.ravel().tolist())), op
+    if len(shape) == 2 and array.size:
+        found = gr.reduce(x, ["count", "mean"], axis=0, mask=missing)
+        for i in range(shape[1]):
+            wanted = expected("mean", array[:, i], missing=missing[:, i].tolist())
+            assert found.count[i] == shape[0] - missing[:, i].sum()
+            assert found.mean[i] == wanted or wanted != wanted and found.mean[i] != found.mean[i]
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u1", "f4", "f8"])
+def test_missing_values(dtype):
+    array = make(dtype, (50,), 7, "small")
+    for values in (3, [3, 4], (0, 1, 2, 5)):
+        each = values if isinstance(values, (list, tuple)) else [values]
+        missing = [x in each for x in numbers(array)]
+        found = gr.reduce(array, ["sum", "count", "missing"], missing=values)
+        assert found.missing == sum(missing)
+        assert same(found.sum, expected("sum", array, missing=missing))
+    assert gr.reduce(np.array([1.5, np.nan]), "sum,missing", missing=math.nan).missing == 1
+    assert gr.sum(np.array([0.1, 1], "f4"), missing=0.1) == 1.0
+    assert gr.sum(np.array([0.1, 1], "f4"), missing=np.float32(0.1)) == 1.0
+
+
+def test_large_arrays():
+    """Threads share the elements, and blocks are copied."""
+    array = make("f4", (300, 20, 1000), 5, "finite")
+    exact = sum(map(Fraction, array.ravel().tolist()))
+    assert gr.sum(array) == float(exact) and gr.exact_sum(array) == exact
+    found = gr.sum(array, axis=(0, 2))
+    for i in (0, 7, 19):
+        assert found[i] == float(sum(map(Fraction, array[:, i].ravel().tolist())))
+    assert gr.max(array) == array.max() and gr.min(array) == array.min()
+    assert gr.min(array, axis=(0, 2)).tolist() == array.min(axis=(0, 2)).tolist()
+    assert gr.median(array) == float(np.sort(array.ravel())[2999999:3000001].astype("f8").sum() / 2)

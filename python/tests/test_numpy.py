@@ -1,0 +1,182 @@
+"""Users of NumPy expect these arguments, types of results, and results of no elements."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gpureduce as gr
+
+X = np.arange(24).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (-1, 0), (0, 1, 2), None])
+@pytest.mark.parametrize("name", ["sum", "mean", "min", "max", "median", "std", "var"])
+def test_axes(name, axis):
+    function, numpys = getattr(gr, name), getattr(np, name)
+    for x in (X, X.astype("f4"), X.T, X[::-1, ::2]):
+        found, wanted = function(x, axis), numpys(x.astype("f8"), axis)
+        kept = function(x, axis=axis, keepdims=True)
+        if name in ("std", "var"):  # which NumPy rounds more than once
+            assert np.allclose(found, wanted, rtol=1e-15)
+        else:
+            assert np.array_equal(found, wanted)
+            assert np.array_equal(kept, numpys(x.astype("f8"), axis, keepdims=True))
+        assert kept.shape == numpys(x, axis, keepdims=True).shape
+
+
+def test_types_of_results():
+    assert type(gr.sum(X)) is int and type(gr.sum(X.astype("f2"))) is float
+    assert type(gr.mean(X)) is float and type(gr.min(X)) is int and type(gr.median(X)) is float
+    assert gr.max(np.array([True, False])) is True and gr.sum(np.array([True, True])) == 2
+    assert gr.sum(X.astype("f4"), axis=0).dtype == np.float64
+    for dtype in ("i1", "i2", "i4", "i8"):
+        assert gr.sum(X.astype(dtype), axis=0).dtype == np.int64
+        assert gr.max(X.astype(dtype), axis=0).dtype == dtype
+    for dtype in ("u1", "u2", "u4", "u8"):
+        assert gr.sum(X.astype(dtype), axis=0).dtype == np.uint64
+    assert gr.sum(X > 5, axis=0).dtype == np.int64 and gr.max(X > 5, axis=0).dtype == bool
+    assert gr.min(X.astype(">f4"), axis=1).dtype == np.dtype("=f4")
+
+
+def test_integers_in_full():
+    assert gr.sum(np.full(3, 2**63 - 1)) == 3 * (2**63 - 1)
+    assert gr.sum(np.full(5, 2**64 - 1, "u8")) == 5 * (2**64 - 1)
+    assert gr.sum(np.array([-2**63, -2**63])) == -2**64
+    assert gr.max(np.array([2**63 - 1, 0])) == 2**63 - 1 and gr.min(np.array([-2**63])) == -2**63
+    assert gr.sum(np.array([2**53, 1])) == 2**53 + 1
+
+
+def test_no_elements():
+    empty = np.zeros((0, 3))
+    assert gr.sum(empty) == 0.0 and gr.sum(empty.astype("i4")) == 0 and type(gr.sum(empty)) is float
+    assert math.isnan(gr.mean(empty)) and math.isnan(gr.std(empty)) and math.isnan(gr.median(empty))
+    assert math.isnan(gr.quantile(empty, 0.5))
+    for function in (gr.min, gr.max):
+        with pytest.raises(ValueError, match="without elements"):
+            function(empty)
+        with pytest.raises(ValueError, match="without elements"):
+            function(empty, axis=0)
+        assert function(empty, axis=1).shape == (0,)
+    assert gr.sum(empty, axis=0).tolist() == [0, 0, 0] and gr.sum(empty, axis=1).shape == (0,)
+    assert np.isnan(gr.mean(empty, axis=0)).all()
+    assert gr.sum(np.zeros((3, 0, 2)), axis=(0, 2)).shape == (0,)
+    assert gr.sum(np.zeros((3, 0, 2)), axis=(0, 1)).tolist() == [0, 0]
+    counts, edges = gr.histogram(empty, 4)
+    assert counts.tolist() == [0] * 4 and edges.tolist() == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_nan():
+    x = np.array([[1.0, np.nan], [3.0, 4.0]])
+    assert math.isnan(gr.sum(x)) and math.isnan(gr.min(x)) and math.isnan(gr.median(x))
+    assert gr.sum(x, nan="skip") == 8.0 and gr.max(x, nan="skip") == 4.0
+    assert np.isnan(gr.sum(x, axis=0)).tolist() == [False, True]
+    assert gr.mean(x, axis=0, nan="skip").tolist() == [2.0, 4.0]
+    with pytest.raises(gr.NaNError):
+        gr.sum(x, nan="error")
+    with pytest.raises(ValueError, match="nan is"):
+        gr.sum(x, nan="omit")
+    assert math.isnan(gr.min(np.array([np.nan]), nan="skip"))
+    with pytest.raises(ValueError):
+        gr.exact_sum(x)
+    with pytest.raises(ValueError):
+        gr.histogram(x)
+    counts, _ = gr.histogram(x, 2, nan="skip")
+    assert counts.tolist() == [1, 2]
+
+
+def test_infinity():
+    assert gr.sum([math.inf, 1.0]) == math.inf and math.isnan(gr.sum([math.inf, -math.inf]))
+    assert gr.sum(np.full(3, 1.7e308)) == math.inf and gr.exact_sum(np.full(3, 1.7e308)) == 3 * int(1.7e308)
+    assert gr.mean(np.full(3, 1.7e308)) == 1.7e308
+
+
+def test_out():
+    out = np.zeros(4)
+    assert gr.sum(X, axis=(0, 1), out=out) is out and out.tolist() == X.sum(axis=(0, 1)).tolist()
+    total = np.zeros((), "i8")
+    assert gr.sum(X, out=total) is total and total == 276
+    with pytest.raises(TypeError):
+        gr.mean(X, axis=0, out=np.zeros((3, 4), "i4"))  # which would lose digits
+    with pytest.raises(ValueError, match="shape"):
+        gr.sum(X, axis=0, out=np.zeros(4))
+    with pytest.raises(TypeError):
+        gr.sum(X, axis=0, out=[0] * 12)
+
+
+def test_ddof():
+    for ddof in (0, 1, 2):
+        assert gr.var([1, 2, 3, 4], ddof=ddof) == [1.25, 5 / 3, 2.5][ddof]
+    assert math.isnan(gr.var([1.0], ddof=1)) and gr.var([1.0, 3.0], ddof=1.0) == 2.0
+    for wrong in (-1, 0.5):
+        with pytest.raises(ValueError, match="ddof"):
+            gr.std(X, ddof=wrong)
+
+
+def test_quantile_shapes():
+    assert gr.quantile(X, [[0, 0.5], [0.5, 1]]).tolist() == [[0, 11.5], [11.5, 23]]
+    assert gr.quantile(X, np.array(0.25)) == 5.75 and gr.quantile(X, []).shape == (0,)
+    assert np.array_equal(gr.quantile(X, [0.25, 0.5], axis=1), np.quantile(X, [0.25, 0.5], axis=1))
+    assert np.array_equal(gr.quantile(X, 0.5, axis=(0, 2), keepdims=True),
+                          np.quantile(X, 0.5, axis=(0, 2), keepdims=True))
+    assert gr.quantile(np.arange(1001), np.linspace(0, 1, 101).round(2)).tolist() == list(range(0, 1001, 10))
+    for wrong, error in ((1.5, ValueError), (-0.1, ValueError), (math.nan, ValueError), ("a", TypeError)):
+        with pytest.raises(error):
+            gr.quantile(X, wrong)
+
+
+def test_histogram_arguments():
+    counts, edges = gr.histogram([1, 2, 1, 4], 3)
+    assert counts.tolist() == [2, 1, 1] and edges.tolist() == [1, 2, 3, 4]
+    counts, edges = gr.histogram([5.0, 5.0], 2)
+    assert counts.tolist() == [0, 2] and edges.tolist() == [4.5, 5, 5.5]
+    assert gr.histogram(X, 4, (0, 8))[0].tolist() == [2, 2, 2, 3]
+    with pytest.raises(TypeError):
+        gr.histogram(X, [0, 1, 2])
+    for wrong in ((1, 0), (0, math.inf), (math.nan, 1)):
+        with pytest.raises(ValueError):
+            gr.histogram(X, 2, wrong)
+    with pytest.raises(ValueError):
+        gr.histogram(X, 0)
+
+
+@pytest.mark.parametrize("axis, error", [(3, ValueError), (-4, ValueError), ((0, 0), ValueError),
+                                         ((0, -3), ValueError), (1.5, TypeError), ("a", TypeError),
+                                         ((), ValueError)])
+def test_axes_that_are_refused(axis, error):
+    with pytest.raises(error):
+        gr.sum(X, axis=axis)
+
+
+def test_arguments_that_are_refused():
+    for unknown in ({"dtype": "f8"}, {"where": X > 1}, {"initial": 5}):
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            gr.sum(X, **unknown)
+    with pytest.raises(TypeError):
+        gr.sum(X, 0, "f8")  # the third of NumPy's is the dtype
+    with pytest.raises(ValueError, match="std"):
+        gr.reduce(X, ["stddev"])
+    with pytest.raises(ValueError):
+        gr.reduce(X, [])
+    with pytest.raises(TypeError):
+        gr.reduce(X, [1])
+    with pytest.raises(ValueError):
+        gr.reduce(X, ["argmin"], axis=(0, 1))
+    for wrong in ([1, 2, 3, 4, 5], 300):
+        with pytest.raises(gr.Error):
+            gr.sum(np.arange(3, dtype="u1"), missing=wrong)
+    with pytest.raises(TypeError):
+        gr.sum(X, missing="a")
+    assert gr.sum(X) == 276  # an error leaves nothing behind
+
+
+def test_results():
+    found = gr.reduce(X, "summary")
+    assert found.count == 24 and found["q0.25"] == 5.75 and found.median == 11.5 and len(found) == 11
+    with pytest.raises(AttributeError, match="asked"):
+        found.sum
+    with pytest.raises(KeyError):
+        found["sum"]
+    assert "min=0" in repr(found) and "summary" not in found
+    assert gr.reduce(X, ["p90", "q0.5"])["p90"] == 20.7
+    assert gr.reduce(X, ["argmin", "argmax"], axis=1).argmax.tolist() == X.argmax(axis=1).tolist()

@@ -1,0 +1,189 @@
+"""Threads, forks, signals, callbacks, memory."""
+
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import gpureduce as gr
+
+LARGE = 1 << 24
+
+
+def test_threads():
+    """Several threads, and more than there are cores, which come and go."""
+    arrays = [np.arange(i, i + 1000.0) for i in range(20)]
+    wanted = [sum(x.tolist()) for x in arrays]
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            for x, total in zip(arrays, wanted):
+                if gr.sum(x) != total or gr.reduce(x, "max").max != x[-1]:
+                    wrong.append(total)
+
+    for _ in range(3):
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
+def test_other_threads_run_meanwhile():
+    x = np.ones(LARGE, "f8")
+    turns, done = [0], threading.Event()
+
+    def work():
+        while not done.is_set():
+            turns[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        before = turns[0]
+        gr.reduce(x, "sum,std")
+        assert turns[0] > before
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_fork():
+    x = np.arange(1e6)
+    acc = gr.Accumulator("f8", ["sum"])
+    acc.add(x)
+    assert gr.sum(x) == 499999500000.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python's, of forks with threads
+        child = os.fork()
+    if child == 0:
+        try:
+            acc.add(x)
+            good = gr.sum(x) == 499999500000.0 and acc.result("sum") == 999999000000.0
+            del acc
+            gc.collect()
+            os._exit(0 if good else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert acc.result("sum") == 499999500000.0
+
+
+def test_processes():
+    import multiprocessing
+
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(gr.sum, [np.arange(5), np.arange(6)]) == [10, 15]
+
+
+SLOW = """
+import signal, sys, threading, time
+import numpy as np
+import gpureduce as gr
+
+class Late(Exception):
+    pass
+
+def handler(*_):
+    raise Late
+
+x = np.random.default_rng(1).standard_normal(1 << 25)
+if sys.argv[1] == "alarm":
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    wanted = Late
+else:
+    threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
+    wanted = KeyboardInterrupt
+begin = time.monotonic()
+try:
+    while time.monotonic() < begin + 60:
+        gr.median(x) if sys.argv[2] == "median" else gr.reduce(x, "sum,std", progress=lambda *_: None)
+except wanted:
+    pass
+else:
+    sys.exit("it was not interrupted")
+if gr.sum(np.arange(5)) != 10:
+    sys.exit("the library is of no more use")
+print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("kind", ["interrupt", "alarm"])
+@pytest.mark.parametrize("op", ["median", "reduce"])
+def test_signals(kind, op):
+    run = subprocess.run([sys.executable, "-c", SLOW, kind, op], capture_output=True, text=True,
+                         check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "interrupted\n", "")
+
+
+def test_progress():
+    x = np.random.default_rng(1).standard_normal(LARGE)
+    calls = []
+
+    def progress(done, total):
+        calls.append((done, total))
+        assert gr.sum(np.arange(5)) == 10  # from within a call
+
+    for _ in range(50):
+        gr.reduce(x, "std,median", progress=progress)
+        if calls:
+            break
+    assert calls and all(0 <= done <= total for done, total in calls)
+    with pytest.raises(gr.CancelledError):
+        for _ in range(50):
+            gr.reduce(x, "std,median", progress=lambda *_: True)
+    with pytest.raises(ZeroDivisionError):
+        for _ in range(50):
+            gr.reduce(x, "std,median", progress=lambda *_: 1 / 0)
+    assert gr.sum(np.arange(5)) == 10
+
+
+def test_memory_is_given_back():
+    """Many calls of all kinds, also those that fail, in the memory of a few."""
+    def calls(n):
+        for i in range(n):
+            gr.sum(np.arange(10.0))
+            gr.reduce(np.arange(10), ["sum", f"q0.{i % 997 + 1}"])
+            gr.histogram(np.arange(10), 1000)
+            gr.sum(np.ones((3, 4)), axis=0)
+            try:
+                gr.sum([float("nan")], nan="error")
+            except gr.NaNError:
+                pass
+            acc = gr.Accumulator("f8", "sum,std")
+            acc.add(np.arange(10.0))
+            pickle.loads(pickle.dumps(acc)).merge(acc)
+
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    calls(300)
+    before = resident()
+    calls(1500)
+    assert resident() - before < 8 << 20
+
+
+def test_without_numpy():
+    """Numbers of arrays that are not NumPy's need none of it."""
+    code = ("import sys; sys.modules['numpy'] = None; import gpureduce as gr; "
+            "print(gr.sum(b'abc'), gr.reduce(memoryview(b'abc'), 'max,std').max)")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "294 99\n"
+
+
+def test_the_import_of_no_package():
+    code = "import gpureduce, sys; print({'numpy', 'torch', 'pandas', 'dask'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
