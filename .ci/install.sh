@@ -18,13 +18,13 @@ for file in bin/gpureduce bin/gpureduce-bench share/man/man1/gpureduce.1 \
 done
 # A program is built with either library by what pkg-config says.
 mkdir "$CI_WORK/static" && cp "$there/usr/lib/libgpureduce.a" "$CI_WORK/static" || exit
-export PKG_CONFIG_SYSROOT_DIR=$there PKG_CONFIG_PATH=$there/usr/lib/pkgconfig LD_LIBRARY_PATH=$there/usr/lib
+export PKG_CONFIG_PATH=$there/usr/lib/pkgconfig LD_LIBRARY_PATH=$there/usr/lib
 printf '#include <gpureduce.h>\n#include <stdio.h>\nint main(void) { return puts(gpr_version()) < 0; }\n' \
     >"$CI_WORK/version.c"
 for how in '' --static; do
     # shellcheck disable=SC2046,SC2086 # several words or none
     if ! gcc -o "$CI_WORK/version" "$CI_WORK/version.c" ${how:+-L"$CI_WORK/static"} \
-        $(pkg-config --define-variable=prefix=/usr $how --cflags --libs gpureduce) ||
+        $(pkg-config --define-variable=prefix="$there/usr" $how --cflags --libs gpureduce) ||
         [ "$("$CI_WORK/version")" != "$version" ]; then
         echo "no program can be built by pkg-config $how" && exit 1
     fi

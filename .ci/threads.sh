@@ -6,7 +6,7 @@
 need clang
 # shellcheck disable=SC2046 # a list of words
 analyse() { # ARGUMENT...
-    clang -std=gnu11 -fsyntax-only -Wthread-safety -Werror -I. -Isrc -DHAVE_CONFIG_H $(preprocessor_flags) "$@"
+    clang -std=gnu11 -fsyntax-only -Wthread-safety -Werror -I. -Isrc -Iinclude -DHAVE_CONFIG_H $(preprocessor_flags) "$@"
 }
 export -f analyse preprocessor_flags
 # shellcheck disable=SC2016 # for the inner shell

@@ -70,9 +70,9 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define GPR_API __attribute__((visibility("default")))
+#    define GPR_API __attribute__((visibility("default")))
 #else
-#define GPR_API
+#    define GPR_API
 #endif
 
 /* The outcome of a function. */
@@ -166,11 +166,7 @@ GPR_API const char *gpr_error_array(const gpr_context *context);
  */
 
 /* The order of the bytes of an element. */
-typedef enum gpr_order {
-    GPR_ORDER_NATIVE = 0,
-    GPR_ORDER_LITTLE = 1,
-    GPR_ORDER_BIG = 2
-} gpr_order;
+typedef enum gpr_order { GPR_ORDER_NATIVE = 0, GPR_ORDER_LITTLE = 1, GPR_ORDER_BIG = 2 } gpr_order;
 
 /* Makes a view of nothing. */
 GPR_API gpr_status gpr_view_new(gpr_context *context, gpr_view **view);

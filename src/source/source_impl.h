@@ -72,7 +72,7 @@ struct source {
     bool cancellable, no_direct;          /* from the options, as the next two are */
     bool (*cancelled)(void *context);
     void *cancel_context;
-    enum source_access access;            /* from the options */
+    enum source_access access; /* from the options */
     const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */
     uint64_t data_offset;    /* bytes, after decompression, before the first element */

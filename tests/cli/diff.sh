@@ -317,12 +317,4 @@ if [ -n "$ZSTD" ]; then
     ok 'an error of one file on both sides is told once' test "$status:$(wc -l <err)" = 2:1
 fi
 
-# An advice names the file.
-printf '%-80s' 'SIMPLE  =                    T' 'BITPIX  =                  -32' 'NAXIS   =                    1' \
-    'NAXIS1  =                    2' END >cards
-{ head -c 2880 cards && printf '%2480s' '' && printf '?\200\0\0?\200\0\0'; } >a.fits
-run --diff a.fits a.fits
-is 'advice that names the file' 2 '' \
-    "gpureduce: a.fits: a FITS file; try: gpureduce --format=raw -t '>f4' --skip=2880 --length=2 a.fits (--format=raw reads it as raw numbers)"
-
 finish

@@ -108,7 +108,7 @@ static void test_errors(void)
     const int64_t strides[3] = {8, 16, 48};
     double x[24] = {0}, sums[12];
     void *const results[] = {sums};
-    gpr_input *input = open_numbers(x, "f64", shape, strides), *raw;
+    gpr_input *input = open_numbers(x, "f64", shape, strides), *raw = NULL;
     gpr_request *request = request_for("sum", NULL);
     FILE *file = fopen("test_library_axis.raw", "w");
 
