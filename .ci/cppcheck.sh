@@ -5,4 +5,4 @@
 
 need cppcheck
 cppcheck --quiet -j "$jobs" --std=c11 --enable=warning,performance,portability \
-    --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem -I. -Isrc -DHAVE_CONFIG_H src tests
+    --inline-suppr --error-exitcode=1 --suppress=missingIncludeSystem -I. -Iinclude -Isrc -DHAVE_CONFIG_H src tests

@@ -7,6 +7,6 @@
 need clang-tidy
 checks='--checks=-clang-analyzer-*'
 [ "$tier" = long ] && checks=
-flags="-std=gnu11 -I. -Isrc -Itests -DHAVE_CONFIG_H $(preprocessor_flags)"
+flags="-std=gnu11 -I. -Iinclude -Isrc -Itests -DHAVE_CONFIG_H $(preprocessor_flags)"
 # shellcheck disable=SC2016 # for the inner shell
 sources | xargs -P "$jobs" -I{} sh -c 'clang-tidy --quiet $1 {} -- $2 2>/dev/null' sh "$checks" "$flags"

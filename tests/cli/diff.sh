@@ -317,4 +317,10 @@ if [ -n "$ZSTD" ]; then
     ok 'an error of one file on both sides is told once' test "$status:$(wc -l <err)" = 2:1
 fi
 
+# An advice names the file.
+printf '\375\067zXZ\0\0\4\346\326\264F' >a.xz
+run --diff a.xz a.xz
+is 'advice that names the file' 2 '' \
+    'gpureduce: a.xz: an xz file; try: xz -dc a.xz | gpureduce (--format=raw reads it as raw numbers)'
+
 finish

@@ -21,6 +21,10 @@ for file in "$sources"/python/tests/test_*.py; do
     name=${file##*/}
     "$python" -m pytest -q -p no:cacheprovider --basetemp="$work/$name.tmp" "$file" >out 2>&1
     status=$?
+    if [ $status = 5 ]; then
+        skip "$name" "$(tail -n 1 out)" # no test of it could be made
+        continue
+    fi
     ok "$name: $(tail -n 1 out)" test $status = 0
     [ $status = 0 ] || sed 's/^/# /' out
 done

@@ -22,12 +22,13 @@
 #include "lib/reference.h"
 #include "lib/tap.h"
 
+/* Most pieces have at most COUNT_OFTEN elements, as those are taken one by one, too. */
+#define RUNS 400
+#define COUNT_OFTEN 3000
 #ifdef TEST_CUDA
-#    define RUNS 2000
 #    define COUNT_MAX 200000
 #else
-#    define RUNS 400
-#    define COUNT_MAX 3000
+#    define COUNT_MAX COUNT_OFTEN
 #endif
 
 #define DEVICES_MAX 4
@@ -62,6 +63,14 @@ static void must(cudaError_t error)
         printf("Bail out! %s\n", cudaGetErrorString(error));
         exit(1);
     }
+}
+
+/* Copies `data` to a device, and waits: copies from memory that is not pinned may go on after
+   cudaMemcpy has returned, and streams that do not block do not wait for them. */
+static void upload(unsigned char *to, size_t bytes)
+{
+    must(cudaMemcpy(to, data, bytes, cudaMemcpyHostToDevice));
+    must(cudaStreamSynchronize(NULL));
 }
 
 /* The results of a partial result, for comparison. */
@@ -129,7 +138,9 @@ static bool check_pieces(struct cuda_array **array, const struct cuda_array_term
     partial_clear(&expected);
     for (unsigned piece = 0; piece < PIECES_MAX && good; piece++) {
         const unsigned device = (unsigned)rng_below(&rng, devices);
-        const size_t count = rng_below(&rng, rng_below(&rng, 4) ? COUNT_MAX : 40) + 1;
+        const uint64_t kind = rng_below(&rng, 100);
+        const size_t most = kind < 2 ? COUNT_MAX : kind < 75 ? COUNT_OFTEN : 40;
+        const size_t count = rng_below(&rng, most) + 1;
         const size_t off =
             rng_below(&rng, 2) ? rng_below(&rng, OFF_MAX / size) * size : rng_below(&rng, OFF_MAX);
         unsigned char *at = memory[device][piece] + off;
@@ -138,7 +149,7 @@ static bool check_pieces(struct cuda_array **array, const struct cuda_array_term
         take(&expected, terms->type, count, index);
         if (swap)
             element_swap(data, data, count, size);
-        must(cudaMemcpy(at, data, count * size, cudaMemcpyHostToDevice));
+        upload(at, count * size);
         good = cuda_array_add(array, terms, at, count, index,
                               streams[device][rng_below(&rng, STREAMS)], &error);
         index += count;
@@ -207,7 +218,7 @@ static void check_refused(void)
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 0,
            "no elements are no error");
     memset(data, 0, 80);
-    must(cudaMemcpy(memory[0][0], data, 80, cudaMemcpyHostToDevice));
+    upload(memory[0][0], 80);
     tap_ok(cuda_array_add(&array, &terms, memory[0][0], 20, 0, streams[0][0], &error) &&
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 20,
            "others can be added after it");
@@ -232,7 +243,7 @@ static void check_graphs(void)
 
     must(cudaSetDevice(0));
     fill(ELEMENT_F32, count);
-    must(cudaMemcpy(memory[0][0], data, count * 4, cudaMemcpyHostToDevice));
+    upload(memory[0][0], count * 4);
     partial_clear(&once);
     take(&once, ELEMENT_F32, count, 0);
 

@@ -22,6 +22,7 @@ static bool is_due(void)
     return atomic_load(&left) >= 0 && atomic_fetch_sub(&left, 1) == 0;
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): names of --wrap */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -32,6 +33,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 char *__wrap_strdup(const char *text);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 void *__wrap_malloc(size_t size)
 {
