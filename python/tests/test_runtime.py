@@ -103,6 +103,7 @@ if sys.argv[1] == "alarm":
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     wanted = Late
 else:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not where it is ignored
     threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
     wanted = KeyboardInterrupt
 begin = time.monotonic()

@@ -43,9 +43,11 @@ static struct stored stored_as(const struct axis_plan *plan, const struct operat
     case AXIS_COUNT:
         return (struct stored){letter, 8};
     case AXIS_INTEGER:
-        if (extreme && !plan->scale.given)
-            return (struct stored){type == ELEMENT_BOOL ? 'b' : letter, element_size(type)};
-        return (struct stored){letter, 8};
+        if (!extreme || plan->scale.given)
+            return (struct stored){letter, 8};
+        if (type == ELEMENT_BOOL)
+            return (struct stored){'b', 1};
+        return (struct stored){letter, element_size(type)};
     case AXIS_NUMBER:
         break;
     }

@@ -256,7 +256,7 @@ static void write_json(const struct record_line *line, const struct form *form)
     if (input->order != ELEMENT_ORDER_UNSAID)
         printf("\"endian\": \"%s\", ", input->order == ELEMENT_ORDER_BIG ? "big" : "little");
     printf("\"skip\": %" PRIu64 ", \"dtype\": \"%s\", \"nan_policy\": \"%s\", ", input->skip,
-           element_name(input->type), option_nan_words[line->nan]);
+           element_name(input->type), nan_policy_words[line->nan]);
     if (input->length == SOURCE_UNKNOWN)
         fputs("\"length\": null, ", stdout);
     else

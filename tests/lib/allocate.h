@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Ends the whole test, because of errno: it cannot go on without this. */
-static inline void bail(const char *what)
+static inline _Noreturn void bail(const char *what)
 {
     printf("Bail out! %s: %s\n", what, strerror(errno));
     exit(99);

@@ -266,8 +266,8 @@ static void test_splits(void)
     struct rng rng;
 
     rng_seed(&rng, 3939);
-    a->data = allocate(ELEMENTS_MAX * 8);
-    a->others = allocate(ELEMENTS_MAX * 8);
+    a->data = allocate((size_t)ELEMENTS_MAX * 8);
+    a->others = allocate((size_t)ELEMENTS_MAX * 8);
     for (int type = 0; type < ELEMENT_TYPES; type++) {
         struct tap_family family = {0};
 

@@ -53,7 +53,7 @@ static const unsigned all_wants[] = {
 
 static struct rng rng;
 static unsigned devices;
-static cudaStream_t streams[DEVICES_MAX][STREAMS];
+static cudaStream_t streams[DEVICES_MAX][STREAMS], uploads[DEVICES_MAX];
 static unsigned char *memory[DEVICES_MAX][PIECES_MAX]; /* of ROOM bytes, on the devices */
 static unsigned char *data;
 
@@ -65,12 +65,12 @@ static void must(cudaError_t error)
     }
 }
 
-/* Copies `data` to a device, and waits: copies from memory that is not pinned may go on after
+/* Copies `data` to a device, and waits for that alone: copies from memory that is not pinned go on after
    cudaMemcpy has returned, and streams that do not block do not wait for them. */
-static void upload(unsigned char *to, size_t bytes)
+static void upload(unsigned device, unsigned char *to, size_t bytes)
 {
-    must(cudaMemcpy(to, data, bytes, cudaMemcpyHostToDevice));
-    must(cudaStreamSynchronize(NULL));
+    must(cudaMemcpyAsync(to, data, bytes, cudaMemcpyHostToDevice, uploads[device]));
+    must(cudaStreamSynchronize(uploads[device]));
 }
 
 /* The results of a partial result, for comparison. */
@@ -149,7 +149,7 @@ static bool check_pieces(struct cuda_array **array, const struct cuda_array_term
         take(&expected, terms->type, count, index);
         if (swap)
             element_swap(data, data, count, size);
-        upload(at, count * size);
+        upload(device, at, count * size);
         good = cuda_array_add(array, terms, at, count, index,
                               streams[device][rng_below(&rng, STREAMS)], &error);
         index += count;
@@ -218,7 +218,7 @@ static void check_refused(void)
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 0,
            "no elements are no error");
     memset(data, 0, 80);
-    upload(memory[0][0], 80);
+    upload(0, memory[0][0], 80);
     tap_ok(cuda_array_add(&array, &terms, memory[0][0], 20, 0, streams[0][0], &error) &&
                cuda_array_snapshot(array, terms.wants, &found, &error) && found.count == 20,
            "others can be added after it");
@@ -243,7 +243,7 @@ static void check_graphs(void)
 
     must(cudaSetDevice(0));
     fill(ELEMENT_F32, count);
-    upload(memory[0][0], count * 4);
+    upload(0, memory[0][0], count * 4);
     partial_clear(&once);
     take(&once, ELEMENT_F32, count, 0);
 
@@ -317,6 +317,7 @@ int main(void)
         must(cudaSetDevice((int)i));
         for (unsigned j = 0; j < STREAMS; j++)
             must(cudaStreamCreateWithFlags(&streams[i][j], cudaStreamNonBlocking));
+        must(cudaStreamCreateWithFlags(&uploads[i], cudaStreamNonBlocking));
         for (unsigned j = 0; j < PIECES_MAX; j++)
             must(cudaMalloc((void **)&memory[i][j], ROOM));
     }
@@ -330,6 +331,7 @@ int main(void)
         must(cudaSetDevice((int)i));
         for (unsigned j = 0; j < STREAMS; j++)
             must(cudaStreamDestroy(streams[i][j]));
+        must(cudaStreamDestroy(uploads[i]));
         for (unsigned j = 0; j < PIECES_MAX; j++)
             must(cudaFree(memory[i][j]));
     }

@@ -36,7 +36,7 @@ static float numbers[COUNT];
 static void fill_numbers(void)
 {
     for (int i = 0; i < COUNT; i++)
-        numbers[i] = (float)((i & 1 ? -1.0 : 1.0) * (1 + i / 2) * (i & 64 ? 1e-20 : 1e20));
+        numbers[i] = (float)((i & 1 ? -1.0 : 1.0) * (1 + (i >> 1)) * (i & 64 ? 1e-20 : 1e20));
     for (int i = COUNT - 4; i < COUNT; i++)
         numbers[i] = 0;
     numbers[COUNT / 2] = numbers[COUNT / 2 + 1] = 0.75F;

@@ -258,7 +258,8 @@ static bool take_number(const struct value *v, double *x, bool *given, const cha
     snprintf(text, sizeof text, "%s%s%s", *v->text == '-' ? "-" : "", *digits == '.' ? "0" : "",
              digits);
     for (char *p = text; *p; p++)
-        *p = *p == 'D' || *p == 'd' ? 'E' : *p;
+        if (*p == 'D' || *p == 'd')
+            *p = 'E';
     *wrong = "is not a number";
     if (v->quoted || digits - v->text > 1 || strspn(text, "0123456789+-.eE") != strlen(text) ||
         !number_parse(text, ELEMENT_F64, x))

@@ -58,10 +58,11 @@ static void find_own_folder(char folder[PATH_MAX])
     *folder = '\0';
     while (maps && fgets(line, sizeof line, maps)) {
         const char *slash = strchr(line, '/'), *last = strrchr(line, '/');
-        uintptr_t begin, end;
+        char *rest;
+        const uintmax_t begin = strtoumax(line, &rest, 16);
+        const uintmax_t end = *rest == '-' ? strtoumax(rest + 1, NULL, 16) : 0;
 
-        if (slash && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
-            (uintptr_t)find_own_folder >= begin && (uintptr_t)find_own_folder < end) {
+        if (slash && (uintptr_t)find_own_folder >= begin && (uintptr_t)find_own_folder < end) {
             snprintf(folder, PATH_MAX, "%.*s", (int)(last + 1 - slash), slash);
             break;
         }
