@@ -31,10 +31,17 @@ static bool fail(struct json_reader *r)
     return false;
 }
 
-void json_read_space(struct json_reader *r)
+static inline void pass_space(struct json_reader *r)
 {
+    if ((unsigned char)*r->at > ' ')
+        return;
     while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
         r->at++;
+}
+
+void json_read_space(struct json_reader *r)
+{
+    pass_space(r);
 }
 
 /* Takes a word of the grammar, behind space, if it comes next. The caller looks at what follows. */
@@ -42,16 +49,22 @@ static bool take_word(struct json_reader *r, const char *word, size_t length)
 {
     if (r->failed)
         return false;
-    json_read_space(r);
+    pass_space(r);
     if (strncmp(r->at, word, length) != 0)
         return false;
     r->at += length;
     return true;
 }
 
-static bool take(struct json_reader *r, char c)
+static inline bool take(struct json_reader *r, char c)
 {
-    return take_word(r, &c, 1);
+    if (r->failed)
+        return false;
+    pass_space(r);
+    if (*r->at != c)
+        return false;
+    r->at++;
+    return true;
 }
 
 void json_read(struct json_reader *r, const char *text)
@@ -152,8 +165,8 @@ static bool read_rest(struct json_reader *r, char *text, size_t size, bool cut)
         size_t length = escape_plain_length(r->at);
 
         if (length > 0 && (full || length < size - used)) { /* most are nothing else */
-            if (!full)
-                memmove(text + used, r->at, length); /* it may be read to where it stands */
+            if (!full && text + used != r->at) /* it may be read to where it stands */
+                memmove(text + used, r->at, length);
             used += full ? 0 : length;
             r->at += length;
             continue;
@@ -224,16 +237,20 @@ char *json_read_key_here(struct json_reader *r)
 
 bool json_read_integer(struct json_reader *r, uint64_t *x)
 {
+    enum { SAFE = 19 }; /* so many digits are always below 2^64 */
     const char *p;
+    uint64_t some = 0;
 
     if (r->failed)
         return false;
-    json_read_space(r);
-    *x = 0;
-    for (p = r->at; *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(*x, UINT64_C(10), x) ||
-            __builtin_add_overflow(*x, (uint64_t)(*p - '0'), x))
+    pass_space(r);
+    for (p = r->at; *p >= '0' && *p <= '9' && p - r->at < SAFE; p++)
+        some = 10 * some + (uint64_t)(*p - '0');
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(some, UINT64_C(10), &some) ||
+            __builtin_add_overflow(some, (uint64_t)(*p - '0'), &some))
             return fail(r);
+    *x = some;
     if (p == r->at || (*r->at == '0' && p - r->at > 1) || *p == '.' || *p == 'e' || *p == 'E')
         return fail(r);
     r->at = p;
@@ -283,7 +300,7 @@ bool json_read_number(struct json_reader *r, double *x)
 
     if (r->failed)
         return false;
-    json_read_space(r);
+    pass_space(r);
     end = number_end(r->at);
     if (!end)
         return fail(r);
@@ -301,7 +318,7 @@ bool json_read_number_text(struct json_reader *r, char *text, size_t size)
     text[0] = '\0';
     if (r->failed)
         return false;
-    json_read_space(r);
+    pass_space(r);
     end = number_end(r->at);
     if (!end || (size_t)(end - r->at) >= size)
         return fail(r);
@@ -323,7 +340,7 @@ bool json_read_skip(struct json_reader *r)
 
     if (r->failed)
         return false;
-    json_read_space(r);
+    pass_space(r);
     switch (*r->at) {
     case '{':
         json_read_begin(r, '{');
@@ -352,6 +369,6 @@ bool json_read_skip(struct json_reader *r)
 
 bool json_read_end(struct json_reader *r)
 {
-    json_read_space(r);
+    pass_space(r);
     return !r->failed && r->depth == 0 && *r->at == '\0';
 }
