@@ -165,7 +165,7 @@ static bool read_rest(struct json_reader *r, char *text, size_t size, bool cut)
         size_t length = escape_plain_length(r->at);
 
         if (length > 0 && (full || length < size - used)) { /* most are nothing else */
-            if (!full && text + used != r->at) /* it may be read to where it stands */
+            if (!full && text + used != r->at)              /* it may be read to where it stands */
                 memmove(text + used, r->at, length);
             used += full ? 0 : length;
             r->at += length;
