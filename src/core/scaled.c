@@ -123,6 +123,9 @@ static void append_squares(struct scaled *s, const struct partial *p, const stru
                                          one[1 + SCALED_FACTOR_DIGITS] = {1};
     const bool negative = exact_magnitude(&p->sum, sum);
 
+    /* Nobody asked for them. Those of elements that are all 0 need nothing here, and are asked for. */
+    if (p->squares.pending == 0 && quotient_length(sum, EXACT_DIGITS) > 0)
+        return;
     (void)exact_wide_magnitude(&p->squares, squares);
     scaled_squares_add(s->squares, squares, EXACT_WIDE_DIGITS,
                        2 * f.exponent + EXACT_WIDE_LSB_EXPONENT,

@@ -9,6 +9,7 @@
 #include "core/element.h"
 #include "core/exact.h"
 #include "cpu/missing.h"
+#include "cpu/split.h"
 
 /*
  * Keys of extremes: exact_key's, or, of columns of up to 32 bits, the v_order's of binary32 (simd.h),
@@ -866,13 +867,16 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
         if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
             return false;
     }
+    if (split)
+        z->sides = cpu_split_open(kernels, type, split);
     return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch &&
-           (!missing || z->masking);
+           (!split || z->sides) && (!missing || z->masking);
 }
 
 void cpu_slicer_close(struct cpu_slicer *z)
 {
     cpu_reducer_close(&z->reducer);
+    cpu_split_close(z->sides);
     if (z->folded.used)
         cpu_slices_close(&z->folded);
     free(z->scratch);
@@ -951,6 +955,9 @@ static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, 
         *at = index + cpu_missing_find(&z->missing, z->present, x, count, (size_t)(*at - index));
 }
 
+/* Shorter runs are split at the threshold element by element. */
+#define SPLIT_RUN 256
+
 /* Takes elements into the reducer, and into the fields of `sides` that PARTIAL_SPLIT defines. */
 static void reduce(struct cpu_slicer *z, struct partial *sides, const unsigned char *x,
                    size_t count, uint64_t index)
@@ -958,6 +965,14 @@ static void reduce(struct cpu_slicer *z, struct partial *sides, const unsigned c
     const size_t size = element_size(z->type);
 
     z->reducer.kernel(&z->reducer, x, count, index);
+    if (z->split && count >= SPLIT_RUN) {
+        const size_t most = CPU_PIECE_BYTES / size;
+
+        for (size_t i = 0; i < count; i += most)
+            cpu_split_take(z->sides, x + i * size, count - i < most ? count - i : most);
+        cpu_split_drain(z->sides, sides);
+        return;
+    }
     for (size_t i = 0; i < count && z->split; i++)
         partial_split_take(sides, z->split, z->type, x + i * size);
 }

@@ -83,6 +83,7 @@ struct cpu_slicer {
                                 kernels, or their own where there is none */
     unsigned wants;          /* partial_want bits */
     const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
+    struct cpu_split *sides;           /* splits long runs at it; else NULL */
     bool swap;                   /* elements are of the other byte order, when they are reduced */
     bool swap_first;             /* or before it is looked which of them are missing */
     bool has_missing;            /* elements may be missing; only then the next ones are set */

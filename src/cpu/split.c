@@ -120,3 +120,15 @@ void cpu_split_finish(const struct cpu_split *s, struct partial *p)
     partial_merge(&sides, &s->sides);
     partial_split_put(p, &sides);
 }
+
+void cpu_split_drain(struct cpu_split *s, struct partial *p)
+{
+    struct partial found;
+
+    partial_clear(&found);
+    cpu_split_finish(s, &found);
+    partial_merge(p, &found);
+    partial_clear(&s->lower.reducer.partial);
+    partial_clear(&s->upper.reducer.partial);
+    partial_clear(&s->sides);
+}

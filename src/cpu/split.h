@@ -24,6 +24,9 @@ void cpu_split_take(struct cpu_split *s, const void *data, size_t count);
 /* Adds an element `times` times. */
 void cpu_split_take_same(struct cpu_split *s, const void *element, uint64_t times);
 
+/* Adds what was found to the fields of p that PARTIAL_SPLIT defines, and forgets it. */
+void cpu_split_drain(struct cpu_split *s, struct partial *p);
+
 /* Sets the fields of p that PARTIAL_SPLIT defines. */
 void cpu_split_finish(const struct cpu_split *s, struct partial *p);
 

@@ -1,7 +1,7 @@
 /*
  * Missing values: which elements a text or a range stands for, by numbers that are decoded here; and
- * the kernels of every instruction set that leave them out, and the engine that does, with and without
- * a threshold at which it splits sums.
+ * the kernels of every instruction set that leave them out, and the engine and rows along an axis that
+ * do, with and without a threshold at which they split sums.
  */
 /* Tags: smoke ports */
 #include "config.h"
@@ -13,6 +13,7 @@
 #include "core/missing.h"
 #include "core/scale.h"
 #include "cpu/missing.h"
+#include "cpu/slices.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
 #include "lib/engine_workers.h"
@@ -608,6 +609,50 @@ static void test_engine(const char *kernels, enum element_type type)
     tap_family_end(&family, "engine, %s, %s", kernels, element_name(type));
 }
 
+/* Rows along an axis, short ones and such as are longer than a piece, with a threshold. */
+static void test_rows(const struct cpu_kernels *kernels, enum element_type type)
+{
+    static unsigned char x[8 * ENGINE_N_MAX];
+    const unsigned wants = scale_wants(&(struct scale){true, 2, 0}, PARTIAL_ALL);
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 6);
+    for (int round = 0; round < 12; round++) {
+        const size_t n = 1 + (size_t)rng_below(&rng, round % 3 ? ENGINE_N_MAX / 3 : ENGINE_N_MAX);
+        const size_t rows = round % 3 ? 3 : 1, length = round % 3 == 1 ? n % 300 + 1 : n;
+        struct partial expected, found;
+        struct partial_split split;
+        struct cpu_slicer slicer;
+        struct cpu_slices slices;
+        struct missing set;
+        struct drawn d;
+        bool any, good;
+
+        fill(&rng, type, x, rows * length);
+        any = rng_below(&rng, 2) && draw(&rng, type, x, rows * length, &d, &set);
+        split = draw_split(&rng, type, x, rows * length);
+        good = cpu_slicer_open(&slicer, kernels, type, wants, false, any ? &set : NULL, &split);
+        good = cpu_slices_open(&slices, CPU_SLICES_ROWS, type, wants, rows) && good;
+        if (good) {
+            cpu_slices_clear(&slices, rows);
+            cpu_slicer_rows(&slicer, &slices, 0, x, rows, length, 0);
+        }
+        for (size_t row = 0; row < rows && good; row++) {
+            reduce(&expected, type, x + row * length * element_size(type), length, wants,
+                   any ? &d : NULL, &split);
+            cpu_slices_partial(&slices, row, length, &found);
+            tap_case(&family, !slicer.failed && !differs(&found, &expected),
+                     "round %d, row %zu of %zu elements, missing %d: %s", round, row, length, any,
+                     differs(&found, &expected));
+        }
+        tap_case(&family, good, "round %d: no memory", round);
+        cpu_slices_close(&slices);
+        cpu_slicer_close(&slicer);
+    }
+    tap_family_end(&family, "rows, %s, %s", kernels->name, element_name(type));
+}
+
 int main(void)
 {
     test_texts();
@@ -618,5 +663,8 @@ int main(void)
     for (size_t k = 0; k < cpu_kernels_count; k++)
         for (int type = 0; cpu_kernels_all[k]->usable() && type < ELEMENT_TYPES; type++)
             test_engine(cpu_kernels_all[k]->name, (enum element_type)type);
+    for (size_t k = 0; k < cpu_kernels_count; k++)
+        for (int type = 0; cpu_kernels_all[k]->usable() && type < ELEMENT_TYPES; type++)
+            test_rows(cpu_kernels_all[k], (enum element_type)type);
     return tap_done();
 }
