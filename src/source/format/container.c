@@ -261,6 +261,31 @@ static bool names_differ(const struct container *c, struct container_input *in)
     return good;
 }
 
+bool container_number_names(struct container *c, struct container_input *in)
+{
+    struct container_array **sorted;
+    bool good = true;
+
+    if (container_names_differ(c))
+        return true;
+    sorted = malloc((c->count + 1) * sizeof *sorted);
+    if (!sorted)
+        return container_no_memory(in);
+    for (size_t i = 0; i < c->count; i++)
+        sorted[i] = &c->arrays[i];
+    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
+    for (size_t i = 1, first = 0; i < c->count && good; i++) {
+        if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
+            first = i;
+            continue;
+        }
+        sorted[i]->name = container_note(c, "%s#%zu", sorted[i]->name, i - first + 1);
+        good = sorted[i]->name;
+    }
+    free(sorted);
+    return good || container_no_memory(in);
+}
+
 struct container *container_open(const struct container_format *format, struct container_input *in)
 {
     struct container *c = calloc(1, sizeof *c);

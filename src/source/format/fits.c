@@ -397,42 +397,6 @@ static bool add_array(struct file *f)
     return f->in->stored || find_meaning(f, a) || container_no_memory(f->in);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct container_array *x = *(struct container_array *const *)a;
-    const struct container_array *y = *(struct container_array *const *)b;
-    const int order = strcmp(x->name, y->name);
-
-    return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* Tells HDUs of one name apart: the second is NAME#2. */
-static bool number_names(struct file *f)
-{
-    struct container *c = f->container;
-    struct container_array **sorted;
-    bool good = true;
-
-    if (container_names_differ(c))
-        return true;
-    sorted = malloc((c->count + 1) * sizeof *sorted);
-    if (!sorted)
-        return container_no_memory(f->in);
-    for (size_t i = 0; i < c->count; i++)
-        sorted[i] = &c->arrays[i];
-    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
-    for (size_t i = 1, first = 0; i < c->count && good; i++) {
-        if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
-            first = i;
-            continue;
-        }
-        sorted[i]->name = container_note(c, "%s#%zu", sorted[i]->name, i - first + 1);
-        good = sorted[i]->name;
-    }
-    free(sorted);
-    return good || container_no_memory(f->in);
-}
-
 /* Whether another HDU begins at an offset. Blocks of zeros may follow the last one. */
 static bool find_next(struct file *f, uint64_t at, bool *found)
 {
@@ -482,7 +446,7 @@ static bool read_hdus(struct file *f)
             return false;
     }
     container_finish_sizes(f->container);
-    return number_names(f);
+    return container_number_names(f->container, f->in);
 }
 
 static bool read_file(struct container *c, struct container_input *in)
