@@ -3,9 +3,9 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4 and astropy; those in the repository were made with
-numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, netCDF4 1.7.5.1 and
-astropy 8.0.2. What the arrays must reduce to is computed by
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4, astropy and torch; those in the repository were
+made with numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, netCDF4 1.7.5.1,
+astropy 8.0.2 and torch 2.15.0. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
 import os
@@ -20,6 +20,7 @@ import h5py  # noqa: E402
 import netCDF4  # noqa: E402
 import numpy as np  # noqa: E402
 import safetensors  # noqa: E402
+import torch  # noqa: E402
 
 SHAPE = (3, 5, 7)
 COUNT = 3 * 5 * 7
@@ -161,6 +162,26 @@ def make_fits():
             rows.append(('containers/small.fits', f'--array={name.upper()}', op, ELEMENTS[name][3][op]))
 
 
+def make_pytorch():
+    def tensor(name):
+        kind, shape, data, _ = ELEMENTS[name]
+        t = torch.frombuffer(bytearray(data), dtype=getattr(torch, SAFETENSORS.get(kind) or kind.replace('u', 'uint')))
+        return t.reshape(shape)
+
+    names = {'first.f8e4m3': 'model.first.f8e4m3', 'mixed.bf16': 'model.mixed.bf16', 'spread.u16': 'model.spread.u16',
+             'mixed.f16': 'state.0.mixed', 'mixed.f64': 'state.1.mixed', 'thirds.bool': 'list.0', 'spread.i64': 'list.1.0'}
+    wide = torch.zeros(3, 5, 9, dtype=torch.float64)
+    wide[:, :, 1:8] = tensor('mixed.f64')
+    tree = {'model': torch.nn.Module().state_dict(), 'state': {0: {'mixed': tensor('mixed.f16')}, 1: {'mixed': wide[:, :, 1:8]}},
+            'list': [tensor('thirds.bool'), (tensor('spread.i64'), 'text')], 'epoch': 3}
+    for name in ('first.f8e4m3', 'mixed.bf16', 'spread.u16'):
+        tree['model'][name] = tensor(name)
+    torch.save(tree, path('small.pt'))
+    for element, name in names.items():
+        for op in make.OPS:
+            rows.append(('containers/small.pt', f'--array={name}', op, ELEMENTS[element][3][op]))
+
+
 def main():
     os.makedirs(path(''), exist_ok=True)
     make_safetensors()
@@ -169,6 +190,7 @@ def main():
     make_hdf5()
     make_netcdf()
     make_fits()
+    make_pytorch()
     with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:
         out.write('# file\toptions\top\tvalue\n')
         out.writelines('\t'.join(row) + '\n' for row in rows)

@@ -18,6 +18,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_npy \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_partial \
+	tests/fuzz/fuzz_pickle \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_reduce \
 	tests/fuzz/fuzz_zstd \
@@ -57,6 +58,10 @@ tests_fuzz_fuzz_partial_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_partial_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_partial_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_partial_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_pickle_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_pickle_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_pickle_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_pickle_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_record_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_record_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_record_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=getline,--wrap=__getdelim

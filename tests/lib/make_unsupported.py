@@ -336,8 +336,6 @@ def lz4_files():
 def torch_files():
     import torch
 
-    torch.save({"w": torch.arange(5000.0)}, path("x.pt"))
-    made("x.pt", "a PyTorch file", 12497500, "s/NAME/w/")
     torch.save({"w": torch.arange(5000.0)}, path("old.pt"), _use_new_zipfile_serialization=False)
     made("old.pt", "a PyTorch file of before version 1.6", 12497500, "s/NAME/w/")
 

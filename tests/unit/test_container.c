@@ -639,6 +639,10 @@ static void check_recognise(void)
         {"CDF\1\0\0\0\0\0\1\0\012", 12, NULL},
         {"SIMPLE  =                    T", 30, "fits"},
         {"SIMPLE  =T", 10, NULL},
+        {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\12\0\0\0x/data.pkl", 40, "pytorch"},
+        {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\21\0\0\0x/.format_version", 47, "pytorch"},
+        {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\11\0\0\0/data.pkl", 39, NULL},
+        {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\12\0\0\0x/data.pkl", 39, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};

@@ -15,7 +15,8 @@
     FORMAT(GGUF, gguf)               \
     FORMAT(HDF5, hdf5)               \
     FORMAT(NETCDF, netcdf)           \
-    FORMAT(FITS, fits)
+    FORMAT(FITS, fits)               \
+    FORMAT(PYTORCH, pytorch)
 
 #define CONTAINER_COUNT_ONE(id, name) +1
 #define CONTAINER_FORMAT_COUNT (0 CONTAINER_FORMATS(CONTAINER_COUNT_ONE))
@@ -53,5 +54,9 @@ extern const struct container_format container_netcdf;
 
 /* FITS, of astronomy: its images, with BLANK, BSCALE and BZERO. */
 extern const struct container_format container_fits;
+
+/* PyTorch's files since version 1.6: the tensors that dictionaries and lists hold, by the names
+   that these give them. Nothing of the pickle inside is executed. */
+extern const struct container_format container_pytorch;
 
 #endif

@@ -1,0 +1,685 @@
+#include "config.h"
+
+#include "source/format/pickle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/bytes.h"
+#include "sys/escape.h"
+#include "sys/grow.h"
+
+/* Operations, by the names of pickletools. */
+enum operation {
+    MARK = '(',
+    STOP = '.',
+    POP = '0',
+    POP_MARK = '1',
+    DUP = '2',
+    BINFLOAT = 'G',
+    INT = 'I',
+    BININT = 'J',
+    BININT1 = 'K',
+    LONG = 'L',
+    BININT2 = 'M',
+    NONE = 'N',
+    BINPERSID = 'Q',
+    REDUCE = 'R',
+    BINBYTES = 'B',
+    SHORT_BINBYTES = 'C',
+    BINUNICODE = 'X',
+    APPEND = 'a',
+    BUILD = 'b',
+    GLOBAL = 'c',
+    APPENDS = 'e',
+    BINGET = 'h',
+    LONG_BINGET = 'j',
+    BINPUT = 'q',
+    LONG_BINPUT = 'r',
+    SETITEM = 's',
+    TUPLE = 't',
+    SETITEMS = 'u',
+    EMPTY_TUPLE = ')',
+    EMPTY_LIST = ']',
+    EMPTY_DICT = '}',
+    PROTO = 0x80,
+    NEWOBJ = 0x81,
+    TUPLE1 = 0x85,
+    TUPLE2 = 0x86,
+    TUPLE3 = 0x87,
+    NEWTRUE = 0x88,
+    NEWFALSE = 0x89,
+    LONG1 = 0x8a,
+    LONG4 = 0x8b,
+    SHORT_BINUNICODE = 0x8c,
+    BINUNICODE8 = 0x8d,
+    BINBYTES8 = 0x8e,
+    EMPTY_SET = 0x8f,
+    ADDITEMS = 0x90,
+    FROZENSET = 0x91,
+    STACK_GLOBAL = 0x93,
+    MEMOIZE = 0x94,
+    FRAME = 0x95,
+    BYTEARRAY8 = 0x96
+};
+
+/* On the stack in place of a value: where a MARK stands. In the memo: nothing was kept there. */
+#define NOTHING UINT32_MAX
+
+/* Values that are made once. */
+enum { VALUE_NONE, VALUE_FALSE, VALUE_TRUE };
+
+struct machine {
+    struct pickle *p;
+    const unsigned char *bytes;
+    size_t size, at; /* `at`: of the next byte */
+    size_t begin;    /* of the operation */
+    uint32_t *stack;
+    size_t depth, stack_room;
+    uint32_t *memo;
+    size_t memo_count, memo_room, kept; /* places, and how often MEMOIZE was met */
+    const struct pickle_global *globals;
+    size_t global_count;
+};
+
+#define wrong(m, ...) fail(m, error_of(ERROR_DATA, __VA_ARGS__))
+
+static bool fail(struct machine *m, struct error error)
+{
+    m->p->error = error;
+    m->p->error.offset = m->begin;
+    return false;
+}
+
+static bool no_memory(struct machine *m)
+{
+    return fail(m, error_of(ERROR_MEMORY, "out of memory"));
+}
+
+/*
+ * Reading.
+ */
+
+/* The next `size` bytes; NULL if there are fewer. */
+static const unsigned char *take(struct machine *m, uint64_t size)
+{
+    const unsigned char *bytes = m->bytes + m->at;
+
+    if (size > m->size - m->at) {
+        (void)wrong(m, "the pickle is cut off");
+        return NULL;
+    }
+    m->at += (size_t)size;
+    return bytes;
+}
+
+static bool take_number(struct machine *m, unsigned size, uint64_t *x)
+{
+    const unsigned char *bytes = take(m, size);
+
+    *x = bytes ? bytes_number(bytes, size, false) : 0;
+    return bytes;
+}
+
+/* The next line, without its end. */
+static const char *take_line(struct machine *m, size_t *length)
+{
+    const unsigned char *line = m->bytes + m->at;
+    const unsigned char *end = memchr(line, '\n', m->size - m->at);
+
+    *length = 0;
+    if (!end) {
+        (void)wrong(m, "the pickle is cut off");
+        return NULL;
+    }
+    *length = (size_t)(end - line);
+    m->at += *length + 1;
+    return (const char *)line;
+}
+
+/*
+ * Values and the stack.
+ */
+
+/* Adds a value; NULL without memory. The pointer is valid until the next one is added. */
+static struct pickle_value *add(struct machine *m, enum pickle_kind kind)
+{
+    struct pickle *p = m->p;
+    struct pickle_value *v;
+
+    if (!GROW(p->values, p->room, p->count + 1)) {
+        (void)no_memory(m);
+        return NULL;
+    }
+    v = &p->values[p->count++];
+    *v = (struct pickle_value){.kind = kind, .at = (uint32_t)m->begin, .state = PICKLE_ABSENT};
+    return v;
+}
+
+static bool push(struct machine *m, uint32_t value)
+{
+    if (!GROW(m->stack, m->stack_room, m->depth + 1))
+        return no_memory(m);
+    m->stack[m->depth++] = value;
+    return true;
+}
+
+/* Pushes a new value of a kind; NULL without memory. */
+static struct pickle_value *push_new(struct machine *m, enum pickle_kind kind)
+{
+    struct pickle_value *v = add(m, kind);
+
+    return v && push(m, (uint32_t)(m->p->count - 1)) ? v : NULL;
+}
+
+static bool pop(struct machine *m, uint32_t *value)
+{
+    *value = 0;
+    if (m->depth == 0 || m->stack[m->depth - 1] == NOTHING)
+        return wrong(m, "an operation lacks a value");
+    *value = m->stack[--m->depth];
+    return true;
+}
+
+/* The value on top of the stack, which stays. */
+static bool top(struct machine *m, uint32_t *value)
+{
+    const bool good = pop(m, value);
+
+    m->depth += good;
+    return good;
+}
+
+/* Finds the values after the last MARK, which are popped with it; they stay where they are until
+   something is pushed. */
+static bool pop_to_mark(struct machine *m, size_t *first, size_t *end)
+{
+    size_t at = m->depth;
+
+    *first = *end = 0;
+    while (at > 0 && m->stack[at - 1] != NOTHING)
+        at--;
+    if (at == 0)
+        return wrong(m, "an operation lacks its MARK");
+    *first = at;
+    *end = m->depth;
+    m->depth = at - 1;
+    return true;
+}
+
+/* Adds values of the stack to the items of one. */
+static bool add_items(struct machine *m, uint32_t to, size_t first, size_t end)
+{
+    struct pickle *p = m->p;
+    struct pickle_value *v = &p->values[to];
+
+    if (!GROW(p->items, p->item_room, p->item_count + (end - first)))
+        return no_memory(m);
+    for (size_t i = first; i < end; i++) {
+        const uint32_t item = (uint32_t)p->item_count++;
+
+        p->items[item] = (struct pickle_item){m->stack[i], 0};
+        if (v->count++ == 0)
+            v->first = item;
+        else
+            p->items[v->last].next = item;
+        v->last = item;
+    }
+    return true;
+}
+
+/* Adds values to a list, or pairs to a dictionary, or to what a call has returned. */
+static bool extend(struct machine *m, enum pickle_kind kind, size_t first, size_t end)
+{
+    struct pickle_value *v;
+    uint32_t to;
+
+    if (!top(m, &to))
+        return false;
+    v = &m->p->values[to];
+    if (v->kind != kind && v->kind != PICKLE_CALL)
+        return wrong(m, "items are added to a value that has none");
+    if (kind == PICKLE_DICT && (end - first) % 2 != 0)
+        return wrong(m, "a key lacks its value");
+    return add_items(m, to, first, end);
+}
+
+static bool extend_to_mark(struct machine *m, enum pickle_kind kind)
+{
+    size_t first, end;
+
+    return pop_to_mark(m, &first, &end) && extend(m, kind, first, end);
+}
+
+/* Adds the last `count` values of the stack, as extend does. */
+static bool extend_by(struct machine *m, enum pickle_kind kind, size_t count)
+{
+    uint32_t value;
+
+    for (size_t i = 0; i < count; i++)
+        if (!pop(m, &value))
+            return false;
+    return extend(m, kind, m->depth, m->depth + count);
+}
+
+/* Makes a tuple, or a set, of values of the stack, which have been popped. */
+static bool collect(struct machine *m, enum pickle_kind kind, size_t first, size_t end)
+{
+    return add(m, kind) && add_items(m, (uint32_t)(m->p->count - 1), first, end) &&
+           push(m, (uint32_t)(m->p->count - 1));
+}
+
+static bool collect_to_mark(struct machine *m, enum pickle_kind kind)
+{
+    size_t first, end;
+
+    return pop_to_mark(m, &first, &end) && collect(m, kind, first, end);
+}
+
+static bool collect_by(struct machine *m, size_t count)
+{
+    uint32_t value;
+
+    for (size_t i = 0; i < count; i++)
+        if (!pop(m, &value))
+            return false;
+    return collect(m, PICKLE_TUPLE, m->depth, m->depth + count);
+}
+
+/*
+ * Operations.
+ */
+
+static bool push_integer(struct machine *m, int64_t x)
+{
+    struct pickle_value *v = push_new(m, PICKLE_INTEGER);
+
+    if (v)
+        v->integer = x;
+    return v;
+}
+
+/* An integer of so many bytes, two's complement. */
+static bool push_long(struct machine *m, uint64_t size)
+{
+    const unsigned char *bytes = take(m, size);
+    uint64_t x;
+
+    if (!bytes)
+        return false;
+    if (size > 8)
+        return push_new(m, PICKLE_OTHER);
+    x = bytes_number(bytes, (size_t)size, false);
+    if (size > 0 && size < 8 && bytes[size - 1] & 0x80)
+        x |= UINT64_MAX << 8 * size;
+    return push_integer(m, (int64_t)x);
+}
+
+/* An integer in decimal digits; "00" and "01" after INT are truth values, and LONG has an L behind
+   it. */
+static bool push_decimal(struct machine *m, enum operation operation)
+{
+    char text[24], *end;
+    size_t length;
+    const char *line = take_line(m, &length);
+
+    if (!line)
+        return false;
+    if (operation == INT && length == 2 && line[0] == '0' && (line[1] == '0' || line[1] == '1'))
+        return push(m, line[1] == '1' ? VALUE_TRUE : VALUE_FALSE);
+    if (operation == LONG && length > 0 && line[length - 1] == 'L')
+        length--;
+    if (length == 0 || strspn(line, "-0123456789") < length)
+        return wrong(m, "an integer is expected");
+    if (length > 18) /* of 64 bits or more */
+        return push_new(m, PICKLE_OTHER);
+    memcpy(text, line, length);
+    text[length] = '\0';
+    return push_integer(m, strtoll(text, &end, 10)) &&
+           (!*end || wrong(m, "an integer is expected"));
+}
+
+/* Text, whose length has so many bytes. */
+static bool push_text(struct machine *m, unsigned size)
+{
+    const unsigned char *bytes;
+    struct pickle_value *v;
+    uint64_t length;
+
+    if (!take_number(m, size, &length) || !(bytes = take(m, length)) ||
+        !(v = push_new(m, PICKLE_TEXT)))
+        return false;
+    v->text = (const char *)bytes;
+    v->count = (uint32_t)length;
+    return true;
+}
+
+/* Bytes, whose length has so many bytes. */
+static bool push_bytes(struct machine *m, unsigned size)
+{
+    uint64_t length;
+
+    return take_number(m, size, &length) && take(m, length) && push_new(m, PICKLE_OTHER);
+}
+
+static bool is_text(const char *name, const char *text, size_t length)
+{
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+static bool push_global(struct machine *m, const char *module, size_t module_length,
+                        const char *name, size_t length)
+{
+    char text[160], shown[ESCAPE_QUOTE_MAX];
+
+    for (size_t i = 0; i < m->global_count; i++) {
+        if (is_text(m->globals[i].module, module, module_length) &&
+            is_text(m->globals[i].name, name, length)) {
+            struct pickle_value *v = push_new(m, PICKLE_GLOBAL);
+
+            if (v)
+                v->global = i;
+            return v;
+        }
+    }
+    snprintf(text, sizeof text, "%.*s.%.*s", module_length < 64 ? (int)module_length : 64, module,
+             length < 64 ? (int)length : 64, name);
+    return wrong(m, "the pickle names %s, which no file of tensors alone needs",
+                 escape_quote(shown, text));
+}
+
+static bool push_global_lines(struct machine *m)
+{
+    size_t module_length, length;
+    const char *module = take_line(m, &module_length);
+    const char *name = module ? take_line(m, &length) : NULL;
+
+    return name && push_global(m, module, module_length, name, length);
+}
+
+static bool push_global_popped(struct machine *m)
+{
+    const struct pickle_value *module, *name;
+    uint32_t first, second;
+
+    if (!pop(m, &second) || !pop(m, &first))
+        return false;
+    module = &m->p->values[first];
+    name = &m->p->values[second];
+    if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
+        return wrong(m, "the names of a module and of what it has are expected");
+    return push_global(m, module->text, module->count, name->text, name->count);
+}
+
+/* A call of a function, or of a class: with arguments, which are a tuple. */
+static bool push_call(struct machine *m)
+{
+    uint32_t arguments, function;
+    struct pickle_value *v;
+
+    if (!pop(m, &arguments) || !pop(m, &function))
+        return false;
+    if (m->p->values[function].kind != PICKLE_GLOBAL ||
+        m->p->values[arguments].kind != PICKLE_TUPLE)
+        return wrong(m, "a call needs a function and a tuple of arguments");
+    v = push_new(m, PICKLE_CALL);
+    if (!v)
+        return false;
+    v->function = function;
+    v->arguments = arguments;
+    return true;
+}
+
+static bool push_persistent(struct machine *m)
+{
+    struct pickle_value *v;
+    uint32_t name;
+
+    if (!pop(m, &name) || !(v = push_new(m, PICKLE_PERSISTENT)))
+        return false;
+    v->arguments = name;
+    return true;
+}
+
+/* Sets the attributes of a value. */
+static bool build(struct machine *m)
+{
+    struct pickle_value *v;
+    uint32_t state, to;
+
+    if (!pop(m, &state) || !top(m, &to))
+        return false;
+    v = &m->p->values[to];
+    if (v->kind != PICKLE_CALL || v->state != PICKLE_ABSENT)
+        return wrong(m, "attributes of a value that has none, or has them already");
+    v->state = state;
+    return true;
+}
+
+/* Keeps the value on top of the stack as number `place` of the memo. */
+static bool put(struct machine *m, uint64_t place)
+{
+    uint32_t value;
+
+    if (!top(m, &value))
+        return false;
+    if (place >= m->size) /* each has taken an operation */
+        return wrong(m, "number %" PRIu64 " of the memo is too large", place);
+    if (!GROW(m->memo, m->memo_room, (size_t)place + 1))
+        return no_memory(m);
+    while (m->memo_count <= place)
+        m->memo[m->memo_count++] = NOTHING;
+    m->memo[place] = value;
+    return true;
+}
+
+static bool put_number(struct machine *m, unsigned size)
+{
+    uint64_t place;
+
+    return take_number(m, size, &place) && put(m, place);
+}
+
+static bool get(struct machine *m, unsigned size)
+{
+    uint64_t place;
+
+    if (!take_number(m, size, &place))
+        return false;
+    if (place >= m->memo_count || m->memo[place] == NOTHING)
+        return wrong(m, "number %" PRIu64 " of the memo is empty", place);
+    return push(m, m->memo[place]);
+}
+
+/* Makes no value of the operation's argument. */
+static bool skip(struct machine *m, unsigned size)
+{
+    return take(m, size);
+}
+
+static bool integer_of(struct machine *m, unsigned size)
+{
+    uint64_t x;
+
+    return take_number(m, size, &x) && push_integer(m, size == 4 ? (int32_t)x : (int64_t)x);
+}
+
+/* A long integer, whose length has so many bytes. */
+static bool long_of(struct machine *m, unsigned size)
+{
+    uint64_t length;
+
+    return take_number(m, size, &length) && push_long(m, length);
+}
+
+/* Operations that push a value without others. */
+static bool make_value(struct machine *m, enum operation operation)
+{
+    switch ((int)operation) {
+    case NONE:
+        return push(m, VALUE_NONE);
+    case NEWTRUE:
+        return push(m, VALUE_TRUE);
+    case NEWFALSE:
+        return push(m, VALUE_FALSE);
+    case INT:
+    case LONG:
+        return push_decimal(m, operation);
+    case BININT:
+        return integer_of(m, 4);
+    case BININT1:
+        return integer_of(m, 1);
+    case BININT2:
+        return integer_of(m, 2);
+    case LONG1:
+        return long_of(m, 1);
+    case LONG4:
+        return long_of(m, 4);
+    case BINFLOAT:
+        return take(m, 8) && push_new(m, PICKLE_OTHER);
+    case SHORT_BINUNICODE:
+        return push_text(m, 1);
+    case BINUNICODE:
+        return push_text(m, 4);
+    case BINUNICODE8:
+        return push_text(m, 8);
+    case SHORT_BINBYTES:
+        return push_bytes(m, 1);
+    case BINBYTES:
+        return push_bytes(m, 4);
+    case BINBYTES8:
+    case BYTEARRAY8:
+        return push_bytes(m, 8);
+    case GLOBAL:
+        return push_global_lines(m);
+    default:
+        return wrong(m, "operation 0x%02x of the pickle is not supported", (unsigned)operation);
+    }
+}
+
+/* Executes an operation other than STOP. */
+static bool step(struct machine *m, enum operation operation)
+{
+    uint32_t value;
+    size_t first, end;
+
+    switch ((int)operation) {
+    case PROTO:
+        return skip(m, 1);
+    case FRAME:
+        return skip(m, 8);
+    case MARK:
+        return push(m, NOTHING);
+    case POP:
+        return pop(m, &value);
+    case POP_MARK:
+        return pop_to_mark(m, &first, &end);
+    case DUP:
+        return top(m, &value) && push(m, value);
+    case BINGET:
+        return get(m, 1);
+    case LONG_BINGET:
+        return get(m, 4);
+    case BINPUT:
+        return put_number(m, 1);
+    case LONG_BINPUT:
+        return put_number(m, 4);
+    case MEMOIZE:
+        return put(m, m->kept++);
+    case EMPTY_TUPLE:
+        return push_new(m, PICKLE_TUPLE);
+    case TUPLE:
+        return collect_to_mark(m, PICKLE_TUPLE);
+    case TUPLE1:
+        return collect_by(m, 1);
+    case TUPLE2:
+        return collect_by(m, 2);
+    case TUPLE3:
+        return collect_by(m, 3);
+    case EMPTY_LIST:
+    case EMPTY_SET:
+        return push_new(m, PICKLE_LIST);
+    case FROZENSET:
+        return collect_to_mark(m, PICKLE_LIST);
+    case APPEND:
+        return extend_by(m, PICKLE_LIST, 1);
+    case APPENDS:
+    case ADDITEMS:
+        return extend_to_mark(m, PICKLE_LIST);
+    case EMPTY_DICT:
+        return push_new(m, PICKLE_DICT);
+    case SETITEM:
+        return extend_by(m, PICKLE_DICT, 2);
+    case SETITEMS:
+        return extend_to_mark(m, PICKLE_DICT);
+    case STACK_GLOBAL:
+        return push_global_popped(m);
+    case REDUCE:
+    case NEWOBJ:
+        return push_call(m);
+    case BUILD:
+        return build(m);
+    case BINPERSID:
+        return push_persistent(m);
+    default:
+        return make_value(m, operation);
+    }
+}
+
+static bool execute(struct machine *m)
+{
+    static const enum pickle_kind once[] = {PICKLE_NONE, PICKLE_BOOL, PICKLE_BOOL};
+    const unsigned char *operation;
+
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
+        struct pickle_value *v = add(m, once[i]);
+
+        if (!v)
+            return false;
+        v->integer = i == VALUE_TRUE;
+    }
+    for (;;) {
+        m->begin = m->at;
+        operation = take(m, 1);
+        if (!operation)
+            return false;
+        if (*operation == STOP)
+            return pop(m, &m->p->root);
+        if (!step(m, (enum operation) * operation))
+            return false;
+    }
+}
+
+bool pickle_read(struct pickle *p, const void *bytes, size_t size,
+                 const struct pickle_global *globals, size_t global_count)
+{
+    struct machine m = {
+        .p = p, .bytes = bytes, .size = size, .globals = globals, .global_count = global_count};
+    bool good;
+
+    *p = (struct pickle){.count = 0};
+    good = execute(&m);
+    free(m.stack);
+    free(m.memo);
+    return good;
+}
+
+void pickle_free(struct pickle *p)
+{
+    free(p->values);
+    free(p->items);
+}
+
+size_t pickle_items(const struct pickle *p, const struct pickle_value *v, uint32_t *values,
+                    size_t most)
+{
+    uint32_t item = v->first;
+
+    for (size_t i = 0; i < v->count && i < most; i++) {
+        values[i] = p->items[item].value;
+        item = p->items[item].next;
+    }
+    return v->count;
+}

@@ -1,0 +1,916 @@
+/*
+ * PyTorch: what torch.save writes since version 1.6, a zip archive of the pickle NAME/data.pkl and
+ * of the storages NAME/data/KEY, which tensors are views of. torch/serialization.py and
+ * torch/_utils.py of PyTorch say what stands in the pickle.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/format/containers.h"
+#include "source/format/pickle.h"
+#include "source/format/zip.h"
+#include "sys/grow.h"
+
+/* The longest name of an array, the names of all together (bytes), arrays that a file may have, and
+   levels of dictionaries and lists. */
+#define NAME_MAX_BYTES ((size_t)1000)
+#define NAMES_MAX ((size_t)100000000)
+#define ARRAYS_MAX ((size_t)1000000)
+#define DEPTH_MAX 100
+
+/* Values that may share others are looked at so often, and once more for each that there is. */
+#define VISITS_MAX ((size_t)1000000)
+
+/* The longest name of a storage, without NAME/data/. */
+#define KEY_MAX ((size_t)100)
+
+/* Types of elements, by torch's names and those of its classes of storages. */
+static const struct dtype {
+    const char *name;
+    unsigned size;     /* bytes */
+    const char *other; /* of a type that is none of ours: its description */
+    enum element_type type;
+} dtypes[] = {
+    {"float32", 4, NULL, ELEMENT_F32},
+    {"float64", 8, NULL, ELEMENT_F64},
+    {"float16", 2, NULL, ELEMENT_F16},
+    {"bfloat16", 2, NULL, ELEMENT_BF16},
+    {"float8_e4m3fn", 1, NULL, ELEMENT_F8E4M3},
+    {"float8_e5m2", 1, NULL, ELEMENT_F8E5M2},
+    {"int8", 1, NULL, ELEMENT_I8},
+    {"int16", 2, NULL, ELEMENT_I16},
+    {"int32", 4, NULL, ELEMENT_I32},
+    {"int64", 8, NULL, ELEMENT_I64},
+    {"uint8", 1, NULL, ELEMENT_U8},
+    {"uint16", 2, NULL, ELEMENT_U16},
+    {"uint32", 4, NULL, ELEMENT_U32},
+    {"uint64", 8, NULL, ELEMENT_U64},
+    {"bool", 1, NULL, ELEMENT_BOOL},
+#define COMPLEX "complex; in Python, torch.view_as_real(t) has the parts as numbers"
+    {"complex32", 4, COMPLEX, 0},
+    {"complex64", 8, COMPLEX, 0},
+    {"complex128", 16, COMPLEX, 0},
+#define QUANTISED "quantised; in Python, t.dequantize() has its numbers"
+    {"qint8", 1, QUANTISED, 0},
+    {"quint8", 1, QUANTISED, 0},
+    {"qint32", 4, QUANTISED, 0},
+    {"quint4x2", 1, QUANTISED, 0},
+    {"quint2x4", 1, QUANTISED, 0},
+    {"float8_e4m3fnuz", 1, "another float of 8 bits than float8_e4m3fn", 0},
+    {"float8_e5m2fnuz", 1, "another float of 8 bits than float8_e5m2", 0},
+    {"float8_e8m0fnu", 1, "a scale: an exponent alone", 0},
+    {"float4_e2m1fn_x2", 1, "two floats of 4 bits", 0},
+};
+
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+/* The use of a global. */
+enum use {
+    NOTHING,    /* values without tensors, and classes */
+    DICTIONARY, /* classes of dictionaries: the argument may be one, or have the type of values */
+    SET,        /* a class whose argument is a list */
+    TENSOR,     /* storage, offset, sizes, strides, and more that does not matter here; metadata */
+    TENSOR_OF,  /* storage, offset, sizes, strides, two that do not matter, type; metadata */
+    PARAMETER,  /* a tensor, and more */
+    SUBCLASS,   /* a function, a class, arguments of the function, attributes */
+    QUANTISED_TENSOR, /* as TENSOR */
+    SPARSE,           /* a layout, and tensors */
+    META,             /* a type, sizes */
+    OTHER_TENSOR,     /* in another form */
+    NUMPY,            /* an array of NumPy */
+    SIZES,            /* a tuple of integers */
+    TYPE,             /* dtypes[row] */
+    STORAGE           /* storages of elements of type dtypes[row] */
+};
+
+static const struct {
+    struct pickle_global global;
+    enum use use;
+    const char *dtype; /* of TYPE and STORAGE */
+} uses[] = {
+    {{"collections", "OrderedDict"}, DICTIONARY, NULL},
+    {{"collections", "defaultdict"}, DICTIONARY, NULL},
+    {{"collections", "Counter"}, DICTIONARY, NULL},
+    {{"builtins", "set"}, SET, NULL},
+    {{"__builtin__", "set"}, SET, NULL},
+    {{"builtins", "frozenset"}, SET, NULL},
+    {{"__builtin__", "frozenset"}, SET, NULL},
+#define PYTHON(name)                         \
+    {{"builtins", name}, NOTHING, NULL},     \
+    {                                        \
+        {"__builtin__", name}, NOTHING, NULL \
+    }
+    PYTHON("bool"),
+    PYTHON("bytearray"),
+    PYTHON("bytes"),
+    PYTHON("complex"),
+    PYTHON("dict"),
+    PYTHON("float"),
+    PYTHON("int"),
+    PYTHON("list"),
+    PYTHON("str"),
+    PYTHON("tuple"),
+    {{"_codecs", "encode"}, NOTHING, NULL},
+    {{"numpy.core.multiarray", "_reconstruct"}, NUMPY, NULL},
+    {{"numpy._core.multiarray", "_reconstruct"}, NUMPY, NULL},
+    {{"numpy.core.multiarray", "scalar"}, NOTHING, NULL},
+    {{"numpy._core.multiarray", "scalar"}, NOTHING, NULL},
+    {{"numpy", "ndarray"}, NOTHING, NULL},
+    {{"numpy", "dtype"}, NOTHING, NULL},
+    {{"torch", "Size"}, SIZES, NULL},
+    {{"torch", "device"}, NOTHING, NULL},
+    {{"torch", "Tensor"}, NOTHING, NULL},
+    {{"torch.nn.parameter", "Parameter"}, NOTHING, NULL},
+    {{"torch.nn.parameter", "Buffer"}, NOTHING, NULL},
+    {{"torch.serialization", "_get_layout"}, NOTHING, NULL},
+    {{"torch", "per_tensor_affine"}, NOTHING, NULL},
+    {{"torch", "per_tensor_symmetric"}, NOTHING, NULL},
+    {{"torch", "per_channel_affine"}, NOTHING, NULL},
+    {{"torch", "per_channel_symmetric"}, NOTHING, NULL},
+    {{"torch", "per_channel_affine_float_qparams"}, NOTHING, NULL},
+    {{"torch._utils", "_rebuild_tensor"}, TENSOR, NULL},
+    {{"torch._utils", "_rebuild_tensor_v2"}, TENSOR, NULL},
+    {{"torch._utils", "_rebuild_tensor_v3"}, TENSOR_OF, NULL},
+    {{"torch._utils", "_rebuild_parameter"}, PARAMETER, NULL},
+    {{"torch._utils", "_rebuild_parameter_with_state"}, PARAMETER, NULL},
+    {{"torch._tensor", "_rebuild_from_type_v2"}, SUBCLASS, NULL},
+    {{"torch._utils", "_rebuild_qtensor"}, QUANTISED_TENSOR, NULL},
+    {{"torch._utils", "_rebuild_sparse_tensor"}, SPARSE, NULL},
+    {{"torch._utils", "_rebuild_sparse_csr_tensor"}, SPARSE, NULL},
+    {{"torch._utils", "_rebuild_meta_tensor_no_storage"}, META, NULL},
+    {{"torch._utils", "_rebuild_nested_tensor"}, OTHER_TENSOR, NULL},
+    {{"torch._utils", "_rebuild_device_tensor_from_numpy"}, OTHER_TENSOR, NULL},
+    {{"torch._utils", "_rebuild_wrapper_subclass"}, OTHER_TENSOR, NULL},
+#define TORCH_TYPE(name)            \
+    {                               \
+        {"torch", name}, TYPE, name \
+    }
+#define TORCH_STORAGE(storage, name)      \
+    {                                     \
+        {"torch", storage}, STORAGE, name \
+    }
+    TORCH_STORAGE("FloatStorage", "float32"),
+    TORCH_STORAGE("DoubleStorage", "float64"),
+    TORCH_STORAGE("HalfStorage", "float16"),
+    TORCH_STORAGE("BFloat16Storage", "bfloat16"),
+    TORCH_STORAGE("CharStorage", "int8"),
+    TORCH_STORAGE("ShortStorage", "int16"),
+    TORCH_STORAGE("IntStorage", "int32"),
+    TORCH_STORAGE("LongStorage", "int64"),
+    TORCH_STORAGE("ByteStorage", "uint8"),
+    TORCH_STORAGE("BoolStorage", "bool"),
+    TORCH_STORAGE("ComplexFloatStorage", "complex64"),
+    TORCH_STORAGE("ComplexDoubleStorage", "complex128"),
+    TORCH_STORAGE("QInt8Storage", "qint8"),
+    TORCH_STORAGE("QUInt8Storage", "quint8"),
+    TORCH_STORAGE("QInt32Storage", "qint32"),
+    TORCH_STORAGE("QUInt4x2Storage", "quint4x2"),
+    TORCH_STORAGE("QUInt2x4Storage", "quint2x4"),
+    {{"torch.storage", "UntypedStorage"}, STORAGE, "uint8"},
+    TORCH_STORAGE("UntypedStorage", "uint8"),
+    TORCH_TYPE("float32"),
+    TORCH_TYPE("float64"),
+    TORCH_TYPE("float16"),
+    TORCH_TYPE("bfloat16"),
+    TORCH_TYPE("float8_e4m3fn"),
+    TORCH_TYPE("float8_e5m2"),
+    TORCH_TYPE("int8"),
+    TORCH_TYPE("int16"),
+    TORCH_TYPE("int32"),
+    TORCH_TYPE("int64"),
+    TORCH_TYPE("uint8"),
+    TORCH_TYPE("uint16"),
+    TORCH_TYPE("uint32"),
+    TORCH_TYPE("uint64"),
+    TORCH_TYPE("bool"),
+    TORCH_TYPE("complex32"),
+    TORCH_TYPE("complex64"),
+    TORCH_TYPE("complex128"),
+    TORCH_TYPE("qint8"),
+    TORCH_TYPE("quint8"),
+    TORCH_TYPE("qint32"),
+    TORCH_TYPE("quint4x2"),
+    TORCH_TYPE("quint2x4"),
+    TORCH_TYPE("float8_e4m3fnuz"),
+    TORCH_TYPE("float8_e5m2fnuz"),
+    TORCH_TYPE("float8_e8m0fnu"),
+    TORCH_TYPE("float4_e2m1fn_x2"),
+};
+
+enum { USES = sizeof uses / sizeof *uses };
+
+/* A member of the archive. */
+struct part {
+    struct zip_member member;
+    uint64_t offset; /* in the file, of its first byte; 0: not yet known */
+};
+
+/* The file as it is read. */
+struct file {
+    struct container *container;
+    struct container_input *in;
+    struct zip zip;
+    struct part *parts; /* in the order of their names */
+    size_t part_count;
+    const unsigned char *folder; /* the name of what all members are in, with its slash */
+    size_t folder_length;
+    bool big_endian;
+    struct pickle pickle;
+    uint64_t pickle_offset; /* in the file */
+    char name[NAME_MAX_BYTES + 1];
+    size_t names, visits; /* bytes of the names so far; values that were looked at */
+};
+
+static bool ends_with(const unsigned char *name, size_t length, const char *end)
+{
+    const size_t more = strlen(end);
+
+    return length > more && memcmp(name + length - more, end, more) == 0;
+}
+
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    size_t length;
+    const unsigned char *name = zip_first_name(bytes, size, &length);
+
+    return name &&
+           (ends_with(name, length, "/data.pkl") || ends_with(name, length, "/.format_version"));
+}
+
+/*
+ * The archive.
+ */
+
+static int compare_names(const unsigned char *x, size_t x_length, const unsigned char *y,
+                         size_t y_length)
+{
+    const int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
+
+    return order ? order : x_length < y_length ? -1 : x_length > y_length;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct zip_member *x = &((const struct part *)a)->member;
+    const struct zip_member *y = &((const struct part *)b)->member;
+    const int order = compare_names(x->name, x->name_length, y->name, y->name_length);
+
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool read_directory(struct file *f)
+{
+    size_t at = 0, room = 0;
+
+    if (!zip_read_directory(&f->zip))
+        return false;
+    for (uint64_t i = 0; i < f->zip.members; i++) {
+        struct zip_member m;
+
+        if (!zip_read_entry(&f->zip, &at, &m))
+            return false;
+        if (!GROW(f->parts, room, f->part_count + 1))
+            return container_no_memory(f->in);
+        f->parts[f->part_count++] = (struct part){.member = m};
+        if (!f->folder && ends_with(m.name, m.name_length, "/data.pkl")) {
+            f->folder = m.name;
+            f->folder_length = m.name_length - strlen("data.pkl");
+        }
+    }
+    if (!f->folder)
+        return container_wrong(f->in, f->zip.begin, "there is no data.pkl");
+    qsort(f->parts, f->part_count, sizeof *f->parts, compare_parts);
+    return true;
+}
+
+/* The member that is called so in the folder of the pickle; NULL if there is none. */
+static struct part *find_part(struct file *f, const char *directory, const char *key,
+                              size_t key_length)
+{
+    const size_t directory_length = strlen(directory);
+    size_t begin = 0, end = f->part_count;
+
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        const struct zip_member *m = &f->parts[middle].member;
+        const unsigned char *name = m->name;
+        size_t length = m->name_length;
+        int order = compare_names(name, length < f->folder_length ? length : f->folder_length,
+                                  f->folder, f->folder_length);
+
+        if (order == 0) {
+            name += f->folder_length;
+            length -= f->folder_length;
+            order = compare_names(name, length < directory_length ? length : directory_length,
+                                  (const unsigned char *)directory, directory_length);
+        }
+        if (order == 0)
+            order = compare_names(name + directory_length, length - directory_length,
+                                  (const unsigned char *)key, key_length);
+        if (order == 0)
+            return &f->parts[middle];
+        if (order < 0)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
+}
+
+static bool is_stored(const struct zip_member *m)
+{
+    return m->method == ZIP_STORED && (m->flags & 1) == 0 && m->compressed == m->size;
+}
+
+/* Finds where a member's bytes begin. */
+static bool place_part(struct file *f, struct part *part)
+{
+    struct zip_content content;
+
+    if (part->offset > 0)
+        return true;
+    if (!zip_read_local(&f->zip, &part->member, &content))
+        return false;
+    part->offset = content.offset;
+    return true;
+}
+
+/* Reads a whole member, of at most so many bytes, to memory of the caller's. NULL on failure. */
+static void *read_part(struct file *f, const char *name, uint64_t most, size_t *size,
+                       uint64_t *offset)
+{
+    struct part *part = find_part(f, "", name, strlen(name));
+    void *bytes;
+
+    if (!part || !is_stored(&part->member)) {
+        (void)container_wrong(f->in, part ? part->member.at : f->zip.begin,
+                              part ? "%s is compressed or encrypted, which torch does not do"
+                                   : "there is no %s",
+                              name);
+        return NULL;
+    }
+    *size = (size_t)part->member.size;
+    if (part->member.size > most) {
+        (void)container_wrong(f->in, part->member.at,
+                              "%s has %" PRIu64 " bytes, more than the %" PRIu64 " allowed", name,
+                              part->member.size, most);
+        return NULL;
+    }
+    if (!place_part(f, part))
+        return NULL;
+    *offset = part->offset;
+    bytes = malloc(*size + 1);
+    if (!bytes)
+        (void)container_no_memory(f->in);
+    else if (f->in->read(f->in, bytes, *size, part->offset))
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* Finds the byte order of the storages. Files of before version 2.1 do not state it. */
+static bool read_order(struct file *f)
+{
+    uint64_t offset;
+    size_t size;
+    char *order;
+    bool little;
+
+    if (!find_part(f, "", "byteorder", strlen("byteorder")))
+        return true;
+    order = read_part(f, "byteorder", 100, &size, &offset);
+    if (!order)
+        return false;
+    little = size == strlen("little") && memcmp(order, "little", size) == 0;
+    f->big_endian = size == strlen("big") && memcmp(order, "big", size) == 0;
+    free(order);
+    return little || f->big_endian ||
+           container_wrong(f->in, offset, "the byte order is neither 'little' nor 'big'");
+}
+
+/*
+ * Tensors.
+ */
+
+/* A tensor as the pickle describes it. */
+struct tensor {
+    uint32_t storage; /* a value */
+    const struct dtype *dtype;
+    uint64_t offset; /* elements of the storage before its first */
+    unsigned dimensions;
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX], strides[CONTAINER_DIMENSIONS_MAX];
+    bool changed; /* torch conjugates or negates what is stored */
+};
+
+static const struct pickle_value *value_of(const struct file *f, uint32_t value)
+{
+    return &f->pickle.values[value];
+}
+
+/* Says that a value is not what it should be. */
+static bool malformed(struct file *f, uint32_t value, const char *what)
+{
+    return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at, "%s is malformed",
+                           what);
+}
+
+/* The use of a global; NOTHING of other values. */
+static enum use use_of(const struct file *f, uint32_t value)
+{
+    const struct pickle_value *v = value_of(f, value);
+
+    return v->kind == PICKLE_GLOBAL ? uses[v->global].use : NOTHING;
+}
+
+/* The type that a global of TYPE or STORAGE stands for; NULL for none. */
+static const struct dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
+{
+    const char *name;
+
+    if (use_of(f, value) != use)
+        return NULL;
+    name = uses[value_of(f, value)->global].dtype;
+    for (size_t i = 0; i < DTYPES; i++)
+        if (strcmp(dtypes[i].name, name) == 0)
+            return &dtypes[i];
+    return NULL;
+}
+
+static bool take_count(const struct file *f, uint32_t value, uint64_t *x)
+{
+    const struct pickle_value *v = value_of(f, value);
+
+    *x = (uint64_t)v->integer;
+    return v->kind == PICKLE_INTEGER && v->integer >= 0;
+}
+
+/* Takes a tuple of integers, or the torch.Size of one. False if it is none. */
+static bool take_counts(const struct file *f, uint32_t value, uint64_t *counts, unsigned *number)
+{
+    uint32_t values[CONTAINER_DIMENSIONS_MAX];
+    const struct pickle_value *v = value_of(f, value);
+    size_t count;
+
+    if (v->kind == PICKLE_CALL && use_of(f, v->function) == SIZES) {
+        if (pickle_items(&f->pickle, value_of(f, v->arguments), values, 1) != 1)
+            return false;
+        v = value_of(f, values[0]);
+    }
+    if (v->kind != PICKLE_TUPLE)
+        return false;
+    count = pickle_items(&f->pickle, v, values, CONTAINER_DIMENSIONS_MAX);
+    if (count > CONTAINER_DIMENSIONS_MAX)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!take_count(f, values[i], &counts[i]))
+            return false;
+    *number = (unsigned)count;
+    return true;
+}
+
+/* The storage that a value is: ('storage', CLASS, KEY, LOCATION, ELEMENTS). False if it is none. */
+static bool take_storage(const struct file *f, uint32_t value, const struct dtype **dtype,
+                         const struct pickle_value **key, uint64_t *elements)
+{
+    const struct pickle_value *v = value_of(f, value);
+    uint32_t values[5];
+
+    if (v->kind != PICKLE_PERSISTENT || value_of(f, v->arguments)->kind != PICKLE_TUPLE ||
+        pickle_items(&f->pickle, value_of(f, v->arguments), values, 5) != 5)
+        return false;
+    *dtype = dtype_of(f, values[1], STORAGE);
+    *key = value_of(f, values[2]);
+    return *dtype && (*key)->kind == PICKLE_TEXT && (*key)->count <= KEY_MAX &&
+           take_count(f, values[4], elements);
+}
+
+/* How elements lie in a storage: `count` runs of `run` elements, which begin `stride` elements
+   apart. */
+struct layout {
+    uint64_t count, run, stride;
+};
+
+/* Finds the layout of a tensor whose last index changes fastest; or whose first does, if that is
+   `turned`. False if its elements do not lie so. */
+static bool find_layout(const struct tensor *t, bool turned, struct layout *l)
+{
+    uint64_t sizes[2], strides[2];
+    unsigned groups = 0;
+
+    for (unsigned k = 0; k < t->dimensions; k++) {
+        const unsigned i = turned ? k : t->dimensions - 1 - k;
+        uint64_t next;
+
+        if (t->sizes[i] == 1)
+            continue;
+        if (groups > 0 && !__builtin_mul_overflow(sizes[groups - 1], strides[groups - 1], &next) &&
+            t->strides[i] == next) {
+            sizes[groups - 1] *= t->sizes[i];
+            continue;
+        }
+        if (groups == 2)
+            return false;
+        sizes[groups] = t->sizes[i];
+        strides[groups++] = t->strides[i];
+    }
+    *l = (struct layout){1, 1, 1};
+    if (groups > 0 && strides[0] == 1)
+        l->run = sizes[0];
+    if (groups == 0 || (groups == 1 && strides[0] == 1))
+        return true;
+    if (groups == 2 && strides[0] != 1)
+        return false;
+    l->count = sizes[groups - 1];
+    l->stride = strides[groups - 1];
+    return l->stride > l->run;
+}
+
+/* Places the elements of a tensor, of `size` bytes, in a storage of so many bytes at an offset of
+   the file. The container's sizes are known. Sets why that cannot be done. */
+static void place_elements(struct container_array *a, const struct tensor *t, unsigned size,
+                           uint64_t at, uint64_t bytes)
+{
+    struct layout l = {1, 0, 1};
+    uint64_t end, begin;
+    bool good;
+
+    a->typed = true;
+    if (a->elements > 0 && !find_layout(t, false, &l)) {
+        if (!find_layout(t, true, &l)) {
+            a->unreadable = "its strides are neither those of rows nor of columns; in Python, "
+                            "t.contiguous() has them so";
+            return;
+        }
+        a->fortran_order = true;
+    }
+    good = !__builtin_mul_overflow(l.count - 1, l.stride, &end) &&
+           !__builtin_add_overflow(end, l.run, &end) &&
+           !__builtin_add_overflow(end, t->offset, &end) &&
+           !__builtin_mul_overflow(end, (uint64_t)size, &end) && end <= bytes &&
+           !__builtin_mul_overflow(t->offset, (uint64_t)size, &begin) && begin <= bytes;
+    if (!good) {
+        a->unreadable = "its elements do not lie in its storage";
+        return;
+    }
+    a->offset = at + begin;
+    a->length = a->elements * size;
+    if (l.count > 1) {
+        a->record_elements = l.run;
+        a->record_stride = l.stride * size;
+    }
+    a->typed = false;
+}
+
+/* Adds an array that is called f->name; NULL on failure. */
+static struct container_array *add_array(struct file *f, const char *type)
+{
+    const char *name = *f->name ? f->name : "tensor";
+    const size_t size = strlen(name) + 1;
+    struct container_array *a;
+
+    f->names += size;
+    if (f->names > NAMES_MAX || f->container->count >= ARRAYS_MAX) {
+        (void)container_wrong(f->in, f->pickle_offset,
+                              "there are more than %zu tensors, or their names have more than %zu "
+                              "bytes",
+                              ARRAYS_MAX, NAMES_MAX);
+        return NULL;
+    }
+    name = container_keep(f->container, name, size);
+    a = name ? container_add(f->container, name) : NULL;
+    if (!a) {
+        (void)container_no_memory(f->in);
+        return NULL;
+    }
+    container_name_type(a, type);
+    return a;
+}
+
+/* Adds an array whose numbers cannot be read. */
+static bool add_other(struct file *f, const char *type, const char *why)
+{
+    struct container_array *a = add_array(f, type);
+
+    if (a)
+        a->unreadable = why;
+    return a;
+}
+
+/* Adds a tensor that has been taken from the pickle. */
+static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
+{
+    const struct pickle_value *key;
+    const struct dtype *stored;
+    struct container_array *a;
+    struct part *part;
+    uint64_t elements;
+
+    if (!take_storage(f, t->storage, &stored, &key, &elements))
+        return malformed(f, t->storage, "this storage");
+    a = add_array(f, t->dtype->other ? t->dtype->name : element_name(t->dtype->type));
+    if (!a)
+        return false;
+    for (unsigned i = 0; i < t->dimensions; i++)
+        if (!container_add_size(f->container, t->sizes[i]))
+            return container_no_memory(f->in);
+    a->dimensions = t->dimensions;
+    a->sizes = t->sizes;
+    if (!container_product(a, &a->elements) || a->elements > INT64_MAX / t->dtype->size)
+        return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at,
+                               "the shape has more elements than any file");
+    a->sizes = NULL;
+    a->type = t->dtype->type;
+    a->big_endian = f->big_endian;
+    part = find_part(f, "data/", key->text, key->count);
+    if (!part) {
+        a->unreadable = container_note(f->container, "its storage, data/%.*s, is not in the file",
+                                       (int)key->count, key->text);
+        a->typed = a->missing = true;
+        return a->unreadable || container_no_memory(f->in);
+    }
+    if (!is_stored(&part->member)) {
+        a->unreadable = "its storage is compressed or encrypted, which torch does not do";
+        a->typed = true;
+        return true;
+    }
+    if (!place_part(f, part))
+        return false;
+    place_elements(a, t, t->dtype->size, part->offset, part->member.size);
+    if (t->dtype->other) {
+        a->unreadable = t->dtype->other;
+        a->typed = false;
+    } else if (t->changed) {
+        a->unreadable = "a view that torch negates or conjugates; in Python, t.resolve_neg() or "
+                        "t.resolve_conj() has its numbers";
+        a->typed = true;
+    }
+    return true;
+}
+
+/* Adds the tensor that one of the functions makes: those of TENSOR, TENSOR_OF, QUANTISED_TENSOR. */
+static bool rebuild_tensor(struct file *f, uint32_t value, enum use use, uint32_t arguments)
+{
+    const unsigned metadata = use == TENSOR_OF ? 7 : 6;
+    struct tensor t = {.changed = false};
+    uint32_t values[8];
+    const size_t count = pickle_items(&f->pickle, value_of(f, arguments), values, 8);
+    const struct pickle_value *key;
+    unsigned strides;
+    uint64_t elements;
+
+    if (count < (use == TENSOR_OF ? 7 : 4) || !take_count(f, values[1], &t.offset) ||
+        !take_counts(f, values[2], t.sizes, &t.dimensions) ||
+        !take_counts(f, values[3], t.strides, &strides) || strides != t.dimensions ||
+        !take_storage(f, values[0], &t.dtype, &key, &elements))
+        return malformed(f, value, "this tensor");
+    t.storage = values[0];
+    if (use == TENSOR_OF && !(t.dtype = dtype_of(f, values[6], TYPE)))
+        return malformed(f, value, "the type of this tensor");
+    t.changed =
+        use != QUANTISED_TENSOR && count > metadata && value_of(f, values[metadata])->count > 0;
+    return add_tensor(f, value, &t);
+}
+
+/* Adds a storage that is not that of a tensor: an array of one dimension. */
+static bool add_storage(struct file *f, uint32_t value)
+{
+    struct tensor t = {.storage = value, .dimensions = 1, .strides = {1}};
+    const struct pickle_value *key;
+
+    return take_storage(f, value, &t.dtype, &key, t.sizes) ? add_tensor(f, value, &t)
+                                                           : malformed(f, value, "this storage");
+}
+
+/*
+ * The tree.
+ */
+
+static bool walk(struct file *f, uint32_t value, unsigned depth);
+
+/* Looks at a value of a dictionary or a list, under its name. */
+static bool walk_named(struct file *f, uint32_t value, const char *key, size_t length,
+                       unsigned depth)
+{
+    const size_t before = strlen(f->name), dot = before > 0;
+    bool good;
+
+    if (length > NAME_MAX_BYTES - before - dot || memchr(key, 0, length))
+        return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at,
+                               "a name has more than %zu bytes, or a zero byte", NAME_MAX_BYTES);
+    if (dot)
+        f->name[before] = '.';
+    memcpy(f->name + before + dot, key, length);
+    f->name[before + dot + length] = '\0';
+    good = walk(f, value, depth);
+    f->name[before] = '\0';
+    return good;
+}
+
+/* The name of a value in a dictionary: its key, or its number if that is neither text nor an
+   integer, nor another simple thing. */
+static bool walk_key(struct file *f, uint32_t key, uint32_t value, size_t number, unsigned depth)
+{
+    const struct pickle_value *k = value_of(f, key);
+    char text[32];
+
+    if (k->kind == PICKLE_TEXT)
+        return walk_named(f, value, k->text, k->count, depth);
+    if (k->kind == PICKLE_INTEGER)
+        snprintf(text, sizeof text, "%" PRId64, k->integer);
+    else if (k->kind == PICKLE_BOOL)
+        snprintf(text, sizeof text, "%s", k->integer ? "True" : "False");
+    else if (k->kind == PICKLE_NONE)
+        snprintf(text, sizeof text, "None");
+    else
+        snprintf(text, sizeof text, "#%zu", number);
+    return walk_named(f, value, text, strlen(text), depth);
+}
+
+/* Looks at the items of a value. */
+static bool walk_items(struct file *f, const struct pickle_value *v, bool dictionary,
+                       unsigned depth)
+{
+    const struct pickle_item *items = f->pickle.items;
+    uint32_t item = v->first;
+    char text[32];
+    bool good = true;
+
+    if (dictionary && v->count % 2 != 0)
+        return container_wrong(f->in, f->pickle_offset + v->at, "a key lacks its value");
+    for (size_t i = 0; i < v->count && good; i += dictionary ? 2 : 1) {
+        if (dictionary) {
+            const uint32_t key = items[item].value;
+
+            item = items[item].next;
+            good = walk_key(f, key, items[item].value, i / 2, depth);
+        } else {
+            snprintf(text, sizeof text, "%zu", i);
+            good = walk_named(f, items[item].value, text, strlen(text), depth);
+        }
+        item = items[item].next;
+    }
+    return good;
+}
+
+/* Looks at what a function returns. */
+static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arguments,
+                      unsigned depth)
+{
+    const struct pickle_value *v = value_of(f, value), *layout;
+    uint32_t values[4];
+    const size_t count = pickle_items(&f->pickle, value_of(f, arguments), values, 4);
+    const char *dot = NULL;
+    uint32_t name;
+    char type[CONTAINER_TYPE_MAX];
+
+    switch (use) {
+    case NOTHING:
+    case SIZES:
+        return true;
+    case DICTIONARY:
+        if (count == 1 && value_of(f, values[0])->kind != PICKLE_GLOBAL &&
+            !walk(f, values[0], depth))
+            return false;
+        return walk_items(f, v, true, depth);
+    case SET:
+        return count != 1 || walk(f, values[0], depth);
+    case TENSOR:
+    case TENSOR_OF:
+    case QUANTISED_TENSOR:
+        return rebuild_tensor(f, value, use, arguments);
+    case PARAMETER:
+        if (count < 3)
+            return malformed(f, value, "this parameter");
+        return walk(f, values[0], depth) && (count < 4 || walk(f, values[3], depth));
+    case SUBCLASS:
+        if (count != 4 || value_of(f, values[2])->kind != PICKLE_TUPLE ||
+            value_of(f, values[0])->kind != PICKLE_GLOBAL)
+            return malformed(f, value, "this tensor");
+        return walk_call(f, value, use_of(f, values[0]), values[2], depth + 1) &&
+               walk(f, values[3], depth);
+    case SPARSE:
+        layout = count > 0 ? value_of(f, values[0]) : v;
+        if (layout->kind == PICKLE_CALL &&
+            pickle_items(&f->pickle, value_of(f, layout->arguments), &name, 1) == 1 &&
+            value_of(f, name)->kind == PICKLE_TEXT)
+            layout = value_of(f, name);
+        if (layout->kind == PICKLE_TEXT && layout->count < sizeof type + 6)
+            dot = memchr(layout->text, '.', layout->count);
+        snprintf(type, sizeof type, "%.*s",
+                 dot ? (int)(layout->count - (size_t)(dot + 1 - layout->text)) : 6,
+                 dot ? dot + 1 : "sparse");
+        return add_other(f, type, "a sparse tensor; in Python, t.to_dense() has its numbers");
+    case META:
+        if (!add_other(f, "meta", "a tensor of the device 'meta', which has no numbers"))
+            return false;
+        f->container->arrays[f->container->count - 1].not_numeric = true;
+        return true;
+    case OTHER_TENSOR:
+        return add_other(f, "nested",
+                         "a nested tensor, or one of another device; in Python, "
+                         "t.cpu() or t.unbind() has its numbers");
+    case NUMPY:
+        return add_other(f, "numpy",
+                         "an array of NumPy inside the pickle; in Python, "
+                         "torch.from_numpy makes a tensor of it");
+    case TYPE:
+    case STORAGE:
+        break;
+    }
+    return malformed(f, value, "this call");
+}
+
+/* Adds the arrays that a value has, whose name is f->name. */
+static bool walk(struct file *f, uint32_t value, unsigned depth)
+{
+    const struct pickle_value *v = value_of(f, value);
+    bool good = true;
+
+    if (depth == DEPTH_MAX)
+        return container_wrong(f->in, f->pickle_offset + v->at,
+                               "dictionaries and lists lie in more than %d others", DEPTH_MAX);
+    if (f->visits++ > f->pickle.count + VISITS_MAX)
+        return container_wrong(f->in, f->pickle_offset + v->at,
+                               "too many names share what lies here");
+    switch (v->kind) {
+    case PICKLE_NONE:
+    case PICKLE_BOOL:
+    case PICKLE_INTEGER:
+    case PICKLE_TEXT:
+    case PICKLE_OTHER:
+    case PICKLE_GLOBAL:
+        break;
+    case PICKLE_TUPLE:
+    case PICKLE_LIST:
+        good = walk_items(f, v, false, depth + 1);
+        break;
+    case PICKLE_DICT:
+        good = walk_items(f, v, true, depth + 1);
+        break;
+    case PICKLE_CALL:
+        good = walk_call(f, value, use_of(f, v->function), v->arguments, depth + 1) &&
+               (v->state == PICKLE_ABSENT || walk(f, v->state, depth + 1));
+        break;
+    case PICKLE_PERSISTENT:
+        good = add_storage(f, value);
+        break;
+    }
+    return good;
+}
+
+static bool read_pickle(struct file *f)
+{
+    struct pickle_global globals[USES];
+    size_t size;
+    void *bytes = read_part(f, "data.pkl", PICKLE_MAX, &size, &f->pickle_offset);
+    bool good;
+
+    if (!bytes)
+        return false;
+    for (size_t i = 0; i < USES; i++)
+        globals[i] = uses[i].global;
+    good = pickle_read(&f->pickle, bytes, size, globals, USES);
+    if (!good) {
+        f->pickle.error.offset += f->pickle_offset;
+        (void)container_fail(f->in, f->pickle.error);
+    }
+    good = good && walk(f, f->pickle.root, 0);
+    pickle_free(&f->pickle);
+    free(bytes);
+    return good;
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct file *f = calloc(1, sizeof *f);
+    bool good;
+
+    if (!f)
+        return container_no_memory(in);
+    f->container = c;
+    f->in = in;
+    f->zip = (struct zip){.container = c, .in = in};
+    good = read_directory(f) && read_order(f) && read_pickle(f);
+    free(f->parts);
+    free(f);
+    free(c->text); /* names do not lie in it */
+    c->text = NULL;
+    if (!good)
+        return false;
+    container_finish_sizes(c);
+    if (!container_number_names(c, in))
+        return false;
+    container_sort(c);
+    return true;
+}
+
+const struct container_format container_pytorch = {
+    .name = "pytorch",
+    .article = "a PyTorch file",
+    .recognise = recognise,
+    .read = read_file,
+};

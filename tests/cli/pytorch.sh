@@ -1,0 +1,60 @@
+#!/bin/sh
+# PyTorch: files by torch.save, and others whose pickles are made by hand.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if find_python 'torch, numpy'; then
+    torch=yes
+elif command -v python3 >/dev/null; then
+    python=python3 torch=
+    skip 'files made by torch' 'torch is missing'
+else
+    skip 'PyTorch' 'there is no python3'
+    finish
+fi
+mkdir made
+PYTHONWARNINGS=ignore "$python" "$sources/tests/lib/make_pytorch.py" made 2>made.err || { fail 'make_pytorch.py' && show made.err; }
+for expected in made/*.tsv; do
+    name=${expected##*/}
+    name=${name%.tsv}
+    for options in '' '-j 3 --chunk-size 16'; do
+        # shellcheck disable=SC2086 # none, or several words
+        run --tsv -o sum,min,max,argmin,argmax,nan,count $options "made/$name.pt"
+        { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
+        { head -n 1 "$expected" && sed 1d "$expected" | LC_ALL=C sort -t "$tab" -k 1; } >wanted
+        ok "$name${options:+, $options}" cmp wanted found
+        cmp -s wanted found || { diff wanted found | head -n 5 | sed 's/^/# /' && show err; }
+    done
+done
+while IFS='|' read -r name message; do
+    run "made/$name.pt"
+    fails_like "$name is refused" "made/$name.pt: a PyTorch file: byte [0-9]*: $message"
+done <made/wrong.list
+ok 'nothing was executed' test ! -e made/executed
+while IFS='|' read -r name array type why; do
+    run --list --array="$array" "made/$name.pt"
+    ok "$name: $array is listed" grep -q "^made/$name.pt$tab$array$tab$type$tab" out
+    run -q -o sum --array="$array" "made/$name.pt"
+    ok "$name: $array is an error" test "$status:$(grep -c "array $array: \(type $type is not supported: \)\?$why$" err)" = 1:1
+done <made/other.list
+shell 'cat made/hand2little.pt | gpureduce'
+fails 'in a pipe' 'standard input: a PyTorch file; one that is neither in a pipe nor compressed is read (--format=raw reads it as raw numbers)'
+run -q -o sum,count --total made/hand2little.pt --array='[wd]*'
+is 'a total counts shared elements twice' 0 '276
+24
+4
+1
+280
+25'
+if [ "$torch" ]; then
+    run --list made/names.pt
+    ok 'names' test "$(cut -f 2 out | sed 1d | LC_ALL=C sort | paste -s -d ' ' -)" = '#7 5 None True a.b a.b#2 meta s x x.more.inner'
+    ok 'nothing else is said' test ! -s err
+    run -q -o sum --array=x.more.inner made/names.pt
+    ok 'attributes' test "$status:$(tail -n 1 out)" = 0:8
+    run -q -o sum --axis=1 made/turned.pt --array=columns
+    "$python" -c 'import torch; print(*[repr(v) for v in torch.load("made/turned.pt")["columns"].double().sum(1).tolist()], sep="\n")' >wanted
+    ok 'along an axis' cmp wanted out
+fi
+finish
