@@ -27,6 +27,12 @@ enum { Z_OK, Z_STREAM_END, Z_BUF_ERROR, Z_MEM_ERROR, Z_NO_FLUSH, Z_FINISH, MAX_W
 #    define crc32(sum, bytes, size) 0
 #endif
 
+#ifdef HAVE_LIBDEFLATE
+#    include <libdeflate.h>
+#else
+struct libdeflate_decompressor;
+#endif
+
 /* Compressed bytes that are read at a time, and the first time, when few may be wanted. */
 #define PIECE ((size_t)64 << 10)
 #define FIRST ((size_t)4 << 10)
@@ -36,6 +42,8 @@ enum { Z_OK, Z_STREAM_END, Z_BUF_ERROR, Z_MEM_ERROR, Z_NO_FLUSH, Z_FINISH, MAX_W
 
 struct inflate {
     z_stream stream;
+    struct libdeflate_decompressor
+        *whole; /* for what is all in memory; NULL: zlib does that, too */
     bool ended;
     uint32_t checksum;
     uint64_t offset, end; /* in the file: of what is read next, and behind the last */
@@ -61,6 +69,10 @@ struct inflate *inflate_open(void)
         return NULL;
     memset(&z->stream, 0, sizeof z->stream);
     z->error = NULL;
+    z->whole = NULL;
+#ifdef HAVE_LIBDEFLATE
+    z->whole = libdeflate_alloc_decompressor();
+#endif
     if (inflateInit2(&z->stream, RAW_WINDOW) == Z_OK)
         return z;
     free(z);
@@ -72,6 +84,9 @@ void inflate_close(struct inflate *z)
     if (!z)
         return;
     (void)inflateEnd(&z->stream);
+#ifdef HAVE_LIBDEFLATE
+    libdeflate_free_decompressor(z->whole);
+#endif
     free(z);
 }
 
@@ -130,11 +145,31 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
     return INFLATE_GOOD;
 }
 
+/* Decompresses by libdeflate. False where that does not come to exactly `size` bytes, or without
+   libdeflate: zlib then tells why. */
+static bool decode_whole(struct inflate *z, const void *compressed, size_t compressed_size,
+                         void *bytes, size_t size)
+{
+#ifdef HAVE_LIBDEFLATE
+    size_t used, got;
+
+    return z->whole &&
+           libdeflate_zlib_decompress_ex(z->whole, compressed, compressed_size, bytes, size, &used,
+                                         &got) == LIBDEFLATE_SUCCESS &&
+           got == size;
+#else
+    (void)z, (void)compressed, (void)compressed_size, (void)bytes, (void)size;
+    return false;
+#endif
+}
+
 bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size)
 {
     int result;
 
+    if (decode_whole(z, compressed, compressed_size, bytes, size))
+        return true;
     (void)inflateReset2(&z->stream, MAX_WBITS);
     z->stream.next_in = (z_const Bytef *)(uintptr_t)compressed;
     z->stream.avail_in = (uInt)compressed_size;
