@@ -54,7 +54,7 @@
  *
  * Names of element types, `dtype`: u8, i8, bool, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
  * f8e4m3 and f8e5m2. Names of operations, `op`: those of gpureduce(1), such as sum, mean, min, max,
- * argmin, std, median, p99 and count.
+ * argmin, std, median, p99, count and digest, which is a text.
  *
  * The interface is C99, and C++ can include it. Its functions and values keep their meaning in all
  * versions whose major number is equal.
@@ -309,13 +309,13 @@ GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request 
 
 /* Reduces all arrays of several inputs of a context as one array, in their order. An array that
    cannot be read is an error, and so are quantiles and histograms over several arrays of a
-   container, or over different types. Indices count over all. */
+   container, over different types, and digests. Indices count over all. */
 GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                              gpr_result **result);
 
 /* The type of the results of an operation of the request along an axis: "f64", or, where results
    are integers, such as counts, indices, and sums of integers, "i64" or "u64". NULL, with an error,
-   if the operation is not in the request, or the request has quantiles or a histogram. */
+   if the operation is not in the request, or the request has quantiles, a histogram or a digest. */
 GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
                                    const char *op);
 
@@ -336,7 +336,8 @@ GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_req
 GPR_API void gpr_result_free(gpr_result *result);
 
 /* The value of an operation as binary64: exact and rounded once. Counts and indices are rounded,
-   too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for what was not asked for. */
+   too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for what was not asked for, and for a
+   digest. */
 GPR_API gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value);
 
 /* The value of a count or an index; UINT64_MAX for an index that does not exist. GPR_ERROR_ARGUMENT
@@ -351,7 +352,8 @@ GPR_API gpr_status gpr_result_count(const gpr_result *result, const char *op, ui
 GPR_API size_t gpr_result_integer(const gpr_result *result, const char *op, char *text,
                                   size_t size);
 
-/* The value as gpureduce(1) prints it. */
+/* The value as gpureduce(1) prints it. That of a digest is an error unless the result is of all
+   elements of its array, none of which is masked. */
 GPR_API size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size);
 
 /* The exact value of sum, sumsq, l1, min, max, absmax, absmin and range before it was rounded: an
@@ -387,7 +389,7 @@ GPR_API void gpr_accumulator_free(gpr_accumulator *accumulator);
 
 /* Adds the elements of a view to a bag. They are of the accumulator's type, in either order of
    bytes, and all views that are added have one scale. GPR_ERROR_ARGUMENT if this is not so, if the
-   accumulator is placed, or if its request has argmin or argmax. */
+   accumulator is placed, or if its request has argmin, argmax or digest. */
 GPR_API gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *view);
 
 /* Adds the elements of a view, in C order, to a placed accumulator: they are those from number

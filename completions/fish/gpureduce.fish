@@ -1,6 +1,6 @@
 # Completion of gpureduce in fish, made by: gpureduce --completion=fish
 
-complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals missing median summary)' -d 'results to print (default sum,min,max,mean)'
+complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals missing digest median summary)' -d 'results to print (default sum,min,max,mean)'
 complete -c gpureduce -l ddof -x -d 'divide var and std by the count less N'
 complete -c gpureduce -l nan -x -a 'propagate skip error' -d 'what NaNs do'
 complete -c gpureduce -l histogram -x -a 'exponent' -d 'count in BINS[,LO,HI] bins, or by exponent'

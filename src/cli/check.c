@@ -134,6 +134,10 @@ static bool same_value(const struct record_line *line, const char *recorded,
         number_format_integer(text, full);
         return strcmp(recorded, text) == 0;
     }
+    if (op->kind == OPERATION_DIGEST) {
+        (void)digest_show(text, operation_digest(op, &reduction->result));
+        return strcmp(recorded, text) == 0;
+    }
     if (op->kind == OPERATION_COUNT) {
         uint64_t integer = PARTIAL_NO_INDEX;
 

@@ -381,7 +381,7 @@ static struct arguments arguments = {
     .operands = -1,
     .details = "LIST: sum, mean, min, max, argmin, argmax, count, nan, inf, missing, zeros,\n"
                "  negatives, subnormals, var, std, sumsq, rms, l1, l2, absmax, absmin, range,\n"
-               "  median, quantiles such as q0.25 and p99.9, or summary, an overview\n"
+               "  median, quantiles such as q0.25 and p99.9, digest, or summary, an overview\n"
                "TYPE: f32, f64, f16, bf16, f8e4m3, f8e5m2, i8 to i64, u8 to u64 (bits), bool, or\n"
                "  a name of NumPy or safetensors: <f4, uint8, BF16; i8 has 1 byte, <i8 has 8\n"
                "FMT: auto, raw, npy, safetensors, npz, gguf, hdf5, netcdf, fits, pytorch, zstd,\n"
@@ -489,6 +489,14 @@ static bool diff_possible(const struct options *options, const struct operands *
     return true;
 }
 
+/* Whether a digest goes with the other options: several arrays as one have none that follows from
+   theirs. */
+static bool digest_goes_with(const struct options *options)
+{
+    return !options->total || !(options->session.wants & PARTIAL_DIGEST) ||
+           arguments_wrong(&arguments, "option %s does not go with --op=digest", "--total");
+}
+
 /* Whether the options about the histogram go with each other, and with the number of files. */
 static bool histogram_goes_with(const struct options *options)
 {
@@ -545,7 +553,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
-    if (!partial_check(&arguments, options))
+    if (!digest_goes_with(options) || !partial_check(&arguments, options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;

@@ -181,11 +181,17 @@ static bool is_held(const struct merge *m, const struct merged *a)
     const struct operation *compared[ROWS_OPERATIONS_MAX];
     const size_t count = options->operation_count;
     const size_t all = count + rows_operations(&options->rows, compared);
-    char place[PLACE_MAX];
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], place[PLACE_MAX];
+    struct partial_range gap;
 
     for (size_t i = 0; i < all; i++) {
         const struct operation *op = i < count ? options->operations[i] : compared[i - count];
 
+        if (op->kind == OPERATION_DIGEST && merged_gap(a, &gap)) {
+            message_error(EXIT_FAILED, "%s: has no digest, since elements are missing",
+                          show_name(name, a));
+            return false;
+        }
         if (!(scale_wants(&a->scale, op->wants) & ~a->holds) || operation_quantile(op))
             continue;
         message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
@@ -299,7 +305,7 @@ static const char *print_together(const struct options *options, const struct me
 
     memset(&all, 0, sizeof all);
     partial_clear(&all.partial);
-    all.holds = m->merged[0].holds;
+    all.holds = m->merged[0].holds & ~(unsigned)PARTIAL_DIGEST;
     all.missing = m->merged[0].missing;
     for (size_t i = 0; i < m->count; i++) {
         const struct merged *a = &m->merged[i];

@@ -488,6 +488,8 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
         if (operation_quantile(options->operations[i]) & options->session.passes.required)
             return arguments_wrong(a, "quantiles along an axis are not supported; leave out %s",
                                    options->operations[i]->name);
+    if (options->session.wants & PARTIAL_DIGEST)
+        return arguments_wrong(a, "%s cannot be computed along an axis", "digest");
     if (options->axis_output && options->output != OUTPUT_TEXT)
         return arguments_wrong(a, "option %s does not go with --output",
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");

@@ -109,6 +109,8 @@ static bool is_value(const struct operation *op, const char *text)
     uint64_t integer;
     double number;
 
+    if (op->kind == OPERATION_DIGEST)
+        return digest_is_text(text);
     if (op->kind == OPERATION_COUNT)
         return strcmp(text, "nan") == 0 || number_parse_count(text, &integer);
     return number_parse(text, ELEMENT_F64, &number);
@@ -143,6 +145,9 @@ static bool accept_line(struct parse *r, const struct record_line *line)
     for (size_t i = 0; i < operation_count(r->named_quantiles) && !line->failed; i++) {
         const char *value = line->value[i];
 
+        if (value[0] && !line->file &&
+            operation_at(r->named_quantiles, i)->kind == OPERATION_DIGEST)
+            return wrong(r, "a total of several files has no digest");
         if (value[0] && !is_value(operation_at(r->named_quantiles, i), value))
             return bad_value(r, operation_at(r->named_quantiles, i), value);
         any = any || value[0];

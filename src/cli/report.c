@@ -231,6 +231,11 @@ struct field report_value(unsigned in, const struct operation *op,
         return field_of(in, op->name, FIELD_ABSENT);
     if (full)
         return field_value(in, op->name, full, 0);
+    if (op->kind == OPERATION_DIGEST)
+        return (struct field){.name = op->name,
+                              .kind = FIELD_DIGEST,
+                              .in = in,
+                              .digest = operation_digest(op, &reduction->result)};
     /* Scaled numbers have no count of subnormal ones; an index that there is none of is shown. */
     if (op->kind == OPERATION_COUNT && !(op->wants & PARTIAL_WHERE) &&
         operation_integer(op, &reduction->result) == PARTIAL_NO_INDEX)

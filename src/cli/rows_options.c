@@ -21,12 +21,21 @@ static const char *const fields[] = {
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
+/* Whether rows are compared by an operation. */
+static bool is_compared(const struct operation *op)
+{
+    return op->kind != OPERATION_DIGEST;
+}
+
 const char *option_row_word(size_t i)
 {
     if (i < FIELDS)
         return fields[i];
     i -= FIELDS;
-    return i < operation_table_count ? operation_table[i].name : NULL;
+    for (size_t k = 0; k < operation_table_count; k++)
+        if (is_compared(&operation_table[k]) && i-- == 0)
+            return operation_table[k].name;
+    return NULL;
 }
 
 const char *option_condition_word(size_t i)
@@ -52,6 +61,8 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
     if (operation_beyond(named, name, length))
         return option_quantiles_full(a, shown);
+    if (key->op && !is_compared(key->op))
+        key->op = NULL;
     return key->op || arguments_unknown_word(a, x, shown);
 }
 

@@ -2,6 +2,7 @@
 library_sources += \
 	src/core/chunk.h src/core/stream.h \
 	src/core/difference.c src/core/difference.h \
+	src/core/digest.c src/core/digest.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
 	src/core/error.c src/core/error.h \

@@ -11,9 +11,9 @@
 
 #include "core/element.h"
 
-/* Room for any number that is written here, the final NUL included. An integer may have a sign and
-   39 digits. */
-#define NUMBER_MAX 48
+/* Room for any value that is written here, the final NUL included. An integer may have a sign and
+   39 digits; a digest (digest.h) has up to 61 characters. */
+#define NUMBER_MAX 64
 
 /* Writes to `text` the shortest decimal that, read to nearest and rounded to `type`, gives x back;
    of several of that length, the nearest. x is a value of `type`. Plain digits where the decimal

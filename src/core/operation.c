@@ -33,10 +33,11 @@ const struct operation operation_table[] = {
     {"negatives", OPERATION_COUNT, PARTIAL_NEGATIVE, MEMBER(negatives), 0, {0}},
     {"subnormals", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(subnormals), 0, {0}},
     {"missing", OPERATION_COUNT, 0, MEMBER(missing), 0, {0}},
+    {"digest", OPERATION_DIGEST, PARTIAL_DIGEST, MEMBER(digest), 0, {0}},
     {"median", OPERATION_BINARY64, PARTIAL_EXTREMES, QUANTILE(0), 0, {5, 10}},
 };
 
-#define MEDIAN 22
+#define MEDIAN 23
 _Static_assert(sizeof operation_table / sizeof *operation_table == MEDIAN + 1, "it is the last");
 _Static_assert(MEDIAN + RESULT_QUANTILES_MAX <= OPERATIONS_MAX, "room for all quantiles");
 
@@ -167,4 +168,9 @@ uint64_t operation_integer(const struct operation *op, const struct result *resu
     uint64_t value;
     memcpy(&value, (const char *)result + op->member, sizeof value);
     return value;
+}
+
+const struct digest_value *operation_digest(const struct operation *op, const struct result *result)
+{
+    return (const void *)((const char *)result + op->member);
 }

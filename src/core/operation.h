@@ -19,7 +19,8 @@
 enum operation_kind {
     OPERATION_BINARY64, /* a binary64 number */
     OPERATION_ELEMENT,  /* a number of the element type */
-    OPERATION_COUNT     /* a count or an index, which may be PARTIAL_NO_INDEX */
+    OPERATION_COUNT,    /* a count or an index, which may be PARTIAL_NO_INDEX */
+    OPERATION_DIGEST    /* a digest, which is a text */
 };
 
 struct operation {
@@ -97,5 +98,9 @@ const struct integer *operation_exact_integer(const struct operation *op,
 
 /* The value of an operation of kind OPERATION_COUNT in a result. */
 uint64_t operation_integer(const struct operation *op, const struct result *result);
+
+/* The value of an operation of kind OPERATION_DIGEST in a result. */
+const struct digest_value *operation_digest(const struct operation *op,
+                                            const struct result *result);
 
 #endif

@@ -40,6 +40,7 @@ void partial_merge(struct partial *p, const struct partial *other)
     p->zeros += other->zeros;
     p->negative += other->negative;
     p->subnormal += other->subnormal;
+    digest_add(&p->digest, &other->digest);
 }
 
 static uint64_t index_behind(uint64_t before, uint64_t index)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/digest.h"
 #include "core/element.h"
 #include "core/exact.h"
 
@@ -30,6 +31,7 @@ enum partial_want {
     PARTIAL_MISSING = 128, /* missing elements are left out, and counted */
     PARTIAL_SPLIT = 256,   /* sums and counts on both sides of a threshold (scale.h), in place of
                               PARTIAL_ABSOLUTE, PARTIAL_SMALL and PARTIAL_NEGATIVE */
+    PARTIAL_DIGEST = 512,  /* the digest of all elements */
     PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
                   PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };
@@ -63,6 +65,10 @@ struct partial {
        `zeros` counts the numbers equal to it and `negative` those below it; `subnormal` is 0. */
     int64_t below_key; /* greatest element_key of the numbers below the threshold; INT64_MIN if
                           there is none */
+
+    /* The sum of a digest, over all elements, missing ones and NaNs, too, at their places in C order.
+       It means nothing after partial_append, which would have to move places. */
+    struct digest digest;
 };
 
 /* The most quantiles that a result has. */
@@ -106,6 +112,9 @@ struct result {
     uint64_t zeros;
     uint64_t negatives;
     uint64_t subnormals;
+
+    /* Set by reduction_round. */
+    struct digest_value digest;
 };
 
 /* The element types of a partial result, which define its keys and its sum. */

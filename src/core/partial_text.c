@@ -83,7 +83,7 @@ bool partial_text_set_array(struct partial_text *t, const char *name)
 enum member_kind {
     MEMBER_MISSING, /* a set of missing values */
     MEMBER_SCALE,   /* a number of a scale; null where there is none */
-    MEMBER_NULL,    /* always null */
+    MEMBER_DIGEST,  /* a digest; null where it is not held */
 
     /* in the partial result */
     MEMBER_COUNT,
@@ -137,7 +137,7 @@ static const struct member {
     MEMBER(2, "lower_max", PARTIAL_SPLIT, LOWER, partial.below_key),
     MEMBER(2, "upper_min", PARTIAL_SPLIT, UPPER, partial.least_magnitude),
     MEMBER(2, "upper_sum", PARTIAL_SPLIT, EXACT, partial.absolute),
-    MEMBER(2, "digest", 0, NULL, partial), /* of the elements; reserved */
+    MEMBER(2, "digest", 0, DIGEST, partial.digest),
 #undef MEMBER
 };
 
@@ -158,6 +158,8 @@ void partial_text_forget(struct partial *p, unsigned holds)
                    : m->kind == MEMBER_SQUARES ? sizeof all.squares
                                                : sizeof all.count);
     }
+    if (holds & PARTIAL_DIGEST)
+        p->digest = all.digest;
 }
 
 /* Whether a member is null, since there are no numbers of its kind. */
@@ -316,6 +318,13 @@ static char *put_number(char *at, double x)
     return put_key(at, ELEMENT_F64, exact_key(x == 0 ? 0 : x));
 }
 
+static char *put_digest(char *at, const struct digest *d)
+{
+    *at++ = '"';
+    digest_write(at, d);
+    return put(at + DIGEST_DIGITS, "\"");
+}
+
 static char *put_member(char *at, const struct partial_text *t, const struct member *m)
 {
     const void *x = (const char *)t + m->offset;
@@ -325,8 +334,8 @@ static char *put_member(char *at, const struct partial_text *t, const struct mem
     if (is_null(t, m))
         return put(at, "null");
     switch (m->kind) {
-    case MEMBER_NULL:
-        return put(at, "null");
+    case MEMBER_DIGEST:
+        return t->holds & PARTIAL_DIGEST ? put_digest(at, x) : put(at, "null");
     case MEMBER_MISSING:
         return put_missing(at, t->type, x);
     case MEMBER_SCALE:
@@ -677,6 +686,18 @@ static void get_scale(struct reader *r, struct scale *scale, double *x)
         fail(r);
 }
 
+static void get_digest(struct reader *r, struct partial_text *t)
+{
+    expect(r, "\"");
+    if (r->failed || r->end - r->at < DIGEST_DIGITS || !digest_read(&t->partial.digest, r->at)) {
+        fail(r);
+        return;
+    }
+    r->at += DIGEST_DIGITS;
+    expect(r, "\"");
+    t->holds |= PARTIAL_DIGEST;
+}
+
 static void get_member(struct reader *r, struct partial_text *t, const struct member *m)
 {
     void *x = (char *)t + m->offset;
@@ -687,8 +708,9 @@ static void get_member(struct reader *r, struct partial_text *t, const struct me
         return;
     }
     switch (m->kind) {
-    case MEMBER_NULL:
-        expect(r, "null");
+    case MEMBER_DIGEST:
+        if (!next_is(r, "null"))
+            get_digest(r, t);
         break;
     case MEMBER_MISSING:
         get_missing(r, t->type, x);
@@ -799,7 +821,7 @@ static bool ranges_fit(const struct partial_text *t)
     uint64_t count = 0;
 
     if (t->bag)
-        return !(t->holds & PARTIAL_WHERE);
+        return !(t->holds & (PARTIAL_WHERE | PARTIAL_DIGEST));
     for (unsigned i = 0; i < t->range_count; i++) {
         if (t->ranges[i].end <= t->ranges[i].begin || t->ranges[i].end > t->of ||
             (i > 0 && t->ranges[i].begin <= t->ranges[i - 1].end))

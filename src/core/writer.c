@@ -14,6 +14,8 @@
  * Values.
  */
 
+_Static_assert(DIGEST_TEXT_MAX <= NUMBER_MAX, "a digest has room");
+
 void writer_show(char text[NUMBER_MAX], const struct field *field, enum number_form form)
 {
     switch (field->kind) {
@@ -38,6 +40,9 @@ void writer_show(char text[NUMBER_MAX], const struct field *field, enum number_f
         return;
     case FIELD_TRUTH:
         strcpy(text, field->truth ? "true" : "false");
+        return;
+    case FIELD_DIGEST:
+        (void)digest_show(text, field->digest);
         return;
     case FIELD_TEXT:
     case FIELD_FILE:
@@ -162,6 +167,8 @@ static void put_number(struct writer *w, const struct field *field)
 
 static void put_member(struct writer *w, const struct field *field)
 {
+    char text[NUMBER_MAX];
+
     if (field->kind == FIELD_ABSENT)
         return;
     if (field->kind == FIELD_END) {
@@ -179,6 +186,10 @@ static void put_member(struct writer *w, const struct field *field)
             buffer_text(w->out, "null");
         if (field->kind == FIELD_FILE && field->text)
             put_escaped_name(w, field->text);
+        break;
+    case FIELD_DIGEST:
+        writer_show(text, field, w->number);
+        put_string(w->out, text);
         break;
     case FIELD_COUNT:
     case FIELD_INDEX:

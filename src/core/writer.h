@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/digest.h"
 #include "core/element.h"
 #include "core/number.h"
 #include "sys/buffer.h"
@@ -45,6 +46,7 @@ enum field_kind {
                         JSON, and a member of "nonfinite" */
     FIELD_DECIMALS,  /* a number with a fixed number of decimals */
     FIELD_TRUTH,     /* true or false */
+    FIELD_DIGEST,    /* a digest */
     FIELD_LIST,      /* [2,3]; NULL is missing */
     FIELD_PLACE,     /* 2,3 */
     FIELD_MISSING,   /* a missing value */
@@ -64,6 +66,7 @@ struct field {
         const char *text;
         uint64_t count;
         const struct integer *integer;
+        const struct digest_value *digest;
         bool truth;
         struct {
             double number;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/digest.h"
 #include "cpu/kernel.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
@@ -31,9 +32,9 @@
    one. */
 #define PIECE_BYTES CPU_PIECE_BYTES
 
-/* Elements are looked at for missing ones so many bytes at a time, which the level-1 cache holds and
-   which the kernel has prefetched, while none is found; and more where they are packed, since what
-   fills no vector is dear. */
+/* Elements are looked at for missing ones, or digested, so many bytes at a time, which the level-1
+   cache holds and which the kernel has prefetched. More where missing ones are packed: elements that
+   fill no vector are dear. */
 #define LOOKED_AT_BYTES ((size_t)4 << 10)
 #define PACKED_BYTES ((size_t)16 << 10)
 
@@ -60,6 +61,7 @@ struct engine_worker {
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
     struct cpu_split *split;    /* NULL for none */
+    struct cpu_digest *digest;  /* NULL for none */
     uint64_t reduce_time;
 };
 
@@ -98,6 +100,7 @@ static void cpu_worker_close(struct engine_worker *worker)
     free(worker->swapped);
     free(worker->present);
     cpu_split_close(worker->split);
+    cpu_digest_close(worker->digest);
     cpu_reducer_close(&worker->reducer);
     free(worker);
 }
@@ -126,12 +129,19 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
+    if (setup->wants & PARTIAL_DIGEST) {
+        worker->digest =
+            cpu_digest_open(worker->digest, worker->kernels, setup->type, setup->columns);
+    } else {
+        cpu_digest_close(worker->digest);
+        worker->digest = NULL;
+    }
     if (worker->swap && !worker->swapped)
         worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
     if (worker->has_missing && !worker->present)
         worker->present = aligned_alloc(ALIGNMENT, PIECE_BYTES);
     return (!worker->swap || worker->swapped) && (!worker->has_missing || worker->present) &&
-           (!setup->split || worker->split);
+           (!setup->split || worker->split) && (!(setup->wants & PARTIAL_DIGEST) || worker->digest);
 }
 
 static struct engine_worker *cpu_worker_open(struct engine_state *engine,
@@ -229,11 +239,13 @@ static size_t step_bytes(const struct engine_worker *worker)
     return worker->lacking || worker->nans_alone ? PACKED_BYTES : LOOKED_AT_BYTES;
 }
 
-/* Takes a piece of a chunk. False without memory. */
-static bool reduce_piece(struct engine_worker *worker, const unsigned char *data, size_t count,
-                         uint64_t index)
+/* Takes a piece of a chunk, from element number `first` of it on. False without memory. */
+static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk, size_t first,
+                         size_t count)
 {
     const enum element_type type = worker->reducer.type;
+    const unsigned char *data = (const unsigned char *)chunk->data + first * element_size(type);
+    uint64_t index = chunk->index + first;
     const size_t size = element_size(type);
     bool good = true;
 
@@ -241,6 +253,8 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
         element_swap(worker->swapped, data, count, size);
         data = worker->swapped;
     }
+    if (worker->digest)
+        cpu_digest_take(worker->digest, data, count, index, chunk);
     if (!worker->has_missing || worker->kernel_leaves_out)
         return reduce_present(worker, data, count, index);
     while (count > 0 && good) {
@@ -282,6 +296,8 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         element_swap(element, chunk->data, 1, element_size(r->type));
     else
         memcpy(element, chunk->data, element_size(r->type));
+    if (worker->digest)
+        cpu_digest_take_same(worker->digest, element, chunk);
     if (worker->has_missing && cpu_missing_has(&worker->missing, element)) {
         r->partial.count += chunk->count;
         r->partial.missing += chunk->count;
@@ -300,14 +316,21 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
     return good;
 }
 
+/* Bytes that go through all of a worker's steps together. */
+static size_t piece_bytes(const struct engine_worker *worker)
+{
+    return worker->digest && !worker->tallies ? LOOKED_AT_BYTES : PIECE_BYTES;
+}
+
 static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
 {
     struct partial *partial = &worker->reducer.partial;
     struct partial_places before;
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
-    const bool in_pieces = worker->swap || worker->tallies || worker->has_missing || worker->split;
-    const size_t piece = in_pieces ? PIECE_BYTES / size : chunk->count;
+    const bool in_pieces =
+        worker->swap || worker->tallies || worker->has_missing || worker->split || worker->digest;
+    const size_t piece = in_pieces ? piece_bytes(worker) / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 
@@ -320,7 +343,7 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
     for (size_t i = 0; i < chunk->count && good && !chunk->same; i += piece) {
         const size_t left = chunk->count - i, count = left < piece ? left : piece;
 
-        good = reduce_piece(worker, data + i * size, count, chunk->index + i);
+        good = reduce_piece(worker, chunk, i, count);
     }
     if (chunk->place)
         partial_put_places(partial, &before, chunk->place, chunk->places);
@@ -348,6 +371,8 @@ static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
         worker->reduce_time += clock_now() - begun;
     }
     *partial = worker->reducer.partial;
+    if (worker->digest)
+        partial->digest = cpu_digest_find(worker->digest);
     if (worker->split)
         cpu_split_finish(worker->split, partial);
     *times = (struct engine_times){.reduce = worker->reduce_time};

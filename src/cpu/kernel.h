@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/digest.h"
 #include "core/element.h"
 #include "core/missing.h"
 #include "core/moments.h"
@@ -179,6 +180,7 @@ struct cpu_kernels {
     size_t lanes; /* of 32 bits */
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
+    digest_kernel *digest;
     /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
     size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
 };

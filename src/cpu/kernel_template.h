@@ -24,12 +24,13 @@
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
  * kernel_columns.h and kernel_integer_slices.h the many short sums of slices; kernel_missing.h
- * leaves missing elements out. Here are the chunks and the instances: a row for each set of
- * results that there are kernels for.
+ * leaves missing elements out; kernel_digest.h adds up digests. Here are the chunks and the
+ * instances: a row for each set of results that there are kernels for.
  */
 #include "cpu/kernel_block32.h"
 #include "cpu/kernel_block64.h"
 #include "cpu/kernel_columns.h"
+#include "cpu/kernel_digest.h"
 #include "cpu/kernel_float8.h"
 #include "cpu/kernel_integer.h"
 #include "cpu/kernel_integer_slices.h"
@@ -219,5 +220,6 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .lanes = V_LANES,
     .tally = &tally_kernels,
     .slices = &slice_tables,
+    .digest = digest_pairs,
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
 };

@@ -1,6 +1,7 @@
 # src/cpu: what reduces chunks on the CPU.
 library_sources += \
 	src/cpu/compare.c src/cpu/compare.h \
+	src/cpu/digest.c src/cpu/digest.h \
 	src/cpu/dispatch.c \
 	src/cpu/engine.c \
 	src/cpu/kernel.h \
@@ -8,6 +9,7 @@ library_sources += \
 	src/cpu/kernel_block64.h \
 	src/cpu/kernel_columns.h \
 	src/cpu/kernel_common.h \
+	src/cpu/kernel_digest.h \
 	src/cpu/kernel_float8.h \
 	src/cpu/kernel_integer.h \
 	src/cpu/kernel_integer_slices.h \

@@ -47,10 +47,13 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
             r->partial.first_nan = index + i;
 }
 
+/* Results that are found beside the kernels. */
+#define NEEDS_NO_KERNEL (PARTIAL_WHERE | PARTIAL_MISSING | PARTIAL_SPLIT | PARTIAL_DIGEST)
+
 cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,
                              unsigned wants)
 {
-    const unsigned needed = wants & ~(unsigned)(PARTIAL_WHERE | PARTIAL_MISSING | PARTIAL_SPLIT);
+    const unsigned needed = wants & ~(unsigned)NEEDS_NO_KERNEL;
     size_t row = 0;
 
     while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
@@ -84,7 +87,7 @@ bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernel
 bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
                             const struct cpu_missing *missing)
 {
-    const unsigned needed = r->wants & ~(unsigned)PARTIAL_WHERE;
+    const unsigned needed = r->wants & ~(unsigned)(PARTIAL_WHERE | PARTIAL_DIGEST);
 
     if (missing->count > 1 || !kernels->missing.kernel[r->type] ||
         (needed & ~kernels->missing.finds) != 0)

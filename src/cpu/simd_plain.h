@@ -9,6 +9,8 @@
 #    include "cpu/simd_neon.h"
 #else
 
+OP2(w_multiply, wvec, wvec, (a & UINT32_MAX) * (b & UINT32_MAX))
+
 typedef float two_floats __attribute__((vector_size(8)));
 
 OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))

@@ -34,6 +34,7 @@ MM2(h_min_s, vec, mm_integers, min_epi16)
 MM2(b_max_u, vec, mm_integers, max_epu8)
 MM2(b_min_u, vec, mm_integers, min_epu8)
 OP1(b_sum, wvec, vec, MM(sad_epu8)((mm_integers)a, (mm_integers){0}))
+MM2(w_multiply, wvec, mm_integers, mul_epu32)
 OP1(h_pairs, vec, vec, MM(madd_epi16)((mm_integers)a, MM(set1_epi16)(1)))
 
 /* If one operand is a NaN, they return the second. */

@@ -364,8 +364,9 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
     if (count == 0)
         return true;
     if (terms->wants & ~CUDA_FINDS)
-        return error_set(error, ERROR_REQUEST,
-                         "scaled and missing elements in device memory are not supported");
+        return error_set(
+            error, ERROR_REQUEST,
+            "scaled and missing elements in device memory are not supported, nor are digests");
     if (!*array)
         *array = calloc(1, sizeof **array);
     if (!*array)

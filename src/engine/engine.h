@@ -61,6 +61,13 @@ struct engine_needs {
     const struct gpu_tuning *tuning; /* NULL: gpu_tuning_shipped */
 };
 
+/* The shape of an array in Fortran order: the first index changes fastest, and the index of an
+   element counts them so. */
+struct engine_columns {
+    unsigned dimensions; /* at least 2 */
+    const uint64_t *sizes;
+};
+
 /* The request to open a worker. */
 struct engine_setup {
     enum element_type type;
@@ -73,6 +80,8 @@ struct engine_setup {
                                       may change before the worker is restarted. NULL: none */
     /* The threshold, with PARTIAL_SPLIT; it may change before the worker is restarted. NULL: none */
     const struct partial_split *split;
+    /* With PARTIAL_DIGEST, the order of the elements; like `missing`. NULL: C order. */
+    const struct engine_columns *columns;
     struct tally_set *tallies; /* the worker counts elements in these, too; nobody else may use them
                                   before finish; NULL: none */
 };
@@ -327,7 +336,8 @@ struct engine {
     const char *(*worker_error)(const struct engine_worker *);
 
     /* After finish: prepares the worker for another run, whose setup may differ in type, byte order,
-       wants, missing values and threshold only. False on failure. NULL: workers have to be closed. */
+       wants, missing values, threshold and order only. False on failure. NULL: workers have to be
+       closed. */
     bool (*restart)(struct engine_worker *, const struct engine_setup *setup);
 
     /* NULL if the engine cannot decode compressed input. */

@@ -172,6 +172,10 @@ gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "argmin and argmax need to know where the elements are: add them with "
                         "gpr_accumulator_add_at");
+    if (kind == ACCUMULATOR_BAG && (a->request.wants & PARTIAL_DIGEST))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT,
+                        "a digest needs to know where the elements are: add them with "
+                        "gpr_accumulator_add_at");
     if (a->kind != ACCUMULATOR_EMPTY && a->kind != kind)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulator has elements %s their places",
@@ -268,7 +272,9 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
                        .length = UINT64_MAX};
     gpr_result *result;
 
-    if (view->view.elements <= DIRECT_BYTES / element_size(a->type))
+    /* A session counts elements from 0 on, and no digest can be moved. */
+    if (view->view.elements <= DIRECT_BYTES / element_size(a->type) ||
+        (a->request.wants & PARTIAL_DIGEST))
         return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
     if (reducer_reduce(&input, 0, &a->request, &result) != GPR_OK)
         return a->context->status;
@@ -291,6 +297,8 @@ static gpr_status check_view(const gpr_accumulator *a, const gpr_view *view)
         return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
                         "elements in the memory of a GPU are added with "
                         "gpr_accumulator_add_device");
+    if (view->view.mask_form != VIEW_MASK_NONE && (a->request.wants & PARTIAL_DIGEST))
+        return lib_fail_masked_digest(a->context);
     return GPR_OK;
 }
 
@@ -489,6 +497,15 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
  * Results.
  */
 
+/* Whether elements of the array are missing from a placed accumulator. */
+static bool has_gaps(const gpr_accumulator *a)
+{
+    struct partial_range first = {0, 0};
+
+    (void)ranges_find(&a->ranges, 0, &first);
+    return a->ranges.count > 1 || first.begin > 0 || first.end < a->of;
+}
+
 gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **result)
 {
     gpr_accumulator *const a = accumulator;
@@ -509,6 +526,7 @@ gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **r
     if (!made)
         return lib_fail_memory(a->context);
     made->partial = p;
+    made->partly = has_gaps(a);
     result_round(made, &request, a->type, &a->scale);
     *result = made;
     return GPR_OK;
@@ -551,7 +569,7 @@ size_t gpr_accumulator_write(gpr_accumulator *accumulator, char *text, size_t si
 
     lib_begin(a->context);
     /* No bag has places: an empty one may yet become one that does. */
-    t.bag = t.bag && !(a->wants & PARTIAL_WHERE);
+    t.bag = t.bag && !(a->wants & (PARTIAL_WHERE | PARTIAL_DIGEST));
     if (lib_accumulator_collect(a, &t.partial) != GPR_OK || (!t.bag && set_places(a, &t) != GPR_OK))
         return 0;
     length = partial_text_write(line, &t);

@@ -239,6 +239,9 @@ static gpr_status check_operations(gpr_context *context, const gpr_request *requ
     if (pass_request_any(&request->passes))
         return lib_fail(context, GPR_ERROR_UNSUPPORTED,
                         "quantiles and histograms cannot be computed along an axis");
+    if (request->wants & PARTIAL_DIGEST)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "a digest cannot be computed along an axis");
     return GPR_OK;
 }
 

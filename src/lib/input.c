@@ -220,5 +220,7 @@ gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *
             return lib_fail(context, GPR_ERROR_ARGUMENT, "an input belongs to another context");
     if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    if (request->wants & PARTIAL_DIGEST)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED, "several arrays together have no digest");
     return reducer_total(inputs, count, request, result);
 }

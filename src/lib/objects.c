@@ -49,6 +49,11 @@ gpr_status lib_fail_memory(gpr_context *context)
     return lib_fail(context, GPR_ERROR_MEMORY, "out of memory");
 }
 
+gpr_status lib_fail_masked_digest(gpr_context *context)
+{
+    return lib_fail(context, GPR_ERROR_UNSUPPORTED, "a view with a mask has no digest");
+}
+
 /* The status of an error. */
 static gpr_status status_of(enum error_kind kind)
 {

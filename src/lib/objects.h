@@ -134,6 +134,7 @@ struct gpr_result {
     char *profile;          /* a JSON object, allocated by malloc; NULL for none */
     struct missing missing; /* the missing values of the array; set by result_take, as the rest
                                      of this */
+    bool partly;            /* elements of the array are missing: there is no digest */
     uint64_t first, elements, of; /* elements that were reduced, from number `first` on, and of the
                                      whole array */
     struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
@@ -167,6 +168,9 @@ gpr_status lib_end_long(gpr_context *context, gpr_status status);
 
 /* Sets GPR_ERROR_MEMORY. Returns it. */
 gpr_status lib_fail_memory(gpr_context *context);
+
+/* Sets the error of a view with a mask that has no digest. Returns its status. */
+gpr_status lib_fail_masked_digest(gpr_context *context);
 
 /* Writes an error that the parts below have found, about the input `name`, as source_name writes
    it, and array `array` of it; NULL: about none. */

@@ -288,8 +288,8 @@ static gpr_status begin_session(struct reducer *r, const gpr_request *request)
 static const struct view *choose_view(const gpr_input *input, const gpr_request *request)
 {
     const struct view *view = &input->view.view;
-    const bool ordered = request->wants & PARTIAL_WHERE || request->nan == NAN_ERROR ||
-                         request->length < view->elements;
+    const bool ordered = request->wants & (PARTIAL_WHERE | PARTIAL_DIGEST) ||
+                         request->nan == NAN_ERROR || request->length < view->elements;
 
     return input->reordered && !ordered ? &input->fast : view;
 }
@@ -481,6 +481,7 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
 {
     gpr_context *context = input->context;
     const struct view *view = choose_view(input, request);
+    const bool has_mask = input->in_memory && view->mask_form != VIEW_MASK_NONE;
     struct reducer *r = get(context);
     gpr_result *made = r ? result_new(request) : NULL;
     struct reduction reduction;
@@ -488,6 +489,10 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
 
     if (!made)
         return lib_fail_memory(context);
+    if (has_mask && (request->wants & PARTIAL_DIGEST)) {
+        gpr_result_free(made);
+        return lib_fail_masked_digest(context);
+    }
     if (input->in_memory && context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
         view->elements <= DIRECT_BYTES / element_size(view->type) &&
         reduce_directly(r, view, request, &made->partial)) {

@@ -26,6 +26,7 @@ gpr_result *result_new(const gpr_request *request)
     lib_copy_operations(&made->operations, &request->operations);
     made->quantiles = 0;
     made->scaled = NULL;
+    made->partly = false;
     made->profile = NULL;
     made->histogram.kind = HISTOGRAM_NONE;
     made->histogram.counts = NULL;
@@ -99,6 +100,7 @@ bool result_take(gpr_result *result, const struct reduction *reduction,
     result->first = reduction->first;
     result->elements = reduction->elements;
     result->of = reduction->of;
+    result->partly = reduction->first > 0 || reduction->elements < reduction->of;
     result->quantiles = reduction->quantiles;
     result->profile = write_profile(reduction);
     return result->profile &&
@@ -116,6 +118,11 @@ static const struct operation *find(const gpr_result *result, const char *name)
 
         if (strcmp(op->name, name) != 0)
             continue;
+        if (op->kind == OPERATION_DIGEST && result->partly) {
+            (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
+                           "a part of an array has no digest; accumulate all of them");
+            return NULL;
+        }
         if (!(operation_quantile(op) & ~result->quantiles))
             return op;
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
@@ -134,6 +141,8 @@ gpr_status gpr_result_double(const gpr_result *result, const char *op, double *v
 
     if (!found)
         return result->context->status;
+    if (found->kind == OPERATION_DIGEST)
+        return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is a text", op);
     if (found->kind != OPERATION_COUNT) {
         *value = operation_number(found, &result->values);
         return GPR_OK;
@@ -208,6 +217,8 @@ size_t gpr_result_text(const gpr_result *result, const char *op, char *text, siz
         return 0;
     if (integer) {
         number_format_integer(number, integer);
+    } else if (found->kind == OPERATION_DIGEST) {
+        (void)digest_show(number, operation_digest(found, &result->values));
     } else if (found->kind != OPERATION_COUNT) {
         number_format(number, operation_number(found, &result->values), shown_type(result, found));
     } else {

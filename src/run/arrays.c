@@ -241,8 +241,9 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     a->found = calloc(info->pick_count + 1, sizeof *a->found);
     a->results = calloc(info->pick_count + 1, sizeof *a->results);
     a->partials = calloc(info->pick_count + 1, sizeof *a->partials);
-    a->kept_size =
-        options->wants & MOMENTS_WANTS ? sizeof *a->partials : offsetof(struct partial, absolute);
+    a->kept_size = options->wants & (MOMENTS_WANTS | PARTIAL_DIGEST)
+                       ? sizeof *a->partials
+                       : offsetof(struct partial, absolute);
     if (options->keep_partials)
         a->kept = calloc(info->pick_count + 1, a->kept_size);
     a->lines = calloc(workers + 1, sizeof *a->lines);
@@ -324,6 +325,17 @@ const struct missing *arrays_missing(const struct arrays *a, size_t k, struct mi
 struct scale arrays_scale(const struct arrays *a, size_t k)
 {
     return container_scale(a->info->picks[k].array);
+}
+
+const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
+                                            struct engine_columns *columns)
+{
+    const struct container_array *array = a->info->picks[k].array;
+
+    if (!array->fortran_order || array->dimensions < 2)
+        return NULL;
+    *columns = (struct engine_columns){array->dimensions, array->sizes};
+    return columns;
 }
 
 size_t arrays_element_size(const struct arrays *a, size_t k)

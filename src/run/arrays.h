@@ -51,6 +51,10 @@ uint64_t arrays_missing_count(const struct arrays *a);
 /* The scale of array number k; not given if it has none. */
 struct scale arrays_scale(const struct arrays *a, size_t k);
 
+/* Sets *columns to the shape of array number k if it is in Fortran order; NULL: it is in C order. */
+const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
+                                            struct engine_columns *columns);
+
 /* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 

@@ -83,6 +83,8 @@ static inline void reduction_round(struct result *result, const struct partial *
                                         .type = type,
                                         .types = types ? *types : partial_types_of(type)};
 
+    result->digest =
+        (struct digest_value){.sum = partial->digest, .count = partial->count, .type = type};
     if (scale->given) {
         scaled_round(partial, scale, &terms, result);
         return;

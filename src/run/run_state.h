@@ -60,7 +60,8 @@ struct run {
     struct plan *plan;         /* how it is read */
     struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;
-    struct partial_split split; /* see setup.split */
+    struct partial_split split;    /* see setup.split */
+    struct engine_columns columns; /* see setup.columns */
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */
     uint64_t called_at, opened_at, started_at;

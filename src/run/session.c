@@ -376,6 +376,35 @@ static bool keep_container(struct session *session, const char *path, struct run
     return session->arrays;
 }
 
+/* Whether --length leaves out elements of an array in Fortran order. */
+static bool is_cut(const struct run *run, const struct engine_columns *columns)
+{
+    uint64_t elements = 1;
+
+    for (unsigned i = 0; columns && i < columns->dimensions; i++)
+        elements *= columns->sizes[i];
+    return columns && elements > run->options->input.length;
+}
+
+/* Whether the elements that are reduced have digests, if these are wanted: the first elements in
+   Fortran order are no array in C order. False with the reason in the source. */
+static bool have_digests(const struct run *run)
+{
+    bool good = !is_cut(run, run->setup.columns);
+
+    if (!(run->options->wants & PARTIAL_DIGEST))
+        return true;
+    for (size_t k = 0; run->arrays && k < arrays_count(run->arrays) && good; k++) {
+        struct engine_columns columns;
+
+        good = !is_cut(run, arrays_columns(run->arrays, k, &columns));
+    }
+    if (!good)
+        source_error(run->source, ERROR_REQUEST,
+                     "the first elements of an array in Fortran order have no digest");
+    return good;
+}
+
 /* Reduces all arrays of a container in one run, if that is how. */
 static enum source_verdict reduce_arrays(struct session *session, const char *path, struct run *run,
                                          struct reduction *reduction)
@@ -388,6 +417,8 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     if (one_by_one(session, run->info))
         return SOURCE_COMPLETE;
     run->arrays = session->arrays;
+    if (!have_digests(run))
+        return SOURCE_BROKEN;
     verdict = run_workers(run, &none);
     if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays, run->source)) {
         source_error(run->source, ERROR_INTERNAL, "internal error: an array is not complete");
@@ -465,6 +496,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.arrays_in_order = !in->array && takes_in_order(session);
     options.reopened = in->opened;
     options.earlier = &in->file;
+    options.true_indices = session->options->wants & PARTIAL_DIGEST;
     if (in->array) {
         run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;
@@ -503,6 +535,17 @@ static bool find_missing(struct run *run)
         run->setup.missing = &run->missing;
     }
     return true;
+}
+
+/* Sets the order of the elements of one array. */
+static void set_columns(struct run *run)
+{
+    const struct source_shape *shape = &run->info->shape;
+
+    if (!shape->known || !shape->fortran_order || shape->dimensions < 2)
+        return;
+    run->columns = (struct engine_columns){shape->dimensions, shape->sizes};
+    run->setup.columns = &run->columns;
 }
 
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
@@ -555,7 +598,9 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     }
     run.setup.split =
         scale_find_split(&run.info->scale, run.info->type, &run.setup.wants, &run.split);
-    verdict = find_missing(&run) && engine_has_kernels(&run) && passes_begin(&session->passes, &run)
+    set_columns(&run);
+    verdict = have_digests(&run) && find_missing(&run) && engine_has_kernels(&run) &&
+                      passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;

@@ -238,6 +238,7 @@ static bool change_array(struct worker *w, const struct engine *engine, struct e
     w->array = chunk->array;
     w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
     w->kept_setup.missing = arrays_missing(w->run->arrays, chunk->array, &w->missing);
+    w->kept_setup.columns = arrays_columns(w->run->arrays, chunk->array, &w->columns);
     scale = arrays_scale(w->run->arrays, chunk->array);
     w->kept_setup.wants = w->setup.wants;
     w->kept_setup.split =

@@ -59,8 +59,9 @@ struct worker {
     size_t array;    /* of several: the one whose chunks its engine worker has; or none yet */
     bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
-    struct missing missing; /* of the array that it has, of several */
+    struct missing missing; /* of the array that it has, of several; and so the next two */
     struct partial_split split;
+    struct engine_columns columns;
     struct partial partial;
     struct worker_stats stats;
     struct engine_worker *fallback; /* of the CPU; NULL while it is not needed */

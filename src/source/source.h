@@ -155,7 +155,8 @@ struct source_options {
        NULL: it is not. */
     bool (*cancelled)(void *context);
     void *cancel_context; /* the argument of `cancelled` */
-    bool in_order; /* decode zstd from front to back, even if it could be decoded in parallel */
+    bool in_order;     /* decode zstd from front to back, even if it could be decoded in parallel */
+    bool true_indices; /* indices of chunks are those of the array, also before source_index */
     struct source_part part; /* the part of the input to reduce */
     bool has_descriptor; /* read `descriptor` in place of the path, a file from its beginning; it
                             stays open */

@@ -318,7 +318,7 @@ bool zstd_part_open_in_order(struct source *s, const struct source_options *opti
 }
 
 /* Describes the elements of the source, whose layout is known, to the decoders. */
-static void describe(struct source *s)
+static void describe(struct source *s, const struct source_options *options)
 {
     struct zstd_file *file = zstd_source_file(s);
 
@@ -327,8 +327,8 @@ static void describe(struct source *s)
     file->elements = s->info.elements;
     file->wanted_begin = source_begin_position(s);
     file->wanted_end = source_end_position(s);
-    file->true_positions =
-        s->info.elements != s->stated || (!s->header && s->data_offset > 0) || s->part.cut;
+    file->true_positions = s->info.elements != s->stated || (!s->header && s->data_offset > 0) ||
+                           s->part.cut || options->true_indices;
     file->part = s->part.cut ? &s->part.frames : NULL;
     file->through = s->through;
 }
@@ -340,7 +340,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
 
     if (!read_layout(s, options))
         return false;
-    describe(s);
+    describe(s, options);
     s->state = zstd_schedule_open(&s->zstd, workers);
     if (!s->state)
         return source_no_memory(s);

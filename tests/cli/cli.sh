@@ -134,7 +134,7 @@ for pair in sum:6 min:1 max:3 mean:2 count:3 argmin:0 argmax:2 nan:0 inf:0; do
 done
 run -o sum,min,max,mean,count,argmin,argmax,nan,inf odd.f32
 golden 'every operation, of data with a NaN' 0 operations
-choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, missing, median, summary or a quantile such as q0.25 or p99.9'
+choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, missing, digest, median, summary or a quantile such as q0.25 or p99.9'
 for bad in '' ',' 'sum,' ,sum sum,,min q p q. q-0.5 q1e-3 q0.5x percentile \
     q0.1234567890123456789 p0.12345678901234567 q1.00000000000000000000; do
     name=$bad

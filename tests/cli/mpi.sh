@@ -50,6 +50,12 @@ for n in 1 2 3 16; do
     ranks $n --tsv --total -o $all $files
     ok "$n ranks print the same" test "$status:$(cmp out expected 2>&1)" = 0:
 done
+# shellcheck disable=SC2086 # several files
+run --tsv -o digest,sum $files
+cp out expected
+# shellcheck disable=SC2086 # as above
+ranks 3 --tsv -o digest,sum $files
+ok 'and the same digests' test "$status:$(cmp out expected 2>&1)" = 0:
 run --partial -o $all large.npy
 cp out expected
 ranks 3 --partial -o $all large.npy

@@ -131,6 +131,8 @@ static bool parse_value(const struct operation *op, const char *text, enum eleme
 {
     *number = 0;
     *integer = PARTIAL_NO_INDEX;
+    if (op->kind == OPERATION_DIGEST)
+        return digest_is_text(text);
     if (op->kind != OPERATION_COUNT)
         return number_parse(text, type, number);
     return strcmp(text, "nan") == 0 || number_parse_count(text, integer);
@@ -195,6 +197,10 @@ static bool show_value(char text[NUMBER_MAX], const struct record_line *line, si
             snprintf(text, NUMBER_MAX, "%" PRIu64, integer);
         return integer != PARTIAL_NO_INDEX;
     }
+    if (operation_at(&named, i)->kind == OPERATION_DIGEST) {
+        snprintf(text, NUMBER_MAX, "%s", line->value[i]);
+        return true;
+    }
     if (form->number == NUMBER_HEX)
         number_format_hex(text, number);
     else
@@ -207,8 +213,9 @@ static void write_json_values(const struct record_line *line, const struct form 
     char text[NUMBER_MAX];
 
     for (size_t i = 0; i < operation_count(&named) && !line->failed; i++) {
+        const enum operation_kind kind = operation_at(&named, i)->kind;
         bool string =
-            form->number == NUMBER_HEX && operation_at(&named, i)->kind != OPERATION_COUNT;
+            kind == OPERATION_DIGEST || (form->number == NUMBER_HEX && kind != OPERATION_COUNT);
 
         if (!line->value[i][0])
             continue;
@@ -364,8 +371,8 @@ static bool same_value(const struct operation *op, const char *a, const char *b,
     double x, y;
     uint64_t i, j;
 
-    if (!*a || !*b)
-        return *a == *b;
+    if (!*a || !*b || op->kind == OPERATION_DIGEST)
+        return strcmp(a, b) == 0;
     return parse_value(op, a, type, &x, &i) && parse_value(op, b, type, &y, &j) && i == j &&
            result_same_number(x, y);
 }
@@ -509,9 +516,10 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
     reduction->quantiles = fuzz_flag(in) ? UINT32_MAX : 0;
 }
 
-/* The operations in any order, perhaps one of them twice. */
-static void choose_operations(struct fuzz_input *in, struct options *options)
+/* The operations in any order, perhaps one of them twice. A total has no digest. */
+static void choose_operations(struct fuzz_input *in, struct printed *p)
 {
+    struct options *options = &p->options;
     size_t first = (size_t)fuzz_below(in, operation_count(&named));
     uint64_t set = fuzz_below(in, UINT64_C(1) << operation_count(&named));
 
@@ -519,9 +527,12 @@ static void choose_operations(struct fuzz_input *in, struct options *options)
     for (size_t i = 0; i < operation_count(&named); i++) {
         size_t place = (first + i) % operation_count(&named);
 
-        if (set >> place & 1 || set == 0)
+        if ((set >> place & 1 || set == 0) &&
+            !(p->total && operation_at(&named, place)->kind == OPERATION_DIGEST))
             options->operations[options->operation_count++] = operation_at(&named, place);
     }
+    if (options->operation_count == 0)
+        options->operations[options->operation_count++] = operation_at(&named, 0);
     if (fuzz_flag(in))
         options->operations[options->operation_count++] = options->operations[0];
 }
@@ -625,6 +636,14 @@ static void check_value(const struct printed *p, size_t i, const struct operatio
         fuzz_check(!*text, "a value of %s that was not printed: %s", op->name, text);
         return;
     }
+    if (op->kind == OPERATION_DIGEST) {
+        char digest[DIGEST_TEXT_MAX];
+
+        digest_show(digest, operation_digest(op, &reduction->result));
+        if (strcmp(text, digest) != 0)
+            fail_with_record(op->name, i);
+        return;
+    }
     if (full) {
         char digits[NUMBER_MAX];
 
@@ -705,8 +724,8 @@ static void printed(struct fuzz_input *in)
     p.options.session.nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
     if (fuzz_flag(in))
         p.options.session.input.length = any_count(in);
-    choose_operations(in, &p.options);
     make_reductions(in, &p);
+    choose_operations(in, &p);
     /* The names are what the choices leave. */
     names = malloc(in->size + 1);
     if (!names)

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/digest.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
@@ -202,11 +203,26 @@ static const char *differs(const gpr_result *result, const struct array *a, bool
     return NULL;
 }
 
+/* Whether a result has the digest of an array. */
+static bool has_digest(const gpr_result *result, const struct array *a)
+{
+    struct digest_sum *sum = allocate(sizeof *sum);
+    char expected[DIGEST_TEXT_MAX], found[DIGEST_TEXT_MAX];
+
+    digest_sum_open(sum, digest_add_pairs, a->type);
+    digest_sum_take(sum, a->data, a->n, 0);
+    digest_show(expected, &(struct digest_value){digest_sum_find(sum), a->n, a->type});
+    free(sum);
+    return gpr_result_text(result, "digest", found, sizeof found) > 0 &&
+           strcmp(found, expected) == 0;
+}
+
 /* Cuts an array into pieces, and has them added in any order by several accumulators, which are merged
    in any order. */
 static void check_splits(struct array *a, struct rng *rng, bool placed, bool masked,
                          struct tap_family *family)
 {
+    const bool digested = placed && !masked;
     gpr_request *request = make_request(placed, NULL);
     gpr_accumulator *acc[ACCUMULATORS];
     size_t cuts[PIECES_MAX + 1], order[PIECES_MAX], pieces = 1 + rng_below(rng, PIECES_MAX), left;
@@ -214,6 +230,8 @@ static void check_splits(struct array *a, struct rng *rng, bool placed, bool mas
     const char *difference;
     bool good = true;
 
+    if (digested && gpr_request_op(request, "digest") != GPR_OK)
+        bail("a request");
     fill(a, rng, masked);
     cuts[0] = 0;
     cuts[pieces] = a->n;
@@ -252,6 +270,8 @@ static void check_splits(struct array *a, struct rng *rng, bool placed, bool mas
     }
     good = good && gpr_accumulator_snapshot(acc[0], &result) == GPR_OK;
     difference = good ? differs(result, a, placed) : gpr_error_text(context);
+    if (!difference && digested && !has_digest(result, a))
+        difference = "digest";
     tap_case(family, !difference, "%s of %s, %zu elements in %zu pieces%s%s",
              difference ? difference : "", element_name(a->type), a->n, pieces,
              placed ? ", placed" : "", masked ? ", masked" : "");
@@ -418,6 +438,81 @@ static void test_refusals(void)
 }
 
 /* Empty ones, and NaNs as errors. */
+/* Digests of views that a session reduces, and those that are refused. */
+static void test_digests(void)
+{
+    const uint64_t shape[2] = {700, 900};
+    const int64_t strides[2] = {8, 700 * 8};
+    const size_t count = 700 * 900;
+    const unsigned char mask[4] = {0};
+    double *x = allocate(count * sizeof *x), *turned = allocate(count * sizeof *turned);
+    char expected[100], found[100], cut[8];
+    gpr_request *request, *axis;
+    gpr_view *views[2], *masked = view_of(x, "f64", 4);
+    gpr_input *inputs[2], *hidden;
+    gpr_result *result[2], *none = NULL;
+    gpr_accumulator *acc;
+    double value;
+    void *rows = x;
+
+    if (gpr_request_new(context, &request) != GPR_OK || gpr_request_new(context, &axis) != GPR_OK ||
+        gpr_request_op(request, "digest") != GPR_OK || gpr_request_op(axis, "digest") != GPR_OK)
+        bail("a request");
+    for (size_t i = 0; i < count; i++)
+        x[i] = (double)i;
+    for (size_t i = 0; i < 700; i++)
+        for (size_t k = 0; k < 900; k++)
+            turned[k * 700 + i] = x[i * 900 + k];
+    views[0] = view_of(x, "f64", count);
+    if (gpr_view_new(context, &views[1]) != GPR_OK ||
+        gpr_view_set_data(views[1], turned, "f64", GPR_ORDER_NATIVE, 2, shape, strides) != GPR_OK ||
+        gpr_view_set_mask(masked, GPR_MASK_MISSING_BYTES, mask, 0) != GPR_OK ||
+        gpr_open_view(context, masked, &hidden) != GPR_OK)
+        bail("a view");
+    for (int i = 0; i < 2; i++)
+        if (gpr_open_view(context, views[i], &inputs[i]) != GPR_OK ||
+            gpr_reduce(inputs[i], 0, request, &result[i]) != GPR_OK)
+            bail(gpr_error_text(context));
+    tap_ok(gpr_result_text(result[0], "digest", expected, sizeof expected) > 40 &&
+               gpr_result_text(result[1], "digest", found, sizeof found) > 40 &&
+               strcmp(expected, found) == 0 && strncmp(found, "f64:630000:", 11) == 0,
+           "the order in memory does not matter: %s", found);
+    tap_ok(gpr_result_text(result[0], "digest", cut, sizeof cut) == strlen(expected) &&
+               strcmp(cut, "f64:630") == 0,
+           "a text that is cut");
+    tap_ok(gpr_result_double(result[0], "digest", &value) == GPR_ERROR_ARGUMENT, "no number: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_reduce(hidden, 0, request, &none) == GPR_ERROR_UNSUPPORTED, "masked: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_total(inputs, 2, request, &none) == GPR_ERROR_UNSUPPORTED, "of two: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(inputs[1], 0, axis, 0, &rows, 900) == GPR_ERROR_UNSUPPORTED,
+           "along an axis: %s", gpr_error_text(context));
+    acc = accumulator_of("f64", request);
+    tap_ok(gpr_accumulator_add(acc, views[0]) == GPR_ERROR_ARGUMENT, "of a bag: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_accumulator_add_at(acc, masked, 0) == GPR_ERROR_UNSUPPORTED, "masked: %s",
+           gpr_error_text(context));
+    gpr_result_free(result[1]);
+    tap_ok(gpr_accumulator_add_at(acc, views[1], 5) == GPR_OK &&
+               gpr_accumulator_snapshot(acc, &result[1]) == GPR_OK &&
+               gpr_result_text(result[1], "digest", found, sizeof found) == 0 &&
+               gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
+           "of a part: %s", gpr_error_text(context));
+    for (int i = 0; i < 2; i++) {
+        gpr_result_free(result[i]);
+        gpr_close(inputs[i]);
+        gpr_view_free(views[i]);
+    }
+    gpr_close(hidden);
+    gpr_view_free(masked);
+    gpr_accumulator_free(acc);
+    gpr_request_free(request);
+    gpr_request_free(axis);
+    free(x);
+    free(turned);
+}
+
 static void test_few(void)
 {
     static const double x[] = {1, NAN, 3};
@@ -559,6 +654,7 @@ int main(void)
         bail("a context");
     test_splits();
     test_refusals();
+    test_digests();
     test_few();
     test_large();
     measure("f32", numbers, 1);

@@ -301,6 +301,7 @@ static void check_longest(bool scaled)
         t.scale = (struct scale){true, -0x1p+300, -0x1.fffffffffffffp-300};
         t.holds = scale_wants(&t.scale, t.holds);
     }
+    t.holds |= PARTIAL_DIGEST;
     t.of = most;
     partial_clear(&t.partial);
     for (uint64_t i = 0; i < PARTIAL_TEXT_RANGES_MAX; i++)
@@ -412,6 +413,17 @@ static void check_golden(void)
                "\"sum\":\"-0x7ffffffffffffffdp+1\",\"min\":\"-0x1p+63\",\"max\":\"0x3p+1\","
                "\"absmin\":\"0x0p+0\",\"zeros\":1,\"subnormals\":0,\"crc32\":\"0033fd60\"}",
                "integers");
+    reduce(&t, ELEMENT_U8, some, (struct partial_range){0, 3}, 3);
+    t.holds = PARTIAL_DIGEST;
+    partial_text_forget(&t.partial, t.holds);
+    t.partial.digest = (struct digest){0xfedcba9876543210, 0x0123456789abcdef};
+    check_text(&t,
+               "{\"gpureduce\":\"partial\",\"version\":2,\"input\":\"x\",\"dtype\":\"u8\","
+               "\"of\":3,\"ranges\":[[0,3]],\"missing_values\":[],\"scale_factor\":null,"
+               "\"add_offset\":null,\"count\":3,\"missing\":0,\"nan\":0,\"first_nan\":null,"
+               "\"posinf\":0,\"neginf\":0,\"digest\":\"0123456789abcdeffedcba9876543210\","
+               "\"crc32\":\"0d3726e3\"}",
+               NULL, "a digest");
     reduce(&t, ELEMENT_F64, integers, (struct partial_range){0, 0}, 0);
     t.holds = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE;
     check_text(
@@ -583,6 +595,11 @@ static void check_refusals(void)
     check_refused(line, "factor\":null,\"add_offset\":null",
                   "factor\":\"0x1p+0\",\"add_offset\":\"0x1p+0\"", "as this program");
     check_refused(line, "\"digest\":null", "\"digest\":0", "as this program");
+    check_refused(line, "\"digest\":null", "\"digest\":\"7fffffffffffffffffffffffffffffff\"",
+                  "as this program");
+    check_refused(line, "\"digest\":null", "\"digest\":\"0123456789ABCDEF0123456789abcdef\"",
+                  "as this program");
+    check_refused(line, "\"digest\":null", "\"digest\":\"0\"", "as this program");
     snprintf(shorter, sizeof shorter, "%.*s\"", (int)length - 2, line);
     tap_ok(!partial_text_read(&t, shorter, length - 1, error) && strstr(error, "does not end"),
            "cut off: %s", error);

@@ -1,0 +1,123 @@
+#include "config.h"
+
+#include "cpu/digest.h"
+
+#include <stdlib.h>
+
+#include "sys/align.h"
+
+struct cpu_digest {
+    struct digest_sum sum;
+    size_t size; /* bytes of an element */
+    const struct engine_columns *columns;
+    uint64_t run; /* consecutive elements that the last run of a chunk with places had */
+};
+
+struct cpu_digest *cpu_digest_open(struct cpu_digest *kept, const struct cpu_kernels *kernels,
+                                   enum element_type type, const struct engine_columns *columns)
+{
+    struct cpu_digest *d =
+        kept ? kept : aligned_alloc(CACHE_APART, align_up(sizeof *d, CACHE_APART));
+
+    if (!d)
+        return NULL;
+    if (kept)
+        digest_sum_clear(&d->sum, type);
+    else
+        digest_sum_open(&d->sum, kernels->digest, type);
+    d->size = element_size(type);
+    d->columns = columns;
+    d->run = 1;
+    return d;
+}
+
+void cpu_digest_close(struct cpu_digest *d)
+{
+    free(d);
+}
+
+struct digest cpu_digest_find(const struct cpu_digest *d)
+{
+    return digest_sum_find(&d->sum);
+}
+
+/* How many of `count` elements of a chunk, from `index` on, are consecutive in their array, whose
+   indices rise. The runs of a chunk have about one length. */
+static uint64_t find_run(const struct chunk *chunk, uint64_t index, uint64_t count, uint64_t guess)
+{
+    const uint64_t at = chunk->place(chunk->places, index);
+    uint64_t low = 1, high = count, middle = guess < count ? guess : count;
+
+    /* The first `low` are consecutive, and no more than `high`. */
+    while (low < high) {
+        if (middle <= low)
+            middle = low + 1;
+        if (chunk->place(chunk->places, index + middle - 1) - at == middle - 1)
+            low = middle;
+        else
+            high = middle - 1;
+        middle = low == guess ? low + 1 : low + (high - low + 1) / 2;
+    }
+    return low;
+}
+
+/* Adds elements of an array in Fortran order, one by one: in C order they lie apart. `step` is 0 for
+   elements that are all the same. */
+static void take_columns(struct cpu_digest *d, const unsigned char *data, uint64_t count,
+                         uint64_t index, size_t step)
+{
+    const struct engine_columns *c = d->columns;
+    uint64_t apart = 1, at, rest;
+
+    for (unsigned i = 1; i < c->dimensions; i++)
+        apart *= c->sizes[i];
+    while (count > 0) {
+        const uint64_t left = c->sizes[0] - index % c->sizes[0], some = left < count ? left : count;
+
+        at = 0;
+        rest = index;
+        for (unsigned i = 0; i < c->dimensions; i++) {
+            at = at * c->sizes[i] + rest % c->sizes[i];
+            rest /= c->sizes[i];
+        }
+        for (uint64_t i = 0; i < some; i++, data += step)
+            digest_sum_take(&d->sum, data, 1, at + i * apart);
+        count -= some;
+        index += some;
+    }
+}
+
+void cpu_digest_take(struct cpu_digest *d, const unsigned char *data, size_t count, uint64_t index,
+                     const struct chunk *chunk)
+{
+    if (d->columns) {
+        take_columns(d, data, count, index, d->size);
+        return;
+    }
+    if (!chunk->place)
+        digest_sum_take(&d->sum, data, count, index);
+    while (chunk->place && count > 0) {
+        d->run = find_run(chunk, index, count, d->run);
+        digest_sum_take(&d->sum, data, (size_t)d->run, chunk->place(chunk->places, index));
+        data += (size_t)d->run * d->size;
+        count -= (size_t)d->run;
+        index += d->run;
+    }
+}
+
+void cpu_digest_take_same(struct cpu_digest *d, const unsigned char *element,
+                          const struct chunk *chunk)
+{
+    uint64_t count = chunk->count, index = chunk->index;
+
+    if (d->columns)
+        take_columns(d, element, count, index, 0);
+    else if (!chunk->place)
+        digest_sum_take_same(&d->sum, element, count, index);
+    while (!d->columns && chunk->place && count > 0) {
+        d->run = find_run(chunk, index, count, d->run);
+        digest_sum_take_same(&d->sum, element, d->run, chunk->place(chunk->places, index));
+        count -= d->run;
+        index += d->run;
+    }
+}

@@ -1,0 +1,174 @@
+#!/bin/sh
+# --op=digest: one array has one digest in every form, which is that of its definition in doc/numerics.md;
+# shards and ranks merge to it. It is refused where it cannot be.
+# Tags: emulator
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+least_chunk=4
+if ! find_python struct; then
+    skip 'digests' 'there is no python3'
+    finish
+fi
+
+awk '/^## Digests/ { found = 1 } found && /^```$/ { exit } copy; found && /^```python$/ { copy = 1 }' \
+    "$sources/doc/numerics.md" >definition
+ok 'the definition in doc/numerics.md is the one that is tested' cmp definition "$sources/tests/lib/digest.py"
+# shellcheck disable=SC2154
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$sources/tests/lib "$python" "$sources/tests/lib/make_digest.py" . ||
+    fatal 'cannot make files'
+expected=$(cat expected)
+
+#
+# Types and instruction sets.
+#
+sets=
+for set in avx512 avx2 sse4 vector16; do
+    environment="GPUREDUCE_CPU=$set"
+    run -q -v --length=1 -D cpu raw.f32
+    ! grep -q "cpu  *$set," err || sets="$sets $set"
+done
+environment=
+ok 'an instruction set was tried' test -n "$sets"
+for set in $sets; do
+    environment="GPUREDUCE_CPU=$set"
+    while read -r file type order value; do
+        run -q -t "$type" --endian="$order" -o digest "$file"
+        [ "$status:$(cat out err)" = "0:$value" ] || echo "$file: $value, and not $(cat out err)"
+    done <types >differ
+    ok "elements of all types have their digests, with $set" same differ ''
+done
+environment=
+
+#
+# Forms.
+#
+forms='raw.f32 c.npy f.npy cb.npy fb.npy stored.npz deflated.npz x.safetensors'
+! [ -e x.h5 ] || gpureduce --version | grep -qx 'HDF5: none' || forms="$forms x.h5"
+if [ -n "$ZSTD" ]; then
+    split -b 3001 f.npy piece.
+    for piece in piece.*; do
+        "$ZSTD" -q -c "$piece" >>sized.npy.zst
+        "$ZSTD" -q -c <"$piece" >>unsized.npy.zst
+    done
+    "$ZSTD" -q raw.f32 -o raw.f32.zst
+    forms="$forms sized.npy.zst unsized.npy.zst raw.f32.zst"
+fi
+# digests FILE: what is in ./out is the digest, once for each array of the file.
+digests() {
+    case $1 in
+    *.npz | *.h5) arrays=4 ;;
+    *) arrays=1 ;;
+    esac
+    [ "$status" -eq 0 ] && [ "$(grep -c "$expected" out)" -eq $arrays ] && [ "$(grep -c 'f32:' out)" -eq $arrays ]
+}
+for form in $forms; do
+    run -o digest "$form"
+    ok "$form" digests "$form"
+    run --tsv -j 3 --chunk-size 3000 -o sum,digest,argmin --missing=0 --nan=skip "$form"
+    ok "... beside others, with missing values" digests "$form"
+    run --json -o digest,median "$form"
+    ok "... as JSON, with two passes" digests "$form"
+    shell "cat $form | gpureduce -o digest -"
+    case $form in
+    *.npz | *.h5) ;;
+    *) ok "... through a pipe" digests "$form" ;;
+    esac
+done
+run -q --endian=big -o digest big.raw
+is 'big.raw' 0 "$expected"
+if [ -e filled ]; then
+    case $forms in
+    *x.h5*)
+        run -q -o digest filled.h5
+        is 'chunks that were never written' 0 "$(cat filled)"
+        ;;
+    esac
+fi
+
+#
+# Parts.
+#
+large=$(cat large)
+forms='large-c.npy large-f.npy large.npz'
+if [ -n "$ZSTD" ]; then
+    split -b 700001 large-f.npy piece.
+    "$ZSTD" -q -c piece.* >large.npy.zst
+    forms="$forms large.npy.zst"
+fi
+for form in $forms; do
+    for i in 3 1 2; do
+        run --partial --shard=$i/3 -o digest,max "$form"
+        cat out
+    done >parts
+    run --merge --tsv -o digest parts
+    ok "shards of $form" test "$(grep -c "$large" out):$(grep -c f32: out):$(grep -c digest parts)" = \
+        "$(case $form in *z) echo 2:2:4 ;; *) echo 1:1:3 ;; esac)"
+    run --merge --partial parts
+    cp out merged
+    run --partial -o digest,max "$form"
+    sort out >whole
+    ok '... whose partial results come to that of all' cmp whole merged
+done
+run --partial -o digest,sum --length=100 raw.f32
+cp out whole
+run -q -t f32 -o digest --length=100 raw.f32
+text=$(cat out)
+head -c 400 raw.f32 >first
+run -q -o digest first
+is 'the first elements of a file' 0 "$text"
+run -q --merge -o digest whole
+is '... as a partial result' 0 "$text"
+
+#
+# --check.
+#
+for form in --tsv --json; do
+    run $form -o digest,sum raw.f32 c.npy f.npy
+    cp out record
+    run --check=record
+    is "$form is checked" 0 "$(printf 'raw.f32: OK\nc.npy: OK\nf.npy: OK')"
+    sed "s/$expected/f32:6601:00000000000000000000000000000000/" record >other
+    run -q --check=other
+    is '... and differs' 1 "$(for file in raw.f32 c.npy f.npy; do
+        echo "$file: FAILED (digest: recorded f32:6601:00000000000000000000000000000000, found $expected)"
+    done)" 'gpureduce: 3 of 3 results differ from those in other'
+    sed "s/$expected/f32:6601:0/" record >other
+    run --check=other
+    fails_like '... and is read' "other: line [12]: bad value of digest: f32:6601:0"
+done
+
+#
+# What is refused.
+#
+refused() { # NAME TEXT ARGUMENT...
+    refused_name=$1
+    refused_text=$2
+    shift 2
+    run "$@"
+    is "$refused_name" 2 '' "gpureduce: $refused_text (try 'gpureduce --help')"
+}
+refused 'of several files together' "option '--total' does not go with --op=digest" --total -o digest raw.f32 c.npy
+refused 'of partial results together' "option '--total' does not go with --op=digest" --merge --total -o digest parts
+refused 'along an axis' "'digest' cannot be computed along an axis" --axis=0 -o digest c.npy
+run --sort=digest c.npy
+ok 'sorted by it' test "$status:$(grep -c "unknown result 'digest'" err)" = 2:1
+run --where 'digest>1' c.npy
+ok 'chosen by it' test "$status:$(grep -c "unknown result 'digest'" err)" = 2:1
+run -o digest --length=100 f.npy
+fails 'the first elements in Fortran order' 'f.npy: the first elements of an array in Fortran order have no digest'
+run --partial --shard=1/3 -o digest,max large-c.npy
+cp out some
+run --merge --allow-gaps -o digest some
+fails 'of a part' 'large-c.npy: has no digest, since elements are missing'
+run --merge --allow-gaps -o max some
+ok '... which has other results' test "$status" -eq 0
+run --partial -o max c.npy
+cp out without
+run --merge -o digest without
+fails 'of a partial result without it' 'without:1: lacks the data for digest; give --partial the same --op'
+run --merge --total --partial parts
+ok 'a total has none' grep -q '"digest":null' out
+
+finish
