@@ -18,7 +18,7 @@ from ._library import (
     InternalError, NaNError, OutOfMemoryError, ReadError, UnsupportedError, library_version,
 )
 from ._reductions import (
-    Results, exact_sum, histogram, max, mean, median, min, quantile, reduce, std, sum, var,
+    Results, digest, exact_sum, histogram, max, mean, median, min, quantile, reduce, std, sum, var,
 )
 
 __version__ = "0.1.0"
@@ -27,6 +27,6 @@ __all__ = [
     "Accumulator", "ArgumentError", "CancelledError", "ChangedError", "DataError", "DeviceError",
     "Difference", "Error", "File", "FileArray", "GpureduceWarning", "InternalError", "NaNError",
     "OutOfMemoryError", "ReadError", "Results", "Row", "Summary", "UnsupportedError", "diff",
-    "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open", "quantile",
+    "digest", "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open", "quantile",
     "reduce", "std", "sum", "var",
 ]

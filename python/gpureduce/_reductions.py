@@ -819,3 +819,21 @@ def exact_sum(x: Any, *, nan: str = "propagate", missing: Any = None, mask: Any 
         array = with_mask(array, mask)
     with Reduction(array, make_key([b"sum"], nan, missing)) as (context, result):
         return exact_of(context, result, b"sum")
+
+
+def digest(x: Any) -> str:
+    """A text that tells whether arrays are the same: of the type, the count, and the bits in C order.
+
+    It depends neither on strides nor on the byte order, and is what `gpureduce --op=digest` prints of
+    any file with these elements. An array with a mask has none: UnsupportedError.
+
+    >>> import gpureduce as gr
+    >>> import numpy as np
+    >>> gr.digest(np.array([1.5, -0.25, 3], dtype=np.float32))
+    'f32:3:ba900116bc8a562cf1c0c1dacecaba83'
+    """
+    text = ctypes.create_string_buffer(64)
+    with Reduction(describe(x), make_key([b"digest"])) as (context, result):
+        if not lib.result_text(result, b"digest", text, 64):
+            raise context.error(lib.error_status(context.handle))
+    return text.value.decode()

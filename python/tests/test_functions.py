@@ -1,7 +1,9 @@
 """Every function, against fractions: all types, layouts and axes."""
 
 import math
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 import gpureduce as gr
 from oracle import LAYOUTS, OPS, TYPES, expected, layouts, make, numbers, quantile, same, to_float
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "lib"))
+from digest import digest  # noqa: E402  pylint: disable=wrong-import-position
 
 MODES = ["bits", "finite", "small", "near"]
 settings.register_profile("gpureduce", deadline=None, derandomize=True, max_examples=60)
@@ -189,3 +194,25 @@ def test_large_arrays():
     assert gr.max(array) == array.max() and gr.min(array) == array.min()
     assert gr.min(array, axis=(0, 2)).tolist() == array.min(axis=(0, 2)).tolist()
     assert gr.median(array) == float(np.sort(array.ravel())[2999999:3000001].astype("f8").sum() / 2)
+
+
+NAMES = {"bool": "bool", "u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "u8": "u64",
+         "i8": "i64", "f2": "f16", "f4": "f32", "f8": "f64", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3",
+         "float8_e5m2": "f8e5m2"}
+
+
+@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS))
+@settings(max_examples=300)
+def test_digest(dtype, shape, seed, mode, layout):
+    array = make(dtype, shape, seed, mode)
+    name = NAMES[dtype if isinstance(dtype, str) else dtype.__name__]
+    little = array.astype(array.dtype.newbyteorder("<")) if array.dtype.kind in "iuf" else array
+    assert gr.digest(layouts(array, layout)) == digest(name, array.size, little.tobytes())
+
+
+def test_digest_refused():
+    for function in (gr.digest, lambda x: gr.reduce(x, ["digest"]), lambda x: gr.reduce(x, ["digest"], axis=0)):
+        with pytest.raises(gr.Error if function is not gr.digest else gr.UnsupportedError):
+            function(np.ma.masked_array([[1, 2]], [[False, True]]))
+    with pytest.raises(gr.Error):
+        gr.Accumulator("float32", ["digest"]).add(np.ones(3, "f4"))
