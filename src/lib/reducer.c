@@ -110,6 +110,7 @@ static void forbid_mapping(struct reducer *r)
 {
     r->tuning = source_tuning_shipped;
     r->tuning.mapped_least = UINT64_MAX;
+    r->tuning.zstd.unmapped = true;
 }
 
 /* The reducer of a context. NULL without memory. */

@@ -45,6 +45,7 @@ struct zstd_tuning {
     uint64_t piece;     /* of one large frame, handed out at a time at least, unless nothing else is
                            to be done */
     size_t ahead;       /* in its ring besides the window; 0: as many as workers can use */
+    bool unmapped;      /* the file is read, and never mapped */
 };
 
 /* Offsets count bytes of the compressed input, positions bytes of what it decodes to. */

@@ -15,7 +15,7 @@ void zstd_input_open(struct zstd_input *input, struct zstd_file *file, uint64_t 
     *input = (struct zstd_input){
         .file = file, .map_before = (size_t)(file->start % mapping_page()), .step = step};
     /* A 32-bit process needs its addresses for buffers. */
-    if (file->size > SIZE_MAX / 8)
+    if (file->size > SIZE_MAX / 8 || file->tuning->unmapped)
         return;
     map = mmap(NULL, input->map_before + (size_t)file->size, PROT_READ, MAP_SHARED, file->fd,
                (off_t)(file->start - input->map_before));

@@ -351,6 +351,107 @@ static void test_cancel(void)
 }
 
 /*
+ * Files.
+ */
+
+enum file_kind { FILE_RAW, FILE_ONE_FRAME, FILE_MANY_FRAMES };
+
+/* Bytes of a block of zstd, of a frame of several, and of what a frame begins with. */
+enum { BLOCK = 128 << 10, FRAME_BLOCKS = 16, FRAME_HEADER = 6 };
+
+/* Writes a large file of zeros, which takes little of the disk: zstd has them in stored blocks.
+   Returns the number of elements. */
+static uint64_t write_zeros(int file, enum file_kind kind)
+{
+    static const unsigned char header[FRAME_HEADER] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x50};
+    const unsigned blocks = (unsigned)((SANITIZED ? 128U << 20 : 1U << 30) / BLOCK);
+    const unsigned in_frame = kind == FILE_MANY_FRAMES ? FRAME_BLOCKS : blocks;
+    off_t at = 0;
+    bool good = true;
+
+    for (unsigned i = 0; kind != FILE_RAW && i < blocks; i++) {
+        const uint32_t size = BLOCK << 3 | (uint32_t)(i % in_frame == in_frame - 1);
+        const unsigned char block[3] = {size & 0xff, size >> 8 & 0xff, size >> 16 & 0xff};
+
+        if (i % in_frame == 0) {
+            good = pwrite(file, header, sizeof header, at) == sizeof header && good;
+            at += sizeof header;
+        }
+        good = pwrite(file, block, sizeof block, at) == sizeof block && good;
+        at += (off_t)sizeof block + BLOCK;
+    }
+    if (kind == FILE_RAW)
+        at = (off_t)blocks * BLOCK;
+    if (!good || ftruncate(file, at) != 0)
+        bail("a large file");
+    return (uint64_t)blocks * BLOCK / sizeof *numbers;
+}
+
+/* A file that is to be cut off, and how often it was. */
+struct cut {
+    int file;
+    unsigned cuts;
+};
+
+static int cut_off(void *user, uint64_t done, uint64_t total)
+{
+    struct cut *cut = user;
+
+    (void)done;
+    (void)total;
+    cut->cuts += ftruncate(cut->file, 4096) == 0;
+    return 0;
+}
+
+/* A large file, and one that is cut off while it is read, which must not end the process. */
+static void test_file(enum file_kind kind, const char *name)
+{
+    char path[] = "/tmp/gpureduce-guest-XXXXXX";
+    struct cut cut = {.file = mkstemp(path)};
+    struct objects o = make(COUNT, sizeof *numbers);
+    gpr_input *input = NULL;
+    gpr_result *result = NULL;
+    uint64_t elements, count = 0;
+    gpr_status status;
+
+    if (cut.file < 0 || gpr_request_op(o.request, "zeros") != GPR_OK)
+        bail(path);
+    elements = write_zeros(cut.file, kind);
+    tap_ok(gpr_open_path(o.context, path, NULL, &input) == GPR_OK &&
+               gpr_reduce(input, 0, o.request, &result) == GPR_OK &&
+               gpr_result_count(result, "zeros", &count) == GPR_OK && count == elements,
+           "%s: %s", name, gpr_error_text(o.context));
+    gpr_result_free(result);
+    result = NULL;
+    gpr_context_set_progress(o.context, cut_off, &cut);
+    status = gpr_reduce(input, 0, o.request, &result);
+    if (cut.cuts > 0)
+        tap_ok(status == GPR_ERROR_CHANGED && !result && strstr(gpr_error_text(o.context), path),
+               "%s that is cut off meanwhile: %d, %s", name, (int)status,
+               gpr_error_text(o.context));
+    else
+        tap_skip("a file that is cut off meanwhile", "it is read too fast");
+    gpr_result_free(result);
+    gpr_close(input);
+    (void)unlink(path);
+    (void)close(cut.file);
+    release(&o);
+}
+
+static void test_files(void)
+{
+    struct sigaction before, after;
+
+    (void)sigaction(SIGBUS, NULL, &before);
+    test_file(FILE_RAW, "a raw file");
+    test_file(FILE_ONE_FRAME, "a zstd file of one frame");
+    test_file(FILE_MANY_FRAMES, "a zstd file of many frames");
+    (void)sigaction(SIGBUS, NULL, &after);
+    tap_ok(before.sa_handler == after.sa_handler && before.sa_flags == after.sa_flags,
+           "the handler of SIGBUS is as before");
+}
+
+/*
  * Signals and fork.
  */
 
@@ -445,6 +546,7 @@ int main(void)
     test_house();
     test_threads();
     test_cancel();
+    test_files();
     test_signals();
     test_fork();
     test_locale();
