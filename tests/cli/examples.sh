@@ -1,6 +1,7 @@
 #!/bin/sh
-# The examples of the library: the one that its header begins with, and those in examples/. Each is compiled
-# with the library and run, and prints the right results, which Python has computed with fractions.
+# The examples of the library: the one that its header begins with, those in examples/, and those of the README
+# and doc/library.md. Each is compiled with the library and run, and prints the right results, which Python has
+# computed with fractions.
 # Tags: smoke
 
 # shellcheck source=tests/lib/lib.sh
@@ -60,6 +61,16 @@ two.npy${tab}${tab}i64${tab}2${tab}3"
 execute missing.f32 two.npy
 is 'file.c, with a file that is missing' 1 "two.npy${tab}${tab}i64${tab}2${tab}3" \
     'file: missing.f32: No such file or directory'
+
+# Blocks of C in pages are programs. A block of text after one is what it prints.
+awk '/^```/ { block = /^```c$/ ? sprintf("block%d.c", ++n) : /^```text$/ ? sprintf("block%d.out", n) : ""; next }
+     block { print >block }' "$sources/README.md" "$sources/doc/library.md"
+ln -s "$sources/data" data
+for block in block*.c; do
+    example "$block of the pages" "$block"
+    is "$block prints" 0 "$(cat "${block%.c}.out")"
+done
+ok 'there are some' test -f block3.out
 
 #
 # Without memory: every allocation fails once, alone and with all that follow.
