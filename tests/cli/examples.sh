@@ -65,7 +65,6 @@ is 'file.c, with a file that is missing' 1 "two.npy${tab}${tab}i64${tab}2${tab}3
 # Blocks of C in pages are programs. A block of text after one is what it prints.
 awk '/^```/ { block = /^```c$/ ? sprintf("block%d.c", ++n) : /^```text$/ ? sprintf("block%d.out", n) : ""; next }
      block { print >block }' "$sources/README.md" "$sources/doc/library.md"
-ln -s "$sources/data" data
 for block in block*.c; do
     example "$block of the pages" "$block"
     is "$block prints" 0 "$(cat "${block%.c}.out")"
