@@ -9,6 +9,7 @@
 
 #include "cli/command_line.h"
 #include "cli/failure.h"
+#include "cli/manifest.h"
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -80,7 +81,7 @@ static void close_check(struct check *check)
 
 /* Reads the record, and sets the files of the options, and what their reduction has to find. The
    options and what they point to belong to the check until it is closed, which leaves no files.
-   NULL on failure. */
+   NULL on failure, and for a manifest, which is checked here. */
 static struct check *open_check(struct options *options)
 {
     struct check *check = calloc(1, sizeof *check);
@@ -91,8 +92,16 @@ static struct check *open_check(struct options *options)
     }
     check->options = options;
     total_clear(&check->total);
-    if (!record_read(&check->record, options->check, &options->session, &options->named) ||
-        !take_record(check)) {
+    if (!record_read(&check->record, options->check, &options->session, &options->named)) {
+        close_check(check);
+        return NULL;
+    }
+    if (check->record.arrays || options->file_count > 0) {
+        manifest_check(options, &check->record);
+        close_check(check);
+        return NULL;
+    }
+    if (!take_record(check)) {
         close_check(check);
         return NULL;
     }

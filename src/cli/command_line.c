@@ -541,11 +541,9 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     options->session.input.plausibility = !options->quiet;
     if (options->command == COMMAND_CHECK) {
         options->files = operands.words;
-        if (operands.count == 0)
-            return COMMAND_LINE_RUN;
-        (void)arguments_wrong(&arguments, "--check takes the file names from its record; remove %s",
-                              operands.words[0]);
-        return COMMAND_LINE_WRONG;
+        options->file_count = operands.count;
+        options->session.input.wanted = &options->wanted;
+        return COMMAND_LINE_RUN;
     }
     if (options->operation_count == 0 && options->session.passes.histogram.kind == HISTOGRAM_NONE &&
         !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))

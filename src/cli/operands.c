@@ -393,8 +393,8 @@ bool operands_expand(struct options *options)
     options->expanded = false;
     if (!spares_operands(options))
         return false;
-    if (options->command == COMMAND_CHECK || options->command == COMMAND_MERGE ||
-        options->command == COMMAND_DIFF)
+    if ((options->command == COMMAND_CHECK && options->file_count == 0) ||
+        options->command == COMMAND_MERGE || options->command == COMMAND_DIFF)
         return true;
     for (int i = 0; i < options->file_count; i++) {
         const char *path = options->files[i];

@@ -332,7 +332,8 @@ static bool read_how(struct parse *r, struct json_reader *json, const char *key,
 }
 
 /* Errors for a record that holds arrays of a container, or only a histogram. */
-static const char arrays_unchecked[] = "results of the arrays of a file cannot be checked";
+static const char arrays_unchecked[] =
+    "results of the arrays of a file cannot be checked, except for digests in TSV";
 static const char histogram_unchecked[] = "a histogram cannot be checked";
 
 /* Why an object with this key is no record: it is not of the results of a file, or not of those
@@ -451,6 +452,7 @@ static bool read_heading(struct parse *r)
 {
     char *rest = r->text;
     uint64_t seen = 0;
+    bool digests = false;
 
     if (strcmp(r->text, "file") != 0 && strncmp(r->text, "file\t", 5) != 0)
         return wrong(r, "neither an object of --json nor the heading of --tsv");
@@ -466,12 +468,12 @@ static bool read_heading(struct parse *r)
 
         if (operation_beyond(r->named_quantiles, field, strlen(field)))
             return beyond(r, field);
-        if (strcmp(field, "array") == 0)
-            return wrong(r, "%s", arrays_unchecked);
+        r->record->arrays = r->record->arrays || strcmp(field, "array") == 0;
+        digests = digests || (op && op->kind == OPERATION_DIGEST);
         if (op && !note(&seen, op))
             return twice(r, op);
     }
-    return true;
+    return !r->record->arrays || digests || wrong(r, "%s", arrays_unchecked);
 }
 
 static bool read_tsv(struct parse *r)
@@ -501,6 +503,11 @@ static bool read_tsv(struct parse *r)
                 if (good)
                     escape_undo(line->file);
             }
+        } else if (strcmp(column, "array") == 0 && *field) {
+            line->array = strdup(field);
+            good = line->array || out_of_memory(r);
+            if (good)
+                escape_undo(line->array);
         } else if (op && strcmp(field, "NA") == 0) {
             missing = true;
             line->failed = line->failed || !operation_quantile(op);
@@ -584,6 +591,7 @@ void record_free(struct record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
         free(record->lines[i].file);
+        free(record->lines[i].array);
         free(record->lines[i].value);
     }
     free(record->lines);

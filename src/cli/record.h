@@ -15,6 +15,7 @@
 /* A line of a record. */
 struct record_line {
     char *file;    /* NULL: the total of the files since the last total */
+    char *array;   /* the name of an array of the file; NULL: the file is one array */
     bool failed;   /* the file had no result */
     bool binary64; /* all numbers are binary64; if not, they have the type of the operation */
     char (*value)[NUMBER_MAX]; /* texts of OPERATIONS_MAX operations; empty: not recorded. Those
@@ -30,6 +31,7 @@ struct record_line {
 struct record {
     struct record_line *lines;
     size_t count;
+    bool arrays; /* it has a column for arrays, and one for their digests */
 };
 
 /* Reads the record `path` ("-" is standard input), and adds its quantiles to `named`. False if

@@ -140,6 +140,83 @@ for form in --tsv --json; do
 done
 
 #
+# Manifests: arrays wherever they are now.
+#
+# checked ARGUMENT...: runs with D in place of the digests that are printed.
+checked() {
+    run "$@"
+    cp out all
+    sed 's/u8:[0-9]*:[0-9a-f]\{32\}/D/g' all >out
+}
+run --tsv -t u8 -o digest old/set.npz single.npy raw.u8
+cp out manifest
+run --check=manifest
+is 'a manifest is checked' 0 'old/set.npz: a: OK
+old/set.npz: b: OK
+old/set.npz: c: OK
+old/set.npz: d: OK
+old/set.npz: e: OK
+old/set.npz: f: OK
+old/set.npz: g: OK
+single.npy: OK
+raw.u8: OK'
+run -q --check=manifest
+is '... quietly' 0 ''
+checked --check=manifest new/x.npz new/y.npz single.npy
+is 'arrays in other files' 1 'old/set.npz: a: moved to new/x.npz
+old/set.npz: b: moved to new/x.npz
+old/set.npz: c: moved to new/y.npz
+old/set.npz: d: renamed to d d in new/y.npz
+old/set.npz: e: FAILED (changed in new/x.npz: recorded D, found D)
+old/set.npz: f: renamed to other in new/x.npz
+old/set.npz: g: FAILED (missing)
+single.npy: OK
+raw.u8: FAILED (missing)
+new/x.npz: more: new' 'gpureduce: 3 of 9 arrays of manifest have changed or are missing'
+run -q --check=manifest new/x.npz new/y.npz single.npy
+grep FAILED all >failed
+ok '... of which failures alone are printed' cmp out failed
+shell 'cat manifest | gpureduce --check=- new/x.npz new/y.npz single.npy'
+ok '... by a manifest in a pipe' cmp out all
+cp new/x.npz old/set.npz
+rm raw.u8
+checked --check=manifest
+is 'arrays in the same file' 1 'old/set.npz: a: OK
+old/set.npz: b: OK
+old/set.npz: c: FAILED (missing)
+old/set.npz: d: FAILED (missing)
+old/set.npz: e: FAILED (changed: recorded D, found D)
+old/set.npz: f: renamed to other
+old/set.npz: g: FAILED (missing)
+single.npy: OK
+raw.u8: FAILED (No such file or directory)
+old/set.npz: more: new' 'gpureduce: raw.u8: No such file or directory
+gpureduce: 5 of 9 arrays of manifest have changed or are missing'
+# A damaged array, and one that was: of deflated members, a byte each.
+run --tsv -o digest deflated.npz
+cp out manifest
+"$python" -c 'data = bytearray(open("deflated.npz", "rb").read())
+data[2000] ^= 1
+open("deflated.npz", "wb").write(data)'
+run --check=manifest
+ok 'a damaged array' test "$status:$(grep -c OK out):$(grep -c 'deflated.npz: c: FAILED (.*)' out)" = 1:3:1
+run --tsv -o digest deflated.npz
+cp out manifest
+run --check=manifest
+ok '... which was when it was recorded' test "$status:$(grep -c OK out)" = 1:3
+run --tsv -o sum stored.npz
+cp out manifest
+run --check=manifest
+fails 'results of arrays other than digests' \
+    'manifest: line 1: results of the arrays of a file cannot be checked, except for digests in TSV'
+run --tsv -o sum raw.f32
+cp out manifest
+run --check=manifest c.npy
+fails 'files, and no digests' 'manifest: has no digests (--op=digest), by which --check finds arrays in files'
+run --check=- - <record
+fails 'two of standard input' 'standard input is both the record and a file in it; give the record as a file'
+
+#
 # What is refused.
 #
 refused() { # NAME TEXT ARGUMENT...

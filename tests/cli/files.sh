@@ -307,7 +307,7 @@ wrong 'no operations' 'file\tmtime\nthree.f32\t6\n' 'line 2: there are no result
 wrong 'a value that is none' 'file\tsum\nthree.f32\tsix\n' 'line 2: bad value of sum: six'
 wrong 'a value that would colour' 'file\tsum\nthree.f32\t\033[31m\n' "line 2: bad value of sum: '\\033[31m'"
 wrong 'a count that is none' 'file\tcount\nthree.f32\t1.5\n' 'line 2: bad value of count: 1.5'
-wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %050d 0)\\n" "line 2: bad value of sum: $(printf %050d 0)"
+wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %080d 0)\\n" "line 2: bad value of sum: $(printf %060d 0)"
 wrong 'a value of no characters' 'file\tsum\tmin\nthree.f32\t\t1\n' "line 2: bad value of sum: ''"
 wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 0)\\303\\251\\n" \
     "line 2: bad value of sum: $(printf %059d 0)"
@@ -363,8 +363,8 @@ for words in --op=sum --json --tsv --total --shard=1/2 --label=x --allow-gaps --
     is "--check with $words" 2 '' \
         "gpureduce: option '${words%=*}' does not go with --check (try 'gpureduce --help')"
 done
+printf 'file\tsum\nthree.f32\t6\n' >record
 run --check=record three.f32
-is '--check with a file' 2 '' \
-    "gpureduce: --check takes the file names from its record; remove 'three.f32' (try 'gpureduce --help')"
+fails '--check with a file' 'record: has no digests (--op=digest), by which --check finds arrays in files'
 
 finish

@@ -57,6 +57,21 @@ def write_large(out, rng):
     (out / "large").write_text(digest("f32", len(words), words.tobytes()) + "\n")
 
 
+def write_sets(out):
+    """Arrays in files, and what has become of them: see tests/cli/digest.sh."""
+    old = {name: bytes([i, i, 7]) for i, name in enumerate("abcdefg")}
+    new = {"x": {"a": old["a"], "b": old["b"], "other": old["f"], "e": b"123", "more": b"12"},
+           "y": {"c": old["c"], "d d": old["d"]}}
+    for path, arrays in [("old", {"set": old})] + [("new", new)]:
+        (out / path).mkdir()
+        for file, members in arrays.items():
+            with zipfile.ZipFile(out / path / f"{file}.npz", "w") as archive:
+                for name, data in members.items():
+                    archive.writestr(f"{name}.npy", npy(data, "|u1", False, (len(data),)))
+    (out / "single.npy").write_bytes(npy(b"9999", "|u1", False, (4,)))
+    (out / "raw.u8").write_bytes(b"98")
+
+
 def main():
     out = Path(sys.argv[1])
     rng = random.Random(43)
@@ -92,6 +107,7 @@ def main():
             z[40:60, :130] = y[40:60, :130]
         (out / "filled").write_text(digest("f64", y.size, y.astype("<f8").tobytes()) + "\n")
     write_large(out, rng)
+    write_sets(out)
     with open(out / "types", "w") as types:
         for name, size in SIZES.items():
             for count in (0, 1, 5, 1023, 4100, 9001):
