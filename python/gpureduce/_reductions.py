@@ -433,7 +433,7 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     if len(axes) == rank:
         results: List[Any] = []
         # The library takes a number of quantiles at a time.
-        for i in range(0, max_(len(quantiles), 1), QUANTILES_MAX):
+        for i in range(0, builtins.max(len(quantiles), 1), QUANTILES_MAX):
             part = quantiles[i:i + QUANTILES_MAX]
             results += reduce_array(array, (key[0] if i == 0 else (), part) + key[2:], progress)
         if not keepdims:
@@ -452,9 +452,6 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
         shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         results = [one.reshape(shape) for one in results]
     return results
-
-
-max_ = builtins.max
 
 
 def finish(result: Any, out: Any) -> Any:
@@ -723,6 +720,12 @@ def ratio(q: Any) -> Tuple[int, int]:
     return fraction.numerator, fraction.denominator
 
 
+def _around(x: float) -> Tuple[float, float]:
+    """The range of a histogram of one number: a half to each side, or as little as can be told apart."""
+    return (builtins.min(x - 0.5, math.nextafter(x, -math.inf)),
+            builtins.max(x + 0.5, math.nextafter(x, math.inf)))
+
+
 def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = None, *,
               nan: str = "propagate", missing: Any = None, mask: Any = None) -> Tuple[Any, Any]:
     """Counts of elements in bins of equal width, as numpy.histogram.
@@ -759,7 +762,7 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ValueError(f"the range from {low} to {high} is not finite; give one")
         if low == high:
-            low, high = low - 0.5, high + 0.5
+            low, high = _around(low)
         elif ends[2]:
             low = high = math.nan  # the exact ones
     else:
@@ -767,7 +770,7 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
             raise ValueError(f"the range from {low} to {high} is not finite and ascending")
         if low == high:
-            low, high = low - 0.5, high + 0.5
+            low, high = _around(low)
     with Reduction(array, make_key([b"count"], nan, missing, histogram=(int(bins), low, high))
                    ) as (context, result):
         counts = np.empty(int(bins), "u8")

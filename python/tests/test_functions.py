@@ -128,11 +128,11 @@ def test_histogram(dtype, n, seed, mode, bins, limits):
     elif not values:
         low, high = Fraction(0), Fraction(1)
     elif min(values) == max(values):
-        low, high = Fraction(float(min(values)) - 0.5), Fraction(float(max(values)) + 0.5)
+        middle = float(values[0])  # where a half is less than a step of binary64, the range is two
+        low = min(Fraction(middle - 0.5), Fraction(math.nextafter(middle, -math.inf)))
+        high = max(Fraction(middle + 0.5), Fraction(math.nextafter(middle, math.inf)))
     else:
         low, high = min(values), max(values)
-    if low == high:
-        return  # an integer so large that a half is nothing
     wanted = [0] * bins
     for x in values:
         if low <= x <= high:
