@@ -12,10 +12,11 @@ Several threads may call at the same time; other Python threads run meanwhile. C
 """
 
 from ._accumulators import Accumulator
-from ._files import Difference, File, FileArray, Row, Summary, diff, open
+from ._files import Difference, File, FileArray, Row, Summary, diff, open, total
 from ._library import (
     ArgumentError, CancelledError, ChangedError, DataError, DeviceError, Error, GpureduceWarning,
-    InternalError, NaNError, OutOfMemoryError, ReadError, UnsupportedError, library_version,
+    InternalError, NaNError, OutOfMemoryError, ReadError, UnsupportedError, configure,
+    library_version,
 )
 from ._reductions import (
     Results, digest, exact_sum, histogram, max, mean, median, min, quantile, reduce, std, sum, var,
@@ -26,7 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator", "ArgumentError", "CancelledError", "ChangedError", "DataError", "DeviceError",
     "Difference", "Error", "File", "FileArray", "GpureduceWarning", "InternalError", "NaNError",
-    "OutOfMemoryError", "ReadError", "Results", "Row", "Summary", "UnsupportedError", "diff",
-    "digest", "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open", "quantile",
-    "reduce", "std", "sum", "var",
+    "OutOfMemoryError", "ReadError", "Results", "Row", "Summary", "UnsupportedError", "configure", "diff",
+    "digest", "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open",
+    "quantile", "reduce", "std", "sum", "total", "var",
 ]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 from . import _library as lib
-from ._arrays import HOST, TYPE_NAMES, describe, parse_type, with_mask
+from ._arrays import HOST, TYPE_NAMES, describe, kind_of, parse_type, with_mask
 from ._library import Context
 from ._reductions import Results, exact_of, make_key, op_names, set_view, value_of
 
@@ -159,20 +159,39 @@ class Accumulator:
             context.check(lib.accumulator_clear(self._handle))
 
     def result(self, op: Optional[str] = None) -> Any:
-        """The result of one operation so far, or of all of them as `Results`. More can be added after."""
+        """The result of one operation so far, or of all of them as `Results`. More can be added after.
+
+        `op` may also be one whose result follows from what it has, such as "mean" where "sum" is among
+        the operations. ValueError for others.
+        """
         if op is not None and op not in self._ops:
-            raise ValueError(f"{op} is not among the operations of {self!r}")
-        result = c_void_p()
-        kind = "f" if self._dtype.startswith(b"bf") else self.dtype[0]
+            return self._derived(op)
         with self._used() as context:
-            context.check(lib.accumulator_snapshot(self._handle, byref(result)))
-            try:
-                values: Dict[str, Any] = {
-                    name: value_of(context, result, name.encode(), kind)
-                    for name in (self._ops if op is None else (op,))}
-            finally:
-                lib.result_free(result)
+            values = self._results(context, self._handle, self._ops if op is None else (op,))
         return Results(values) if op is None else values[op]
+
+    def _results(self, context: Context, handle: c_void_p, ops: Sequence[str]) -> Dict[str, Any]:
+        result = c_void_p()
+        context.check(lib.accumulator_snapshot(handle, byref(result)))
+        try:
+            return {op: value_of(context, result, op.encode(), kind_of(self._dtype)) for op in ops}
+        finally:
+            lib.result_free(result)
+
+    def _derived(self, op: str) -> Any:
+        """The result of an operation that it was not made for."""
+        other = c_void_p()
+        with self._used() as context:
+            text = self._write(context)
+            request = context.request(((op.encode(),),) + self._key[1:])
+            status = lib.accumulator_read(context.handle, text, len(text), request, byref(other))
+            if status:
+                raise ValueError(f"{op} is not among the operations of {self!r}, nor does it follow from"
+                                 f" them") from context.error(status)
+            try:
+                return self._results(context, other, (op,))[op]
+            finally:
+                lib.accumulator_free(other)
 
     def exact_sum(self) -> Fraction:
         """The sum so far before it is rounded; "sum" must be among the operations."""

@@ -47,6 +47,11 @@ _ADVICE = {
 }
 
 
+def kind_of(name: bytes) -> str:
+    """"f" of an element type of floats; "i", "u", or "b"."""
+    return "f" if name[:2] == b"bf" else name[:1].decode()
+
+
 class Array(NamedTuple):
     """An array in memory. `keep` keeps that memory from being freed; `dtype` is NumPy's, if known."""
 
@@ -76,7 +81,7 @@ class Array(NamedTuple):
     @property
     def kind(self) -> str:
         """"f" of floats, "i", "u", or "b"."""
-        return "f" if self.type[:2] == b"bf" else self.type[:1].decode()
+        return kind_of(self.type)
 
     def all_strides(self) -> Tuple[int, ...]:
         """The strides, also where elements are in C order without gaps."""

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
-import tempfile
 import threading
 from ctypes import byref, c_uint64, c_void_p
 from fractions import Fraction
-from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast)
+from typing import (Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast)
 
 from . import _library as lib
-from ._arrays import TYPE_NAMES, parse_type
+from ._arrays import TYPE_NAMES, describe, kind_of, parse_type
 from ._library import Context, Progress
 from ._reductions import (QUANTILES_MAX, SUMMARY, Number, Results, exact_of, make_key, op_names, ratio,
-                          value_of)
+                          set_view, value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
+
+
+def _options(context: Context, dtype: Any, skip: int, stored: bool) -> c_void_p:
+    """A request that says how files are read; the caller frees it."""
+    raw = None if dtype is None else parse_type(dtype)
+    options = context.new_request(make_key([]))
+    try:
+        if raw is not None:
+            context.check(lib.request_type(options, *raw))
+        context.check(lib.request_set(options, lib.KEY_SKIP, skip))
+        context.check(lib.request_set(options, lib.KEY_STORED, stored))
+    except BaseException:
+        lib.request_free(options)
+        raise
+    return options
 
 
 class FileArray:
@@ -56,12 +71,8 @@ class FileArray:
         names = op_names(ops)
         key = make_key([name.encode() for name in names], nan, missing, ddof)
         with self._file._reduced(self._number, key) as (context, result):
-            return Results({name: value_of(context, result, name.encode(), self._kind)
+            return Results({name: value_of(context, result, name.encode(), kind_of(self._type))
                             for name in names})
-
-    @property
-    def _kind(self) -> str:
-        return "f" if self._type[:2] == b"bf" else self._type[:1].decode()
 
     def _one(self, op: str, nan: str, missing: Any, ddof: int = 0) -> Number:
         return cast(Number, self.reduce([op], ddof=ddof, nan=nan, missing=missing)[op])
@@ -113,6 +124,10 @@ class FileArray:
                                  ) as (context, result):
             return exact_of(context, result, b"sum")
 
+    def digest(self) -> str:
+        """A text that tells whether arrays are the same: see `gpureduce.digest`."""
+        return cast(str, self.reduce(["digest"])["digest"])
+
     def summary(self) -> "Summary":
         """An overview of this array."""
         return Summary([_row(self)])
@@ -163,14 +178,9 @@ class File:
         self._lock = threading.RLock()
         self._input: Optional[int] = None
         self._context = context = Context()
-        raw = None if dtype is None else parse_type(dtype)
-        options = context.new_request(make_key([]))
+        options = _options(context, dtype, skip, stored)
         handle = c_void_p()
         try:
-            if raw is not None:
-                context.check(lib.request_type(options, *raw))
-            context.check(lib.request_set(options, lib.KEY_SKIP, skip))
-            context.check(lib.request_set(options, lib.KEY_STORED, stored))
             context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
         finally:
             lib.request_free(options)
@@ -345,26 +355,93 @@ class Difference(NamedTuple):
     rows: List[Dict[str, Any]]
 
 
-def _path_of(x: Any, folder: str, name: str) -> bytes:
-    """The path of a file, or of one that an array is written to."""
-    if isinstance(x, (str, bytes, os.PathLike)):
-        os.stat(x)
-        return os.fsencode(x)
-    import numpy as np
+@contextlib.contextmanager
+def _inputs(xs: Sequence[Any], dtype: Any, skip: int, stored: bool
+            ) -> Iterator[Tuple[Context, List[c_void_p]]]:
+    """A context, and inputs of it: files, where there are paths, and arrays in memory."""
+    handles: List[c_void_p] = []
+    context = lib.borrow()
+    try:
+        options = _options(context, dtype, skip, stored)
+        try:
+            for x in xs:
+                handle = c_void_p()
+                if isinstance(x, (str, bytes, os.PathLike)):
+                    os.stat(x)
+                    context.run(lib.open_path, context.handle, os.fsencode(x), options, byref(handle))
+                else:
+                    set_view(context, x)
+                    context.check(lib.open_view(context.handle, context.view, byref(handle)))
+                handles.append(handle)
+        finally:
+            lib.request_free(options)
+        yield context, handles
+    finally:
+        for handle in handles:
+            lib.close_file(handle)
+        lib.give_back(context)
 
-    path = os.path.join(folder, name)
-    np.save(path, np.asarray(x))
-    return os.fsencode(path)
+
+def _described(x: Any) -> Any:
+    """A path, or an array in memory as the library sees it. Whoever has it keeps that memory."""
+    return x if isinstance(x, (str, bytes, os.PathLike)) else describe(x)
 
 
-def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False) -> Difference:
-    """Compares two files, or containers array by array, or two arrays in memory.
+def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof: int = 0,
+          nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
+          stored: bool = False, progress: Optional[Progress] = None) -> Results:
+    """Several operations on all elements of several files and arrays, as if they were one array.
 
     Args:
-        a, b: paths; or arrays, which are written to temporary files.
+        xs: paths of files, all arrays of which count, and arrays in memory, in any mixture.
+        ops, ddof, nan, missing, progress: as of `gpureduce.reduce`. Quantiles need arrays of one type,
+            and files that are no containers. Indices count over all.
+        dtype, skip, stored: as of `gpureduce.open`, for all files.
+
+    Raises:
+        Error: an array of a file cannot be read: nothing is left out of a total.
+
+    >>> import gpureduce as gr
+    >>> gr.total([[1, 2], [3.5]], ["sum", "max", "count"])
+    Results(sum=6.5, max=3.5, count=3)
+    """
+    names = op_names(ops)
+    key = make_key([name.encode() for name in names], nan, missing, ddof)
+    result = c_void_p()
+    with _inputs([_described(x) for x in xs], dtype, skip, stored) as (context, handles):
+        if not handles:
+            raise ValueError("a total of nothing has no type; give a file or an array")
+        kinds = {kind_of(lib.array_dtype(handle, i) or b"")
+                 for handle in handles for i in range(lib.input_arrays(handle))}
+        kind = next((one for one in "fiub" if one in kinds), "f")
+        inputs = (c_void_p * len(handles))(*handles)
+        context.run(lib.reduce_total, inputs, len(handles), context.request(key), byref(result),
+                    progress=progress)
+        try:
+            return Results({name: value_of(context, result, name.encode(), kind) for name in names})
+        finally:
+            lib.result_free(result)
+
+
+def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
+         nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
+         stored: bool = False) -> Difference:
+    """Compares two files, or containers array by array, or arrays in memory.
+
+    Args:
+        a, b: a path of a file, or an array in memory, which is compared where it is; its name in rows
+            is "memory".
         tolerance: how far elements may be apart, a list of "ulp:4", "abs:1e-6" and "rel:1e-6" with
             commas in between, of which one is enough. None: they must be equal.
         all: report arrays that are equal as well.
+        nan: "propagate": two NaNs are equal, and a NaN differs from a number; "skip": pairs with a NaN
+            are ignored; "error": NaNError.
+        missing: as of `gpureduce.sum`. An element that is missing on both sides is equal, on one side
+            different.
+        dtype, skip, stored: as of `gpureduce.open`, for both files.
+
+    Raises:
+        UnsupportedError: an array has a mask.
 
     >>> import gpureduce as gr
     >>> import numpy as np
@@ -387,19 +464,16 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False) 
             failure.append(error)
         return len(failure)
 
+    key = make_key([], nan, missing)
     callback = lib.ROW(row)
     different = c_uint64()
-    with tempfile.TemporaryDirectory(prefix="gpureduce-") as folder:
-        paths = _path_of(a, folder, "a.npy"), _path_of(b, folder, "b.npy")
-        context = lib.borrow()
+    with _inputs([_described(a), _described(b)], dtype, skip, stored) as (context, handles):
         try:
-            context.run(lib.compare, context.handle, paths[0], paths[1],
+            context.run(lib.compare, *handles, context.request(key),
                         None if tolerance is None else tolerance.encode(), callback, None, all,
                         byref(different))
         except lib.CancelledError:
             if failure:
                 raise failure[0] from None
             raise
-        finally:
-            lib.give_back(context)
     return Difference(different.value, rows)

@@ -19,7 +19,7 @@ from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, 
 __all__ = [
     "ArgumentError", "CancelledError", "ChangedError", "Context", "DataError", "DeviceError", "Error",
     "GpureduceWarning", "InternalError", "NaNError", "OutOfMemoryError", "ReadError",
-    "UnsupportedError", "borrow", "give_back", "home", "library_version",
+    "UnsupportedError", "borrow", "configure", "give_back", "home", "library_version",
 ]
 
 UNKNOWN = 2**64 - 1
@@ -186,6 +186,7 @@ request_type = quick("gpr_request_type", c_int, c_void_p, c_char_p, c_int)
 reduce = slow("gpr_reduce", c_int)
 reduce_quick = quick("gpr_reduce", c_int)
 reduce_file = slow("gpr_reduce", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
+reduce_total = slow("gpr_total", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
 axis_dtype = quick("gpr_axis_dtype", c_char_p, c_void_p, c_size_t, c_void_p, c_char_p)
 reduce_axis = slow("gpr_reduce_axis", c_int, c_void_p, c_size_t, c_void_p, c_uint, c_void_p, c_uint64)
 
@@ -212,8 +213,8 @@ accumulator_write = slow("gpr_accumulator_write", c_size_t, c_void_p, c_char_p, 
 accumulator_read = quick("gpr_accumulator_read", c_int, c_void_p, c_char_p, c_size_t, c_void_p,
                          c_void_p)
 
-compare = slow("gpr_diff", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_void_p, c_void_p, c_int,
-               c_void_p)
+compare = slow("gpr_diff_inputs", c_int, c_void_p, c_void_p, c_void_p, c_char_p, c_void_p, c_void_p,
+               c_int, c_void_p)
 
 
 def library_version() -> str:
@@ -227,6 +228,47 @@ RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
 
 REQUESTS_MAX = 64
 KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH = 1, 2, 3, 4, 5
+
+AUTO, CPU, GPU = 0, 1, 2
+_DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}
+_THREADS, _MEMORY, _DEVICE, _GPU = 1, 2, 3, 4
+
+settings: Tuple[Tuple[int, int], ...] = ()
+"""What `configure` has set, and each context takes over before its next call: settings and values."""
+
+
+def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
+              device: Optional[str] = None) -> None:
+    """Changes how later calls of this process work. Results do not depend on it.
+
+    Args:
+        threads: threads that a call uses at most; 0, as at first: one for each core.
+        memory: bytes of buffers that a call may allocate; 0, as at first: the library chooses. A call
+            that needs more is an OutOfMemoryError, and one that cannot be limited, such as along an axis
+            or of a compressed file, an UnsupportedError.
+        device: "cpu"; "gpu", or "gpu:1" for one of several; "auto", as at first: whichever is faster.
+            It is about files and arrays in memory of the host: those on a GPU are reduced there.
+
+    What is None stays as it is.
+
+    >>> import gpureduce as gr
+    >>> gr.configure(threads=2, device="cpu")
+    >>> gr.configure(threads=0, device="auto")
+    """
+    global settings
+    found = dict(settings)
+    for setting, value in ((_THREADS, threads), (_MEMORY, memory)):
+        if value is not None:
+            if value != int(value) or not 0 <= value < UNKNOWN:
+                raise ValueError(f"a number from 0 on, not {value!r}")
+            found[setting] = int(value)
+    if device is not None:
+        kind, colon, number = device.partition(":")
+        if kind not in _DEVICES or colon and not (kind == "gpu" and number.isdecimal()):
+            raise ValueError(f"device is 'auto', 'cpu', 'gpu' or 'gpu:1', not {device!r}")
+        found[_DEVICE], found[_GPU] = _DEVICES[kind], int(number or 0)
+    settings = tuple(sorted(found.items()))
+
 
 # Grows in each forked child: a context of the parent's is then dead, as its threads are.
 _generation = 0
@@ -266,6 +308,7 @@ class Context:
         if context_new(byref(self.handle)):
             raise OutOfMemoryError("there is not enough memory for a context")
         self.check(view_new(self.handle, byref(self.view)))
+        self.settings: Tuple[Tuple[int, int], ...] = ()
         self.masked = False
         self.input = c_void_p()
         self.result = c_void_p()
@@ -331,6 +374,10 @@ class Context:
         library warns of.
         """
         self.progress, self.pending = progress, None
+        if self.settings is not settings:
+            for setting, value in settings:
+                self.check(context_set(self.handle, setting, value))
+            self.settings = settings
         if threading.current_thread() is threading.main_thread():
             # A signal handler may raise an exception before the first instruction of a callback,
             # where nothing catches it; ctypes hands that to this hook.

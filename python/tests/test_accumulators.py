@@ -83,6 +83,18 @@ def test_more_can_be_added():
     assert repr(acc) == "Accumulator('int32', ['sum', 'max'])" and acc.dtype == "int32"
 
 
+def test_results_that_follow():
+    acc = gr.Accumulator("f4", ["sum", "std"], ddof=1)
+    acc.add(np.array([1, 2, 6], "f4"))
+    assert (acc.result("mean"), acc.result("var"), acc.result("count")) == (3.0, 7.0, 3)
+    assert acc.result() == {"sum": 9.0, "std": math.sqrt(7)}
+    for op in ("min", "argmax", "median", "nothing"):
+        with pytest.raises(ValueError):
+            acc.result(op)
+    acc.add(np.array([3], "f4"))
+    assert acc.result("mean") == 3.0
+
+
 def test_types():
     for name in ("f32", "float32", "f4", ">f4", np.float32, np.dtype("f4")):
         assert gr.Accumulator(name).dtype == "float32"

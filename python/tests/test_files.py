@@ -8,7 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from hypothesis import given, settings, strategies as st
+
 import gpureduce as gr
+from oracle import LAYOUTS, TYPES, layouts, make, numbers
 
 # A file with an array that cannot be read warns of it.
 skipped = pytest.mark.filterwarnings("ignore:.*skipped array t")
@@ -126,6 +129,70 @@ def test_diff(tmp_path):
     with pytest.raises(ValueError):
         gr.diff(a, b, tolerance="near")
     json.dumps(found.rows)
+
+
+@given(st.sampled_from(TYPES), st.integers(0, 40), st.integers(0, 2**32 - 1), st.sampled_from(LAYOUTS),
+       st.sampled_from(LAYOUTS), st.integers(0, 3))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_diff_in_memory(dtype, n, seed, layout, other, changes):
+    """Arrays are compared where they are, whatever their strides and byte order."""
+    a = make(dtype, (n, 3), seed, "finite")
+    b = make(dtype, (n, 3), seed, "finite")
+    rng = np.random.default_rng(seed)
+    for _ in range(changes if n else 0):
+        b[rng.integers(n), rng.integers(3)] = make(dtype, (), int(rng.integers(1000)), "finite")
+    found = gr.diff(layouts(a, layout), layouts(b, other), all=True)
+    different = sum(x != y for x, y in zip(numbers(a), numbers(b)))
+    assert found.different == (different > 0)
+    assert (found.rows[0]["different"], found.rows[0]["shape"]) == (different, [n, 3])
+
+
+def test_diff_of_masks_nans_and_missing_values():
+    x, y = np.array([1.0, np.nan, 3.0]), np.array([1.0, 2.0, 3.0])
+    assert gr.diff(x, x).different == 0 and gr.diff(x, y).different == 1
+    assert gr.diff(x, y, nan="skip").different == 0
+    with pytest.raises(gr.NaNError):
+        gr.diff(x, y, nan="error")
+    assert gr.diff(y, y, missing=3).different == 0 and gr.diff(y, y[::-1]).rows[0]["different"] == 2
+    with pytest.raises(gr.UnsupportedError, match="mask"):
+        gr.diff(np.ma.masked_array([1, 2], [False, True]), np.arange(2))
+
+
+def test_total(tmp_path):
+    x = np.array([[1.5, -2.0], [4.0, 0.25]])
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "y.npz", a=x, b=x[0])
+    x.astype(">f8").tofile(tmp_path / "raw")
+    found = gr.total([tmp_path / "x.npy", x.T, str(tmp_path / "y.npz")], "sum,max,count,argmax")
+    assert dict(found) == {"sum": 3 * 3.75 - 0.5, "max": 4.0, "count": 14, "argmax": 2}
+    assert list(gr.total([tmp_path / "raw", x], "sum,median", dtype=">f8").values()) == [7.5, 0.875]
+    assert gr.total([np.int32([1, 2]), np.uint64([2**64 - 1])]).sum == 2**64 + 2
+    assert gr.total([np.array([True]), np.int8([3])], "sum,max") == {"sum": 4, "max": 3}
+    assert gr.total([np.array([True])], "max").max is True
+    masked = np.ma.masked_array([1, 2], [False, True])
+    assert gr.total([masked, [5, 7]], "sum,missing", missing=7) == {"sum": 6, "missing": 2}
+    with pytest.raises(FileNotFoundError):
+        gr.total([x, tmp_path / "nowhere"])
+    with pytest.raises(ValueError, match="nothing"):
+        gr.total([])
+
+
+@skipped
+@pytest.mark.filterwarnings("ignore:.*skipped array c")
+def test_a_total_of_what_cannot_be_read(arrays, tmp_path):
+    assert gr.total([arrays]).sum == float(66 + 2**63 + 4)  # texts are no numbers
+    np.savez(tmp_path / "c.npz", c=np.zeros(3, complex), x=np.zeros(2))
+    with pytest.raises(gr.Error, match="complex|c16"):
+        gr.total([tmp_path / "c.npz"])
+
+
+def test_digest(tmp_path):
+    x = np.arange(6, dtype=">f4").reshape(2, 3)
+    np.save(tmp_path / "x.npy", x)
+    a = gr.open(tmp_path / "x.npy")[0]
+    assert a.digest() == a.reduce("digest,sum").digest == gr.digest(x) == gr.reduce(x, "digest").digest
+    with pytest.raises(gr.UnsupportedError, match="axis"):
+        gr.reduce(x, "digest", axis=0)
 
 
 def test_the_program():

@@ -4,13 +4,15 @@ import math
 import sys
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpureduce as gr
-from oracle import LAYOUTS, OPS, TYPES, expected, layouts, make, numbers, quantile, same, to_float
+from oracle import (LAYOUTS, OPS, TYPES, expected, is_integer, layouts, make, numbers, quantile, same,
+                    to_float)
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "lib"))
 from digest import digest  # noqa: E402  pylint: disable=wrong-import-position
@@ -115,6 +117,33 @@ def test_quantile(dtype, n, seed, mode, qs):
         wanted = math.nan if missing else quantile(values, exact)
         assert same(result, wanted), (q, result, wanted)
         assert same(gr.quantile(array, q), wanted)
+
+
+@given(st.sampled_from(TYPES), st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 4)), seeds,
+       st.sampled_from(MODES), st.sampled_from(LAYOUTS), st.integers(0, 1),
+       st.sampled_from(["propagate", "skip"]), st.sampled_from([0, 1 << 14]))
+@settings(max_examples=200)
+def test_quantile_along_an_axis(dtype, shape, seed, mode, layout, axis, nan, selected):
+    array = make(dtype, shape, seed, mode)
+    if not is_integer(array):
+        array.reshape(-1)[::3] = -0.0
+    qs = [0, Fraction(1, 3), 0.1, 0.5, 1]
+    with mock.patch("gpureduce._reductions.SELECTED_MAX", selected):  # both ways to compute them
+        found = gr.quantile(layouts(array, layout), qs, axis, nan=nan)
+        named = gr.reduce(layouts(array, layout), "p10,count,median", axis, nan=nan)
+    rows = np.moveaxis(array, axis, -1)
+    assert found.shape == (len(qs),) + rows.shape[:-1]
+    for index in np.ndindex(*rows.shape[:-1]):
+        values = numbers(rows[index])
+        numeric = [x for x in values if x == x]
+        for q, result in zip(qs, found[(slice(None),) + index].tolist()):
+            exact = Fraction(repr(q)) if isinstance(q, float) else Fraction(q)
+            wanted = math.nan if nan == "propagate" and len(numeric) < len(values) \
+                else quantile(numeric, exact)
+            assert same(result, wanted), (q, result, wanted)
+        assert same(named["p10"][index], found[(2,) + index].item()) and named["count"][index] == (
+            len(values) if nan == "propagate" else len(numeric))
+        assert same(named["median"][index], found[(3,) + index].item())
 
 
 @given(st.sampled_from(TYPES), st.integers(0, 200), seeds, st.sampled_from(["finite", "small", "near"]),

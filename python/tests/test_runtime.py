@@ -150,6 +150,38 @@ def test_progress():
     assert gr.sum(np.arange(5)) == 10
 
 
+@pytest.fixture
+def configured():
+    yield
+    gr.configure(threads=0, memory=0, device="auto")
+
+
+@pytest.mark.usefixtures("configured")
+def test_configure():
+    x = np.random.default_rng(1).standard_normal(1 << 20)
+    wanted = gr.sum(x), gr.median(x), gr.sum(x[:9])
+    acc = gr.Accumulator("f8")
+    gr.configure(threads=1, device="cpu")
+    assert (gr.sum(x), gr.median(x), gr.sum(x[:9])) == wanted
+    gr.configure(memory=1000)
+    with pytest.raises(MemoryError, match="1000 bytes"):
+        gr.median(x)
+    gr.configure(memory=0)
+    assert gr.median(x) == wanted[1]
+    acc.add(x)
+    assert acc.result("sum") == wanted[0]
+    gr.configure(device="gpu:500")  # neither a small array nor a large one may then be the CPU's
+    for part in (x, x[:9]):
+        with pytest.raises(gr.DeviceError):
+            gr.sum(part)
+    gr.configure(device="auto")
+    assert gr.sum(x[:9]) == wanted[2]
+    for wrong in ({"threads": -1}, {"memory": 1.5}, {"device": "tpu"}, {"device": "cpu:1"},
+                  {"device": "gpu:x"}):
+        with pytest.raises(ValueError):
+            gr.configure(**wrong)
+
+
 def test_memory_is_given_back():
     """Many calls of all kinds, also those that fail, in the memory of a few."""
     def calls(n):
@@ -162,9 +194,12 @@ def test_memory_is_given_back():
                 gr.sum([float("nan")], nan="error")
             except gr.NaNError:
                 pass
+            gr.total([[1, 2], [3]])
+            gr.diff([1, 2], [1, 3])
             acc = gr.Accumulator("f8", "sum,std")
             acc.add(np.arange(10.0))
             pickle.loads(pickle.dumps(acc)).merge(acc)
+            acc.result("mean")
 
     def resident():
         with open("/proc/self/statm", encoding="ascii") as file:
