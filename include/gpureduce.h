@@ -224,6 +224,20 @@ GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const g
 GPR_API gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options,
                                gpr_input **input);
 
+/* A function that stands for a pipe: it writes at least one and at most `size` bytes into `buffer`,
+   those from byte `offset` on, and returns how many; 0 at the end, or a negative number if they
+   cannot be read. `offset` is the sum of what it has returned before. It may be called by any thread
+   of the context, by one at a time, and from the functions of the context it may call gpr_cancel
+   alone. */
+typedef int64_t gpr_read_function(void *user, void *buffer, uint64_t size, uint64_t offset);
+
+/* Opens what a function gives, which is read as a pipe is: in any format that a pipe may have, from
+   the beginning, once. `name`, which is copied, names it in errors. The function is called from
+   gpr_reduce and the like, until they return; gpr_cancel takes effect when it returns. */
+GPR_API gpr_status gpr_open_callback(gpr_context *context, const char *name,
+                                     gpr_read_function *function, void *user,
+                                     const gpr_request *options, gpr_input **input);
+
 /* Opens a view, which is copied; the memory it describes stays the caller's, and must not change or
    be freed until gpr_close. */
 GPR_API gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input **input);
@@ -233,7 +247,8 @@ GPR_API void gpr_close(gpr_input *input);
 /* The number of arrays; 1 for what is no container. */
 GPR_API size_t gpr_input_arrays(const gpr_input *input);
 
-/* The format, such as "npy" or "safetensors"; "memory" for views, and "pipe" for pipes. */
+/* The format, such as "npy" or "safetensors"; "memory" for views, and "pipe" for pipes and
+   functions. */
 GPR_API const char *gpr_input_format(const gpr_input *input);
 
 /* Facts about array number `array`, from 0, valid until gpr_close. */

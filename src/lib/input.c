@@ -103,6 +103,20 @@ gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options,
     return open_source(made, options, input);
 }
 
+gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_function *function,
+                             void *user, const gpr_request *options, gpr_input **input)
+{
+    gpr_input *made;
+
+    lib_begin(context);
+    made = make(context, name);
+    if (made) {
+        made->read = function;
+        made->read_user = user;
+    }
+    return open_source(made, options, input);
+}
+
 void gpr_close(gpr_input *input)
 {
     if (!input)

@@ -113,6 +113,8 @@ struct gpr_input {
     bool pipe;             /* it can be reduced once, and nothing is known of it before */
     bool has_descriptor;
     int descriptor;
+    gpr_read_function *read; /* what is read in place of the path; NULL for none */
+    void *read_user;
     bool typed, stored; /* these, and the next four, are those of the request it was opened with */
     enum element_type type;
     enum element_order order;

@@ -310,6 +310,8 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
                                    .part = input->part,
                                    .has_descriptor = input->has_descriptor,
                                    .descriptor = input->descriptor,
+                                   .read = input->read,
+                                   .read_context = input->read_user,
                                    .cancellable = true,
                                    .cancelled = is_cancelled,
                                    .cancel_context = (void *)(uintptr_t)r,

@@ -58,8 +58,9 @@ void source_cancel(struct source *s)
 
 void source_fail(struct source *s, struct error error)
 {
-    /* Bytes that are only looked at may be anything; that there is no memory is always an error. */
-    if (!s->muted || error.kind == ERROR_MEMORY)
+    /* Bytes that are only looked at may be anything; that they cannot be read, or that there is no
+       memory, is always an error. */
+    if (!s->muted || error.kind == ERROR_MEMORY || error.kind == ERROR_READ)
         fail(s, error);
 }
 

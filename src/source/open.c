@@ -446,6 +446,8 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->cancellable = options->cancellable;
     s->cancelled = options->cancelled;
     s->cancel_context = options->cancel_context;
+    s->read = options->read;
+    s->read_context = options->read_context;
     s->no_direct = options->no_direct;
     s->access = options->access;
     s->tuning = source_tuning(options);
@@ -483,7 +485,7 @@ struct source *source_connect(const char *path, const struct source_options *opt
 
     source_name_array(name, path, options->array);
     s = make(path, strdup(name), options, error);
-    if (s && options->view)
+    if (s && (options->view || options->read))
         return s;
     if (!s || !open_file(s, options, &status))
         return s ? give_up(s, options, error) : NULL;

@@ -67,6 +67,42 @@ static bool wait_for_input(struct source *s)
     return ready > 0;
 }
 
+/* Calls the function that stands for a file. Returns how many bytes it gave, or -1. */
+static ssize_t call_read(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    int64_t n;
+
+    if (s->cancelled && s->cancelled(s->cancel_context))
+        source_cancel(s);
+    if (source_failed(s))
+        return -1;
+    n = s->read(s->read_context, buffer, size, offset);
+    if (n >= 0 && (uint64_t)n <= size)
+        return (ssize_t)n;
+    if (n < 0)
+        source_error_at(s, ERROR_READ, offset, "read error at byte %" PRIu64, offset);
+    else
+        source_error_at(s, ERROR_READ, offset,
+                        "read error at byte %" PRIu64 ": the function returned %" PRId64
+                        " for %zu bytes",
+                        offset, n, size);
+    return -1;
+}
+
+/* Reads what there is. Returns how many bytes, or -1. */
+static ssize_t read_descriptor(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    ssize_t n;
+
+    do /* another process may have made the descriptor non-blocking */
+        n = !s->cancellable || wait_for_input(s) ? read(s->fd, buffer, size) : -1;
+    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s))) &&
+           !source_failed(s));
+    if (n < 0)
+        source_unreadable(s, offset, errno);
+    return n;
+}
+
 static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
 {
     struct input_reader *input = (struct input_reader *)r;
@@ -93,14 +129,10 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
         return (ptrdiff_t)size;
     }
     begun = clock_now();
-    do /* another process may have made the descriptor non-blocking */
-        n = !s->cancellable || wait_for_input(s) ? read(s->fd, buffer, size) : -1;
-    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s))) &&
-           !source_failed(s));
-    if (n < 0) {
-        source_unreadable(s, input->offset, errno);
+    n = s->read ? call_read(s, buffer, size, input->offset)
+                : read_descriptor(s, buffer, size, input->offset);
+    if (n < 0)
         return -1;
-    }
     input->offset += (uint64_t)n;
     source_count(s, (uint64_t)n, clock_now() - begun);
     return n;

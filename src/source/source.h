@@ -161,6 +161,11 @@ struct source_options {
     bool has_descriptor; /* read `descriptor` in place of the path, a file from its beginning; it
                             stays open */
     int descriptor;
+    /* Read what this function gives, as from a pipe, in place of the path: it writes up to `size`
+       bytes into `buffer`, those from `offset` on, and returns how many, 0 at the end, or a negative
+       number on failure. It is called by one worker at a time. NULL: read the path. */
+    int64_t (*read)(void *context, void *buffer, uint64_t size, uint64_t offset);
+    void *read_context;      /* the first argument of `read` */
     const struct view *view; /* read this memory, which is one array, in place of the path; NULL:
                                 read the path */
     bool as_bytes; /* pick arrays that cannot be reduced, or hold no numbers, as arrays of u8: their

@@ -69,9 +69,11 @@ struct source {
     const struct container_array *array;  /* options->array; NULL for none */
     struct source_wanted *wanted;         /* options->wanted */
     bool header;                          /* the elements follow a header that describes them */
-    bool cancellable, no_direct;          /* from the options, as the next two are */
+    bool cancellable, no_direct;          /* from the options, as the next four are */
     bool (*cancelled)(void *context);
     void *cancel_context;
+    int64_t (*read)(void *context, void *buffer, uint64_t size, uint64_t offset);
+    void *read_context;
     enum source_access access; /* from the options */
     const struct source_tuning *tuning;
     uint64_t start;          /* offset in the file at which the input begins */

@@ -69,7 +69,7 @@ for block in block*.c; do
     example "$block of the pages" "$block"
     is "$block prints" 0 "$(cat "${block%.c}.out")"
 done
-ok 'there are some' test -f block3.out
+ok 'there are some' test -f block4.out
 
 #
 # Without memory: every allocation fails once, alone and with all that follow.

@@ -764,6 +764,167 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_request_free(selection);
 }
 
+/*
+ * Functions that stand for pipes.
+ */
+
+/* Bytes that a function gives, in pieces of many sizes. */
+struct giver {
+    gpr_context *context;
+    const unsigned char *bytes;
+    uint64_t size;      /* of all; after these comes the end */
+    uint64_t fails_at;  /* from this byte on it returns `failure`; 0: it does not fail */
+    int64_t failure;    /* added to the bytes that are asked for if it is not negative */
+    uint64_t cancel_at; /* from this byte on it cancels; 0: never. It then gives bytes for ever */
+    uint64_t given, calls, calls_after;
+    bool ended, wrong; /* a call was not as it has to be */
+};
+
+static int64_t give(void *user, void *buffer, uint64_t size, uint64_t offset)
+{
+    struct giver *g = user;
+    uint64_t left = g->size - g->given, count = 1 + g->calls * 7919 % 100000;
+
+    g->calls++;
+    g->wrong = g->wrong || offset != g->given || size == 0;
+    if (g->cancel_at > 0 && offset >= g->cancel_at) {
+        g->calls_after++;
+        gpr_cancel(g->context);
+        memset(buffer, 0, size);
+        g->given += size;
+        return (int64_t)size;
+    }
+    if (g->fails_at > 0 && offset >= g->fails_at)
+        return g->failure < 0 ? g->failure : (int64_t)size + g->failure;
+    if (g->fails_at > 0 && g->fails_at - offset < left)
+        left = g->fails_at - offset;
+    count = count < size ? count : size;
+    count = count < left ? count : left;
+    memcpy(buffer, g->bytes + offset, count);
+    g->given += count;
+    return (int64_t)count;
+}
+
+/* Opens a function. */
+static gpr_input *open_giver(struct giver *g, const gpr_request *options)
+{
+    gpr_input *input = NULL;
+
+    (void)gpr_open_callback(g->context, "numbers", give, g, options, &input);
+    return input ? input : (bail(gpr_error_text(g->context)), NULL);
+}
+
+/* Reduces what a function gives, which has to fail with this status and text. */
+static void check_giver_fails(struct giver g, const gpr_request *request, gpr_status status,
+                              const char *text, const char *name)
+{
+    gpr_input *input = open_giver(&g, request);
+    gpr_result *result = NULL;
+    const gpr_status got = gpr_reduce(input, 0, request, &result);
+
+    tap_ok(fails(g.context, got, status, text) && !result && !g.wrong && g.calls_after <= 1,
+           "%s: %s", name, gpr_error_text(g.context));
+    gpr_close(input);
+}
+
+static void test_callbacks(gpr_context *context, const float *elements, const gpr_result *expected)
+{
+    static unsigned char npy[128 + COUNT * sizeof(float)];
+    static double sums[2][COUNT / 2];
+    gpr_request *request = ask(context, file_operations);
+    const unsigned char *bytes = (const unsigned char *)elements;
+    const uint64_t size = COUNT * sizeof *elements;
+    struct giver g = {.context = context, .bytes = bytes, .size = size};
+    gpr_input *input, *other;
+    gpr_result *result = NULL;
+    void *const results[] = {sums[0], sums[1]};
+    gpr_request *sum = ask(context, (const char *const[]){"sum", "max", NULL});
+    uint64_t different = 9;
+    bool good = true;
+
+    (void)gpr_request_type(request, "f32", GPR_ORDER_NATIVE);
+    input = open_giver(&g, request);
+    tap_ok(g.calls == 0 && gpr_array_count(input, 0) == UINT64_MAX &&
+               strcmp(gpr_input_format(input), "pipe") == 0 &&
+               strcmp(gpr_array_dtype(input, 0), "f32") == 0,
+           "a function is not called when it is opened");
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK &&
+               same_texts(result, expected, file_operations) && !g.wrong && g.given == size &&
+               g.calls > 50,
+           "numbers from a function, in pieces: %s", gpr_error_text(context));
+    gpr_result_free(result);
+    result = NULL;
+    tap_ok(fails(context, gpr_reduce(input, 0, request, &result), GPR_ERROR_ARGUMENT,
+                 "numbers: a pipe can be reduced once"),
+           "once");
+    gpr_close(input);
+
+    g = (struct giver){.context = context, .bytes = bytes, .size = size - 1};
+    check_giver_fails(g, request, GPR_ERROR_DATA,
+                      "numbers: byte 5999996: the last f32 element is cut off after 3 of 4 bytes",
+                      "a part of an element at the end");
+    g = (struct giver){
+        .context = context, .bytes = bytes, .size = size, .fails_at = 1000001, .failure = -5};
+    check_giver_fails(g, request, GPR_ERROR_READ, "numbers: read error at byte 1000001",
+                      "a failure");
+    tap_ok(gpr_error_offset(context) == 1000001, "its offset");
+    g = (struct giver){.context = context, .bytes = bytes, .size = size, .cancel_at = 1};
+    check_giver_fails(g, request, GPR_ERROR_CANCELLED, "cancelled", "cancelled near the beginning");
+    g.cancel_at = 3000000;
+    check_giver_fails(g, request, GPR_ERROR_CANCELLED, "cancelled", "cancelled in the middle");
+    (void)gpr_context_set(context, GPR_MEMORY, (uint64_t)1 << 30);
+    g.cancel_at = 0;
+    check_giver_fails(g, request, GPR_ERROR_UNSUPPORTED,
+                      "numbers: the memory for pipes and compressed data cannot be limited",
+                      "a limit of memory");
+    (void)gpr_context_set(context, GPR_MEMORY, 0);
+
+    /* It returns more than there is room for. */
+    g = (struct giver){
+        .context = context, .bytes = bytes, .size = size, .fails_at = 4, .failure = 1};
+    input = open_giver(&g, request);
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_READ &&
+               strstr(gpr_error_text(context), "numbers: read error at byte 4: the function "
+                                               "returned "),
+           "more bytes than were asked for: %s", gpr_error_text(context));
+    gpr_close(input);
+
+    /* A format, along an axis, compared, and as a part of a total. */
+    memset(npy, ' ', 128);
+    memcpy(npy, "\x93NUMPY\1\0\x76", 9);
+    npy[9] = 0;
+    npy[10 + snprintf((char *)npy + 10, 118,
+                      "{'descr': '%cf4', 'fortran_order': False, 'shape': (%d, 2), }",
+                      element_host_is_big() ? '>' : '<', COUNT / 2)] = ' ';
+    npy[127] = '\n';
+    memcpy(npy + 128, elements, size);
+    g = (struct giver){.context = context, .bytes = npy, .size = 128 + size};
+    input = open_giver(&g, NULL);
+    tap_ok(gpr_reduce_axis(input, 0, sum, 1, results, COUNT / 2) == GPR_OK && !g.wrong,
+           "along an axis: %s", gpr_error_text(context));
+    for (int i = 0; i < COUNT / 2; i++)
+        good = good && sums[0][i] == (double)elements[2 * i] + (double)elements[2 * i + 1] &&
+               sums[1][i] == fmax(elements[2 * i], elements[2 * i + 1]);
+    tap_ok(good, "its results");
+    gpr_close(input);
+    g.given = g.calls = 0;
+    input = open_giver(&g, NULL);
+    other = open_elements(context, elements, "f32", COUNT, 0, 0);
+    tap_ok(gpr_diff_inputs(input, other, NULL, NULL, NULL, NULL, 0, &different) == GPR_OK &&
+               different == 1,
+           "compared with another shape: %s", gpr_error_text(context));
+    gpr_close(input);
+    g.given = g.calls = 0;
+    input = open_giver(&g, NULL);
+    tap_ok(gpr_total((gpr_input *const[]){input, other}, 2, request, &result) == GPR_OK,
+           "a total: %s", gpr_error_text(context));
+    gpr_result_free(result);
+    gpr_close(input);
+    gpr_close(other);
+    gpr_request_free(request);
+    gpr_request_free(sum);
+}
+
 static void test_files(gpr_context *context)
 {
     static float elements[COUNT];
@@ -783,6 +944,7 @@ static void test_files(gpr_context *context)
     gpr_request_free(request);
     test_raw(context, elements, expected);
     test_container(context, elements, expected);
+    test_callbacks(context, elements, expected);
     gpr_result_free(expected);
 }
 

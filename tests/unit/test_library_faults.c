@@ -123,6 +123,25 @@ static gpr_status reduce(struct call *c)
     return GPR_OK;
 }
 
+static int64_t give(void *user, void *buffer, uint64_t size, uint64_t offset)
+{
+    const uint64_t rest = ((const struct call *)user)->count * sizeof *numbers - offset;
+
+    size = size < rest ? size : rest;
+    memcpy(buffer, (const char *)numbers + offset, size);
+    return (int64_t)size;
+}
+
+static gpr_status reduce_callback(struct call *c)
+{
+    gpr_close(c->input);
+    c->input = NULL;
+    if (gpr_request_type(c->request, "f32", GPR_ORDER_NATIVE) != GPR_OK ||
+        gpr_open_callback(c->context, "numbers", give, c, c->request, &c->input) != GPR_OK)
+        return failed(c);
+    return reduce(c);
+}
+
 /* Two accumulators, of which one is sent and merged into the other. */
 static gpr_status accumulate(struct call *c)
 {
@@ -216,6 +235,8 @@ int main(void)
         numbers[i] = (float)i;
     test_call("reduce", reduce, SMALL);
     test_call("reduce", reduce, LARGE);
+    test_call("reduce from a function", reduce_callback, SMALL);
+    test_call("reduce from a function", reduce_callback, LARGE);
     test_call("accumulate", accumulate, SMALL);
     test_call("accumulate", accumulate, LARGE);
     test_call("add twice", add_again, SMALL);
