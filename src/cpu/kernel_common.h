@@ -31,23 +31,29 @@ INLINE_TARGET void prefetch_line(uintptr_t p, size_t ahead, size_t block_bytes)
     __builtin_prefetch((const void *)(p + ahead + block_bytes), 0, 2);
 }
 
-/* Prefetches the lines at `offset` of each stream; `distance` bytes lie between streams. If a step
-   is shorter than a line, the streams take turns. */
+/* Prefetches the lines at `offset` of a stream; `distance` bytes lie between streams. If a step is
+   shorter than a line, the streams take turns. */
+INLINE_TARGET void prefetch_stream(const unsigned char *x, size_t stream, size_t distance,
+                                   size_t offset, size_t step, size_t block_bytes)
+{
+    const size_t ahead = AHEAD(block_bytes);
+    const uintptr_t first = (uintptr_t)x + offset + stream * distance;
+
+    if (step >= CACHE_LINE)
+#pragma GCC unroll 4
+        for (size_t i = 0; i < step; i += CACHE_LINE)
+            prefetch_line(first + i, ahead, block_bytes);
+    else if (offset % CACHE_LINE / step == stream * (CACHE_LINE / step) / STREAMS)
+        prefetch_line(first, ahead, block_bytes);
+}
+
+/* Prefetches those of each stream. */
 INLINE_TARGET void prefetch(const unsigned char *x, size_t distance, size_t offset, size_t step,
                             size_t block_bytes)
 {
-    const size_t ahead = AHEAD(block_bytes);
-    uintptr_t first = (uintptr_t)x + offset;
-
 #pragma GCC unroll 4
-    for (size_t stream = 0; stream < STREAMS; stream++) {
-        if (step >= CACHE_LINE)
-#pragma GCC unroll 4
-            for (size_t i = 0; i < step; i += CACHE_LINE)
-                prefetch_line(first + stream * distance + i, ahead, block_bytes);
-        else if (offset % CACHE_LINE / step == stream * (CACHE_LINE / step) / STREAMS)
-            prefetch_line(first + stream * distance, ahead, block_bytes);
-    }
+    for (size_t stream = 0; stream < STREAMS; stream++)
+        prefetch_stream(x, stream, distance, offset, step, block_bytes);
 }
 
 /*

@@ -119,13 +119,13 @@ INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, s
             b->lower[i] = d_set1(lower_start32(bound));
         }
     }
-    for (size_t i = 0; i < quarter; i += V_LANES) {
-        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
-        take_moments32(b, x + i * size, type, finds, 0);
-        take_moments32(b, x + (quarter + i) * size, type, finds, 1);
-        take_moments32(b, x + (2 * quarter + i) * size, type, finds, 0);
-        take_moments32(b, x + (3 * quarter + i) * size, type, finds, 1);
-    }
+    for (size_t i = 0; i < quarter; i += V_LANES)
+#pragma GCC unroll 4
+        for (size_t stream = 0; stream < STREAMS; stream++) {
+            prefetch_stream(x, stream, quarter * size, i * size, V_LANES * size,
+                            size << CPU_BLOCK32_LOG2);
+            take_moments32(b, x + (stream * quarter + i) * size, type, finds, stream % 2);
+        }
     /* In turns, so that no accumulator has more than its share. */
     for (size_t i = STREAMS * quarter; i < n; i += 2 * V_LANES) {
         take_moments32(b, x + i * size, type, finds, 0);

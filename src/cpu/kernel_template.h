@@ -152,12 +152,20 @@ static void moments_others(CHUNK)
 #define CHUNK_MOMENTS_OF_4 chunk_moments32
 #define CHUNK_MOMENTS_OF_8 chunk_moments64
 
-#define FLOAT_INSTANCES(C, name, size, ...)                                       \
-    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)       \
-    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                 \
-    INSTANCE(counts_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
-    INSTANCE(squares_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
-    INSTANCE(all_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_ALL)
+/* Keeps loads and prefetches in the order of the source, which spreads them over the loop. gcc puts
+   them together otherwise, and memory waits while squares are added. */
+#ifdef __clang__
+#    define IN_ORDER
+#else
+#    define IN_ORDER __attribute__((optimize("no-schedule-insns2")))
+#endif
+
+#define FLOAT_INSTANCES(C, name, size, ...)                                                \
+    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)                \
+    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                          \
+    IN_ORDER INSTANCE(counts_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
+    IN_ORDER INSTANCE(squares_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
+    IN_ORDER INSTANCE(all_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_ALL)
 #define FLOAT8_INSTANCES(C, name, ...)                                   \
     INSTANCE(extremes_##name, chunk_float8, ELEMENT_##C, FINDS_EXTREMES) \
     INSTANCE(sum_##name, chunk_float8, ELEMENT_##C, FINDS_SUM)
