@@ -179,7 +179,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
     return false;
 }
 
-/* Results go where they belong at once: nothing is left to be written in order. */
+/* Stores the results, and leaves no bytes to be written. */
 static bool render(void *context, const struct axis_batch *batch, struct buffer *bytes)
 {
     struct axis_output *out = context;
@@ -189,42 +189,6 @@ static bool render(void *context, const struct axis_batch *batch, struct buffer 
     for (size_t j = 0; j < batch->plan->operation_count && good; j++)
         good = store(out, batch, j);
     return good;
-}
-
-static double *numbers(void *context, const struct axis_plan *plan, struct buffer *bytes,
-                       size_t count)
-{
-    (void)context;
-    (void)plan;
-    (void)bytes;
-    (void)count;
-    return NULL;
-}
-
-static bool has_places(void *context)
-{
-    (void)context;
-    return true;
-}
-
-static bool place(void *context, uint64_t first, const void *bytes, size_t size, int *error)
-{
-    (void)context;
-    (void)first;
-    (void)bytes;
-    (void)size;
-    (void)error;
-    return true;
-}
-
-static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t size, int error)
-{
-    (void)context;
-    (void)first;
-    (void)bytes;
-    (void)size;
-    (void)error;
-    return true;
 }
 
 /*
@@ -334,13 +298,7 @@ static struct source *open_array(gpr_input *input, size_t array,
 static bool reduce(struct axis_output *out, const struct session_options *options,
                    const gpr_request *request, unsigned axis, struct source *source)
 {
-    const struct axis_sink sink = {.begin = begin,
-                                   .render = render,
-                                   .numbers = numbers,
-                                   .has_places = has_places,
-                                   .place = place,
-                                   .write = write_bytes,
-                                   .context = out};
+    const struct axis_sink sink = {.begin = begin, .render = render, .context = out};
     const struct axis_request along = {.axis = (int64_t)axis};
     const struct operation *operations[OPERATIONS_MAX];
     struct axis_outcome outcome;

@@ -275,7 +275,8 @@ static void place_early(struct axis_worker *w, struct buffer *own)
     const struct axis_sink *sink = w->run->sink;
     struct axis_piece *piece = &w->piece;
 
-    if (!w->run->has_places || piece->first + piece->count == w->run->layout->results)
+    if (!sink->write || !w->run->has_places ||
+        piece->first + piece->count == w->run->layout->results)
         return;
     if (!sink->place(sink->context, piece->first, piece->bytes.data, piece->bytes.size,
                      &piece->error) &&
@@ -348,7 +349,8 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
     struct axis_batch *b = &w->batch;
     struct buffer *bytes = &w->piece.bytes;
     double *const own = b->values[0].number;
-    double *const to = sink->numbers(sink->context, w->run->plan, bytes, count);
+    double *const to =
+        sink->numbers ? sink->numbers(sink->context, w->run->plan, bytes, count) : NULL;
 
     if (to)
         b->values[0].number = to;
@@ -1458,7 +1460,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
                                      .refuse = refuse,
                                      .refuse_context = run};
     axis_order_open(&run->order);
-    run->has_places = run->sink->has_places(run->sink->context);
+    run->has_places = !run->sink->write || run->sink->has_places(run->sink->context);
     if (layout->elements == 0)
         good = deliver_empty(run);
     else

@@ -29,7 +29,8 @@ struct axis_outcome {
     double seconds;
 };
 
-/* The destination of the results, which the caller of axis_reduce implements. */
+/* The destination of the results, which the caller of axis_reduce implements. If `render` stores
+   them and there are no bytes, the functions after it are NULL. */
 struct axis_sink {
     /* The input is open, and nothing has been reduced. False if its results are not to be had. The
        sink itself knows why a function of it fails. */

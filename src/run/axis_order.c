@@ -106,8 +106,8 @@ static void write_locked(struct axis_order *o)
         bool written;
 
         axis_order_unlock(o);
-        written = o->write(o->write_context, piece.first, piece.bytes.data, piece.bytes.size,
-                           piece.error);
+        written = !o->write || o->write(o->write_context, piece.first, piece.bytes.data,
+                                        piece.bytes.size, piece.error);
         if (piece.refused)
             o->refuse(o->refuse_context, &piece);
         axis_order_lock(o);

@@ -38,7 +38,7 @@ struct axis_piece {
 
 struct axis_order {
     /* Writes a piece, as struct axis_sink has it. False on failure: then nothing more is
-       written. */
+       written. NULL: pieces have no bytes. */
     bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
     /* Says why the output ends. */
     void (*refuse)(void *context, const struct axis_piece *piece);
