@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 from . import _library as lib
-from ._arrays import HOST, TYPE_NAMES, describe, kind_of, parse_type, with_mask
+from ._arrays import HOST, NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type, with_mask
 from ._library import Context
 from ._reductions import Results, exact_of, make_key, op_names, set_view, value_of
 
@@ -128,13 +128,31 @@ class Accumulator:
         if mask is not None:
             array = with_mask(array, mask)
         if array.memory != HOST:
-            raise lib.UnsupportedError("an array on a GPU cannot be added to an accumulator yet")
+            self._add_device(array, start)
+            return
         with self._used() as context:
             set_view(context, array)
             if start is None:
                 context.run(lib.accumulator_add, self._handle, context.view)
             else:
                 context.run(lib.accumulator_add_at, self._handle, context.view, start)
+
+    def _add_device(self, array: Array, start: Optional[int]) -> None:
+        """Adds elements on a GPU. They are read after the work that is now on their stream."""
+        if start is not None:
+            raise lib.UnsupportedError("an array on a GPU can only be added by `add`")
+        if array.order != NATIVE or array.strides is not None and array.size > 1:
+            raise lib.UnsupportedError("an array on a GPU must be in C order and native: copy it first")
+        with self._used() as context:
+            context.check(lib.accumulator_add_device(self._handle, array.address, array.size,
+                                                     array.stream))
+            if hasattr(array.keep, "record_stream"):
+                # torch does not use the memory for anything else before the elements were read.
+                import torch
+
+                array.keep.record_stream(torch.cuda.current_stream(array.ordinal))
+            else:
+                self._results(context, self._handle, ())  # waits
 
     def merge(self, other: "Accumulator") -> None:
         """Adds what another accumulator has, which has an equal type, operations and settings."""

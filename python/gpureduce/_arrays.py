@@ -201,11 +201,37 @@ def of_numpy(x: Any) -> Array:
 #
 
 
+_torch_types: Dict[Any, Optional[bytes]] = {}
+_raw_stream: Any = None
+
+
+def torch_type(dtype: Any) -> Optional[bytes]:
+    """The element type of a dtype of torch's; None for one that has none."""
+    try:
+        return _torch_types[dtype]
+    except KeyError:
+        _torch_types[dtype] = found = NAMES.get(str(dtype)[6:])
+        return found
+
+
+def torch_stream(ordinal: int) -> int:
+    """The current stream of torch's on a device."""
+    global _raw_stream
+    if _raw_stream is None:
+        import torch
+
+        # The first costs a tenth of the second; torch.compile uses it.
+        _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+            lambda device: torch.cuda.current_stream(device).cuda_stream)
+    stream: int = _raw_stream(ordinal)
+    return stream
+
+
 def of_torch(x: Any) -> Array:
     """A tensor of torch's, on the CPU or a CUDA device; gradients do not matter."""
     import torch
 
-    name = NAMES.get(str(x.dtype)[6:])
+    name = torch_type(x.dtype)
     if x.layout is not torch.strided:
         raise TypeError(f"a tensor of layout {x.layout} is not supported; use x.to_dense()")
     if name is None:
@@ -220,8 +246,46 @@ def of_torch(x: Any) -> Array:
         return array
     if kind != "cuda":
         raise TypeError(f"a tensor on {x.device} is not supported; use x.cpu()")
-    return array._replace(memory=CUDA, ordinal=x.device.index,
-                          stream=torch.cuda.current_stream(x.device).cuda_stream)
+    if not array.address and x.numel():
+        raise TypeError("a tensor without memory of its own is not supported")
+    return array._replace(memory=CUDA, ordinal=x.device.index, stream=torch_stream(x.device.index))
+
+
+#
+# CuPy
+#
+
+
+def of_cupy(x: Any) -> Array:
+    """An array of CuPy's, on its current stream."""
+    import cupy
+
+    name, order = cached_type(x.dtype)
+    return Array(x.data.ptr, name, order, x.shape, None if x.flags.c_contiguous else x.strides, x,
+                 x.dtype, memory=CUDA, ordinal=x.device.id,
+                 stream=cupy.cuda.get_current_stream().ptr)
+
+
+def on_device(values: Any, array: Array, elements: bool) -> Any:
+    """Results along an axis, as an array of the package that the array on a GPU is of, on its GPU; of
+    NumPy where that has no arrays of such numbers. `elements`: they get the type of the elements."""
+    x = array.keep[0] if isinstance(array.keep, tuple) else array.keep
+    root = type(x).__module__.partition(".")[0]
+    if root == "torch":
+        import torch
+
+        found = torch.from_numpy(values).to(x.device)
+        return found.to(x.dtype) if elements else found
+    if root == "cupy":
+        import cupy
+
+        with x.device:
+            return cupy.asarray(values)
+    if root == "numba":
+        from numba import cuda
+
+        return cuda.to_device(values)
+    return values
 
 
 #
@@ -410,14 +474,18 @@ def of_buffer(view: memoryview) -> Array:
                  None if view.c_contiguous else view.strides, view)
 
 
+_driver: Any = None
+
+
 def _device_of(address: int) -> int:
     """The number of the CUDA device that memory is on."""
+    global _driver
     ordinal = ctypes.c_int()
     try:
-        status = ctypes.CDLL("libcuda.so.1").cuPointerGetAttribute(
-            ctypes.byref(ordinal), 9, ctypes.c_uint64(address))
+        _driver = _driver or ctypes.CDLL("libcuda.so.1")
     except OSError as error:
         raise TypeError(f"an array on a GPU, but there is no driver of CUDA: {error}") from None
+    status = _driver.cuPointerGetAttribute(ctypes.byref(ordinal), 9, ctypes.c_uint64(address))
     if status:
         raise TypeError(f"an array whose memory is no CUDA device's: error {status} of CUDA")
     return ordinal.value
@@ -460,6 +528,10 @@ def describe(x: Any) -> Array:
         return describe(x.data)
     if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
         return of_arrow(x)
+    if root == "cupy":
+        return of_cupy(x)
+    if root.startswith("jax"):  # its __cuda_array_interface__ lacks types, and says nothing of streams
+        return of_dlpack(x)
     if hasattr(x, "__cuda_array_interface__"):
         return of_cuda(x)
     try:

@@ -205,6 +205,7 @@ accumulator_new = quick("gpr_accumulator_new", c_int, c_void_p, c_char_p, c_void
 accumulator_free = quick("gpr_accumulator_free", None, c_void_p)
 accumulator_add = slow("gpr_accumulator_add", c_int, c_void_p, c_void_p)
 accumulator_add_at = slow("gpr_accumulator_add_at", c_int, c_void_p, c_void_p, c_uint64)
+accumulator_add_device = quick("gpr_accumulator_add_device", c_int, c_void_p, c_void_p, c_uint64, c_void_p)
 accumulator_merge = slow("gpr_accumulator_merge", c_int, c_void_p, c_void_p)
 accumulator_snapshot = slow("gpr_accumulator_snapshot", c_int, c_void_p, c_void_p)
 accumulator_set_array = quick("gpr_accumulator_set_array", c_int, c_void_p, c_char_p, c_char_p, c_uint64)
@@ -310,6 +311,7 @@ class Context:
         self.check(view_new(self.handle, byref(self.view)))
         self.settings: Tuple[Tuple[int, int], ...] = ()
         self.masked = False
+        self.place = (0, 0, 0)
         self.input = c_void_p()
         self.result = c_void_p()
         self.double = c_double()

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library as lib
-from ._arrays import (BIG, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
-                      with_mask)
+from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
+                      on_device, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -187,12 +187,20 @@ def set_view(context: Context, array: Array) -> None:
         strides = context.strides
     context.check(lib.view_set_data(context.view, context.address, array.type, array.order, rank,
                                     context.shape, strides))
-    if array.mask_form or array.memory or context.masked:
+    if array.mask_form or context.masked:
         context.masked = True
         context.check(lib.view_set_mask(context.view, array.mask_form, array.mask_address,
                                         array.mask_offset))
-        context.check(lib.view_set_memory(context.view, array.memory, array.ordinal, array.stream))
-        context.masked = bool(array.mask_form or array.memory)
+        context.masked = bool(array.mask_form)
+    set_place(context, (array.memory, array.ordinal, array.stream))
+
+
+def set_place(context: Context, place: Tuple[int, int, int]) -> None:
+    """Sets where the memory of a context's view is: a kind of memory, a device, a stream."""
+    if place != context.place:
+        context.place = (-1, 0, 0)
+        context.check(lib.view_set_memory(context.view, *place))
+        context.place = place
 
 
 class Reduction:
@@ -300,8 +308,7 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
     """The results along one axis, also those that the library cannot compute along one."""
     if array.memory != HOST:
-        raise lib.UnsupportedError("an array on a GPU cannot be reduced along an axis yet;"
-                                   " copy it to the host, or reduce the slices one by one")
+        return _by_slices(array, key, (axis,), progress)
     ops, quantiles = key[:2]
     ratios = [quantile_of(op) for op in ops]
     native = tuple(op for op, q in zip(ops, ratios) if q is None)
@@ -520,8 +527,7 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     if merged is not None:
         return _one_axis(merged, key, len(kept), progress)
     if array.memory != HOST:
-        raise lib.UnsupportedError("an array on a GPU cannot be reduced along an axis yet;"
-                                   " copy it to the host, or reduce the slices one by one")
+        return _by_slices(array, key, axes, progress)
     shape = [array.shape[i] for i in kept]
     y = np.moveaxis(array.bits(), kept, range(len(kept)))
     mask = array.mask_bytes()
@@ -605,6 +611,9 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     if keepdims:
         shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         results = [one.reshape(shape) for one in results]
+    if array.memory != HOST:
+        results = [on_device(one, array, name in ELEMENTS and name != "range")
+                   for one, name in itertools.zip_longest(results, names)]
     return results
 
 
@@ -627,33 +636,58 @@ _SIMPLE: Dict[str, RequestKey] = {
     op: make_key([op.encode()]) for op in ("sum", "mean", "min", "max", "std", "var", "median")}
 _ONE = ctypes.c_size_t(0)
 _EXACT = float(2**53)
+_SMALL = 32768
+"""Elements up to which the GIL is kept: they take less time than giving it back."""
+_HERE = (HOST, 0, 0)
+
+
+def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, int]]]:
+    """Of an array of NumPy's or torch's in C order: its address, size, type, byte order, and place.
+    None if x is anything else, or has no elements."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None and type(x) is numpy.ndarray:
+        size = x.size
+        if not size or not x.flags.c_contiguous:
+            return None
+        return (x.__array_interface__["data"][0], size, *cached_type(x.dtype), _HERE)
+    if torch is None or type(x) is not torch.Tensor or x.layout is not torch.strided or \
+            not x.is_contiguous() or x.is_neg():
+        return None
+    size, name, address = x.numel(), torch_type(x.dtype), x.data_ptr()
+    if not size or name is None or not address:
+        return None
+    if x.is_cuda:
+        ordinal = x.get_device()
+        return address, size, name, NATIVE, (CUDA, ordinal, torch_stream(ordinal))
+    return (address, size, name, NATIVE, _HERE) if x.is_cpu else None
 
 
 def simple(op: str, name: bytes, x: Any) -> Any:
-    """An operation on all elements of an array of NumPy's in C order, at the least cost.
+    """An operation on all elements of an array of NumPy's or torch's in C order, at the least cost.
 
     NotImplemented if x is anything else, or the result takes more.
     """
-    numpy = sys.modules.get("numpy")
-    if numpy is None or type(x) is not numpy.ndarray or not x.flags.c_contiguous:
+    memory = _memory_of(x)
+    if memory is None:
         return NotImplemented
-    size = x.size
-    if size == 0:
-        return NotImplemented
-    dtype, order = cached_type(x.dtype)
+    address, size, dtype, order, place = memory
     context = lib.borrow()
     try:
         if context.masked:
             return NotImplemented
+        if place != context.place:
+            set_place(context, place)
         request = context.requests.get(_SIMPLE[op]) or context.request(_SIMPLE[op])
-        context.address.value = x.__array_interface__["data"][0]
+        context.address.value = address
         context.shape[0] = size
         if lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None) or \
                 lib.open_view(context.handle, context.view, context.input_ref):
-            raise context.error(-1)
+            raise context.error(lib.error_status(context.handle))
         try:
-            if size < 32768 and context.settings is lib.settings:
-                if lib.reduce_quick(context.input, _ONE, request, context.result_ref):
+            if context.settings is lib.settings and (size < _SMALL or place is not _HERE):
+                # It ends before anyone could want to interrupt it.
+                reduce_now = lib.reduce_quick if place is _HERE else lib.reduce
+                if reduce_now(context.input, _ONE, request, context.result_ref):
                     raise context.error(lib.error_status(context.handle))
             else:
                 context.result.value = None

@@ -125,6 +125,67 @@ def test_dlpack_of_another_device():
         gr.sum(Elsewhere(np.arange(3.0)))
 
 
+class OnGPU:  # pylint: disable=too-few-public-methods
+    """An array of the host that says it is on a GPU."""
+
+    def __init__(self, x, **more):
+        self.x = x
+        self.__cuda_array_interface__ = dict(x.__array_interface__, **more)
+
+
+@pytest.fixture
+def fresh_contexts():
+    gr._library._pool.clear()
+    yield
+    gr._library._pool.clear()
+
+
+@pytest.mark.usefixtures("fresh_contexts")
+def test_cuda_array_interface(monkeypatch):
+    """What is handed to the library, of arrays on GPUs."""
+    from gpureduce import _arrays, _library
+
+    places, added = [], []
+    x = np.arange(24, dtype="f4").reshape(4, 6)
+    with pytest.raises(TypeError, match="CUDA"):  # no driver, or no memory of a GPU
+        gr.sum(OnGPU(x))
+    monkeypatch.setattr(_arrays, "_device_of", lambda address: 3)
+    monkeypatch.setattr(_library, "view_set_memory", lambda view, *place: places.append(place) and None)
+    monkeypatch.setattr(_library, "accumulator_add_device",
+                        lambda acc, *what: added.append(what) and None)
+    assert gr.sum(OnGPU(x)) == 276.0 and places == [(1, 3, 0)]
+    assert gr.sum(OnGPU(x.T[::2], stream=7)) == float(x.T[::2].sum()) and places[1:] == [(1, 3, 7)]
+    assert gr.sum(x) == 276.0 and places[2:] == [(0, 0, 0)]
+    for axis in (0, 1, (0, 1)):
+        for keepdims in (False, True):
+            found = gr.reduce(OnGPU(x), "sum,max,count", axis=axis, keepdims=keepdims)
+            wanted = x.sum(axis=axis, keepdims=keepdims), x.max(axis=axis, keepdims=keepdims)
+            assert np.array_equal(found.sum, wanted[0]) and np.array_equal(found.max, wanted[1])
+    for refused in (lambda: gr.sum(OnGPU(x), mask=x > 3), lambda: gr.sum(OnGPU(x, mask=x))):
+        with pytest.raises(TypeError, match="mask"):
+            refused()
+    for refused in (lambda: gr.total([OnGPU(x)]), lambda: gr.diff(OnGPU(x), x)):
+        with pytest.raises(gr.UnsupportedError, match="alone"):
+            refused()
+    assert gr.sum(OnGPU(x[:0])) == 0.0
+    acc = gr.Accumulator("f4")
+    acc.add(OnGPU(x, stream=2))
+    assert added == [(x.ctypes.data, 24, 2)]
+    for refused in (lambda: acc.add(OnGPU(x.T)), lambda: acc.add_at(OnGPU(x), 0),
+                    lambda: gr.Accumulator(">i4").add(OnGPU(x.view("i4").astype(">i4")))):
+        with pytest.raises(gr.UnsupportedError):
+            refused()
+    with pytest.raises(TypeError, match="float32"):
+        gr.Accumulator("f8").add(OnGPU(x))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.arange(12, dtype="float32").reshape(3, 4)
+    assert gr.sum(x) == 66.0 and gr.max(x.T, axis=0).tolist() == [3, 7, 11]
+    assert gr.sum(x.astype("bfloat16")) == 66.0 and gr.sum(x > 3) == 8
+
+
 def test_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     for dtype in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
