@@ -222,6 +222,7 @@ test_scripts = \
 	tests/cli/library.sh \
 	tests/cli/fits.sh \
 	tests/cli/pytorch.sh \
+	tests/cli/gzip.sh \
 	tests/cli/netcdf3.sh \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \

@@ -59,10 +59,13 @@ static const char *say_overridden(char said[WORDS_MAX], const struct advice *a)
     return said;
 }
 
+/* Values of --format for raw numbers inside compressions. */
+static const char *const raws[COMPRESSIONS] = COMPRESSION_NAMES("raw");
+
 /* Other ways to read the input of a command. */
 static const char *say_raw(char said[WORDS_MAX], const struct advice *a)
 {
-    const char *raw = a->compressed ? "raw+zstd" : "raw";
+    const char *raw = raws[a->compressed];
 
     *said = '\0';
     if (a->raw)
@@ -96,7 +99,7 @@ static const char *const words[] = {
 /* Writes the advice: what follows the text of an error. */
 static void advise(char *out, size_t size, const struct advice *a, const char *path)
 {
-    const char *raw = a->compressed ? "raw+zstd" : "raw";
+    const char *raw = raws[a->compressed];
     const bool named = path && strcmp(path, "-") != 0;
     char said[WORDS_MAX], rest[WORDS_MAX], word[UNSUPPORTED_WORD_MAX] = "";
     char command[UNSUPPORTED_DECOMPRESSION_MAX];
@@ -156,7 +159,7 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
                  a->typed ? say_type(said, a) : "", say_raw(rest, a));
         return;
     case ADVICE_DECOMPRESSED:
-        unsupported_decompression(command, word, named ? path : "");
+        unsupported_decompression(command, word, named ? path : "", a->compressed);
         snprintf(out, size, " && gpureduce %s%s", word, say_raw(rest, a));
         return;
     case ADVICE_LOAD:

@@ -126,6 +126,10 @@ const char *const option_format_words[] = {
     [SOURCE_NPY] = "npy",
     [SOURCE_ZSTD] = "zstd",
     [SOURCE_RAW_ZSTD] = "raw+zstd",
+    [SOURCE_GZIP] = "gzip",
+    [SOURCE_RAW_GZIP] = "raw+gzip",
+    [SOURCE_ZLIB] = "zlib",
+    [SOURCE_RAW_ZLIB] = "raw+zlib",
 #define WORD(id, name) [SOURCE_##id] = #name,
     CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
 };
@@ -240,8 +244,8 @@ bool option_parse_endian(const struct arguments *a, const struct argument *x, co
 }
 
 const char *const option_format_aliases[] = {
-    "bin",  "raw",     "binary", "raw", "h5",   "hdf5",  "nc",  "hdf5", "netcdf",
-    "hdf5", "netcdf4", "hdf5",   "zst", "zstd", "numpy", "npy", NULL,
+    "bin",  "raw", "binary", "raw",   "h5",  "hdf5", "nc",   "hdf5", "netcdf", "hdf5", "netcdf4",
+    "hdf5", "zst", "zstd",   "numpy", "npy", "gz",   "gzip", "bgzf", "gzip",   NULL,
 };
 
 /* Adds a pattern for names to those before. */

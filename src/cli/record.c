@@ -282,16 +282,19 @@ static bool read_missing(struct parse *r, struct json_reader *json, struct recor
 static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                      struct record_line *line)
 {
-    static const char *const formats[] = {"raw", "npy", "zstd", "npy+zstd"};
-    static const enum source_format meant[] = {SOURCE_RAW, SOURCE_NPY, SOURCE_RAW_ZSTD,
-                                               SOURCE_ZSTD};
+    static const char *const formats[] = {"raw",  "npy",      "zstd", "npy+zstd",
+                                          "gzip", "npy+gzip", "zlib", "npy+zlib"};
+    static const enum source_format meant[] = {SOURCE_RAW,      SOURCE_NPY,      SOURCE_RAW_ZSTD,
+                                               SOURCE_ZSTD,     SOURCE_RAW_GZIP, SOURCE_GZIP,
+                                               SOURCE_RAW_ZLIB, SOURCE_ZLIB};
+    enum { FORMATS = sizeof formats / sizeof *formats };
     static const char *const orders[] = {"little", "big"}, *const policies[] = {"propagate", "skip",
                                                                                 "error"};
     size_t place;
 
     if (strcmp(key, "format") == 0) {
-        place = read_word(json, formats, 4);
-        if (place == 4)
+        place = read_word(json, formats, FORMATS);
+        if (place == FORMATS)
             return json->failed || wrong(r, "unknown format");
         line->input.format = meant[place];
         r->header = strncmp(formats[place], "npy", 3) == 0;

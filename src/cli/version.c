@@ -20,6 +20,14 @@
 #    define HDF5_TEXT "none"
 #endif
 
+#if defined HAVE_LIBDEFLATE
+#    define DEFLATE_TEXT "zlib and libdeflate"
+#elif defined HAVE_ZLIB
+#    define DEFLATE_TEXT "zlib"
+#else
+#    define DEFLATE_TEXT "none"
+#endif
+
 void version_print(const char *program)
 {
     printf("%.*s %s\n", (int)strcspn(program, " "), program, PACKAGE_VERSION);
@@ -32,6 +40,7 @@ void version_print(const char *program)
     for (size_t i = 0; i < cpu_kernels_count; i++)
         printf(" %s", cpu_kernels_all[i]->name);
     printf("\nlibzstd: %s, built with %s\n", ZSTD_versionString(), ZSTD_VERSION_STRING);
+    puts("deflate: " DEFLATE_TEXT);
     puts("HDF5: " HDF5_TEXT);
     puts("hardening: " BUILD_HARDENING);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/compression.h"
 #include "core/element.h"
 
 /* Kinds of errors. */
@@ -72,9 +73,9 @@ struct advice {
     enum element_order order; /* ELEMENT_ORDER_UNSAID: the one that is usual, or was given */
     uint64_t skip, length;    /* bytes and elements */
     unsigned overridden;
-    bool raw;        /* of commands: the input can also be read as raw */
-    bool arrays;     /* of commands: or as a .npz */
-    bool compressed; /* raw numbers are in zstd */
+    bool raw;                    /* of commands: the input can also be read as raw */
+    bool arrays;                 /* of commands: or as a .npz */
+    enum compression compressed; /* raw numbers are in that */
 };
 
 /* Room for the text of an error, bytes; a longer one is cut. */

@@ -1,6 +1,7 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
 	src/core/chunk.h src/core/stream.h \
+	src/core/compression.h \
 	src/core/difference.c src/core/difference.h \
 	src/core/digest.c src/core/digest.h \
 	src/core/digits.c src/core/digits.h \

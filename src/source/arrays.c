@@ -325,7 +325,7 @@ static bool lay_out(struct source *s, const struct container_format *format,
                             in->error.text);
         return false;
     }
-    s->info.format = s->info.compressed ? format->inside : format->name;
+    s->info.format = s->info.compressed ? format->inside[s->info.compression] : format->name;
     if (!compare_with_index(s, options))
         return false;
     if (!pick(s, options))
@@ -374,9 +374,10 @@ const struct container_format *arrays_recognise_in_order(const struct source_opt
 
     if (!options->arrays_in_order)
         return NULL;
-    if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD)
+    if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD ||
+        options->format == SOURCE_GZIP || options->format == SOURCE_ZLIB)
         format = container_recognise(head, size);
-    return format && format->inside ? format : NULL;
+    return format && format->inside[COMPRESSION_NONE] ? format : NULL;
 }
 
 /* The most that may have to be read before it is known what arrays there are. Bytes. */
@@ -489,7 +490,8 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
     }
     *k = (struct kept_reader){.base = {.read = kept_read,
                                        .close = kept_close,
-                                       .ahead = reader->ahead ? kept_ahead : NULL},
+                                       .ahead = reader->ahead ? kept_ahead : NULL,
+                                       .many_ahead = reader->many_ahead},
                               .source = s,
                               .input = reader};
     s->wanted = options->wanted;

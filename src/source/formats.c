@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "source/arrays.h"
+#include "source/format/inflate.h"
 #include "source/format/npy.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported.h"
@@ -178,10 +179,21 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     return true;
 }
 
+/* gzip and zlib are no formats that are read where this program lacks zlib. */
+static bool gzip_recognise(const void *bytes, size_t size)
+{
+    return inflate_possible() && inflate_recognise_gzip(bytes, size);
+}
+
+static bool zlib_recognise(const void *bytes, size_t size)
+{
+    return inflate_possible() && inflate_recognise_zlib(bytes, size);
+}
+
 /* A format that is recognised by its first bytes stands before those that are not. */
 static const struct format formats[] = {
     {.name = "npy",
-     .inside = "npy+zstd",
+     .inside = COMPRESSION_NAMES("npy"),
      .id = SOURCE_NPY,
      .recognise = npy_recognise,
      .layout = layout_npy,
@@ -189,9 +201,23 @@ static const struct format formats[] = {
     {.name = "zstd",
      .id = SOURCE_ZSTD,
      .recognise = zstd_recognise,
-     .compression = true,
+     .compression = COMPRESSION_ZSTD,
      .wrong = "not zstd data: no frame begins at byte 0"},
-    {.name = "raw", .inside = "zstd", .id = SOURCE_RAW, .layout = layout_raw},
+    {.name = "gzip",
+     .id = SOURCE_GZIP,
+     .recognise = gzip_recognise,
+     .compression = COMPRESSION_GZIP,
+     .wrong = "not gzip data: no member begins at byte 0"},
+    {.name = "zlib",
+     .id = SOURCE_ZLIB,
+     .recognise = zlib_recognise,
+     .compression = COMPRESSION_ZLIB,
+     .named_only = true,
+     .wrong = "not zlib data: no stream begins at byte 0"},
+    {.name = "raw",
+     .inside = {"raw", "zstd", "gzip", "zlib"},
+     .id = SOURCE_RAW,
+     .layout = layout_raw},
 };
 
 static const size_t format_count = sizeof formats / sizeof *formats;
@@ -204,29 +230,44 @@ static const struct format *find(enum source_format id)
     return NULL;
 }
 
-/* The format whose data begin like that, among the compressions or among the others. */
-static const struct format *recognise(const unsigned char *bytes, size_t size, bool compression)
+/* The name of a compression. */
+static const char *find_named(enum compression compression)
 {
     for (size_t i = 0; i < format_count; i++)
-        if (formats[i].compression == compression && formats[i].recognise &&
-            formats[i].recognise(bytes, size))
+        if (formats[i].compression == compression)
+            return formats[i].name;
+    return "";
+}
+
+/* The format whose data begin like that, among the compressions or among the others. */
+static const struct format *recognise(const void *bytes, size_t size, bool compression)
+{
+    for (size_t i = 0; i < format_count; i++)
+        if ((formats[i].compression != COMPRESSION_NONE) == compression && formats[i].recognise &&
+            !formats[i].named_only && formats[i].recognise(bytes, size))
             return &formats[i];
     return NULL;
+}
+
+/* Whether the user asked for raw elements inside a compression, whose own value is one less. */
+static bool is_raw_inside(enum source_format format)
+{
+    return format == SOURCE_RAW_ZSTD || format == SOURCE_RAW_GZIP || format == SOURCE_RAW_ZLIB;
 }
 
 /* The row of the format outside, and of the one inside, that the user asked for; NULL where the
    content tells. */
 static const struct format *asked_outside(const struct source_options *options)
 {
-    return find(options->format == SOURCE_RAW_ZSTD ? SOURCE_ZSTD : options->format);
+    return find(is_raw_inside(options->format) ? options->format - 1 : options->format);
 }
 
 static const struct format *asked_inside(const struct source_options *options)
 {
     const struct format *asked =
-        find(options->format == SOURCE_RAW_ZSTD ? SOURCE_RAW : options->format);
+        find(is_raw_inside(options->format) ? SOURCE_RAW : options->format);
 
-    return asked && asked->compression ? NULL : asked;
+    return asked && asked->compression != COMPRESSION_NONE ? NULL : asked;
 }
 
 /* Position behind so many elements of a size, from `begin` on; SOURCE_UNKNOWN where it is larger
@@ -238,6 +279,24 @@ static uint64_t position_behind(uint64_t begin, uint64_t elements, size_t size)
                : SOURCE_UNKNOWN;
 }
 
+/* The row of the compression, of those that may be, that data begin with; NULL for none. */
+static const struct format *find_compression(const struct format *asked, const void *bytes,
+                                             size_t size)
+{
+    if (asked)
+        return asked->compression != COMPRESSION_NONE && asked->recognise(bytes, size) ? asked
+                                                                                       : NULL;
+    return recognise(bytes, size, true);
+}
+
+enum compression formats_compression(const struct source_options *options, const void *bytes,
+                                     size_t size)
+{
+    const struct format *found = find_compression(asked_outside(options), bytes, size);
+
+    return found ? found->compression : COMPRESSION_NONE;
+}
+
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader)
 {
@@ -246,27 +305,31 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     ptrdiff_t got;
 
     s->info.compressed = false;
-    if (asked && !asked->compression)
+    s->info.compression = COMPRESSION_NONE;
+    if (asked && asked->compression == COMPRESSION_NONE)
         return true;
     got = reader_fill(reader, magic, sizeof magic);
     if (got < 0)
         return false;
     reader_push(reader, magic, (size_t)got);
-    found = recognise(magic, (size_t)got, true);
-    if (asked && found != asked) {
+    found = find_compression(asked, magic, (size_t)got);
+    if (asked && !found) {
         source_error(s, ERROR_DATA, "%s", asked->wrong);
         return false;
     }
-    s->info.compressed = found != NULL;
-    if (s->info.compressed) /* unless it is a .npy, or a container */
-        s->zstd.stop = position_behind(options->skip, options->length, element_size(options->type));
+    if (!found)
+        return true;
+    s->info.compressed = true;
+    s->info.compression = found->compression;
+    /* Unless it is a .npy, or a container. */
+    s->zstd.stop = position_behind(options->skip, options->length, element_size(options->type));
     return true;
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
 static bool empty_by_name(const struct source *s)
 {
-    static const char *const ends[] = {".npy", ".zst"};
+    static const char *const ends[] = {".npy", ".zst", ".gz"};
     size_t length = strlen(s->path);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -311,10 +374,11 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
         char text[UNSUPPORTED_TEXT_MAX];
         const struct advice advice =
             unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
-                               s->info.compressed, text);
+                               s->info.compression, text);
 
-        source_refuse(s, advice, "%s%s%s", found->name,
-                      s->info.compressed ? ", compressed by zstd" : "", text);
+        source_refuse(s, advice, "%s%s%s%s", found->name,
+                      s->info.compressed ? ", compressed by " : "",
+                      s->info.compressed ? find_named(s->info.compression) : "", text);
         return false;
     }
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
@@ -323,7 +387,7 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
         return false;
     }
     if (npy_cut_off(head, size)) {
-        source_refuse(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compressed},
+        source_refuse(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
                       "a .npy file that is cut off at byte %zu", size);
         return false;
     }
@@ -333,7 +397,8 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size)
 {
-    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order;
+    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order &&
+                       s->info.compression == COMPRESSION_ZSTD;
     ptrdiff_t more = 1;
 
     while (got < size && more > 0) {
@@ -359,9 +424,13 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         if (got < 0)
             return false;
         if (s->info.compressed && recognise(head, (size_t)got, true)) {
+            const char *outside = find_named(s->info.compression);
+
             source_error(s, ERROR_DATA,
-                         "byte 0: the decompressed data are zstd-compressed again; decompress once "
-                         "with 'zstd -dc' first");
+                         "byte 0: the decompressed data are %s-compressed again; decompress once "
+                         "with '%s -dc' first",
+                         recognise(head, (size_t)got, true)->name,
+                         s->info.compression == COMPRESSION_ZLIB ? "pigz" : outside);
             return false;
         }
         found = recognise(head, (size_t)got, false);
@@ -387,7 +456,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         return false;
     s->header = found->recognise != NULL;
     s->info.data_offset = s->data_offset;
-    s->info.format = s->info.compressed ? found->inside : found->name;
+    s->info.format = found->inside[s->info.compression];
     s->info.element_size = element_size(s->info.type);
     s->info.elements = options->length < s->stated ? options->length : s->stated;
     s->zstd.stop = s->info.compressed && s->info.elements != s->stated

@@ -13,12 +13,12 @@
 #include "source/source_impl.h"
 
 /* The most bytes that are needed to recognise a compression. */
-#define FORMATS_MAGIC_MAX 4
+#define FORMATS_MAGIC_MAX 10
 
 struct format {
     const char *name; /* the name that --format takes and results show */
     enum source_format id;
-    const char *inside; /* the name of compressed data of this format; NULL for a compression */
+    const char *inside[COMPRESSIONS]; /* the names of data of this format inside compressions */
     /* Whether data that begin with these bytes have this format. NULL: it cannot be recognised. */
     bool (*recognise)(const void *bytes, size_t size);
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
@@ -26,11 +26,16 @@ struct format {
        compression. */
     bool (*layout)(struct source *, const struct source_options *, struct reader *,
                    const unsigned char *prefix, size_t had);
-    bool compression;  /* other formats lie inside it */
+    enum compression compression; /* of a format that others lie inside */
+    bool named_only;              /* it is read only where the user names it: few bytes tell it */
     const char *wrong; /* the error if the user named this format and the input has another */
 };
 
-/* Sets info.compressed: whether the input begins like compressed data. The reader will return
+/* The compression of an input that begins with these bytes. */
+enum compression formats_compression(const struct source_options *options, const void *bytes,
+                                     size_t size);
+
+/* Sets info.compressed and info.compression: whether the input begins like compressed data. The reader will return
    the bytes that were read for that again. False on failure. */
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);

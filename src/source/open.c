@@ -17,6 +17,7 @@
 #include "source/format/containers.h"
 #include "source/format/unsupported.h"
 #include "source/formats.h"
+#include "source/gzip.h"
 #include "source/memory.h"
 #include "source/reader.h"
 #include "source/serial.h"
@@ -266,7 +267,8 @@ static bool can_be_read(struct source *s, const struct source_options *options)
         return false;
     }
     if (!asked || (s->has_size && !s->info.compressed) ||
-        (options->arrays_in_order && asked->inside && (s->has_size || !s->info.repeatable)))
+        (options->arrays_in_order && asked->inside[COMPRESSION_NONE] &&
+         (s->has_size || !s->info.repeatable)))
         return true;
     if (!s->has_size && s->info.repeatable)
         source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
@@ -289,6 +291,10 @@ static bool open_format(struct source *s, const struct source_options *options, 
     if (!can_be_read(s, options)) {
         reader->close(reader);
         return false;
+    }
+    if (s->info.compression == COMPRESSION_GZIP || s->info.compression == COMPRESSION_ZLIB) {
+        reader = gzip_reader_open(s, reader);
+        return reader && open_serial(s, options, reader);
     }
     if (s->has_size && !(s->info.compressed && options->in_order)) {
         reader->close(reader);
@@ -346,13 +352,12 @@ bool source_look(const char *path, const struct source_options *options, struct 
     }
     if (s.close_fd)
         close(s.fd);
-    if (options->format != SOURCE_AUTO) {
+    if (options->format != SOURCE_AUTO)
         facts->container = arrays_asked(options) != NULL;
-        facts->compressed = options->format == SOURCE_ZSTD || options->format == SOURCE_RAW_ZSTD;
-    } else if (got > 0) {
+    else if (got > 0)
         facts->container = container_recognise(head, (size_t)got) != NULL;
-        facts->compressed = zstd_recognise(head, (size_t)got);
-    }
+    if (got > 0)
+        facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE;
     if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
         facts->content = frame.content;
     *error = s.error;
@@ -379,10 +384,14 @@ static bool holds_container(struct source *s, const struct source_options *optio
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
                 bool *cut, struct error *error)
 {
+    unsigned char magic[FORMATS_MAGIC_MAX];
     struct zstd_cut frames;
     struct source s;
+    ptrdiff_t got;
 
     *cut = look_at(&s, path);
+    got = *cut ? read_first(&s, magic, sizeof magic, sizeof magic) : 0;
+    *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
     zstd_file_init(&s.zstd);
     s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
@@ -503,10 +512,10 @@ struct source *source_probe(const char *path, const struct source_options *optio
 
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts)
 {
-    *facts = (struct source_facts){.compressed = s->info.compressed,
+    *facts = (struct source_facts){.compressed = s->info.compression == COMPRESSION_ZSTD,
                                    .size = s->has_size ? s->info.input_bytes : 0,
                                    .content = SOURCE_UNKNOWN};
-    if (s->info.compressed && s->has_size)
+    if (facts->compressed && s->has_size)
         zstd_source_look(s, closely && s->info.input_bytes >= s->tuning->closely_least, facts);
     return !source_failed(s);
 }

@@ -20,11 +20,12 @@ struct reader {
     /* Reads ahead. One thread may call it while another calls read; both may wait for the input.
        False if nothing can be read ahead. NULL: never. */
     bool (*ahead)(struct reader *);
-    bool probing;  /* set by the caller to find the format: a decoder returns only the first
+    bool many_ahead; /* several threads may call `ahead` at a time */
+    bool probing;    /* set by the caller to find the format: a decoder returns only the first
                       piece that has content, since later errors do not matter yet */
-    bool at_end;   /* set by a decoder: nothing follows the bytes that it has returned */
-    bool passed;   /* set by a decoder: it has reached the mark of zstd/reader.h */
-    size_t pushed; /* bytes that will be read again first, which end `pushed_bytes` */
+    bool at_end;     /* set by a decoder: nothing follows the bytes that it has returned */
+    bool passed;     /* set by a decoder: it has reached the mark of zstd/reader.h */
+    size_t pushed;   /* bytes that will be read again first, which end `pushed_bytes` */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
 

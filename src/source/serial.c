@@ -27,7 +27,7 @@ enum reader_state {
 struct serial_state {
     struct waiters waiters;
     enum reader_state reader_state GUARDED_BY(waiters_role);
-    bool ahead GUARDED_BY(waiters_role); /* a worker reads ahead of the reader */
+    unsigned ahead GUARDED_BY(waiters_role); /* workers that read ahead of the reader */
 
     /* Owned by the worker with the role of the reader; reader->ahead may be called by another
        one. */
@@ -311,20 +311,20 @@ static bool serial_read_locked(struct source *s, const struct chunk_request *req
     return filled;
 }
 
-/* Before a worker waits for the reader: reads ahead, when nobody does. Whether there was something
+/* Before a worker waits for the reader: reads ahead, unless others do all of that. Whether there was something
    to do. Drops the mutex while it reads. */
 REQUIRES(waiters_role)
 static bool serial_ahead_locked(struct serial_state *state)
 {
     bool done;
 
-    if (!state->reader->ahead || state->ahead)
+    if (!state->reader->ahead || (state->ahead > 0 && !state->reader->many_ahead))
         return false;
-    state->ahead = true;
+    state->ahead++;
     waiters_unlock(&state->waiters);
     done = state->reader->ahead(state->reader);
     waiters_lock(&state->waiters);
-    state->ahead = false;
+    state->ahead--;
     return done;
 }
 

@@ -51,6 +51,10 @@ enum source_format {
     SOURCE_NPY,
     SOURCE_ZSTD,
     SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
+    SOURCE_GZIP,
+    SOURCE_RAW_GZIP,
+    SOURCE_ZLIB,
+    SOURCE_RAW_ZLIB,
 /* Containers, in the order of CONTAINER_FORMATS. */
 #define SOURCE_CONTAINER(id, name) SOURCE_##id,
     CONTAINER_FORMATS(SOURCE_CONTAINER) SOURCE_FORMATS /* their number */
@@ -213,8 +217,9 @@ struct source_file {
 /* The properties of an input. They are set when it is opened, and do not change but where a comment
    says so. */
 struct source_info {
-    const char *name;   /* the input's name in messages */
-    const char *format; /* raw, npy, zstd, npy+zstd, or the name of the container's format */
+    const char *name; /* the input's name in messages */
+    const char
+        *format; /* raw, npy, zstd, npy+zstd, gzip ..., or the name of the container's format */
 
     const struct container *container; /* NULL if the input is one array */
     const struct source_pick *picks;   /* the arrays of a container that are to be reduced, in
@@ -230,15 +235,16 @@ struct source_info {
     uint64_t data_offset;   /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */
     struct source_shape shape;
-    struct scale scale;   /* of an array of a container; not given if there is none */
-    bool compressed;      /* its bytes are decompressed */
-    bool scattered;       /* its chunks have places (chunk.h), so GPUs cannot take them */
-    bool parallel;        /* workers claim parts of it; if not, it is read in order */
-    bool undecoded;       /* compressed bytes are handed out, by compressed.h */
-    bool cut;             /* a part of compressed input; elements, first and of are known */
-    uint64_t cut_bytes;   /* bytes of the frames of such a part */
-    bool whole;           /* all of it was read when it was opened */
-    bool repeatable;      /* it can be opened and read again */
+    struct scale scale;           /* of an array of a container; not given if there is none */
+    enum compression compression; /* of the whole input */
+    bool compressed;              /* its bytes are decompressed */
+    bool scattered;               /* its chunks have places (chunk.h), so GPUs cannot take them */
+    bool parallel;                /* workers claim parts of it; if not, it is read in order */
+    bool undecoded;               /* compressed bytes are handed out, by compressed.h */
+    bool cut;                     /* a part of compressed input; elements, first and of are known */
+    uint64_t cut_bytes;           /* bytes of the frames of such a part */
+    bool whole;                   /* all of it was read when it was opened */
+    bool repeatable;              /* it can be opened and read again */
     double uncached;      /* the fraction of the file that is not in the page cache, an estimate */
     uint64_t input_bytes; /* bytes from its beginning to its end; SOURCE_UNKNOWN for a pipe */
     uint64_t elements;    /* index after the last element that is to be reduced; SOURCE_UNKNOWN

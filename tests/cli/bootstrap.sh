@@ -102,8 +102,8 @@ is 'what is missing, and stays so' 1 '' \
   automake       makes Makefile.in
   libc6-dev      headers of the C library
   libzstd-dev    decompresses zstd files
-  zlib1g-dev     optional: decompresses .npz files
-  libdeflate-dev optional: decompresses chunks of HDF5 faster
+  zlib1g-dev     optional: decompresses gzip, .npz and HDF5
+  libdeflate-dev optional: decompresses bgzf and HDF5 faster
   libhdf5-dev    optional: reads HDF5 and netCDF-4 files
   libmpfr-dev    for tests: computes exact sums to compare with
   zstd           for tests: makes compressed files

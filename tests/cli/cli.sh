@@ -36,7 +36,7 @@ ok '--version: status' test "$status:$(cat err)" = 0:
 ok '--version: its first line' sh -c \
     'head -n 1 out | grep -q "^gpureduce [0-9][0-9.]*[0-9a-z.-]*\$"'
 ok '--version: what was built in' test "$(sed -e 1d -e 's/: .*//' out | tr '\n' ,)" = \
-    'CUDA,CPU instruction sets,libzstd,HDF5,hardening,'
+    'CUDA,CPU instruction sets,libzstd,deflate,HDF5,hardening,'
 ok '--version: CUDA and its architectures' grep -Eqx \
     'CUDA: (none|[0-9]+\.[0-9]+, for .*(sm|compute)_[0-9]+.*)' out
 ok '--version: instruction sets' grep -Eqx 'CPU instruction sets:( [a-z0-9]+)* vector16' out
@@ -286,9 +286,9 @@ for good in auto raw; do
     run -q -o sum --format "$good" three.f32
     is "--format $good" 0 6
 done
-for bad in '' RAW .npy gzip rawx; do
+for bad in '' RAW .npy bz2 rawx; do
     run --format "$bad" three.f32
-    neither "--format '$bad'" "unknown format '$bad'" "must be auto, raw, npy, zstd, raw+zstd, safetensors, npz, gguf, hdf5, netcdf, fits or pytorch"
+    neither "--format '$bad'" "unknown format '$bad'" "must be auto, raw, npy, zstd, raw+zstd, gzip, raw+gzip, zlib, raw+zlib, safetensors, npz, gguf, hdf5, netcdf, fits or pytorch"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan

@@ -16,28 +16,28 @@ refuses() {
 }
 
 raw='(--format=raw reads it as raw numbers)'
-{ printf '\037\213\010\0\0\0\0\0\002\003' && head -c 90 data/raw/mixed-le.f32; } >x.gz
-refuses x.gz "a gzip file; try: gzip -dc x.gz | gpureduce (--format=raw reads it as raw numbers)"
-copy x.gz 'x y.gz'
-refuses 'x y.gz' \
-    "a gzip file; try: gzip -dc 'x y.gz' | gpureduce (--format=raw reads it as raw numbers)"
-copy x.gz "it's.gz"
-refuses "it's.gz" \
-    "a gzip file; try: gzip -dc 'it'\\''s.gz' | gpureduce (--format=raw reads it as raw numbers)"
-copy x.gz ./-x.gz
-run -- -x.gz
+{ printf 'BZh91AY&SY' && head -c 90 data/raw/mixed-le.f32; } >x.bz2
+refuses x.bz2 "a bzip2 file; try: bzip2 -dc x.bz2 | gpureduce (--format=raw reads it as raw numbers)"
+copy x.bz2 'x y.bz2'
+refuses 'x y.bz2' \
+    "a bzip2 file; try: bzip2 -dc 'x y.bz2' | gpureduce (--format=raw reads it as raw numbers)"
+copy x.bz2 "it's.bz2"
+refuses "it's.bz2" \
+    "a bzip2 file; try: bzip2 -dc 'it'\\''s.bz2' | gpureduce (--format=raw reads it as raw numbers)"
+copy x.bz2 ./-x.bz2
+run -- -x.bz2
 fails 'a name that begins with a dash' \
-    "-x.gz: a gzip file; try: gzip -dc ./-x.gz | gpureduce (--format=raw reads it as raw numbers)"
-long=$(printf '%0200d' 0).gz
-copy x.gz "$long"
-refuses "$long" "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw reads it as raw numbers)"
-shell 'gpureduce <x.gz'
+    "-x.bz2: a bzip2 file; try: bzip2 -dc ./-x.bz2 | gpureduce (--format=raw reads it as raw numbers)"
+long=$(printf '%0200d' 0).bz2
+copy x.bz2 "$long"
+refuses "$long" "a bzip2 file; try: bzip2 -dc FILE | gpureduce (--format=raw reads it as raw numbers)"
+shell 'gpureduce <x.bz2'
 fails 'standard input that is a file' \
-    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw reads it as raw numbers)"
-shell 'cat x.gz | gpureduce'
+    "standard input: a bzip2 file; try: bzip2 -dc | gpureduce (--format=raw reads it as raw numbers)"
+shell 'cat x.bz2 | gpureduce'
 fails 'a pipe' \
-    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw reads it as raw numbers)"
-shell 'cat x.gz | gpureduce -q -o count --format=raw'
+    "standard input: a bzip2 file; try: bzip2 -dc | gpureduce (--format=raw reads it as raw numbers)"
+shell 'cat x.bz2 | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
 shell 'cat x.npz | gpureduce'
@@ -165,18 +165,18 @@ is '--format=raw --skip does' 0 "0
 
 # Inside zstd.
 if [ -n "$ZSTD" ]; then
-    "$ZSTD" -q x.gz x.nii
-    message="a gzip file, compressed by zstd; try: zstd -dc x.gz.zst | gzip -dc | gpureduce (--format=raw+zstd reads it as raw numbers)"
-    run x.gz.zst
-    fails 'in zstd' "x.gz.zst: $message"
-    run --format=zstd x.gz.zst
-    fails 'in zstd, --format=zstd' "x.gz.zst: $message"
-    shell 'cat x.gz.zst | gpureduce'
+    "$ZSTD" -q x.bz2 x.nii
+    message="a bzip2 file, compressed by zstd; try: zstd -dc x.bz2.zst | bzip2 -dc | gpureduce (--format=raw+zstd reads it as raw numbers)"
+    run x.bz2.zst
+    fails 'in zstd' "x.bz2.zst: $message"
+    run --format=zstd x.bz2.zst
+    fails 'in zstd, --format=zstd' "x.bz2.zst: $message"
+    shell 'cat x.bz2.zst | gpureduce'
     fails 'in zstd, in a pipe' \
-        "standard input: $(echo "$message" | sed 's/ x.gz.zst / /')"
-    run -q -o count --format=raw+zstd x.gz.zst
+        "standard input: $(echo "$message" | sed 's/ x.bz2.zst / /')"
+    run -q -o count --format=raw+zstd x.bz2.zst
     is 'in zstd, --format=raw+zstd' 0 25
-    shell 'cat x.gz.zst | gpureduce -q -o count --format=raw+zstd'
+    shell 'cat x.bz2.zst | gpureduce -q -o count --format=raw+zstd'
     is 'in zstd, --format=raw+zstd, in a pipe' 0 25
     # As little text as without zstd, but for what another frame may follow.
     for text in '# hello world, this is a readme\n' '1.0 2.0\n' 'x,y\n1,2\n' '[1,2]\n\n' '1.5\n'; do
@@ -454,7 +454,7 @@ if command -v python3 >/dev/null; then
         advised "$file"
         # A name that a shell would take apart, with each kind of command.
         case $file in
-        x.gz | x.zip | u.tar | x.7z | x.json | x.csv | x.sqlite | rows_le_i_f.unf)
+        x.bz2 | x.zip | u.tar | x.7z | x.json | x.csv | x.sqlite | rows_le_i_f.unf)
             cp "made/$file" "made/-it's \$a \"[1]\" $file"
             (cd made && "$GPUREDUCE" -- "-it's \$a \"[1]\" $file" >/dev/null 2>../err)
             advised "-it's \$a \"[1]\" $file"

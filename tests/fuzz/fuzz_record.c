@@ -162,7 +162,7 @@ static void check_line(const struct record *record, size_t i)
     fuzz_check(values > 0 || line->failed, "there is nothing to compare");
     fuzz_check((unsigned)line->input.type < ELEMENT_TYPES &&
                    line->input.order <= ELEMENT_ORDER_BIG &&
-                   line->input.format <= SOURCE_RAW_ZSTD && line->nan <= NAN_ERROR,
+                   line->input.format <= SOURCE_RAW_ZLIB && line->nan <= NAN_ERROR,
                "a choice that there is not");
     fuzz_check(line->input.skip <= INT64_MAX, "%" PRIu64 " bytes to skip", line->input.skip);
     fuzz_check(line->input.length <= INT64_MAX || line->input.length == SOURCE_UNKNOWN,
@@ -246,10 +246,10 @@ static void write_json_nonfinite(const struct record_line *line, const struct fo
 
 static void write_json(const struct record_line *line, const struct form *form)
 {
-    static const char *const formats[] = {[SOURCE_RAW] = "raw",
-                                          [SOURCE_NPY] = "npy",
-                                          [SOURCE_ZSTD] = "npy+zstd",
-                                          [SOURCE_RAW_ZSTD] = "zstd"};
+    static const char *const formats[] = {
+        [SOURCE_RAW] = "raw",       [SOURCE_NPY] = "npy",       [SOURCE_ZSTD] = "npy+zstd",
+        [SOURCE_RAW_ZSTD] = "zstd", [SOURCE_GZIP] = "npy+gzip", [SOURCE_RAW_GZIP] = "gzip",
+        [SOURCE_ZLIB] = "npy+zlib", [SOURCE_RAW_ZLIB] = "zlib"};
     const struct source_options *input = &line->input;
 
     putchar('{');

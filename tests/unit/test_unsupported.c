@@ -57,8 +57,8 @@ static const struct {
     struct part parts[4];
     size_t least; /* how many of its bytes must be there; 0: whatever the parts are */
 } files[] = {
-    {"a gzip file", {PART(0, "\x1f\x8b\x08\x08\x78\x56\x34\x12\x02\x03x\0")}, 18},
-    {"a gzip file", {PART(0, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")}, 18},
+    {"a gzip file", {PART(0, "\x1f\x8b\x08\x08\x78\x56\x34\x12\x02\x03x\0")}, 10},
+    {"a gzip file", {PART(0, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")}, 10},
     {"an xz file",
      {PART(0, "\xfd"
               "7zXZ\0\0\x04")},

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/compression.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/missing.h"
@@ -231,8 +232,10 @@ struct container_input {
 struct container_format {
     const char *name;    /* the name that --format takes and results show */
     const char *article; /* the name in a sentence, with its article */
-    const char *inside;  /* the name of the format compressed by zstd; NULL: such files cannot be
-                            read from front to back, since their headers are not at the beginning */
+    const char
+        *inside[COMPRESSIONS]; /* the names of the format inside compressions; NULL: such files
+                                         cannot be read from front to back, since their headers are
+                                         not at the beginning */
     /* Whether a file that begins with these `size` bytes is a container of this format. */
     bool (*recognise)(const unsigned char *bytes, size_t size);
     /* Reads the headers of the arrays. False on failure, with the reason in in->error. */

@@ -375,7 +375,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_gguf = {
     .name = "gguf",
     .article = "a GGUF file",
-    .inside = "gguf+zstd",
+    .inside = COMPRESSION_NAMES("gguf"),
     .recognise = recognise,
     .read = read_file,
 };

@@ -186,6 +186,66 @@ bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_
     return false;
 }
 
+bool inflate_recognise_gzip(const void *bytes, size_t size)
+{
+    const unsigned char *b = bytes;
+
+    /* The magic has 24 bits; three flags that must be 0, the level (one of 3) and the system (one of
+       15) make it 37. */
+    return size >= 10 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 && (b[3] & 0xe0) == 0 &&
+           (b[8] == 0 || b[8] == 2 || b[8] == 4) && (b[9] <= 13 || b[9] == 255);
+}
+
+bool inflate_recognise_zlib(const void *bytes, size_t size)
+{
+    const unsigned char *b = bytes;
+
+    return size >= 2 && (b[0] & 0x0f) == 8 && b[0] >> 4 <= 7 && (b[1] & 0x20) == 0 &&
+           (b[0] << 8 | b[1]) % 31 == 0;
+}
+
+void inflate_begin_stream(struct inflate *z, bool gzip)
+{
+    (void)inflateReset2(&z->stream, gzip ? MAX_WBITS + 16 : MAX_WBITS);
+    z->error = NULL;
+}
+
+bool inflate_stream(struct inflate *z, const void *in, size_t *in_size, void *out, size_t *out_size,
+                    bool *ended)
+{
+    int result;
+
+    z->stream.next_in = (z_const Bytef *)(uintptr_t)in;
+    z->stream.avail_in = (uInt)*in_size;
+    z->stream.next_out = out;
+    z->stream.avail_out = (uInt)*out_size;
+    result = inflate(&z->stream, Z_NO_FLUSH);
+    *in_size -= z->stream.avail_in;
+    *out_size -= z->stream.avail_out;
+    *ended = result == Z_STREAM_END;
+    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+        return true;
+    z->error = result == Z_MEM_ERROR ? "out of memory"
+               : z->stream.msg       ? z->stream.msg
+                                     : "the compressed data are damaged";
+    return false;
+}
+
+bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *used, void *out,
+                    size_t *size)
+{
+    bool ended;
+
+#ifdef HAVE_LIBDEFLATE
+    if (z->whole)
+        return libdeflate_gzip_decompress_ex(z->whole, in, in_size, out, *size, used, size) ==
+               LIBDEFLATE_SUCCESS;
+#endif
+    *used = in_size;
+    inflate_begin_stream(z, true);
+    return inflate_stream(z, in, used, out, size, &ended) && ended;
+}
+
 bool inflate_ended(const struct inflate *z)
 {
     return z->ended && z->stream.avail_in == 0 && z->offset == z->end;

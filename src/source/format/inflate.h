@@ -14,6 +14,11 @@
 /* Whether there is zlib. */
 bool inflate_possible(void);
 
+/* Whether a member of gzip begins with these bytes, 10 of which decide by 37 bits; or a stream of
+   zlib, by 16. */
+bool inflate_recognise_gzip(const void *bytes, size_t size);
+bool inflate_recognise_zlib(const void *bytes, size_t size);
+
 /* Decompresses the first `size` bytes, or all if there are fewer, of the `compressed` bytes at an
    offset. Returns how many, or -1: then `in` says what is wrong. */
 ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
@@ -46,6 +51,20 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
    exactly `size` bytes. False where it does not: inflate_error says why. */
 bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size);
+
+/* Begins a member of gzip, or a stream of zlib, for inflate_stream. */
+void inflate_begin_stream(struct inflate *z, bool gzip);
+
+/* Decompresses what comes in pieces: takes up to *in_size bytes and gives up to *out_size, and sets
+   both to how many they were, and *ended at the end of the member or stream, once its checksum and
+   its length are verified. False where it is wrong: inflate_error says why. */
+bool inflate_stream(struct inflate *z, const void *in, size_t *in_size, void *out, size_t *out_size,
+                    bool *ended);
+
+/* Decompresses a whole member of gzip, which these bytes begin with; *used becomes its size, and
+   *size that of its content, which is at most *size. False where that cannot be done. */
+bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *used, void *out,
+                    size_t *size);
 
 /* After the end: whether all compressed bytes were used. The checksum of what was decompressed. */
 bool inflate_ended(const struct inflate *z);

@@ -635,7 +635,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_netcdf = {
     .name = "netcdf",
     .article = "a netCDF file",
-    .inside = "netcdf+zstd",
+    .inside = COMPRESSION_NAMES("netcdf"),
     .recognise = recognise,
     .read = read_file,
 };

@@ -368,7 +368,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_safetensors = {
     .name = "safetensors",
     .article = "a safetensors file",
-    .inside = "safetensors+zstd",
+    .inside = COMPRESSION_NAMES("safetensors"),
     .recognise = recognise,
     .read = read_file,
 };

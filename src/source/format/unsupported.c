@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "source/format/inflate.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported_input.h"
 #include "sys/escape.h"
@@ -30,14 +31,9 @@ static bool read_bytes(const struct unsupported_input *in, uint64_t offset, unsi
  * Compressions and archives.
  */
 
-/* The magic has 24 bits; three flags that must be 0, the level (one of 3) and the system (one of
-   15) make it 37. */
 static bool is_gzip(const struct unsupported_input *in)
 {
-    const unsigned char *b = in->bytes;
-
-    return (b[3] & 0xe0) == 0 && (b[8] == 0 || b[8] == 2 || b[8] == 4) &&
-           (b[9] <= 13 || b[9] == 255);
+    return inflate_recognise_gzip(in->bytes, in->size);
 }
 
 /* 32 bits of magic, 3 of the flags (the version, one reserved) and 6 of the block's. */
@@ -754,7 +750,7 @@ static bool is_stl(const struct unsupported_input *in)
 
 /* clang-format off */
 static const struct unsupported table[] = {
-    ROW("a gzip file", "\x1f\x8b\x08", TEST(18, is_gzip), FILTER("gzip -dc")),
+    ROW("a gzip file", "\x1f\x8b\x08", TEST(10, is_gzip), FILTER("gzip -dc")),
     ROW("an xz file", "\xfd" "7zXZ\0", FILTER("xz -dc")),
     ROW("a bzip2 file", "BZh", AT(4, "1AY&SY"), FILTER("bzip2 -dc")),
     ROW("a bzip2 file", "BZh", AT(4, "\x17\x72\x45\x38\x50\x90"), FILTER("bzip2 -dc")),
@@ -947,29 +943,43 @@ void unsupported_python(char *command, size_t size, const char *word, const char
              quoted ? word : "");
 }
 
-void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
-                               char word[UNSUPPORTED_WORD_MAX], const char *path)
-{
-    const size_t length = strlen(path);
-    const bool named = length > 4 && length < UNSUPPORTED_WORD_MAX && ends_with(path, ".zst");
-    char compressed[UNSUPPORTED_WORD_MAX], name[UNSUPPORTED_WORD_MAX];
+/* Programs that decompress: the ends of their files' names, how they are called for a file without
+   that end, into a pipe, and for a file of another name, which comes after `between`. */
+static const struct {
+    const char *end, *to_file, *to_pipe, *to_other, *between;
+} programs[COMPRESSIONS] = {
+    [COMPRESSION_NONE] = {"", "", "", "", ""},
+    [COMPRESSION_ZSTD] = {".zst", "zstd -d", "zstd -dc", "zstd -d", " -o "},
+    [COMPRESSION_GZIP] = {".gz", "gzip -dk", "gzip -dc", "gzip -dc", " > "},
+    [COMPRESSION_ZLIB] = {".zz", "pigz -dk", "pigz -dc", "pigz -dc", " > "},
+};
 
-    snprintf(name, sizeof name, "%.*s%s", (int)(named ? length - 4 : length), path,
+void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
+                               char word[UNSUPPORTED_WORD_MAX], const char *path,
+                               enum compression compressed)
+{
+    const size_t length = strlen(path), end = strlen(programs[compressed].end);
+    const bool named =
+        length > end && length < UNSUPPORTED_WORD_MAX && ends_with(path, programs[compressed].end);
+    char operand[UNSUPPORTED_WORD_MAX], name[UNSUPPORTED_WORD_MAX];
+
+    snprintf(name, sizeof name, "%.*s%s", (int)(named ? length - end : length), path,
              named ? "" : ".out");
-    unsupported_operand(compressed, path);
+    unsupported_operand(operand, path);
     unsupported_operand(word, name);
-    if (*path == '\0' || strcmp(compressed, "FILE") == 0 || strcmp(word, "FILE") == 0) {
+    if (*path == '\0' || strcmp(operand, "FILE") == 0 || strcmp(word, "FILE") == 0) {
         snprintf(word, UNSUPPORTED_WORD_MAX, "FILE");
-        snprintf(command, 32, "zstd -d FILE.zst");
+        snprintf(command, 32, "%s FILE%s", programs[compressed].to_file, programs[compressed].end);
     } else {
-        snprintf(command, UNSUPPORTED_DECOMPRESSION_MAX, "zstd -d %s%s%s", compressed,
-                 named ? "" : " -o ", named ? "" : word);
+        snprintf(command, UNSUPPORTED_DECOMPRESSION_MAX, "%s %s%s%s",
+                 named ? programs[compressed].to_file : programs[compressed].to_other, operand,
+                 named ? "" : programs[compressed].between, named ? "" : word);
     }
 }
 
 struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
                                  const struct unsupported_raw *raw, const char *path,
-                                 bool compressed, char text[UNSUPPORTED_TEXT_MAX])
+                                 enum compression compressed, char text[UNSUPPORTED_TEXT_MAX])
 {
     char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_TEXT_MAX / 2];
     char command[UNSUPPORTED_TEXT_MAX / 2];
@@ -991,7 +1001,7 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     if (*path)
         unsupported_operand(name, path);
     if (compressed)
-        unsupported_decompression(decompress, word, path);
+        unsupported_decompression(decompress, word, path, compressed);
     else if (*path)
         memcpy(word, name, sizeof word);
     if (row->detail)
@@ -1001,7 +1011,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     switch (row->kind) {
     case UNSUPPORTED_FILTER:
         if (compressed)
-            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: zstd -dc%s%s | %s", space, name, command);
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s | %s", programs[compressed].to_pipe,
+                     space, name, command);
         else
             snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", command, space, name);
         break;

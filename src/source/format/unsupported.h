@@ -63,17 +63,18 @@ const struct unsupported *unsupported_find(const struct unsupported_input *in,
    out of zstd. */
 struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
                                  const struct unsupported_raw *raw, const char *path,
-                                 bool compressed, char text[UNSUPPORTED_TEXT_MAX]);
+                                 enum compression compressed, char text[UNSUPPORTED_TEXT_MAX]);
 
 /* Writes a path as a shell takes it: in quotes if it needs them, with ./ in front where it would be
    an option or a host; or FILE where it is too long, or has characters that are not seen. */
 void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path);
 
-/* Writes the command that decompresses a file of zstd, and the name of the result, as
-   unsupported_operand does. */
+/* Writes the command that decompresses a file, and the name of the result, as unsupported_operand
+   does. */
 #define UNSUPPORTED_DECOMPRESSION_MAX (2 * UNSUPPORTED_WORD_MAX + 32)
 void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
-                               char word[UNSUPPORTED_WORD_MAX], const char *path);
+                               char word[UNSUPPORTED_WORD_MAX], const char *path,
+                               enum compression compressed);
 
 /* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's
    name, by unsupported_operand; 'FILE' in the expression stands for it. `modules` are those of
