@@ -274,7 +274,6 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
-    const struct reduction like = {.type = plan->type, .scale = plan->scale};
     const unsigned in = IN_OBJECT | IN_CELLS;
     const union axis_values values = batch->values[j];
 
@@ -290,7 +289,8 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
     case AXIS_NUMBER:
         break;
     }
-    return field_number(in, op->name, values.number[i], row_number_type(op, &like));
+    return field_number(in, op->name, values.number[i],
+                        operation_shown_type(op, plan->type, &plan->scale));
 }
 
 /* Adds what stands in front of the values of a row: the file, the array, and the index of the

@@ -125,7 +125,8 @@ static void prepare(struct check *check, int i)
 static enum element_type recorded_type(const struct record_line *line, const struct operation *op,
                                        const struct reduction *reduction)
 {
-    return line->binary64 ? ELEMENT_F64 : row_number_type(op, reduction);
+    return line->binary64 ? ELEMENT_F64
+                          : operation_shown_type(op, reduction->type, &reduction->scale);
 }
 
 /* Whether a value is the recorded one, to the bit; any NaN is one. */
@@ -139,12 +140,10 @@ static bool same_value(const struct record_line *line, const char *recorded,
 
     if (row_left_out(op, reduction))
         return false;
-    if (full) { /* more digits than a binary64 has */
-        number_format_integer(text, full);
-        return strcmp(recorded, text) == 0;
-    }
-    if (op->kind == OPERATION_DIGEST) {
-        (void)digest_show(text, operation_digest(op, &reduction->result));
+    if (full || op->kind == OPERATION_DIGEST) { /* more digits than a binary64 has */
+        const struct field field = report_value(0, op, reduction);
+
+        writer_show(text, &field, NUMBER_DECIMAL);
         return strcmp(recorded, text) == 0;
     }
     if (op->kind == OPERATION_COUNT) {

@@ -225,28 +225,9 @@ static void add_input(struct writer *w, const struct options *options,
 struct field report_value(unsigned in, const struct operation *op,
                           const struct reduction *reduction)
 {
-    const struct integer *full = operation_exact_integer(op, &reduction->result);
-
     if (row_left_out(op, reduction))
         return field_of(in, op->name, FIELD_ABSENT);
-    if (full)
-        return field_value(in, op->name, full, 0);
-    if (op->kind == OPERATION_DIGEST)
-        return (struct field){.name = op->name,
-                              .kind = FIELD_DIGEST,
-                              .in = in,
-                              .digest = operation_digest(op, &reduction->result)};
-    /* Scaled numbers have no count of subnormal ones; an index that there is none of is shown. */
-    if (op->kind == OPERATION_COUNT && !(op->wants & PARTIAL_WHERE) &&
-        operation_integer(op, &reduction->result) == PARTIAL_NO_INDEX)
-        return field_of(in, op->name, FIELD_MISSING);
-    if (op->kind == OPERATION_COUNT)
-        return (struct field){.name = op->name,
-                              .kind = FIELD_INDEX,
-                              .in = in,
-                              .count = operation_integer(op, &reduction->result)};
-    return field_number(in, op->name, operation_number(op, &reduction->result),
-                        row_number_type(op, reduction));
+    return operation_field(in, op, &reduction->result, reduction->type, &reduction->scale);
 }
 
 /* Whether the count of missing values is among the results. */

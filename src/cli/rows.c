@@ -11,13 +11,6 @@
 #include "core/number.h"
 #include "sys/grow.h"
 
-enum element_type row_number_type(const struct operation *op, const struct reduction *reduction)
-{
-    return op->kind == OPERATION_ELEMENT && !reduction->scale.given
-               ? number_shown_type(reduction->type)
-               : ELEMENT_F64;
-}
-
 const char *row_type_name(const struct reduction *reduction)
 {
     if (!reduction->type_name)
@@ -119,10 +112,12 @@ static struct row_value read_number(const struct row_condition *c, const struct 
     if (kind == ROW_VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
         return number;
     number.kind = ROW_VALUE_NUMBER;
-    (void)number_parse(c->number,
-                       kind == ROW_VALUE_NUMBER ? row_number_type(c->key.op, row->reduction)
-                                                : ELEMENT_F64,
-                       &number.number);
+    (void)number_parse(
+        c->number,
+        kind == ROW_VALUE_NUMBER
+            ? operation_shown_type(c->key.op, row->reduction->type, &row->reduction->scale)
+            : ELEMENT_F64,
+        &number.number);
     return number;
 }
 

@@ -82,9 +82,6 @@ const struct kept_row *rows_get(const struct rows *rows, size_t i);
 /* Frees the rows. Prints an error if one of them failed. */
 void rows_free(struct rows *rows);
 
-/* The type of the number that an operation gives. */
-enum element_type row_number_type(const struct operation *op, const struct reduction *reduction);
-
 /* The name of a reduction's type; of an array that cannot be read, its name in the container. */
 const char *row_type_name(const struct reduction *reduction);
 

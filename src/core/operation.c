@@ -174,3 +174,36 @@ const struct digest_value *operation_digest(const struct operation *op, const st
 {
     return (const void *)((const char *)result + op->member);
 }
+
+enum element_type operation_shown_type(const struct operation *op, enum element_type type,
+                                       const struct scale *scale)
+{
+    return op->kind == OPERATION_ELEMENT && !scale->given ? number_shown_type(type) : ELEMENT_F64;
+}
+
+struct field operation_field(unsigned in, const struct operation *op, const struct result *result,
+                             enum element_type type, const struct scale *scale)
+{
+    const struct integer *full = operation_exact_integer(op, result);
+    struct field field = field_of(in, op->name, FIELD_INDEX);
+
+    if (full)
+        return field_value(in, op->name, full, 0);
+    switch (op->kind) {
+    case OPERATION_DIGEST:
+        field.kind = FIELD_DIGEST;
+        field.digest = operation_digest(op, result);
+        return field;
+    case OPERATION_COUNT:
+        field.count = operation_integer(op, result);
+        /* Scaled numbers have no count of subnormal ones; an index that there is none of is shown. */
+        if (!(op->wants & PARTIAL_WHERE) && field.count == PARTIAL_NO_INDEX)
+            field.kind = FIELD_MISSING;
+        return field;
+    case OPERATION_BINARY64:
+    case OPERATION_ELEMENT:
+        break;
+    }
+    return field_number(in, op->name, operation_number(op, result),
+                        operation_shown_type(op, type, scale));
+}

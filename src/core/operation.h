@@ -15,6 +15,8 @@
 #include "core/partial.h"
 #include "core/pass_plan.h"
 #include "core/quantile.h"
+#include "core/scale.h"
+#include "core/writer.h"
 
 enum operation_kind {
     OPERATION_BINARY64, /* a binary64 number */
@@ -102,5 +104,13 @@ uint64_t operation_integer(const struct operation *op, const struct result *resu
 /* The value of an operation of kind OPERATION_DIGEST in a result. */
 const struct digest_value *operation_digest(const struct operation *op,
                                             const struct result *result);
+
+/* The type whose decimals show the numbers of an operation of elements of a type and a scale. */
+enum element_type operation_shown_type(const struct operation *op, enum element_type type,
+                                       const struct scale *scale);
+
+/* The value in a result of elements of a type and a scale as a field, which refers to the result. */
+struct field operation_field(unsigned in, const struct operation *op, const struct result *result,
+                             enum element_type type, const struct scale *scale);
 
 #endif

@@ -199,35 +199,16 @@ size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, 
     return copy_text(text, size, number);
 }
 
-/* The type whose shortest decimals an operation of elements is shown in. */
-static enum element_type shown_type(const gpr_result *result, const struct operation *op)
-{
-    return op->kind == OPERATION_ELEMENT && !result->scale.given ? number_shown_type(result->type)
-                                                                 : ELEMENT_F64;
-}
-
 size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size)
 {
     const struct operation *found = find(result, op);
-    const struct integer *integer = found ? operation_exact_integer(found, &result->values) : NULL;
     char number[NUMBER_MAX];
-    uint64_t count;
+    struct field field;
 
     if (!found)
         return 0;
-    if (integer) {
-        number_format_integer(number, integer);
-    } else if (found->kind == OPERATION_DIGEST) {
-        (void)digest_show(number, operation_digest(found, &result->values));
-    } else if (found->kind != OPERATION_COUNT) {
-        number_format(number, operation_number(found, &result->values), shown_type(result, found));
-    } else {
-        count = operation_integer(found, &result->values);
-        if (count != PARTIAL_NO_INDEX)
-            (void)number_write(number, count);
-        else /* an index, or the count of subnormal numbers of scaled ones */
-            strcpy(number, found->wants & PARTIAL_WHERE ? "nan" : "NA");
-    }
+    field = operation_field(0, found, &result->values, result->type, &result->scale);
+    writer_show(number, &field, NUMBER_DECIMAL);
     return copy_text(text, size, number);
 }
 
