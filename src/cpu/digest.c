@@ -3,8 +3,10 @@
 #include "cpu/digest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sys/align.h"
+#include "sys/inline.h"
 
 struct cpu_digest {
     struct digest_sum sum;
@@ -61,25 +63,32 @@ static uint64_t find_run(const struct chunk *chunk, uint64_t index, uint64_t cou
     return low;
 }
 
-/* Adds elements of an array in Fortran order, one by one: in C order they lie apart. `step` is 0 for
-   elements that are all the same. */
-static void take_columns(struct cpu_digest *d, const unsigned char *data, uint64_t count,
-                         uint64_t index, size_t step)
+/* The index in C order of an element of an array in Fortran order. */
+static uint64_t index_in_c(const struct engine_columns *c, uint64_t index)
+{
+    uint64_t at = 0;
+
+    for (unsigned i = 0; i < c->dimensions; i++) {
+        at = at * c->sizes[i] + index % c->sizes[i];
+        index /= c->sizes[i];
+    }
+    return at;
+}
+
+/* Adds elements of an array in Fortran order, one by one. `step` is 0 for elements that are all the
+   same. */
+static void take_apart(struct cpu_digest *d, const unsigned char *data, uint64_t count,
+                       uint64_t index, size_t step)
 {
     const struct engine_columns *c = d->columns;
-    uint64_t apart = 1, at, rest;
+    uint64_t apart = 1;
 
     for (unsigned i = 1; i < c->dimensions; i++)
         apart *= c->sizes[i];
     while (count > 0) {
         const uint64_t left = c->sizes[0] - index % c->sizes[0], some = left < count ? left : count;
+        const uint64_t at = index_in_c(c, index);
 
-        at = 0;
-        rest = index;
-        for (unsigned i = 0; i < c->dimensions; i++) {
-            at = at * c->sizes[i] + rest % c->sizes[i];
-            rest /= c->sizes[i];
-        }
         for (uint64_t i = 0; i < some; i++, data += step)
             digest_sum_take(&d->sum, data, 1, at + i * apart);
         count -= some;
@@ -87,11 +96,88 @@ static void take_columns(struct cpu_digest *d, const unsigned char *data, uint64
     }
 }
 
+/* Copies `count` elements of `size` bytes that are `step` bytes apart to `to`. */
+static ALWAYS_INLINE void gather(unsigned char *to, const unsigned char *from, size_t count,
+                                 size_t step, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * size, from + i * step, size);
+}
+
+/* Planes whose elements are put together: more would not stay in the level-1 cache. */
+#define PLANES_MAX 128
+
+/* Adds `planes` planes, the elements that have one last index, of an array in Fortran order: those of
+   one place in all planes are neighbours in C order. `plane` elements are one. */
+static void take_planes(struct cpu_digest *d, const unsigned char *data, uint64_t index,
+                        uint64_t plane, size_t planes)
+{
+    unsigned char together[PLANES_MAX * sizeof(uint64_t)];
+    const struct engine_columns *c = d->columns;
+    const size_t step = (size_t)plane * d->size;
+    uint64_t apart = 1;
+
+    for (unsigned i = 1; i < c->dimensions; i++)
+        apart *= c->sizes[i];
+    for (uint64_t k = 0; k < plane; k += c->sizes[0]) {
+        const uint64_t at = index_in_c(c, index + k);
+
+        for (uint64_t i = 0; i < c->sizes[0]; i++, data += d->size) {
+            switch (d->size) { /* of a known size, copies are moves */
+            case 8:
+                gather(together, data, planes, step, 8);
+                break;
+            case 4:
+                gather(together, data, planes, step, 4);
+                break;
+            case 2:
+                gather(together, data, planes, step, 2);
+                break;
+            default:
+                gather(together, data, planes, step, 1);
+                break;
+            }
+            digest_sum_take(&d->sum, together, planes, at + i * apart);
+        }
+    }
+}
+
+/* Adds elements of an array in Fortran order. */
+static void take_columns(struct cpu_digest *d, const unsigned char *data, uint64_t count,
+                         uint64_t index)
+{
+    const struct engine_columns *c = d->columns;
+    uint64_t plane = 1, before, planes;
+
+    for (unsigned i = 0; i + 1 < c->dimensions; i++)
+        plane *= c->sizes[i];
+    before = (plane - index % plane) % plane;
+    before = before < count ? before : count;
+    take_apart(d, data, before, index, d->size);
+    data += before * d->size;
+    count -= before;
+    index += before;
+    for (planes = count / plane; planes > 1; planes = count / plane) {
+        const size_t some = planes < PLANES_MAX ? (size_t)planes : PLANES_MAX;
+
+        take_planes(d, data, index, plane, some);
+        data += some * plane * d->size;
+        count -= some * plane;
+        index += some * plane;
+    }
+    take_apart(d, data, count, index, d->size);
+}
+
+bool cpu_digest_takes_chunks(const struct cpu_digest *d)
+{
+    return d->columns;
+}
+
 void cpu_digest_take(struct cpu_digest *d, const unsigned char *data, size_t count, uint64_t index,
                      const struct chunk *chunk)
 {
     if (d->columns) {
-        take_columns(d, data, count, index, d->size);
+        take_columns(d, data, count, index);
         return;
     }
     if (!chunk->place)
@@ -111,7 +197,7 @@ void cpu_digest_take_same(struct cpu_digest *d, const unsigned char *element,
     uint64_t count = chunk->count, index = chunk->index;
 
     if (d->columns)
-        take_columns(d, element, count, index, 0);
+        take_apart(d, element, count, index, 0);
     else if (!chunk->place)
         digest_sum_take_same(&d->sum, element, count, index);
     while (!d->columns && chunk->place && count > 0) {

@@ -25,6 +25,10 @@ void cpu_digest_close(struct cpu_digest *d);
 void cpu_digest_take(struct cpu_digest *d, const unsigned char *data, size_t count, uint64_t index,
                      const struct chunk *chunk);
 
+/* Whether the more elements it is given together the faster they are added: neighbours in C order
+   are far apart. */
+bool cpu_digest_takes_chunks(const struct cpu_digest *d);
+
 /* Adds all elements of a chunk, which are as the one at `element`. */
 void cpu_digest_take_same(struct cpu_digest *d, const unsigned char *element,
                           const struct chunk *chunk);

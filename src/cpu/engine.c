@@ -239,6 +239,12 @@ static size_t step_bytes(const struct engine_worker *worker)
     return worker->lacking || worker->nans_alone ? PACKED_BYTES : LOOKED_AT_BYTES;
 }
 
+/* Whether chunks are digested whole, before they are taken in pieces. */
+static bool digests_chunks(const struct engine_worker *worker)
+{
+    return worker->digest && !worker->swap && cpu_digest_takes_chunks(worker->digest);
+}
+
 /* Takes a piece of a chunk, from element number `first` of it on. False without memory. */
 static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk, size_t first,
                          size_t count)
@@ -253,7 +259,7 @@ static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk
         element_swap(worker->swapped, data, count, size);
         data = worker->swapped;
     }
-    if (worker->digest)
+    if (worker->digest && !digests_chunks(worker))
         cpu_digest_take(worker->digest, data, count, index, chunk);
     if (!worker->has_missing || worker->kernel_leaves_out)
         return reduce_present(worker, data, count, index);
@@ -319,7 +325,9 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
 /* Bytes that go through all of a worker's steps together. */
 static size_t piece_bytes(const struct engine_worker *worker)
 {
-    return worker->digest && !worker->tallies ? LOOKED_AT_BYTES : PIECE_BYTES;
+    const bool looks = worker->digest && !cpu_digest_takes_chunks(worker->digest);
+
+    return looks && !worker->tallies ? LOOKED_AT_BYTES : PIECE_BYTES;
 }
 
 static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
@@ -338,6 +346,8 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
         before = partial_take_places(partial);
     if (chunk->mapped)
         touch(data, chunk->count * size);
+    if (digests_chunks(worker) && !chunk->same)
+        cpu_digest_take(worker->digest, data, chunk->count, chunk->index, chunk);
     if (chunk->same)
         good = reduce_same(worker, chunk);
     for (size_t i = 0; i < chunk->count && good && !chunk->same; i += piece) {

@@ -1,7 +1,6 @@
 #!/bin/sh
 # --op=digest: one array has one digest in every form, which is that of its definition in doc/numerics.md;
 # shards and ranks merge to it. It is refused where it cannot be.
-# Tags: emulator
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
