@@ -214,7 +214,8 @@ static bool fill(struct gzip *g, struct group *group)
     size = group->size - at;
     if (!make_room(&g->rest, &g->rest_room, size))
         return source_no_memory(g->source);
-    memcpy(g->rest, group->bytes + at, size);
+    if (size > 0)
+        memcpy(g->rest, group->bytes + at, size);
     g->rest_size = size;
     group->size = at;
     return true;
