@@ -383,7 +383,7 @@ GPR_API gpr_status gpr_result_histogram(const gpr_result *result, uint64_t *coun
                                         uint64_t *below, uint64_t *above);
 
 /* How the run went, as a JSON object: bytes, seconds, stages and their use; "{}" for what was not
-   read by a run. Valid until the result is freed. */
+   read by a run, and without memory. Valid until the result is freed. */
 GPR_API const char *gpr_result_profile(const gpr_result *result);
 
 /*

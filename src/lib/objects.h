@@ -17,6 +17,7 @@
 #include "core/pass_plan.h"
 #include "core/scaled.h"
 #include "core/view.h"
+#include "profile/profile.h"
 #include "run/session_options.h"
 #include "source/source.h"
 
@@ -131,9 +132,14 @@ struct gpr_result {
     enum element_type type; /* f64 if there are several */
     struct partial_types types;
     struct scale scale;
-    struct scaled *scaled;  /* of arrays of several scales: their sums, allocated by malloc, and
+    struct scaled *scaled; /* of arrays of several scales: their sums, allocated by malloc, and
                               `partial` means nothing; NULL for others */
-    char *profile;          /* a JSON object, allocated by malloc; NULL for none */
+    bool profiled;         /* a run has read it, and the next five tell how */
+    struct profile profile;
+    uint64_t bytes, input_bytes;
+    double seconds;
+    unsigned passes;
+    char *profile_text;     /* as gpr_result_profile has it, allocated by malloc; NULL before */
     struct missing missing; /* the missing values of the array; set by result_take, as the rest
                                      of this */
     bool partly;            /* elements of the array are missing: there is no digest */

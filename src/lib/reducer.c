@@ -242,7 +242,7 @@ static bool limit_threads(gpr_context *context, const gpr_request *request, unsi
     const bool passes = pass_request_any(&request->passes);
     const uint64_t kept = passes ? KEPT_BYTES : 0;
     const uint64_t each = THREAD_BYTES + (passes ? TALLIED_BYTES : 0);
-    const unsigned asked = context->threads ? context->threads : cores_available();
+    unsigned asked;
 
     *threads = context->threads;
     if (context->memory == 0)
@@ -253,6 +253,7 @@ static bool limit_threads(gpr_context *context, const gpr_request *request, unsi
                        context->memory, kept + each);
         return false;
     }
+    asked = context->threads ? context->threads : cores_available();
     if ((context->memory - kept) / each < asked)
         *threads = (unsigned)((context->memory - kept) / each);
     return true;
@@ -303,7 +304,7 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
                                    .type = input->type,
                                    .type_given = input->typed,
                                    .order = input->order,
-                                   .plausibility = true,
+                                   .plausibility = r->context->log != NULL,
                                    .skip = input->skip,
                                    .length = length < input->length ? length : input->length,
                                    .stored = input->stored,
