@@ -264,7 +264,7 @@ uint64_t fuzz_window_most(const struct options *options)
 }
 
 /* The thread that writes to the pipe. */
-struct writer {
+struct pipe_writer {
     int fd;
     const unsigned char *bytes;
     size_t size, piece;
@@ -272,7 +272,7 @@ struct writer {
 
 static void *write_pieces(void *argument)
 {
-    struct writer *w = argument;
+    struct pipe_writer *w = argument;
     size_t done = 0;
 
     while (done < w->size) {
@@ -339,7 +339,7 @@ bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *b
                  size_t piece, struct reduction *reduction)
 {
     char path[32] = "-";
-    struct writer writer = {.bytes = bytes, .size = size, .piece = piece};
+    struct pipe_writer writer = {.bytes = bytes, .size = size, .piece = piece};
     pthread_t thread;
     int ends[2], file = -1;
     bool good;
