@@ -329,15 +329,12 @@ static bool refill(struct gzip *g)
     if (g->piece_at < g->piece_size)
         return true;
     g->piece_at = g->piece_size = 0;
-    group = wait_for_group(g);
+    while ((group = wait_for_group(g)) && group->given == group->size)
+        pass_group(g, group);
     if (group) {
         got = (ptrdiff_t)(group->size - group->given < PIECE ? group->size - group->given : PIECE);
         memcpy(g->piece, group->bytes + group->given, (size_t)got);
         group->given += (size_t)got;
-        if (group->given == group->size)
-            pass_group(g, group);
-        if (got == 0)
-            return refill(g);
     } else if (g->rest_size > 0) {
         got = (ptrdiff_t)(g->rest_size < PIECE ? g->rest_size : PIECE);
         memcpy(g->piece, g->rest, (size_t)got);

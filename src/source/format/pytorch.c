@@ -329,7 +329,7 @@ static bool is_stored(const struct zip_member *m)
 /* Finds where a member's bytes begin. */
 static bool place_part(struct file *f, struct part *part)
 {
-    struct zip_content content;
+    struct zip_content content = {.size = 0};
 
     if (part->offset > 0)
         return true;
@@ -686,7 +686,7 @@ static bool add_storage(struct file *f, uint32_t value)
 }
 
 /*
- * The tree.
+ * The tree. NOLINTBEGIN(misc-no-recursion): not deeper than DEPTH_MAX
  */
 
 static bool walk(struct file *f, uint32_t value, unsigned depth);
@@ -861,6 +861,8 @@ static bool walk(struct file *f, uint32_t value, unsigned depth)
     }
     return good;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static bool read_pickle(struct file *f)
 {
