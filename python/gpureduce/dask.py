@@ -12,6 +12,7 @@ dimensions, which `compute` makes a number. Each chunk gives an accumulator of s
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any, Dict, List
 
@@ -22,7 +23,10 @@ from ._reductions import INDICES, op_names
 __all__ = ["accumulate", "max", "mean", "min", "reduce", "std", "sum", "var"]
 
 _da: Any = import_module("dask.array")
-_delayed: Any = import_module("dask").delayed
+_delayed: Any = import_module("dask.delayed")
+_core: Any = import_module("dask.core")
+_tokenize: Any = import_module("dask.base").tokenize
+_Graph: Any = import_module("dask.highlevelgraph").HighLevelGraph
 
 _SPLIT = 16
 """Accumulators that a task merges."""
@@ -59,13 +63,20 @@ def accumulate(x: Any, ops: Any = ("sum",), **settings: Any) -> Any:
     if INDICES.intersection(names):
         raise ValueError("argmin and argmax are not supported: a chunk is not a range of the elements")
     dtype = parse_type(array.dtype)[0]
-    of_chunk, merged = _delayed(_of_chunk, pure=True), _delayed(_merged, pure=True)
-    parts = [of_chunk(chunk, dtype, names, settings) for chunk in array.to_delayed().ravel()]
-    if not parts:
-        return _delayed(Accumulator)(TYPE_NAMES[dtype], names, **settings)
-    while len(parts) > 1:
-        parts = [merged(parts[i:i + _SPLIT]) for i in range(0, len(parts), _SPLIT)]
-    return parts[0]
+    of_chunk = partial(_of_chunk, dtype=dtype, ops=names, settings=settings)
+    # A graph by hand: dask's delayed calls cost more than the reduction of a small chunk.
+    name = "gpureduce-" + _tokenize(array, names, sorted(settings.items(), key=str))
+    parts: List[Any] = [(name, 0, i) for i in range(array.npartitions)]
+    graph: Dict[Any, Any] = {part: (of_chunk, chunk)
+                             for part, chunk in zip(parts, _core.flatten(array.__dask_keys__()))}
+    level = 0
+    while len(parts) > _SPLIT:
+        level += 1
+        groups = [parts[i:i + _SPLIT] for i in range(0, len(parts), _SPLIT)]
+        parts = [(name, level, i) for i in range(len(groups))]
+        graph.update((part, (_merged, group)) for part, group in zip(parts, groups))
+    graph[name] = (_merged, parts)
+    return _delayed.Delayed(name, _Graph.from_collections(name, graph, dependencies=[array]))
 
 
 def _result(part: Accumulator, op: str, dtype: Any) -> Any:
@@ -83,7 +94,9 @@ def _one(x: Any, op: str, settings: Dict[str, Any]) -> Any:
             dtype = "O"  # an int of Python's, which has all digits
         elif op in ("min", "max"):
             dtype = array.dtype
-    return _da.from_delayed(_delayed(_result, pure=True)(part, op, dtype), (), dtype=dtype)
+    name = f"{part.key}-{op}"
+    graph = {(name,): (partial(_result, op=op, dtype=dtype), part.key)}
+    return _da.Array(_Graph.from_collections(name, graph, dependencies=[part]), name, (), dtype=dtype)
 
 
 def reduce(x: Any, ops: Any, **settings: Any) -> Any:

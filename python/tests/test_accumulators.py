@@ -184,6 +184,19 @@ def test_dask(chunks):
         gd.reduce(x, "argmin")
 
 
+def test_dask_of_no_elements_and_of_many_chunks():
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    assert gd.sum(da.zeros((0, 3), dtype="i4")).compute() == 0
+    assert math.isnan(gd.mean(da.zeros((0,))).compute())
+    x = da.from_array(np.arange(1000.0), chunks=3)  # merged on three levels
+    assert gd.sum(x).compute() == 499500.0 and gd.reduce(x, "count,max").compute() == {"count": 1000, "max": 999.0}
+    both = dask.compute(gd.sum(x, nan="skip"), gd.sum(x, missing=999), gd.sum(x + 1), gd.max(x) - gd.min(x))
+    assert tuple(map(float, both)) == (499500.0, 498501.0, 500500.0, 999.0)
+    assert gd.accumulate(x).key == gd.accumulate(x).key != gd.accumulate(x, nan="skip").key
+
+
 def test_dask_in_processes():
     import dask.array as da
     import gpureduce.dask as gd
