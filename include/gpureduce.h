@@ -204,7 +204,9 @@ typedef enum gpr_memory {
 } gpr_memory;
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
-   cudaStream_t or CUstream; NULL: the legacy default stream). */
+   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce reads such memory where it
+   is, for all operations but digest, median and quantiles, and without a mask, missing values and a
+   histogram. All else is GPR_ERROR_UNSUPPORTED, and so is device memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 
@@ -421,17 +423,28 @@ GPR_API gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gp
 GPR_API gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *input,
                                              size_t array);
 
+/* Adds `count` elements in device memory to a bag: they lie in a row, in native byte order, and are
+   what work that was put on `stream` before has written: a cudaStream_t or CUstream of their
+   device; NULL: the legacy default stream. Waits for nothing, so they must not change before the
+   stream has come past this. Allocates memory only the first time on a device, or in a capture of
+   a graph; then the elements count each time that the graph is launched, until the accumulator is
+   freed. Two executable graphs of one capture must not run at the same time. GPR_ERROR_UNSUPPORTED
+   without CUDA, for memory of the host, and with missing values. */
+GPR_API gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
+                                              uint64_t count, void *stream);
+
 /* Adds what `other` has, which was made with an equal type and request; `other` does not change.
    GPR_ERROR_ARGUMENT if one is a bag and the other is placed, if both have an element of the larger
    array, or if their elements have different scales. */
 GPR_API gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator,
                                          const gpr_accumulator *other);
 
-/* Computes the result of all that was added so far; more can be added after. GPR_ERROR_NAN if there
-   is a NaN and the request makes that an error. */
+/* Computes the result of all that was added so far, and waits for what is in device memory; more
+   can be added after. GPR_ERROR_NAN if there is a NaN and the request makes that an error. */
 GPR_API gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **result);
 
-/* Makes it one of no elements again. It keeps what gpr_accumulator_set_array has set. */
+/* Makes it one of no elements again. It keeps what gpr_accumulator_set_array has set, and
+   remains a bag if it was given device memory. */
 GPR_API gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator);
 
 /* Sets the array that a placed accumulator's line is about: the name of an input, that of an array

@@ -127,13 +127,22 @@ tests_unit_test_zstd_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_kernels_CPPFLAGS = $(zstd_emulated_cppflags)
 # And with what runs them: the CUDA runtime is emulated, too, but for its headers.
 if HAVE_CUDA
-test_programs += tests/unit/test_zstd_driver tests/unit/test_device_arrays
+test_programs += tests/unit/test_zstd_driver tests/unit/test_device_arrays \
+	tests/unit/test_device_library
 endif
 tests_unit_test_device_arrays_SOURCES = \
 	tests/unit/test_device_arrays.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
 tests_unit_test_device_arrays_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
 tests_unit_test_device_arrays_LDADD = $(emulated_ldadd)
+tests_unit_test_device_library_SOURCES = \
+	tests/unit/test_device_library.c \
+	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
+	tests/lib/cuda_tally_emulated.c \
+	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
+	tests/lib/slice_emulated.cu
+tests_unit_test_device_library_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
+tests_unit_test_device_library_LDADD = $(emulated_ldadd)
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
@@ -160,7 +169,8 @@ tests_gpureduce_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
 kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
-test_programs += $(kernel_tests_cuda) tests/unit/test_device_arrays_cuda
+test_programs += $(kernel_tests_cuda) tests/unit/test_device_arrays_cuda \
+	tests/unit/test_device_library_cuda
 emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
@@ -171,6 +181,8 @@ tests_unit_test_reduce_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
 tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_device_arrays_cuda_SOURCES = tests/unit/test_device_arrays.c
+tests_unit_test_device_library_cuda_SOURCES = tests/unit/test_device_library.c
+tests_unit_test_device_library_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_device_arrays_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_tally_kernels_SOURCES = \
 	tests/unit/test_tally_kernels.c \

@@ -27,14 +27,15 @@ static unsigned absent_workers(unsigned device_count, unsigned cores)
 const struct engine engine_cuda = {.name = "gpu", .open = absent_open, .workers = absent_workers};
 
 bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
-                    const void *data, uint64_t count, uint64_t index, void *stream,
-                    struct error *error)
+                    const struct view_layout *layout, uint64_t count, uint64_t index, int device,
+                    void *stream, struct error *error)
 {
     (void)array;
     (void)terms;
-    (void)data;
+    (void)layout;
     (void)count;
     (void)index;
+    (void)device;
     (void)stream;
     return error_set(error, ERROR_REQUEST, "this gpureduce was built without CUDA");
 }

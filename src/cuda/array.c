@@ -18,7 +18,8 @@
 /* Kernels read 16 bytes at a time, except for a few elements at the end. */
 #define ALIGNMENT 16
 
-/* Bytes of the copies of elements that are not aligned to their size. */
+/* Bytes of the copies of elements that kernels cannot read where they are: the cache of a GPU holds
+   them. */
 #define STAGE_BYTES (16 * MIB)
 
 /* Looks at the host's memory before the runtime is asked whether the device has failed, and between
@@ -102,12 +103,12 @@ static void guest_leave(struct guest *g)
     (void)cudaThreadExchangeStreamCaptureMode(&g->mode);
 }
 
-/* Finds the device that has the memory. Managed memory can be read by any: the current one does. */
+/* Finds the device that has the memory; *device if that is managed and this is not negative. */
 static bool find_device(int *device, const void *data, struct error *error)
 {
     struct cudaPointerAttributes attributes;
 
-    if (!check(cudaGetDevice(device), "looking for a GPU", error) ||
+    if ((*device < 0 && !check(cudaGetDevice(device), "looking for a GPU", error)) ||
         !check(cudaPointerGetAttributes(&attributes, data), "asking about the elements", error))
         return false;
     if (attributes.type == cudaMemoryTypeDevice)
@@ -251,43 +252,49 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
     return count == 0 || check(cuda_reduce(&launch, stream), launching, error);
 }
 
-/* Adds elements that are not aligned to their size: copies of them. */
+/* Adds elements that do not lie in a row, or are not aligned to their size: copies of them. */
 static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
-                          const unsigned char *data, uint64_t count, uint64_t index,
+                          const struct view_layout *layout, uint64_t count, uint64_t index,
                           cudaStream_t stream, struct error *error)
 {
-    const size_t size = element_size(terms->type);
+    const size_t size = element_size(terms->type), most = STAGE_BYTES / size;
+    struct cuda_gather job = {.from = *layout, .size = (unsigned)size};
 
+    if (layout->rank == 0) {
+        job.from.rank = 1;
+        job.from.strides[0] = 0;
+    }
     if (!s->stage && !check(cudaMalloc((void **)&s->stage, STAGE_BYTES), allocating, error))
         return false;
-    for (uint64_t at = 0, n; at < count; at += n) {
-        n = count - at < STAGE_BYTES / size ? count - at : STAGE_BYTES / size;
-        if (!check(cudaMemcpyAsync(s->stage, data + at * size, (size_t)n * size,
-                                   cudaMemcpyDeviceToDevice, stream),
-                   "copying elements", error) ||
-            !reduce(s, terms, s->stage, n, index + at, stream, error))
+    job.to = s->stage;
+    for (; job.first < count; job.first += job.count) {
+        job.count = count - job.first < most ? count - job.first : most;
+        if (!check(cuda_gather(&job, s->multiprocessors, stream), launching, error) ||
+            !reduce(s, terms, s->stage, job.count, index + job.first, stream, error))
             return false;
     }
     return true;
 }
 
-/* Launches what adds elements of any alignment. */
-static bool reduce_any(struct slot *s, const struct cuda_array_terms *terms,
-                       const unsigned char *data, uint64_t count, uint64_t index,
-                       cudaStream_t stream, struct error *error)
+/* Launches what adds elements of a layout. */
+static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
+                          const struct view_layout *layout, uint64_t count, uint64_t index,
+                          cudaStream_t stream, struct error *error)
 {
-    const size_t size = element_size(terms->type), off = (uintptr_t)data % ALIGNMENT;
+    const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % ALIGNMENT;
+    const bool row =
+        layout->rank == 0 || (layout->rank == 1 && layout->strides[0] == (int64_t)size);
     uint64_t n;
 
-    if (off % size != 0)
-        return reduce_copies(s, terms, data, count, index, stream, error);
+    if (!row || off % size != 0)
+        return reduce_copies(s, terms, layout, count, index, stream, error);
     n = off == 0 ? 0 : (ALIGNMENT - off) / size;
     n = n < count ? n : count;
-    if (!reduce(s, terms, data, n, index, stream, error))
+    if (!reduce(s, terms, layout->data, n, index, stream, error))
         return false;
     for (uint64_t at = n; at < count; at += n) {
         n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
-        if (!reduce(s, terms, data + at * size, n, index + at, stream, error))
+        if (!reduce(s, terms, layout->data + at * size, n, index + at, stream, error))
             return false;
     }
     return true;
@@ -319,30 +326,31 @@ static bool publish(struct slot *s, unsigned wants, cudaStream_t stream, struct 
 }
 
 /* Adds to a slot that is not captured. */
-static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms, const void *data,
-                         uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
+static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms,
+                         const struct view_layout *layout, uint64_t count, uint64_t index,
+                         cudaStream_t stream, struct error *error)
 {
     if (s->pending &&
         !check(cudaStreamWaitEvent(stream, s->last, 0), "waiting for a stream", error))
         return false;
     s->pending = true;
-    return reduce_any(s, terms, data, count, index, stream, error) &&
+    return reduce_layout(s, terms, layout, count, index, stream, error) &&
            publish(s, terms->wants, stream, error) &&
            check(cudaEventRecord(s->last, stream), "recording an event", error);
 }
 
-static bool add(struct cuda_array *a, const struct cuda_array_terms *terms, const void *data,
-                uint64_t count, uint64_t index, cudaStream_t stream, int device,
-                struct error *error)
+static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
+                const struct view_layout *layout, uint64_t count, uint64_t index,
+                cudaStream_t stream, int device, struct error *error)
 {
     struct slot *s = find_slot(a, device, stream, error);
     bool good;
 
     if (!s)
         return false;
-    good = s->captured ? reduce_any(s, terms, data, count, index, stream, error) &&
+    good = s->captured ? reduce_layout(s, terms, layout, count, index, stream, error) &&
                              publish(s, terms->wants, stream, error)
-                       : add_in_order(s, terms, data, count, index, stream, error);
+                       : add_in_order(s, terms, layout, count, index, stream, error);
     /* Nobody knows how much of it was launched. */
     a->failed = a->failed || !good;
     return good;
@@ -354,11 +362,10 @@ static bool is_whole(const struct cuda_array *a, struct error *error)
 }
 
 bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
-                    const void *data, uint64_t count, uint64_t index, void *stream,
-                    struct error *error)
+                    const struct view_layout *layout, uint64_t count, uint64_t index, int device,
+                    void *stream, struct error *error)
 {
     struct guest guest;
-    int device;
     bool good;
 
     if (count == 0)
@@ -367,14 +374,16 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
         return error_set(
             error, ERROR_REQUEST,
             "scaled and missing elements in device memory are not supported, nor are digests");
+    if (!find_device(&device, layout->data, error))
+        return false;
     if (!*array)
         *array = calloc(1, sizeof **array);
     if (!*array)
         return error_memory(error);
-    if (!is_whole(*array, error) || !find_device(&device, data, error))
+    if (!is_whole(*array, error))
         return false;
     good = guest_enter(&guest, device, error) &&
-           add(*array, terms, data, count, index, stream, device, error);
+           add(*array, terms, layout, count, index, stream, device, error);
     guest_leave(&guest);
     return good;
 }

@@ -25,6 +25,7 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/partial.h"
+#include "core/view.h"
 
 struct cuda_array;
 
@@ -36,14 +37,15 @@ struct cuda_array_terms {
     unsigned wants; /* partial_want bits: a part of PARTIAL_ALL */
 };
 
-/* Adds `count` elements at `data`, of any alignment, in memory of a device or managed memory. They
-   are read after what was put on `stream` before, a cudaStream_t of that device. `index` is that of
-   the first. Waits for nothing. Allocates only the first time on a device or in a capture, and for
-   the first elements that are not aligned to their size; makes *array if it is NULL. After an error
-   of a GPU, results cannot be had any more. */
+/* Adds the first `count` elements of a layout, of any alignment, in memory of a device or managed
+   memory. They are read after what was put on `stream` before, a cudaStream_t of that device. Managed
+   memory is read by `device`; negative: by the current one.
+   `index` is that of the first. Waits for nothing. Allocates only the first time on a device or in
+   a capture, and for the first elements that are not aligned to their size or not in a row; makes
+   *array if it is NULL. After an error of a GPU, results cannot be had any more. */
 bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
-                    const void *data, uint64_t count, uint64_t index, void *stream,
-                    struct error *error);
+                    const struct view_layout *layout, uint64_t count, uint64_t index, int device,
+                    void *stream, struct error *error);
 
 /* Waits for all that was added, and merges it into *partial; more can be added after. `wants` are
    those of the terms. Runs of graphs count that were launched before. */

@@ -23,6 +23,47 @@ __global__ void __launch_bounds__(THREADS) publish(const __grid_constant__ struc
         *(volatile uint64_t *)&job.to->number = job.number;
 }
 
+/* Copies an element, which may not be aligned to its size. */
+template <typename Element>
+__device__ static __forceinline__ void copy_element(unsigned char *to, const unsigned char *from)
+{
+    if ((uintptr_t)from % sizeof(Element) == 0)
+        *(Element *)to = *(const Element *)from;
+    else
+        for (unsigned i = 0; i < sizeof(Element); i++)
+            to[i] = from[i];
+}
+
+template <typename Element>
+__global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct cuda_gather job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step)
+        copy_element<Element>(job.to + i * sizeof(Element), cuda_gather_from(&job, i));
+}
+
+cudaError_t cuda_gather(const struct cuda_gather *job, int multiprocessors, cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
+
+    switch (job->size) {
+    case 1:
+        gather<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 2:
+        gather<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 4:
+        gather<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    default:
+        gather<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    }
+    return cudaGetLastError();
+}
+
 cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
 {
     publish<<<1, THREADS, 0, stream>>>(*job);

@@ -1,5 +1,6 @@
 /*
- * The kernel that hands the host a partial result (array.h), as kernels.h does.
+ * The kernels of array.h, as kernels.h does: one hands the host a partial result, the other copies
+ * elements into a row.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 #define GPUREDUCE_CUDA_ARRAY_LAUNCH_H
@@ -7,7 +8,9 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "core/exact.h"
 #include "core/partial.h"
+#include "core/view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,8 +32,32 @@ struct cuda_publish {
     struct partial *clear;         /* to be made one of no elements; NULL: nothing is */
 };
 
-/* Asynchronous, on the stream that is given and the device that is current. */
+/* Copies elements of a layout in device memory into a row. */
+struct cuda_gather {
+    struct view_layout from; /* of at least one dimension */
+    uint64_t first, count;   /* elements: their numbers in the layout */
+    unsigned size;           /* bytes of an element */
+    unsigned char *to;       /* aligned */
+};
+
+/* The place of element number i of a gather. */
+EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, uint64_t i)
+{
+    const unsigned char *at = g->from.data;
+
+    i += g->first;
+    for (unsigned d = g->from.rank - 1; d > 0; d--) {
+        const uint64_t rows = i / g->from.sizes[d];
+
+        at += (int64_t)(i - rows * g->from.sizes[d]) * g->from.strides[d];
+        i = rows;
+    }
+    return at + (int64_t)i * g->from.strides[0];
+}
+
+/* Both are asynchronous, on the stream that is given and the device that is current. */
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
+cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 
 #include "core/partial_text.h"
 #include "core/view.h"
+#include "cuda/array.h"
 #include "lib/reducer.h"
 #include "lib/result.h"
 
@@ -37,6 +38,7 @@ void gpr_accumulator_free(gpr_accumulator *accumulator)
     if (!accumulator)
         return;
     close_worker(accumulator);
+    cuda_array_close(accumulator->device);
     if (accumulator->engine)
         engine_cpu.close(accumulator->engine);
     ranges_close(&accumulator->ranges);
@@ -126,8 +128,14 @@ gpr_status gpr_accumulator_new(gpr_context *context, const char *dtype, const gp
 
 gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator)
 {
+    struct error error = {.kind = ERROR_NONE};
+
     lib_begin(accumulator->context);
+    if (!cuda_array_clear(accumulator->device, &error))
+        return lib_fail_error(accumulator->context, NULL, NULL, &error);
     make_empty(accumulator);
+    if (accumulator->device)
+        accumulator->kind = ACCUMULATOR_BAG;
     return GPR_OK;
 }
 
@@ -159,10 +167,11 @@ gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *i
  * Adding.
  */
 
-/* Whether it has been given elements. */
+/* Whether it has been given elements: those in device memory count even after they were cleared,
+   since graphs may go on to add them. */
 static bool has_elements(const gpr_accumulator *a)
 {
-    return a->ranges.count > 0 || a->worker || a->partial.count > 0;
+    return a->ranges.count > 0 || a->worker || a->device || a->partial.count > 0;
 }
 
 gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
@@ -193,6 +202,19 @@ gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
     return GPR_OK;
 }
 
+/* Sets *p to the partial result of all elements that were in memory of the host. */
+static void collect_host(const gpr_accumulator *a, struct partial *p)
+{
+    struct engine_times times;
+    struct partial reduced;
+
+    *p = a->partial;
+    if (a->worker) {
+        (void)engine_cpu.finish(a->worker, &reduced, &times); /* it cannot fail without tallies */
+        partial_merge(p, &reduced);
+    }
+}
+
 /* Has a worker for elements of this byte order. False without memory. */
 static bool open_worker(gpr_accumulator *a, bool swap)
 {
@@ -211,7 +233,7 @@ static bool open_worker(gpr_accumulator *a, bool swap)
     if (a->worker) {
         struct partial all;
 
-        (void)lib_accumulator_collect(a, &all);
+        collect_host(a, &all);
         a->partial = all;
         close_worker(a);
     }
@@ -327,6 +349,33 @@ gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *vie
     return reduce_view(a, view, 0) == GPR_OK ? GPR_OK : add_nothing(a, before);
 }
 
+gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
+                                      uint64_t count, void *stream)
+{
+    gpr_accumulator *const a = accumulator;
+    const enum accumulator_kind before = a->kind;
+    const struct scale none = {.given = false};
+    const struct view_layout layout = {
+        .data = data, .rank = 1, .sizes = {count}, .strides = {(int64_t)element_size(a->type)}};
+    struct cuda_array_terms terms = {.type = a->type};
+    struct error error = {.kind = ERROR_NONE};
+
+    lib_begin(a->context);
+    if (count > INT64_MAX / element_size(a->type))
+        return lib_fail(a->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 bytes");
+    if (a->missing.count > 0)
+        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
+                        "missing values of device memory are not supported");
+    if (lib_accumulator_begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
+        return a->context->status;
+    terms.wants = a->wants;
+    if (cuda_array_add(&a->device, &terms, &layout, count, 0, -1, stream, &error))
+        return GPR_OK;
+    if (!a->device)
+        a->kind = before;
+    return lib_fail_error(a->context, NULL, NULL, &error);
+}
+
 gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
                                   uint64_t start)
 {
@@ -426,14 +475,11 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
 
 gpr_status lib_accumulator_collect(const gpr_accumulator *a, struct partial *p)
 {
-    struct engine_times times;
-    struct partial reduced;
+    struct error error = {.kind = ERROR_NONE};
 
-    *p = a->partial;
-    if (a->worker) {
-        (void)engine_cpu.finish(a->worker, &reduced, &times); /* nor can this */
-        partial_merge(p, &reduced);
-    }
+    collect_host(a, p);
+    if (!cuda_array_snapshot(a->device, a->wants, p, &error))
+        return lib_fail_error(a->context, NULL, NULL, &error);
     if (a->kind != ACCUMULATOR_PLACED)
         p->min_index = p->max_index = p->first_nan = PARTIAL_NO_INDEX;
     return GPR_OK;

@@ -34,10 +34,11 @@ struct gpr_accumulator {
         *array;  /* names for gpr_accumulator_write; `array` NULL for an input that is one */
     uint64_t of; /* elements of the whole array, at least */
 
-    struct partial partial; /* of all elements that `worker` has not reduced */
+    struct partial partial; /* of all elements that neither `worker` nor `device` has reduced */
     struct engine_state *engine;
     struct engine_worker *worker; /* NULL: there is none yet */
     bool swap;                    /* the worker's elements are not in this machine's byte order */
+    struct cuda_array *device;    /* elements in device memory; NULL: there were none */
 };
 
 /* Makes an accumulator that is empty one of a kind, of elements with this scale; of others, sees

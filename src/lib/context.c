@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "cuda/array.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
 
@@ -27,8 +28,10 @@ gpr_status gpr_context_new(gpr_context **context)
 
 void gpr_context_free(gpr_context *context)
 {
-    if (context)
+    if (context) {
+        cuda_array_close(context->device_array);
         reducer_close(context->reducer);
+    }
     free(context);
 }
 

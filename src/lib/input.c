@@ -34,8 +34,6 @@ gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input *
     gpr_input *made;
 
     lib_begin(context);
-    if (view->memory != GPR_MEMORY_HOST)
-        return lib_fail(context, GPR_ERROR_UNSUPPORTED, "device memory is not supported here");
     made = make(context, "memory");
     if (!made)
         return context->status;

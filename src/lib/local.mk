@@ -4,6 +4,7 @@ library_sources += \
 	src/lib/accumulator.c src/lib/accumulator.h \
 	src/lib/axis.c \
 	src/lib/context.c \
+	src/lib/device.c src/lib/device.h \
 	src/lib/diff.c \
 	src/lib/input.c \
 	src/lib/objects.c src/lib/objects.h \

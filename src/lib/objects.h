@@ -55,6 +55,8 @@ struct gpr_context {
 
     _Atomic int call; /* enum call_state; any thread and signal handlers may change it */
 
+    struct cuda_array *device_array; /* for views of device memory; NULL before it is needed */
+
     struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/view.h"
+#include "lib/device.h"
 #include "lib/result.h"
 #include "run/arrays.h"
 #include "run/session.h"
@@ -452,6 +453,10 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
                        source_name(name, input->path));
         return false;
     }
+    if (device_holds(input)) {
+        (void)device_refuse(r->context);
+        return false;
+    }
     if (!can_be_limited(input))
         return false;
     *o = input_options(r, input, request->length);
@@ -486,11 +491,15 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     gpr_context *context = input->context;
     const struct view *view = choose_view(input, request);
     const bool has_mask = input->in_memory && view->mask_form != VIEW_MASK_NONE;
-    struct reducer *r = get(context);
-    gpr_result *made = r ? result_new(request) : NULL;
+    struct reducer *r;
+    gpr_result *made;
     struct reduction reduction;
     gpr_status status;
 
+    if (device_holds(input))
+        return device_reduce(input, view, request, result);
+    r = get(context);
+    made = r ? result_new(request) : NULL;
     if (!made)
         return lib_fail_memory(context);
     if (has_mask && (request->wants & PARTIAL_DIGEST)) {
@@ -662,6 +671,10 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
     if (context->memory > 0) {
         (void)lib_fail(context, GPR_ERROR_UNSUPPORTED,
                        "the memory for this call cannot be limited");
+        return false;
+    }
+    if (device_holds(input)) {
+        (void)device_refuse(context);
         return false;
     }
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),

@@ -37,7 +37,7 @@
 #include "sys/clock.h"
 
 #define STREAMS_MAX 256
-#define ARGUMENTS_MAX 256
+#define ARGUMENTS_MAX 1280
 
 /* The free memory that the device reports, in bytes. */
 #ifndef EMULATED_FREE
@@ -901,5 +901,26 @@ cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream
     if (!is_current(stream))
         return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_publish, publish, sizeof *publish);
+    return cudaSuccess;
+}
+
+static void run_gather(const void *arguments)
+{
+    const struct cuda_gather *job = arguments;
+
+    for (uint64_t i = 0; i < job->count; i++)
+        memcpy(job->to + i * job->size, cuda_gather_from(job, i), job->size);
+}
+
+cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    (void)multiprocessors;
+    check_memory(stream, gather->from.data);
+    check_memory(stream, gather->to);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run_gather, gather, sizeof *gather);
     return cudaSuccess;
 }

@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
-/* Queues a call of `run` with a copy of its arguments, at most 256 bytes. */
+/* Queues a call of `run` with a copy of its arguments, at most 1280 bytes. */
 void emulated_queue(cudaStream_t stream, void (*run)(const void *), const void *arguments,
                     size_t size);
 

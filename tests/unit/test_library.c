@@ -1206,6 +1206,56 @@ static void test_threads(gpr_context *context)
         free_sample(&shared.samples[i]);
 }
 
+/* Functions that do not read device memory refuse it, and nothing takes memory of the host for it,
+   with and without CUDA. */
+static void test_devices(gpr_context *context)
+{
+    static const float elements[] = {1, 2, 3, 4};
+    static double sums[1] = {-1};
+    void *const rows[] = {sums};
+    const uint64_t count = 4;
+    gpr_request *request = ask(context, (const char *const[]){"sum", NULL});
+    gpr_accumulator *bag = NULL, *other = NULL;
+    gpr_input *input = NULL, *host = open_elements(context, elements, "f32", count, 0, 0);
+    gpr_result *result = NULL;
+    gpr_view *view = NULL;
+    gpr_status status;
+
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, elements, "f32", GPR_ORDER_NATIVE, 1, &count, NULL) != GPR_OK ||
+        gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, NULL) != GPR_OK ||
+        gpr_open_view(context, view, &input) != GPR_OK ||
+        gpr_accumulator_new(context, "f32", request, &bag) != GPR_OK ||
+        gpr_accumulator_new(context, "f32", request, &other) != GPR_OK)
+        bail(gpr_error_text(context));
+    status = gpr_reduce(input, 0, request, &result);
+    tap_ok((status == GPR_ERROR_UNSUPPORTED || status == GPR_ERROR_DEVICE) && !result,
+           "a view of device memory that is none: %s", gpr_error_text(context));
+    status = gpr_accumulator_add_device(bag, elements, count, NULL);
+    tap_ok(status == GPR_ERROR_UNSUPPORTED || status == GPR_ERROR_DEVICE,
+           "an accumulator of such: %s", gpr_error_text(context));
+    tap_ok(gpr_accumulator_add_input(bag, host, 0) == GPR_OK, "it can still be placed: %s",
+           gpr_error_text(context));
+    tap_ok(gpr_accumulator_add(other, view) == GPR_ERROR_UNSUPPORTED &&
+               gpr_accumulator_add_at(other, view, 0) == GPR_ERROR_UNSUPPORTED &&
+               gpr_accumulator_add_input(other, input, 0) == GPR_ERROR_UNSUPPORTED,
+           "accumulators refuse such views: %s", gpr_error_text(context));
+    tap_ok(gpr_total(&input, 1, request, &result) == GPR_ERROR_UNSUPPORTED && !result,
+           "and totals: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(input, 0, request, 0, rows, 1) == GPR_ERROR_UNSUPPORTED && sums[0] == -1,
+           "and reductions along an axis: %s", gpr_error_text(context));
+    tap_ok(gpr_diff_inputs(host, input, NULL, NULL, NULL, NULL, 0, NULL) == GPR_ERROR_UNSUPPORTED &&
+               gpr_diff_inputs(input, host, NULL, NULL, NULL, NULL, 0, NULL) ==
+                   GPR_ERROR_UNSUPPORTED,
+           "and comparisons: %s", gpr_error_text(context));
+    gpr_accumulator_free(bag);
+    gpr_accumulator_free(other);
+    gpr_close(input);
+    gpr_close(host);
+    gpr_view_free(view);
+    gpr_request_free(request);
+}
+
 int main(void)
 {
     gpr_context *context = new_context();
@@ -1218,6 +1268,7 @@ int main(void)
     test_histogram(context);
     test_files(context);
     test_totals(context);
+    test_devices(context);
     test_calls();
     test_threads(context);
     gpr_context_free(context);

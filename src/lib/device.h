@@ -1,0 +1,23 @@
+/*
+ * Reductions of views of device memory. A context keeps what they need on its devices.
+ */
+#ifndef GPUREDUCE_LIB_DEVICE_H
+#define GPUREDUCE_LIB_DEVICE_H
+
+#include "lib/objects.h"
+
+/* Whether an input is a view of device memory. */
+static inline bool device_holds(const gpr_input *input)
+{
+    return input->in_memory && input->view.memory == GPR_MEMORY_CUDA;
+}
+
+/* Sets the error of what cannot be done with device memory. Returns its status. */
+gpr_status device_refuse(gpr_context *context);
+
+/* Reduces `view` of an input that is in device memory: that of the input, or another order of its
+   elements. */
+gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,
+                         gpr_result **result);
+
+#endif

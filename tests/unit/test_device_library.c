@@ -1,0 +1,382 @@
+/*
+ * gpureduce.h on device memory: views and accumulators there have the results of equal ones in
+ * memory of the host, which test_library compares with the oracle.
+ *
+ * Built twice, as test_device_arrays.c is.
+ */
+#include "config.h"
+
+#include <cuda_runtime_api.h>
+#include <gpureduce.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/element.h"
+#include "lib/allocate.h"
+#include "lib/data_gen.h"
+#include "lib/environment.h"
+#include "lib/tap.h"
+
+#ifdef TEST_CUDA
+#    define RUNS 1000
+#    define SIDE 97
+#else
+#    define RUNS 300
+#    define SIDE 19
+#endif
+
+#define RANK 3
+#define ROOM ((size_t)SIDE * SIDE * SIDE * 8 + 64)
+
+static struct rng rng;
+static gpr_context *context;
+static cudaStream_t stream;
+static unsigned char *host, *device;
+
+static void must(bool good, const char *what)
+{
+    if (!good) {
+        printf("Bail out! %s\n", what);
+        exit(1);
+    }
+}
+
+/* A view of elements at so many bytes from the beginning of both memories. */
+struct shape {
+    const char *type;
+    gpr_order order;
+    unsigned rank;
+    bool scaled;
+    uint64_t sizes[RANK];
+    int64_t strides[RANK];
+    int64_t off;
+};
+
+static gpr_input *open_view(const struct shape *s, bool on_device)
+{
+    gpr_view *view = NULL;
+    gpr_input *input = NULL;
+
+    must(gpr_view_new(context, &view) == GPR_OK &&
+             gpr_view_set_data(view, (on_device ? device : host) + s->off, s->type, s->order,
+                               s->rank, s->sizes, s->strides) == GPR_OK &&
+             (!s->scaled || gpr_view_set_scale(view, -0.5, 3) == GPR_OK) &&
+             (!on_device ||
+              gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, (void *)stream) == GPR_OK) &&
+             gpr_open_view(context, view, &input) == GPR_OK,
+         "a view");
+    gpr_view_free(view);
+    return input;
+}
+
+/* A view that lies within the memory, with gaps, of any order and direction. */
+static struct shape draw_shape(void)
+{
+    const enum element_type type = (enum element_type)rng_below(&rng, ELEMENT_TYPES);
+    const int64_t size = (int64_t)element_size(type);
+    struct shape s = {.type = element_name(type),
+                      .order = (gpr_order)rng_below(&rng, 3),
+                      .scaled = rng_below(&rng, 4) == 0};
+    const bool gaps = rng_below(&rng, 2), turns = rng_below(&rng, 2);
+    int64_t stride = size;
+
+    s.rank = (unsigned)rng_below(&rng, RANK + 1);
+    s.off = (int64_t)(rng_below(&rng, 2) ? rng_below(&rng, 4) * 8 : rng_below(&rng, 32));
+    for (unsigned i = 0; i < s.rank; i++) {
+        const uint64_t most = SIDE / (gaps ? 2 : 1);
+
+        s.sizes[i] = rng_below(&rng, 12) ? 1 + rng_below(&rng, most) : most;
+        if (rng_below(&rng, 60) == 0)
+            s.sizes[i] = 0;
+    }
+    /* From the last dimension, or any, on. */
+    for (unsigned k = 0, first = turns ? (unsigned)rng_below(&rng, RANK) : 0; k < s.rank; k++) {
+        const unsigned i = s.rank - 1 - (k + first) % s.rank;
+
+        s.strides[i] = stride;
+        stride *= (int64_t)s.sizes[i] > 0 ? (int64_t)s.sizes[i] : 1;
+        if (gaps && rng_below(&rng, 2))
+            stride += size;
+        if (turns && s.sizes[i] > 0 && rng_below(&rng, 3) == 0) {
+            s.off += s.strides[i] * (int64_t)(s.sizes[i] - 1);
+            s.strides[i] = -s.strides[i];
+        } else if (turns && rng_below(&rng, 9) == 0) {
+            s.strides[i] = 0;
+        }
+    }
+    return s;
+}
+
+static void fill(const char *type)
+{
+    const bool truth = strcmp(type, "bool") == 0;
+
+    for (size_t i = 0; i < ROOM; i++)
+        host[i] = (unsigned char)rng_below(&rng, truth ? 2 : 256);
+    if (strcmp(type, "f32") == 0)
+        data_fill((enum data_kind)rng_below(&rng, DATA_KINDS), ELEMENT_F32, host, ROOM / 4,
+                  rng_next(&rng));
+    must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+}
+
+static const char *const ops[] = {"sum",   "mean",  "min", "max",   "argmin", "argmax",   "std",
+                                  "l1",    "count", "nan", "sumsq", "absmin", "absmax",   "inf",
+                                  "zeros", "range", "var", "l2",    "rms",    "negatives"};
+#define OPS (sizeof ops / sizeof *ops)
+
+/* Whether two results are texts of equal words. */
+static bool is_same(const gpr_result *a, const gpr_result *b, const char *op)
+{
+    char one[400], other[400];
+    const size_t length = gpr_result_text(a, op, one, sizeof one);
+
+    return length > 0 && gpr_result_text(b, op, other, sizeof other) == length &&
+           strcmp(one, other) == 0;
+}
+
+/* Whether an operation on scaled elements needs sums on both sides of a threshold. */
+static bool needs_split(const char *op)
+{
+    return strcmp(op, "zeros") == 0 || strcmp(op, "negatives") == 0 || strcmp(op, "l1") == 0 ||
+           strcmp(op, "absmin") == 0;
+}
+
+static void check_views(unsigned long runs)
+{
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs; run++) {
+        const struct shape s = draw_shape();
+        gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
+        gpr_result *expected = NULL, *got = NULL;
+        gpr_request *request = NULL;
+        bool asked[OPS], any = false, good, split = false;
+
+        fill(s.type);
+        must(gpr_request_new(context, &request) == GPR_OK, "a request");
+        for (size_t i = 0; i < OPS; i++) {
+            asked[i] = rng_below(&rng, 4) == 0 || (i == OPS - 1 && !any);
+            any = any || asked[i];
+            if (asked[i])
+                must(gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
+            split = split || (asked[i] && s.scaled && needs_split(ops[i]));
+        }
+        must(gpr_request_set(request, GPR_NAN, rng_below(&rng, 8) ? GPR_NAN_SKIP : GPR_NAN_ERROR) ==
+                     GPR_OK &&
+                 (rng_below(&rng, 5) ||
+                  gpr_request_set(request, GPR_LENGTH, rng_below(&rng, SIDE * SIDE)) == GPR_OK),
+             "a request");
+        if (gpr_reduce(here, 0, request, &expected) == GPR_OK) {
+            const gpr_status status = gpr_reduce(there, 0, request, &got);
+
+            good = status == GPR_OK || (status == GPR_ERROR_UNSUPPORTED && split && !got);
+            for (size_t i = 0; i < OPS && good && got; i++)
+                good = !asked[i] || is_same(expected, got, ops[i]);
+        } else {
+            char text[200];
+
+            snprintf(text, sizeof text, "%s", gpr_error_text(context));
+            good = gpr_error_status(context) == GPR_ERROR_NAN &&
+                   ((gpr_reduce(there, 0, request, &got) == GPR_ERROR_NAN &&
+                     strcmp(text, gpr_error_text(context)) == 0) ||
+                    (split && gpr_error_status(context) == GPR_ERROR_UNSUPPORTED));
+        }
+        tap_case(&family, good, "run %lu: %s, rank %u: %s", run, s.type, s.rank,
+                 gpr_error_text(context));
+        gpr_result_free(expected);
+        gpr_result_free(got);
+        gpr_request_free(request);
+        gpr_close(here);
+        gpr_close(there);
+    }
+    tap_family_end(&family, "views of device memory, strided or not, of all types");
+}
+
+/* A view in memory of the host of elements in a row. */
+static gpr_view *open_row(const char *type, const void *data, uint64_t count)
+{
+    gpr_view *view = NULL;
+
+    must(gpr_view_new(context, &view) == GPR_OK &&
+             gpr_view_set_data(view, data, type, GPR_ORDER_NATIVE, 1, &count, NULL) == GPR_OK,
+         "a view");
+    return view;
+}
+
+/* Accumulators that are given pieces on the device, or on both sides, have the results of one that
+   is given all of them in memory of the host. */
+static void check_accumulators(unsigned long runs)
+{
+    static const char *const accumulated[] = {"sum", "mean", "min", "max", "std", "count", "l1"};
+    const unsigned count = sizeof accumulated / sizeof *accumulated;
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs; run++) {
+        const enum element_type type = (enum element_type)rng_below(&rng, ELEMENT_TYPES);
+        const size_t size = element_size(type);
+        const char *name = element_name(type);
+        gpr_accumulator *expected = NULL, *got = NULL, *all = NULL;
+        gpr_result *one = NULL, *other = NULL;
+        gpr_request *request = NULL;
+        bool good = true;
+
+        fill(name);
+        must(gpr_request_new(context, &request) == GPR_OK, "a request");
+        for (unsigned i = 0; i < count; i++)
+            if (i == 0 || rng_below(&rng, 2))
+                must(gpr_request_op(request, accumulated[i]) == GPR_OK, "an operation");
+        must(gpr_accumulator_new(context, name, request, &expected) == GPR_OK &&
+                 gpr_accumulator_new(context, name, request, &got) == GPR_OK &&
+                 gpr_accumulator_new(context, name, request, &all) == GPR_OK,
+             "accumulators");
+        for (unsigned piece = 0; piece < 6 && good; piece++) {
+            const size_t first = rng_below(&rng, 300), n = rng_below(&rng, 3000);
+            gpr_view *view = open_row(name, host + first * size, n);
+
+            good =
+                gpr_accumulator_add(expected, view) == GPR_OK &&
+                (rng_below(&rng, 4) == 0 ? gpr_accumulator_add(got, view)
+                                         : gpr_accumulator_add_device(got, device + first * size, n,
+                                                                      (void *)stream)) == GPR_OK;
+            gpr_view_free(view);
+            if (rng_below(&rng, 8) == 0)
+                good = good && gpr_accumulator_clear(got) == GPR_OK &&
+                       gpr_accumulator_clear(expected) == GPR_OK;
+            if (rng_below(&rng, 3) == 0) {
+                gpr_result_free(other);
+                other = NULL;
+                good = good && gpr_accumulator_snapshot(got, &other) == GPR_OK;
+            }
+        }
+        gpr_result_free(other);
+        other = NULL;
+        if (rng_below(&rng, 2)) { /* a part of its own, which both have */
+            gpr_view *view = open_row(name, host, 100);
+
+            good = good && gpr_accumulator_add(all, view) == GPR_OK &&
+                   gpr_accumulator_merge(got, all) == GPR_OK &&
+                   gpr_accumulator_clear(all) == GPR_OK &&
+                   gpr_accumulator_add(expected, view) == GPR_OK;
+            gpr_view_free(view);
+        }
+        good = good && gpr_accumulator_merge(all, got) == GPR_OK &&
+               gpr_accumulator_snapshot(expected, &one) == GPR_OK &&
+               gpr_accumulator_snapshot(rng_below(&rng, 2) ? got : all, &other) == GPR_OK;
+        for (unsigned i = 0; i < count && good; i++) {
+            double x;
+
+            if (gpr_result_double(one, accumulated[i], &x) == GPR_OK)
+                good = is_same(one, other, accumulated[i]);
+        }
+        tap_case(&family, good, "run %lu: %s: %s", run, name, gpr_error_text(context));
+        gpr_result_free(one);
+        gpr_result_free(other);
+        gpr_accumulator_free(expected);
+        gpr_accumulator_free(got);
+        gpr_accumulator_free(all);
+        gpr_request_free(request);
+    }
+    tap_family_end(&family, "accumulators of elements on both sides");
+}
+
+/* Checks that a reduction of a view in device memory is refused: why. */
+static void check_refusal(gpr_view *view, const gpr_request *request, const char *text)
+{
+    gpr_input *input = NULL;
+    gpr_result *result = NULL;
+
+    must(gpr_open_view(context, view, &input) == GPR_OK, "an input");
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_UNSUPPORTED && !result &&
+               strcmp(gpr_error_text(context), text) == 0,
+           "%s", text);
+    gpr_close(input);
+}
+
+static gpr_request *ask(const char *op)
+{
+    gpr_request *request = NULL;
+
+    must(gpr_request_new(context, &request) == GPR_OK && gpr_request_op(request, op) == GPR_OK, op);
+    return request;
+}
+
+static void check_refused(void)
+{
+    const uint64_t shape[] = {10};
+    gpr_request *request = ask("sum"), *digest = ask("digest"), *median = ask("median");
+    gpr_request *zeros = ask("zeros"), *missing = ask("sum");
+    gpr_view *view = NULL;
+
+    must(gpr_request_missing(missing, "0") == GPR_OK && gpr_view_new(context, &view) == GPR_OK &&
+             gpr_view_set_data(view, host, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) == GPR_OK &&
+             gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, (void *)stream) == GPR_OK,
+         "a view");
+    check_refusal(view, request, "memory: the elements are not in memory of a CUDA device");
+    must(gpr_view_set_data(view, device, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) == GPR_OK,
+         "a view");
+    check_refusal(view, missing, "memory: missing values of device memory are not supported");
+    check_refusal(view, digest, "memory: digests of device memory are not supported");
+    check_refusal(view, median,
+                  "memory: quantiles and histograms of device memory are not supported");
+    must(gpr_view_set_scale(view, 2, 1) == GPR_OK, "a scale");
+    check_refusal(view, zeros,
+                  "memory: scaled and missing elements in device memory are not supported, nor are "
+                  "digests");
+    must(gpr_view_set_mask(view, GPR_MASK_VALID_BYTES, device + 100, 0) == GPR_OK, "a mask");
+    check_refusal(view, request, "memory: masks of device memory are not supported");
+    gpr_view_free(view);
+    gpr_request_free(missing);
+    gpr_request_free(zeros);
+    gpr_request_free(median);
+    gpr_request_free(digest);
+    gpr_request_free(request);
+}
+
+/* Elements on a device make a bag without a scale, even after they were cleared: a graph may go on to
+   add them. */
+static void check_kind(void)
+{
+    gpr_request *request = ask("sum");
+    gpr_accumulator *bag = NULL;
+    gpr_view *view = open_row("f32", host, 10), *scaled = open_row("f32", host, 10);
+
+    must(gpr_view_set_scale(scaled, 2, 0) == GPR_OK &&
+             gpr_accumulator_new(context, "f32", request, &bag) == GPR_OK,
+         "a view");
+    for (unsigned i = 0; i < 2; i++) {
+        tap_ok(gpr_accumulator_add_device(bag, device, 10, (void *)stream) == GPR_OK &&
+                   gpr_accumulator_add(bag, scaled) == GPR_ERROR_ARGUMENT &&
+                   gpr_accumulator_add_at(bag, view, 0) == GPR_ERROR_ARGUMENT,
+               "a bag without a scale: %s", gpr_error_text(context));
+        tap_ok(gpr_accumulator_clear(bag) == GPR_OK &&
+                   gpr_accumulator_add(bag, scaled) == GPR_ERROR_ARGUMENT &&
+                   gpr_accumulator_add_at(bag, view, 0) == GPR_ERROR_ARGUMENT,
+               "and so it remains: %s", gpr_error_text(context));
+    }
+    gpr_accumulator_free(bag);
+    gpr_view_free(view);
+    gpr_view_free(scaled);
+    gpr_request_free(request);
+}
+
+int main(void)
+{
+    int count = 0;
+
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
+        return tap_skip_all("no GPU");
+    rng_seed(&rng, from_environment("CHECK_SEED", 1));
+    host = allocate(ROOM);
+    must(cudaSetDevice(0) == cudaSuccess && cudaMalloc((void **)&device, ROOM) == cudaSuccess &&
+             cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
+             gpr_context_new(&context) == GPR_OK,
+         "a GPU");
+    check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_refused();
+    check_kind();
+    gpr_context_free(context);
+    must(cudaStreamDestroy(stream) == cudaSuccess && cudaFree(device) == cudaSuccess, "freeing");
+    free(host);
+    return tap_done();
+}
