@@ -194,8 +194,12 @@ void cpu_digest_take(struct cpu_digest *d, const unsigned char *data, size_t cou
 void cpu_digest_take_same(struct cpu_digest *d, const unsigned char *element,
                           const struct chunk *chunk)
 {
+    static const unsigned char zeros[sizeof(uint64_t)];
     uint64_t count = chunk->count, index = chunk->index;
 
+    if (memcmp(element, zeros, d->size) ==
+        0) /* they add nothing, and may be more than can be counted */
+        return;
     if (d->columns)
         take_apart(d, element, count, index, 0);
     else if (!chunk->place)

@@ -55,6 +55,7 @@ if [ -n "$ZSTD" ]; then
     forms="$forms sized.npy.zst unsized.npy.zst raw.f32.zst"
 fi
 # digests FILE: what is in ./out is the digest, once for each array of the file.
+# shellcheck disable=SC2317 # ok calls it
 digests() {
     case $1 in
     *.npz | *.h5) arrays=4 ;;

@@ -442,8 +442,8 @@ static void test_refusals(void)
 static void test_digests(void)
 {
     const uint64_t shape[2] = {700, 900};
-    const int64_t strides[2] = {8, 700 * 8};
-    const size_t count = 700 * 900;
+    const int64_t strides[2] = {8, 5600};
+    const size_t count = 630000;
     const unsigned char mask[4] = {0};
     double *x = allocate(count * sizeof *x), *turned = allocate(count * sizeof *turned);
     char expected[100], found[100], cut[8];

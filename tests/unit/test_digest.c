@@ -109,7 +109,7 @@ static void make_little(unsigned char *to, const unsigned char *from, enum eleme
         to[i] = to[i] != 0;
 }
 
-#define ELEMENTS 3000
+#define ELEMENTS ((size_t)3000)
 
 static void test_kernels(void)
 {
@@ -167,7 +167,7 @@ static void test_kernels(void)
 static void test_same(void)
 {
     struct digest_sum *sum = allocate(sizeof *sum), *plain = allocate(sizeof *plain);
-    unsigned char *data = allocate(8 * 10000);
+    unsigned char *data = allocate((size_t)80000);
     struct tap_family same = {0};
     struct rng rng;
 
