@@ -61,7 +61,7 @@ digests() {
     *.npz | *.h5) arrays=4 ;;
     *) arrays=1 ;;
     esac
-    [ "$status" -eq 0 ] && [ "$(grep -c "$expected" out)" -eq $arrays ] && [ "$(grep -c 'f32:' out)" -eq $arrays ]
+    [ "$status" -eq 0 ] && [ "$(grep -c "$expected" out)" -eq "$arrays" ] && [ "$(grep -c 'f32:' out)" -eq "$arrays" ]
 }
 for form in $forms; do
     run -o digest "$form"
