@@ -26,7 +26,8 @@
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
-/* Says why a directory is not read, and what reads a Zarr array or group. */
+/* Says why a directory is not read, and what reads a Zarr array or group, or a checkpoint of
+   torch.distributed. */
 static void refuse_directory(struct source *s)
 {
     static const char *const zarr[] = {"zarr.json", ".zgroup", ".zarray"};
@@ -46,6 +47,17 @@ static void refuse_directory(struct source *s)
         source_refuse(s, (struct advice){.kind = ADVICE_LOAD},
                       "is a Zarr %s, which is a directory; try: %s", group ? "group" : "array",
                       command);
+        return;
+    }
+    if (faccessat(s->fd, ".metadata", F_OK, 0) == 0) {
+        char word[UNSUPPORTED_WORD_MAX];
+
+        unsupported_operand(word, s->path);
+        source_refuse(s, NO_ADVICE,
+                      "is a PyTorch checkpoint of several files (DCP), which is a directory; try: "
+                      "python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch %s out.pt "
+                      "&& gpureduce out.pt",
+                      word);
         return;
     }
     source_error(s, ERROR_READ, "is a directory");

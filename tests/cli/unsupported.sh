@@ -244,6 +244,9 @@ mkdir 'x y.zarr' && : >'x y.zarr/.zarray'
 run 'x y.zarr'
 fails 'a directory with a blank in its name' \
     "x y.zarr: is a Zarr array, which is a directory; try: python3 -c \"import numpy, sys, zarr; numpy.save('out', zarr.open(sys.argv[1])[...])\" 'x y.zarr' && gpureduce out.npy"
+mkdir dcp && : >dcp/.metadata
+run dcp
+fails 'a checkpoint of torch.distributed' 'dcp: is a PyTorch checkpoint of several files (DCP), which is a directory; try: python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch dcp out.pt && gpureduce out.pt'
 
 # Files of nothing, and of less than a magic number.
 for name in x.npy x.zst x.npy.zst; do

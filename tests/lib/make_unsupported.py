@@ -336,6 +336,10 @@ def torch_files():
 
     torch.save({"w": torch.arange(5000.0)}, path("old.pt"), _use_new_zipfile_serialization=False)
     made("old.pt", "a PyTorch file of before version 1.6", 12497500, "s/NAME/w/")
+    layer = torch.nn.Linear(5000, 1)
+    layer.weight.data = torch.arange(5000.0).reshape(1, 5000)
+    torch.jit.trace(layer, torch.ones(5000)).save(path("script.pt"))
+    made("script.pt", "a TorchScript program", 12497500, "s/NAME/weight/")
 
 
 def small_packages():

@@ -75,6 +75,7 @@ static const struct {
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x10\0\x30\0archive/data.pkl")}, 46},
     {"a PyTorch file", {PART(0, "PK\3\4\0\0"), PART(26, "\x0a\0\x12\0x/data.pkl")}, 40},
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x11\0\0\0x/.format_version")}, 47},
+    {"a TorchScript program", {PART(0, "PK\3\4\0\0"), PART(26, "\x08\0\x14\0x/data/0")}, 38},
     {"a zip archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")}, 30},
     {"an empty zip archive", {PART(0, "PK\5\6")}, 22},
     {"a tar archive", {PART(0, "x.f32"), PART(257, "ustar\00000")}, 512},

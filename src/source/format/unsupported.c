@@ -119,6 +119,11 @@ static bool is_torch(const struct unsupported_input *in)
     return first_member_ends(in, "/data.pkl") || first_member_ends(in, "/.format_version");
 }
 
+static bool is_torch_script(const struct unsupported_input *in)
+{
+    return first_member_ends(in, "/data/0");
+}
+
 /* Writes a name as a word for a shell, or `otherwise` where that does not fit or the name has
    characters that are not seen. A backslash stands before characters of `escaped`. */
 static void say_word(char *word, size_t size, const char *name, size_t length, const char *escaped,
@@ -768,6 +773,9 @@ static const struct unsupported table[] = {
     ZIPPED("a .npz archive", is_npz, .arrays = false),
     ROW("a PyTorch file", "PK\3\4", TEST(30, is_torch),
         SEEKABLE("one that is neither in a pipe nor compressed is read")),
+    ROW("a TorchScript program", "PK\3\4", TEST(30, is_torch_script),
+        PYTHON("torch", "torch.jit.load('FILE', map_location='cpu').state_dict()['NAME']"
+               ".double().numpy()")),
     ZIPPED("a zip archive", is_zip, .arrays = true),
     ROW("an empty zip archive", "PK\5\6\0\0\0\0", .least = 22, NOTHING),
     NAMED("a tar archive", AT(257, "ustar\0"), COMMAND("tar -xOf FILE {}"),
