@@ -49,8 +49,8 @@
  *
  * Errors. Functions return GPR_OK, or a status after which gpr_error_text and its kin tell what is
  * wrong. Then nothing was made, and what an output parameter points to is not changed. The library
- * prints nothing, ends no process, changes no environment and no signal handler, and leaves no
- * thread behind when its contexts are freed.
+ * prints nothing, ends no process, changes no environment and, without GPR_MAPPED, no signal
+ * handler, and leaves no thread behind when its contexts are freed.
  *
  * Names of element types, `dtype`: u8, i8, bool, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64,
  * f8e4m3 and f8e5m2. Names of operations, `op`: those of gpureduce(1), such as sum, mean, min, max,
@@ -121,7 +121,12 @@ typedef enum gpr_setting {
                         where it is too low, and GPR_ERROR_UNSUPPORTED where it cannot be limited:
                         of pipes and compressed data, along an axis, and of comparisons */
     GPR_DEVICE = 3,  /* a value of gpr_device: who reduces files and host memory */
-    GPR_GPU = 4      /* the number of the GPU, from 0, where GPR_DEVICE admits one */
+    GPR_GPU = 4,     /* the number of the GPU, from 0, where GPR_DEVICE admits one */
+    GPR_MAPPED = 5   /* 1: files are mapped where that is faster. The process then has a handler of
+                        SIGBUS from the library for ever, which makes an error of a file that is
+                        truncated meanwhile, and calls the handler that was there of all else. The
+                        caller must not block that signal. 0, as at first: files are read, and one
+                        large frame of zstd is decoded by one thread */
 } gpr_setting;
 
 /* Who reduces. Device memory is reduced on its own GPU whatever the setting. */

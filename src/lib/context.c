@@ -8,6 +8,7 @@
 #include "cuda/array.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
+#include "sys/signals.h"
 
 const char *gpr_version(void)
 {
@@ -62,6 +63,13 @@ gpr_status gpr_context_set(gpr_context *context, gpr_setting setting, uint64_t v
             return lib_fail(context, GPR_ERROR_ARGUMENT, "no device has the number %llu",
                             (unsigned long long)value);
         }
+    case GPR_MAPPED:
+        if (value > 1)
+            return lib_fail(context, GPR_ERROR_ARGUMENT, "GPR_MAPPED is 0 or 1");
+        context->mapped = value;
+        if (context->mapped)
+            signals_open_bus();
+        return GPR_OK;
     case GPR_GPU:
         if (value > LIB_GPU_MAX)
             return lib_fail(context, GPR_ERROR_ARGUMENT, "GPU numbers are at most %d", LIB_GPU_MAX);

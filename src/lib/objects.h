@@ -48,6 +48,7 @@ struct gpr_context {
     uint64_t memory;  /* bytes; 0: chosen */
     enum device_choice device;
     unsigned gpu; /* number */
+    bool mapped;  /* files may be mapped, since there is a handler of SIGBUS */
     gpr_log_function *log;
     void *log_user;
     gpr_progress_function *progress;

@@ -105,8 +105,8 @@ static void end_progress(void *context)
     (void)context;
 }
 
-/* Files are never mapped: the caller may have no handler for the signal that
-   a mapped file raises when it is truncated. */
+/* Sets how files are read without a handler of the signal that a mapped file raises when it is
+   truncated. */
 static void forbid_mapping(struct reducer *r)
 {
     r->tuning = source_tuning_shipped;
@@ -317,7 +317,7 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
                                    .cancellable = true,
                                    .cancelled = is_cancelled,
                                    .cancel_context = (void *)(uintptr_t)r,
-                                   .tuning = &r->tuning};
+                                   .tuning = r->context->mapped ? NULL : &r->tuning};
 }
 
 /* Cuts a part of a compressed file between its frames, if that can be; otherwise all of the file

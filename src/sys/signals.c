@@ -3,6 +3,7 @@
 #include "sys/signals.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -74,6 +75,24 @@ void signals_resume_bus(sigjmp_buf *resume)
     bus_resume = resume;
 }
 
+static void catch_bus(void)
+{
+    struct sigaction action;
+
+    sigaction(SIGBUS, NULL, &before);
+    action = (struct sigaction){.sa_sigaction = on_bus_error,
+                                .sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK),
+                                .sa_mask = before.sa_mask};
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void signals_open_bus(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, catch_bus);
+}
+
 void signals_open(void)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -82,10 +101,6 @@ void signals_open(void)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
             handle(ends[i], on_end);
-    sigaction(SIGBUS, NULL, &before);
-    action = (struct sigaction){.sa_sigaction = on_bus_error,
-                                .sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK),
-                                .sa_mask = before.sa_mask};
-    sigaction(SIGBUS, &action, NULL);
+    signals_open_bus();
     signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,5 +1,6 @@
 /*
- * All signal handlers of the process, which its main function asks for: nothing else installs one.
+ * All signal handlers of the process, which its main function asks for, or, of SIGBUS alone, who uses
+ * the library: nothing else installs one.
  *
  * But for signals_open, functions may be called from any thread, and more than once.
  */
@@ -16,6 +17,9 @@
    threads. */
 void signals_open(void);
 
+/* Installs the handler of SIGBUS alone, the first time. */
+void signals_open_bus(void);
+
 /* Has `clean` called before SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGPIPE end the process. It runs in
    the signal handler, so it may call async-signal-safe functions only. There are at most two such
    functions; calls for one that is known change nothing. */
@@ -23,7 +27,7 @@ void signals_before_end(void (*clean)(void));
 
 /* Has this thread go on at `resume`, as siglongjmp does, when a mapped page that it touches cannot
    be read (SIGBUS). NULL ends that. `resume` need not have been set with the signal mask saved: the
-   handler sets the mask that there was. Without signals_open, and in other threads, SIGBUS does
+   handler sets the mask that there was. Without the handler, and in other threads, SIGBUS does
    what it did before. */
 void signals_resume_bus(sigjmp_buf *resume);
 

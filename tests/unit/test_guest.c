@@ -404,7 +404,7 @@ static int cut_off(void *user, uint64_t done, uint64_t total)
 }
 
 /* A large file, and one that is cut off while it is read, which must not end the process. */
-static void test_file(enum file_kind kind, const char *name)
+static void test_file(enum file_kind kind, const char *name, bool mapped)
 {
     char path[] = "/tmp/gpureduce-guest-XXXXXX";
     struct cut cut = {.file = mkstemp(path)};
@@ -414,7 +414,8 @@ static void test_file(enum file_kind kind, const char *name)
     uint64_t elements, count = 0;
     gpr_status status;
 
-    if (cut.file < 0 || gpr_request_op(o.request, "zeros") != GPR_OK)
+    if (cut.file < 0 || gpr_request_op(o.request, "zeros") != GPR_OK ||
+        gpr_context_set(o.context, GPR_MAPPED, mapped) != GPR_OK)
         bail(path);
     elements = write_zeros(cut.file, kind);
     tap_ok(gpr_open_path(o.context, path, NULL, &input) == GPR_OK &&
@@ -438,17 +439,44 @@ static void test_file(enum file_kind kind, const char *name)
     release(&o);
 }
 
+static void test_all_files(bool mapped)
+{
+    test_file(FILE_RAW, mapped ? "a mapped file" : "a raw file", mapped);
+    test_file(FILE_ONE_FRAME, "a zstd file of one frame", mapped);
+    test_file(FILE_MANY_FRAMES, "a zstd file of many frames", mapped);
+}
+
 static void test_files(void)
 {
     struct sigaction before, after;
 
     (void)sigaction(SIGBUS, NULL, &before);
-    test_file(FILE_RAW, "a raw file");
-    test_file(FILE_ONE_FRAME, "a zstd file of one frame");
-    test_file(FILE_MANY_FRAMES, "a zstd file of many frames");
+    test_all_files(false);
     (void)sigaction(SIGBUS, NULL, &after);
     tap_ok(before.sa_handler == after.sa_handler && before.sa_flags == after.sa_flags,
            "the handler of SIGBUS is as before");
+}
+
+static volatile sig_atomic_t bus_errors;
+
+static void count_bus_error(int number)
+{
+    (void)number;
+    bus_errors++;
+}
+
+/* The handler of SIGBUS that a process asks for leaves the one that was there what is its own. */
+static void test_mapped_files(void)
+{
+    struct sigaction action = {.sa_handler = count_bus_error}, after;
+
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGBUS, &action, NULL);
+    test_all_files(true);
+    (void)sigaction(SIGBUS, NULL, &after);
+    tap_ok(after.sa_handler != count_bus_error && bus_errors == 0, "a handler that was asked for");
+    (void)raise(SIGBUS);
+    tap_ok(bus_errors == 1, "which calls the one before");
 }
 
 /*
@@ -554,6 +582,7 @@ int main(void)
     test_signals();
     test_fork();
     test_locale();
+    test_mapped_files();
     tap_ok(fstat(caught, &printed) == 0 && printed.st_size == 0, "nothing was printed");
     tap_ok(threads() <= 1 + (SANITIZED != 0), "no thread is left at the end");
     return tap_done();
