@@ -12,7 +12,8 @@ build=${program%/src/*}
 
 # declarations FILE: what a header declares, one function, type or enumerator a line, sorted.
 declarations() {
-    sed 's|/\*.*\*/||; /\/\*/,/\*\//d; /^#/d; /^extern "C"/d; /^}$/d' "$1" | tr '\n' ' ' | sed 's/  */ /g' |
+    sed '/^#/d; /^extern "C"/d; /^}$/d' "$1" | tr '\n' ' ' |
+        sed 's|/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/||g; s/  */ /g' |
         awk 'BEGIN { RS = ";" }
             {
                 gsub(/^ +| +$/, "")
