@@ -7,13 +7,16 @@
 #include <stdio.h>
 
 #include "cuda/array.h"
+#include "cuda/array_tallies.h"
 #include "engine/engine.h"
+
+static const char built_without[] = "this gpureduce was built without CUDA";
 
 static struct engine_state *absent_open(const struct engine_needs *needs,
                                         char reason[ENGINE_REASON_MAX])
 {
     (void)needs;
-    snprintf(reason, ENGINE_REASON_MAX, "this gpureduce was built without CUDA");
+    snprintf(reason, ENGINE_REASON_MAX, "%s", built_without);
     return NULL;
 }
 
@@ -37,7 +40,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
     (void)index;
     (void)device;
     (void)stream;
-    return error_set(error, ERROR_REQUEST, "this gpureduce was built without CUDA");
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
 bool cuda_array_snapshot(struct cuda_array *array, unsigned wants, struct partial *partial,
@@ -60,4 +63,21 @@ bool cuda_array_clear(struct cuda_array *array, struct error *error)
 void cuda_array_close(struct cuda_array *array)
 {
     (void)array;
+}
+
+bool cuda_array_tally(const struct cuda_array_elements *elements, struct tally_set *set,
+                      struct error *error)
+{
+    (void)elements;
+    (void)set;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+bool cuda_array_sample(const struct cuda_array_elements *elements, struct selection_runs runs,
+                       unsigned char *sample, struct error *error)
+{
+    (void)elements;
+    (void)runs;
+    (void)sample;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }

@@ -8,19 +8,12 @@
 
 #include "core/moments.h"
 #include "cuda/array_launch.h"
+#include "cuda/guest.h"
 #include "cuda/kernels.h"
-#include "cuda/runtime/check.h"
 #include "sys/align.h"
 
 /* The most elements of a launch: less than the kernels take, and a multiple of 16. */
 #define LAUNCH_MAX ((uint64_t)1 << 39)
-
-/* Kernels read 16 bytes at a time, except for a few elements at the end. */
-#define ALIGNMENT 16
-
-/* Bytes of the copies of elements that kernels cannot read where they are: the cache of a GPU holds
-   them. */
-#define STAGE_BYTES (16 * MIB)
 
 /* Looks at the host's memory before the runtime is asked whether the device has failed, and between
    that: about 50 and 2 microseconds. */
@@ -43,7 +36,7 @@ struct slot {
                                     when that is cleared */
     struct partial *cleared;     /* one of no elements */
     struct cuda_scratch *scratch;
-    unsigned char *stage; /* device memory of STAGE_BYTES; NULL: not needed so far */
+    unsigned char *stage; /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
 
     struct cuda_published *sent, *sent_device; /* where the host and the device see it */
     cudaEvent_t last;                          /* recorded after the last launch */
@@ -59,65 +52,6 @@ struct cuda_array {
     bool failed;
 };
 
-static bool check(cudaError_t result, const char *what, struct error *error)
-{
-    char reason[ENGINE_REASON_MAX];
-
-    if (cuda_check(result, what, reason))
-        return true;
-    return error_set(error,
-                     result == cudaErrorMemoryAllocation ? ERROR_MEMORY
-                     : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver
-                         ? ERROR_NO_GPU
-                         : ERROR_GPU,
-                     "%s", reason);
-}
-
-/* The state of a thread that a call changes, as it was before. */
-struct guest {
-    int device; /* negative: it was not changed */
-    enum cudaStreamCaptureMode mode;
-};
-
-/* Makes a device current. Until guest_leave, captures of other streams forbid nothing. */
-static bool guest_enter(struct guest *g, int device, struct error *error)
-{
-    int current;
-
-    g->device = -1;
-    g->mode = cudaStreamCaptureModeRelaxed;
-    if (!check(cudaThreadExchangeStreamCaptureMode(&g->mode), "asking the GPU", error) ||
-        !check(cudaGetDevice(&current), "asking the GPU", error))
-        return false;
-    if (current == device)
-        return true;
-    g->device = current;
-    return check(cudaSetDevice(device), "choosing the GPU", error);
-}
-
-/* Takes one for which guest_enter failed, too. */
-static void guest_leave(struct guest *g)
-{
-    if (g->device >= 0)
-        (void)cudaSetDevice(g->device);
-    (void)cudaThreadExchangeStreamCaptureMode(&g->mode);
-}
-
-/* Finds the device that has the memory; *device if that is managed and this is not negative. */
-static bool find_device(int *device, const void *data, struct error *error)
-{
-    struct cudaPointerAttributes attributes;
-
-    if ((*device < 0 && !check(cudaGetDevice(device), "looking for a GPU", error)) ||
-        !check(cudaPointerGetAttributes(&attributes, data), "asking about the elements", error))
-        return false;
-    if (attributes.type == cudaMemoryTypeDevice)
-        *device = attributes.device;
-    else if (attributes.type != cudaMemoryTypeManaged)
-        return error_set(error, ERROR_REQUEST, "the elements are not in memory of a CUDA device");
-    return true;
-}
-
 /* Says whether a stream is captured, and in which capture. */
 static bool find_capture(cudaStream_t stream, bool *captured, unsigned long long *capture,
                          struct error *error)
@@ -126,17 +60,17 @@ static bool find_capture(cudaStream_t stream, bool *captured, unsigned long long
     enum cudaStreamCaptureStatus status;
 
     *capture = 0;
-    if (!check(cudaStreamIsCapturing(stream, &status), what, error))
+    if (!cuda_guest_check(cudaStreamIsCapturing(stream, &status), what, error))
         return false;
     *captured = status != cudaStreamCaptureStatusNone;
     if (!*captured)
         return true;
 #if CUDART_VERSION >= 13000
-    return check(cudaStreamGetCaptureInfo(stream, &status, capture, NULL, NULL, NULL, NULL), what,
-                 error);
+    return cuda_guest_check(
+        cudaStreamGetCaptureInfo(stream, &status, capture, NULL, NULL, NULL, NULL), what, error);
 #else
-    return check(cudaStreamGetCaptureInfo_v2(stream, &status, capture, NULL, NULL, NULL), what,
-                 error);
+    return cuda_guest_check(cudaStreamGetCaptureInfo_v2(stream, &status, capture, NULL, NULL, NULL),
+                            what, error);
 #endif
 }
 
@@ -157,18 +91,19 @@ static bool slot_reset(struct slot *s, struct error *error)
     cudaStream_t stream;
     bool good;
 
-    if (!check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream",
-               error))
+    if (!cuda_guest_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                          "creating a stream", error))
         return false;
     partial_clear(&s->sent->partial);
-    good = check(cudaMemcpyAsync(s->cleared, &s->sent->partial, sizeof *s->cleared,
-                                 cudaMemcpyHostToDevice, stream),
-                 allocating, error) &&
-           check(cudaMemcpyAsync(s->partials[0], &s->sent->partial, sizeof *s->cleared,
-                                 cudaMemcpyHostToDevice, stream),
-                 allocating, error) &&
-           check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating, error);
-    good = check(cudaStreamSynchronize(stream), allocating, error) && good;
+    good = cuda_guest_check(cudaMemcpyAsync(s->cleared, &s->sent->partial, sizeof *s->cleared,
+                                            cudaMemcpyHostToDevice, stream),
+                            allocating, error) &&
+           cuda_guest_check(cudaMemcpyAsync(s->partials[0], &s->sent->partial, sizeof *s->cleared,
+                                            cudaMemcpyHostToDevice, stream),
+                            allocating, error) &&
+           cuda_guest_check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating,
+                            error);
+    good = cuda_guest_check(cudaStreamSynchronize(stream), allocating, error) && good;
     (void)cudaStreamDestroy(stream);
     s->current = 0;
     s->other_is_clear = false;
@@ -187,18 +122,19 @@ static struct slot *slot_open(int device, struct error *error)
         return NULL;
     }
     s->device = device;
-    if (check(cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-              "asking the GPU", error) &&
-        check(cuda_reduce_check(), "loading the kernels", error) &&
-        check(cudaMalloc((void **)&s->memory, 3 * partial + sizeof *s->scratch), allocating,
-              error) &&
-        check(cudaHostAlloc((void **)&s->sent, sizeof *s->sent,
-                            cudaHostAllocMapped | cudaHostAllocPortable),
-              "memory of the host that the GPU sees", error) &&
-        check(cudaHostGetDevicePointer((void **)&s->sent_device, s->sent, 0),
-              "memory of the host that the GPU sees", error) &&
-        check(cudaEventCreateWithFlags(&s->last, cudaEventDisableTiming), "creating an event",
-              error)) {
+    if (cuda_guest_check(
+            cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
+            "asking the GPU", error) &&
+        cuda_guest_check(cuda_reduce_check(), "loading the kernels", error) &&
+        cuda_guest_check(cudaMalloc((void **)&s->memory, 3 * partial + sizeof *s->scratch),
+                         allocating, error) &&
+        cuda_guest_check(cudaHostAlloc((void **)&s->sent, sizeof *s->sent,
+                                       cudaHostAllocMapped | cudaHostAllocPortable),
+                         "memory of the host that the GPU sees", error) &&
+        cuda_guest_check(cudaHostGetDevicePointer((void **)&s->sent_device, s->sent, 0),
+                         "memory of the host that the GPU sees", error) &&
+        cuda_guest_check(cudaEventCreateWithFlags(&s->last, cudaEventDisableTiming),
+                         "creating an event", error)) {
         s->partials[0] = (void *)s->memory;
         s->partials[1] = (void *)(s->memory + partial);
         s->cleared = (void *)(s->memory + 2 * partial);
@@ -249,7 +185,7 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
                                        .scratch = s->scratch,
                                        .multiprocessors = s->multiprocessors};
 
-    return count == 0 || check(cuda_reduce(&launch, stream), launching, error);
+    return count == 0 || cuda_guest_check(cuda_reduce(&launch, stream), launching, error);
 }
 
 /* Adds elements that do not lie in a row, or are not aligned to their size: copies of them. */
@@ -257,19 +193,20 @@ static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
                           const struct view_layout *layout, uint64_t count, uint64_t index,
                           cudaStream_t stream, struct error *error)
 {
-    const size_t size = element_size(terms->type), most = STAGE_BYTES / size;
+    const size_t size = element_size(terms->type), most = CUDA_STAGE_BYTES / size;
     struct cuda_gather job = {.from = *layout, .size = (unsigned)size};
 
     if (layout->rank == 0) {
         job.from.rank = 1;
         job.from.strides[0] = 0;
     }
-    if (!s->stage && !check(cudaMalloc((void **)&s->stage, STAGE_BYTES), allocating, error))
+    if (!s->stage &&
+        !cuda_guest_check(cudaMalloc((void **)&s->stage, CUDA_STAGE_BYTES), allocating, error))
         return false;
     job.to = s->stage;
     for (; job.first < count; job.first += job.count) {
         job.count = count - job.first < most ? count - job.first : most;
-        if (!check(cuda_gather(&job, s->multiprocessors, stream), launching, error) ||
+        if (!cuda_guest_check(cuda_gather(&job, s->multiprocessors, stream), launching, error) ||
             !reduce(s, terms, s->stage, job.count, index + job.first, stream, error))
             return false;
     }
@@ -281,14 +218,12 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
                           const struct view_layout *layout, uint64_t count, uint64_t index,
                           cudaStream_t stream, struct error *error)
 {
-    const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % ALIGNMENT;
-    const bool row =
-        layout->rank == 0 || (layout->rank == 1 && layout->strides[0] == (int64_t)size);
+    const size_t size = element_size(terms->type), off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
     uint64_t n;
 
-    if (!row || off % size != 0)
+    if (!cuda_array_is_row(layout, size) || off % size != 0)
         return reduce_copies(s, terms, layout, count, index, stream, error);
-    n = off == 0 ? 0 : (ALIGNMENT - off) / size;
+    n = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / size;
     n = n < count ? n : count;
     if (!reduce(s, terms, layout->data, n, index, stream, error))
         return false;
@@ -317,7 +252,7 @@ static bool publish(struct slot *s, unsigned wants, cudaStream_t stream, struct 
         .cleared = s->cleared,
         .clear = s->captured || s->other_is_clear ? NULL : s->partials[!s->current]};
 
-    if (!check(cuda_publish(&job, stream), launching, error))
+    if (!cuda_guest_check(cuda_publish(&job, stream), launching, error))
         return false;
     s->other_is_clear = true;
     s->launches++;
@@ -331,12 +266,12 @@ static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms,
                          cudaStream_t stream, struct error *error)
 {
     if (s->pending &&
-        !check(cudaStreamWaitEvent(stream, s->last, 0), "waiting for a stream", error))
+        !cuda_guest_check(cudaStreamWaitEvent(stream, s->last, 0), "waiting for a stream", error))
         return false;
     s->pending = true;
     return reduce_layout(s, terms, layout, count, index, stream, error) &&
            publish(s, terms->wants, stream, error) &&
-           check(cudaEventRecord(s->last, stream), "recording an event", error);
+           cuda_guest_check(cudaEventRecord(s->last, stream), "recording an event", error);
 }
 
 static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
@@ -365,7 +300,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
                     const struct view_layout *layout, uint64_t count, uint64_t index, int device,
                     void *stream, struct error *error)
 {
-    struct guest guest;
+    struct cuda_guest guest;
     bool good;
 
     if (count == 0)
@@ -374,7 +309,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
         return error_set(
             error, ERROR_REQUEST,
             "scaled and missing elements in device memory are not supported, nor are digests");
-    if (!find_device(&device, layout->data, error))
+    if (!cuda_guest_find(&device, layout->data, error))
         return false;
     if (!*array)
         *array = calloc(1, sizeof **array);
@@ -382,9 +317,9 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
         return error_memory(error);
     if (!is_whole(*array, error))
         return false;
-    good = guest_enter(&guest, device, error) &&
+    good = cuda_guest_enter(&guest, device, error) &&
            add(*array, terms, layout, count, index, stream, device, error);
-    guest_leave(&guest);
+    cuda_guest_leave(&guest);
     return good;
 }
 
@@ -404,7 +339,7 @@ static bool await_launches(struct slot *s, struct error *error)
             if (state == cudaSuccess)
                 return error_set(error, ERROR_INTERNAL, "a kernel ended without a result");
             state = cudaEventQuery(s->last);
-            if (state != cudaErrorNotReady && !check(state, "reducing", error))
+            if (state != cudaErrorNotReady && !cuda_guest_check(state, "reducing", error))
                 return false;
         }
     s->pending = false;
@@ -414,12 +349,12 @@ static bool await_launches(struct slot *s, struct error *error)
 /* Waits for all that was launched on a slot. Nobody knows when and where graphs were launched. */
 static bool await(struct slot *s, struct error *error)
 {
-    struct guest guest;
-    const bool good = guest_enter(&guest, s->device, error) &&
-                      (s->captured ? check(cudaDeviceSynchronize(), "reducing", error)
+    struct cuda_guest guest;
+    const bool good = cuda_guest_enter(&guest, s->device, error) &&
+                      (s->captured ? cuda_guest_check(cudaDeviceSynchronize(), "reducing", error)
                                    : await_launches(s, error));
 
-    guest_leave(&guest);
+    cuda_guest_leave(&guest);
     return good;
 }
 
@@ -451,7 +386,7 @@ bool cuda_array_snapshot(struct cuda_array *a, unsigned wants, struct partial *p
 /* Clears a slot. The next launch adds to the other partial result, which has been kept clear. */
 static bool clear(struct slot *s, struct error *error)
 {
-    struct guest guest;
+    struct cuda_guest guest;
     bool good;
 
     if (!s->captured) {
@@ -460,9 +395,9 @@ static bool clear(struct slot *s, struct error *error)
         s->empty = true;
         return true;
     }
-    good = guest_enter(&guest, s->device, error) &&
-           check(cudaDeviceSynchronize(), "reducing", error) && slot_reset(s, error);
-    guest_leave(&guest);
+    good = cuda_guest_enter(&guest, s->device, error) &&
+           cuda_guest_check(cudaDeviceSynchronize(), "reducing", error) && slot_reset(s, error);
+    cuda_guest_leave(&guest);
     /* Graphs go on to add to it. */
     s->empty = false;
     return good;
@@ -488,13 +423,13 @@ void cuda_array_close(struct cuda_array *a)
 
     for (struct slot *s = a ? a->slots : NULL; s; s = next) {
         struct error ignored = {.kind = ERROR_NONE};
-        struct guest guest;
+        struct cuda_guest guest;
 
         next = s->next;
         (void)await(s, &ignored);
-        (void)guest_enter(&guest, s->device, &ignored);
+        (void)cuda_guest_enter(&guest, s->device, &ignored);
         slot_close(s);
-        guest_leave(&guest);
+        cuda_guest_leave(&guest);
     }
     free(a);
 }

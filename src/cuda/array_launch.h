@@ -40,6 +40,12 @@ struct cuda_gather {
     unsigned char *to;       /* aligned */
 };
 
+/* Whether the elements of a layout, of `size` bytes, lie in a row. */
+static inline bool cuda_array_is_row(const struct view_layout *layout, size_t size)
+{
+    return layout->rank == 0 || (layout->rank == 1 && layout->strides[0] == (int64_t)size);
+}
+
 /* The place of element number i of a gather. */
 EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, uint64_t i)
 {

@@ -3,10 +3,12 @@ EXTRA_DIST += src/cuda/configure.m4
 cuda_sources = \
 	src/cuda/array.c src/cuda/array.h \
 	src/cuda/array_kernels.cu src/cuda/array_launch.h \
+	src/cuda/array_tallies.c src/cuda/array_tallies.h \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
 	src/cuda/engine.c \
 	src/cuda/feeder.c src/cuda/feeder.h \
+	src/cuda/guest.c src/cuda/guest.h \
 	src/cuda/instances.h \
 	src/cuda/integer_kernel.cuh \
 	src/cuda/integer_reducer.cuh \
@@ -74,7 +76,7 @@ cuda_sources = \
 	src/cuda/zstd/resolve.cuh \
 	src/cuda/zstd/sequences.cuh \
 	src/cuda/zstd/tuning.h
-cuda_absent = src/cuda/absent.c src/cuda/array.h
+cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_tallies.h
 cuda_depfiles += \
 	src/cuda/$(DEPDIR)/array_kernels.Po \
 	src/cuda/$(DEPDIR)/reduce.Po \

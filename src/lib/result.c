@@ -66,6 +66,18 @@ static bool copy_histogram(struct histogram *to, const struct histogram *from)
     return to->counts;
 }
 
+bool result_take_passes(gpr_result *result, const struct pass_request *request,
+                        const struct pass_plan *plan)
+{
+    const struct histogram *histogram = pass_plan_histogram(plan);
+
+    for (unsigned i = 0; i < request->quantile_count; i++) {
+        result->values.quantiles[request->places[i]] = pass_plan_quantile(plan, i);
+        result->quantiles |= UINT32_C(1) << request->places[i];
+    }
+    return !histogram || copy_histogram(&result->histogram, histogram);
+}
+
 bool result_take(gpr_result *result, const struct reduction *reduction,
                  const struct partial_types *types)
 {

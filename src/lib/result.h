@@ -15,6 +15,10 @@ gpr_result *result_new(const gpr_request *request);
 void result_round(gpr_result *result, const gpr_request *request, enum element_type type,
                   const struct scale *scale);
 
+/* Adds what a finished pass plan has found: quantiles and a histogram. False without memory. */
+bool result_take_passes(gpr_result *result, const struct pass_request *request,
+                        const struct pass_plan *plan);
+
 /* Sets everything from the result of a session, which is of elements of these types. False without
    memory. */
 bool result_take(gpr_result *result, const struct reduction *reduction,
