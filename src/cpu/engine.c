@@ -38,6 +38,9 @@
 #define LOOKED_AT_BYTES ((size_t)4 << 10)
 #define PACKED_BYTES ((size_t)16 << 10)
 
+/* Steps, after one that take_lacking32 did not take, that go another way without a trial. */
+#define STEPS_UNTRIED 15
+
 /* Reading one byte makes the kernel map all cached pages of the aligned part of so many bytes. */
 #define TOUCHED_BYTES ((size_t)64 << 10)
 
@@ -57,6 +60,8 @@ struct engine_worker {
     bool lacking;               /* some of the last elements were missing */
     bool nans_alone;            /* NaNs are missing, and nothing else is: kernels count them */
     bool kernel_leaves_out;     /* the reducer's kernel needs no help with missing ones */
+    bool takes_lacking;         /* nor does take_lacking32, for most blocks */
+    unsigned steps_untried;     /* the next steps go another way, without a trial */
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
@@ -126,6 +131,10 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     worker->kernel_leaves_out =
         setup->missing && !worker->tallies && !setup->split &&
         cpu_reducer_leaves_out(&worker->reducer, worker->kernels, &worker->missing);
+    worker->takes_lacking =
+        setup->missing && !worker->tallies && !setup->split &&
+        cpu_reducer_takes_lacking(&worker->reducer, worker->kernels, &worker->missing);
+    worker->steps_untried = 0;
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
@@ -245,6 +254,28 @@ static bool digests_chunks(const struct engine_worker *worker)
     return worker->digest && !worker->swap && cpu_digest_takes_chunks(worker->digest);
 }
 
+/* Takes the first elements of a piece by the kernel that needs no help with missing ones, and returns
+   how many; 0 if they have to go another way. */
+static size_t take_lacking(struct engine_worker *worker, const unsigned char *data, size_t count,
+                           uint64_t index)
+{
+    const uint64_t missing = worker->reducer.partial.missing;
+    size_t taken;
+
+    /* Without missing ones, looking at elements first is as fast. */
+    if (!worker->takes_lacking || !worker->lacking)
+        return 0;
+    if (worker->steps_untried > 0) {
+        worker->steps_untried--;
+        return 0;
+    }
+    taken = worker->kernels->take_lacking32(&worker->reducer, &worker->missing, data, count, index);
+    if (count - taken >= worker->kernels->lanes)
+        worker->steps_untried = STEPS_UNTRIED;
+    worker->lacking = taken == 0 || worker->reducer.partial.missing > missing;
+    return taken;
+}
+
 /* Takes a piece of a chunk, from element number `first` of it on. False without memory. */
 static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk, size_t first,
                          size_t count)
@@ -264,16 +295,19 @@ static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk
     if (!worker->has_missing || worker->kernel_leaves_out)
         return reduce_present(worker, data, count, index);
     while (count > 0 && good) {
-        const size_t most = step_bytes(worker) / size, some = count < most ? count : most;
-        size_t present;
+        const size_t most = step_bytes(worker) / size;
+        size_t some = take_lacking(worker, data, count, index), present;
 
-        if (worker->nans_alone && !worker->lacking) {
-            good = reduce_with_nans(worker, data, some, index);
-        } else {
-            present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
-            worker->lacking = present < some;
-            good = worker->lacking ? reduce_some(worker, data, some, present, index)
-                                   : reduce_present(worker, data, some, index);
+        if (some == 0) {
+            some = count < most ? count : most;
+            if (worker->nans_alone && !worker->lacking) {
+                good = reduce_with_nans(worker, data, some, index);
+            } else {
+                present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
+                worker->lacking = present < some;
+                good = worker->lacking ? reduce_some(worker, data, some, present, index)
+                                       : reduce_present(worker, data, some, index);
+            }
         }
         data += some * size;
         count -= some;

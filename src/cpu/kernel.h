@@ -177,6 +177,11 @@ struct cpu_kernels {
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
     /* Those that leave out r->missing, which is one range; NULL for types that have none. */
     struct cpu_kernel_row missing;
+    /* Of f32, and what `missing` finds: takes the first of `count` elements at x but those that m,
+       one range, has. Returns how many, which may be 0: blocks that call for more have to go the
+       way of leave_out and a kernel. */
+    size_t (*take_lacking32)(struct cpu_reducer *, const struct cpu_missing *m, const void *x,
+                             size_t count, uint64_t index);
     size_t lanes; /* of 32 bits */
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
@@ -201,6 +206,10 @@ cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_typ
    there is none that can; the caller has to leave them out. */
 bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
                             const struct cpu_missing *missing);
+
+/* Whether take_lacking32 finds all that the reducer wants. */
+bool cpu_reducer_takes_lacking(const struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                               const struct cpu_missing *missing);
 
 /* A block whose extreme is the best of its chunk so far; where in it is found out at the end. */
 struct cpu_candidate {

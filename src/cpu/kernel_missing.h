@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "cpu/kernel_common.h"
+#include "cpu/kernel_block32.h"
 
 /* Vectors that are looked at together. */
 #define LOOKED_AT 4
@@ -122,5 +122,83 @@ static size_t leave_out16(const struct cpu_missing *m, void *to, const void *fro
 LEAVE_OUT8(leave_out8, SIMD_TARGET, b_pack)
 LEAVE_OUT16(leave_out16, SIMD_TARGET, h_pack)
 #endif
+
+/* Takes a block of n elements of f32, a multiple of V_LANES, whose missing ones are one range. One of
+   the others stands in for each that is missing: that changes no extreme, and the sum by a product.
+   False, and nothing is taken, if elements are not finite, if their sum is not exact this way, or if
+   a whole vector at its beginning is missing. */
+INLINE_TARGET bool block_lacking32(struct cpu_reducer *r, const struct cpu_missing *m,
+                                   const unsigned char *x, size_t n, uint64_t index)
+{
+    const size_t size = sizeof(uint32_t), quarter = n / (STREAMS * V_LANES) * V_LANES;
+    const vec add = v_set1((uint32_t)m->add[0]), last = v_set1((uint32_t)m->last[0]);
+    struct block32 b = {
+        .extremes = extremes32_none(),
+        .sum = {d_set1(0), d_set1(0), d_set1(0), d_set1(0)},
+        .least = v_set1(UINT32_MAX),
+    };
+    vec present = v_set1(0), other;
+    struct bit_extremes bits;
+    uint64_t magnitude, missing;
+    uint32_t one = 0;
+    size_t i = 0;
+
+    for (bool found = false; !found; i++) {
+        if (i == V_LANES)
+            return false;
+        memcpy(&one, x + i * size, size);
+        found = (int32_t)(one + (uint32_t)m->add[0]) > (int32_t)m->last[0];
+    }
+    other = v_set1(one);
+#define TAKE(p, half)                                                       \
+    do {                                                                    \
+        const vec a = v_load_f32(p);                                        \
+        const vmask there = v_present(a, &add, &last, 1);                   \
+                                                                            \
+        present = v_tally(present, there);                                  \
+        take32(&b, v_select(there, a, other), ELEMENT_F32, PASS_ADD, half); \
+    } while (0)
+    for (i = 0; i < quarter; i += V_LANES) {
+        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        TAKE(x + i * size, 0);
+        TAKE(x + (quarter + i) * size, 1);
+        TAKE(x + (2 * quarter + i) * size, 0);
+        TAKE(x + (3 * quarter + i) * size, 1);
+    }
+    for (i = STREAMS * quarter; i < n; i += V_LANES)
+        TAKE(x + i * size, 0);
+#undef TAKE
+    bits = extremes32_bits(&b.extremes);
+    magnitude = bits_magnitude(&bits);
+    if (magnitude >= INFINITY32 ||
+        (magnitude > 0 &&
+         !add_block32(&r->partial.sum, b.sum, v_h_min_u(b.least) + 1, magnitude, ELEMENT_F32)))
+        return false;
+    missing = n - v_h_add(present);
+    exact_add(&r->partial.sum, -(double)missing * value32(one)); /* 12 and 24 bits: exact */
+    take_extremes(r, &bits, x, n, index);
+    r->partial.count += n;
+    r->partial.missing += missing;
+    return true;
+}
+
+static SIMD_TARGET size_t take_lacking32(struct cpu_reducer *r, const struct cpu_missing *m,
+                                         const void *data, size_t count, uint64_t index)
+{
+    const size_t block = (size_t)1 << CPU_BLOCK32_LOG2, whole = count - count % V_LANES;
+    const unsigned char *x = data;
+    bool good = true;
+    size_t i = 0;
+
+    cpu_begin_chunk(r);
+    while (good && i < whole) {
+        const size_t n = whole - i < block ? whole - i : block;
+
+        good = block_lacking32(r, m, x + i * sizeof(uint32_t), n, index + i);
+        i += good ? n : 0;
+    }
+    cpu_end_chunk(r);
+    return i;
+}
 
 #endif

@@ -225,6 +225,7 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
     .missing = {FINDS_SUM | PARTIAL_MISSING, {ELEMENT_INTEGER_TABLE(MISSING_ENTRY)}},
+    .take_lacking32 = take_lacking32,
     .lanes = V_LANES,
     .tally = &tally_kernels,
     .slices = &slice_tables,

@@ -84,13 +84,25 @@ bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernel
     return r->cells || !has_cells;
 }
 
-bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+/* Whether kernels that leave out one range find all. */
+static bool leave_out_range(const struct cpu_reducer *r, const struct cpu_kernels *kernels,
                             const struct cpu_missing *missing)
 {
     const unsigned needed = r->wants & ~(unsigned)(PARTIAL_WHERE | PARTIAL_DIGEST);
 
-    if (missing->count > 1 || !kernels->missing.kernel[r->type] ||
-        (needed & ~kernels->missing.finds) != 0)
+    return missing->count <= 1 && (needed & ~kernels->missing.finds) == 0;
+}
+
+bool cpu_reducer_takes_lacking(const struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                               const struct cpu_missing *missing)
+{
+    return r->type == ELEMENT_F32 && r->wants & PARTIAL_SUM && leave_out_range(r, kernels, missing);
+}
+
+bool cpu_reducer_leaves_out(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                            const struct cpu_missing *missing)
+{
+    if (!kernels->missing.kernel[r->type] || !leave_out_range(r, kernels, missing))
         return false;
     r->kernel = kernels->missing.kernel[r->type];
     r->missing = missing;

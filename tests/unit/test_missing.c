@@ -397,12 +397,18 @@ static bool draw(struct rng *rng, enum element_type type, const unsigned char *d
     return m->count > 0;
 }
 
-/* Fills data with numbers of which many are equal, zeros of both signs and NaNs among them. */
+/* Fills data with numbers of which many are equal: with any bits, zeros of both signs and NaNs among
+   them, or of much the same magnitude. */
 static void fill(struct rng *rng, enum element_type type, unsigned char *data, size_t n)
 {
-    uint64_t few[8];
-    const uint64_t rare = 1 + rng_below(rng, 60);
+    uint64_t few[8], base = 0, varied = UINT64_MAX;
+    uint64_t rare = 1 + rng_below(rng, 60);
 
+    if (rng_below(rng, 2)) {
+        base = rng_next(rng);
+        varied = order_sign(type) | ((UINT64_C(1) << 4 * element_size(type)) - 1);
+        rare = 1 + rng_below(rng, 3);
+    }
     for (size_t k = 0; k < 8; k++)
         few[k] = rng_next(rng);
     few[0] = 0;
@@ -411,7 +417,7 @@ static void fill(struct rng *rng, enum element_type type, unsigned char *data, s
     for (size_t i = 0; i < n; i++) {
         const uint64_t bits = rng_below(rng, rare) == 0 ? few[rng_below(rng, 8)] : rng_next(rng);
 
-        put_bits(type, data, i, bits);
+        put_bits(type, data, i, base ^ (bits & varied));
     }
 }
 
@@ -548,7 +554,7 @@ static void test_engine(const char *kernels, enum element_type type)
     struct rng rng;
 
     rng_seed(&rng, 5);
-    for (int round = 0; state && round < 36; round++) {
+    for (int round = 0; state && round < 72; round++) {
         const size_t n = 1 + (size_t)rng_below(&rng, round % 3 ? ENGINE_N_MAX : 200);
         const bool swap = rng_below(&rng, 4) == 0;
         struct engine_worker *workers[WORKERS];
