@@ -177,9 +177,9 @@ struct cpu_kernels {
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
     /* Those that leave out r->missing, which is one range; NULL for types that have none. */
     struct cpu_kernel_row missing;
-    /* Of f32, and what `missing` finds: takes the first of `count` elements at x but those that m,
-       one range, has. Returns how many, which may be 0: blocks that call for more have to go the
-       way of leave_out and a kernel. */
+    /* Finds in f32 what `missing` finds in integers: takes the first of `count` elements at x but
+       those that m, one range, has. Returns how many, which may be 0: blocks that call for more have
+       to go the way of leave_out and a kernel. */
     size_t (*take_lacking32)(struct cpu_reducer *, const struct cpu_missing *m, const void *x,
                              size_t count, uint64_t index);
     size_t lanes; /* of 32 bits */
