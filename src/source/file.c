@@ -206,6 +206,7 @@ struct claim {
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */
+    unsigned char *content;              /* what it has been decompressed to at once; else NULL */
     const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
     uint64_t number;                     /* then: of the tile that has been claimed */
     struct tile *tile;                   /* the tile that the worker has; NULL before the first */
@@ -518,6 +519,38 @@ static bool finish_compressed(struct source *s, struct claim *claim)
     return true;
 }
 
+/* Arrays of at most so many bytes, compressed or not, are decompressed at once. */
+#define AT_ONCE_MAX ((uint64_t)64 << 20)
+
+/* Decompresses all of an array to claim->content. False where that is not done: it is decompressed
+   piece by piece then, and what is wrong is found. */
+static bool inflate_whole_array(struct source *s, struct claim *claim)
+{
+    const struct container_array *a = claim->compressed;
+    unsigned char *in, *out;
+    uint64_t begun;
+    bool good;
+
+    if (!inflate_possible_at_once() || claim->count < a->elements || a->compressed > AT_ONCE_MAX ||
+        a->length > AT_ONCE_MAX || a->before > AT_ONCE_MAX - a->length)
+        return false;
+    in = malloc((size_t)a->compressed + 1);
+    out = malloc((size_t)(a->before + a->length) + 1);
+    good = in && out &&
+           source_pread_array(s, claim->array, 0, in, (size_t)a->compressed, s->start + a->offset);
+    begun = clock_now();
+    good = good && inflate_at_once(claim->inflate, in, (size_t)a->compressed, out,
+                                   (size_t)(a->before + a->length), a->checksum);
+    atomic_fetch_add_explicit(&s->decode_time, clock_between(begun, clock_now()),
+                              memory_order_relaxed);
+    free(in);
+    if (good)
+        claim->content = out;
+    else
+        free(out);
+    return good;
+}
+
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
    request's buffer. False on failure; if only the array is damaged, that is noted, and the source
    goes on. */
@@ -532,12 +565,21 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
             claim->inflate = inflate_open();
         if (!claim->inflate)
             return compressed_wrong(s, claim, a->offset, "out of memory");
-        inflate_begin(claim->inflate, s->start + a->offset, a->compressed);
-        if (!inflate_bytes(s, claim, NULL, a->before))
-            return false;
+        free(claim->content);
+        claim->content = NULL;
+        if (!inflate_whole_array(s, claim)) {
+            inflate_begin(claim->inflate, s->start + a->offset, a->compressed);
+            if (!inflate_bytes(s, claim, NULL, a->before))
+                return false;
+        }
     }
     chunk->data = request->buffer;
     chunk->count = (size_t)(claim->count < most ? claim->count : most);
+    if (claim->content) {
+        memcpy(request->buffer, claim->content + a->before + claim->index * claim->size,
+               chunk->count * claim->size);
+        return true;
+    }
     if (!inflate_bytes(s, claim, request->buffer, chunk->count * claim->size))
         return false;
     /* With --length, what is behind that is left alone. */
@@ -1081,6 +1123,7 @@ static void file_close(struct source *s)
     for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
         inflate_close(f->claims[i].inflate);
+        free(f->claims[i].content);
         tile_close(f->claims[i].tile);
         mapping_pieces_close(&f->claims[i].kept);
     }

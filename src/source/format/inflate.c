@@ -61,6 +61,15 @@ bool inflate_possible(void)
 #endif
 }
 
+bool inflate_possible_at_once(void)
+{
+#ifdef HAVE_LIBDEFLATE
+    return true;
+#else
+    return false;
+#endif
+}
+
 struct inflate *inflate_open(void)
 {
     struct inflate *z = malloc(sizeof *z);
@@ -141,7 +150,11 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
             return INFLATE_WRONG;
     }
     *got = size - z->stream.avail_out;
+#ifdef HAVE_LIBDEFLATE
+    z->checksum = libdeflate_crc32(z->checksum, bytes, *got);
+#else
     z->checksum = (uint32_t)crc32(z->checksum, bytes, (uInt)*got);
+#endif
     return INFLATE_GOOD;
 }
 
@@ -202,6 +215,22 @@ bool inflate_recognise_zlib(const void *bytes, size_t size)
 
     return size >= 2 && (b[0] & 0x0f) == 8 && b[0] >> 4 <= 7 && (b[1] & 0x20) == 0 &&
            (b[0] << 8 | b[1]) % 31 == 0;
+}
+
+bool inflate_at_once(struct inflate *z, const void *in, size_t in_size, void *out, size_t size,
+                     uint32_t checksum)
+{
+#ifdef HAVE_LIBDEFLATE
+    size_t used, got;
+
+    return z->whole &&
+           libdeflate_deflate_decompress_ex(z->whole, in, in_size, out, size, &used, &got) ==
+               LIBDEFLATE_SUCCESS &&
+           used == in_size && got == size && libdeflate_crc32(0, out, size) == checksum;
+#else
+    (void)z, (void)in, (void)in_size, (void)out, (void)size, (void)checksum;
+    return false;
+#endif
 }
 
 void inflate_begin_stream(struct inflate *z, bool gzip)

@@ -11,8 +11,9 @@
 
 #include "source/format/container.h"
 
-/* Whether there is zlib. */
+/* Whether there is zlib; and whether there is libdeflate, too. */
 bool inflate_possible(void);
+bool inflate_possible_at_once(void);
 
 /* Whether a member of gzip begins with these bytes, 10 of which decide by 37 bits; or a stream of
    zlib, by 16. */
@@ -51,6 +52,12 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
    exactly `size` bytes. False where it does not: inflate_error says why. */
 bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size);
+
+/* Decompresses a member of a zip archive, which must use all of these bytes and come to exactly
+   `size` with this checksum. False where it does not, or without libdeflate: inflate_read then says
+   why. */
+bool inflate_at_once(struct inflate *z, const void *in, size_t in_size, void *out, size_t size,
+                     uint32_t checksum);
 
 /* Begins a member of gzip, or a stream of zlib, for inflate_stream. */
 void inflate_begin_stream(struct inflate *z, bool gzip);
