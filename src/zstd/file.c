@@ -53,8 +53,9 @@ void zstd_became_shorter(struct zstd_file *file, uint64_t missing)
 {
     struct stat status;
 
-    /* The place where the file ends now: bytes before `missing` may be gone, too. */
-    if (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size < missing)
+    /* The place where the file ends now: bytes before `missing` may be gone, too, and a mapped byte
+       that could not be read may lie after it. */
+    if (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size < file->start + file->size)
         missing = (uint64_t)status.st_size;
     zstd_fail(file, ERROR_CHANGED, "ends at byte %" PRIu64 ": it became shorter while it was read",
               missing > file->start ? missing - file->start : 0);

@@ -103,7 +103,8 @@ void zstd_take_failure(struct zstd_file *file, struct error error);
 void zstd_take_error(struct zstd_file *file, struct error error);
 #define zstd_note_error(file, ...) zstd_take_error(file, error_at(__VA_ARGS__))
 
-/* Fails since the file ends before or at offset `missing` of what fd reads. */
+/* Fails since the file has become shorter: bytes at, or soon after, offset `missing` of what fd reads
+   could not be read. */
 void zstd_became_shorter(struct zstd_file *file, uint64_t missing);
 
 /* Reads exactly `size` bytes at `offset` of the input, which do not count as read. False where that
