@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def _configured():
     if not os.path.exists(os.path.join(TOP, "configure")):
         _run("autoreconf", "--install", cwd=TOP)
     with tempfile.TemporaryDirectory(prefix="gpureduce-build-") as tree:
-        _run(os.path.join(TOP, "configure"), *os.environ.get("GPUREDUCE_CONFIGURE", "").split(), cwd=tree)
+        _run(os.path.join(TOP, "configure"), *shlex.split(os.environ.get("GPUREDUCE_CONFIGURE", "")), cwd=tree)
         yield tree
 
 
