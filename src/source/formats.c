@@ -314,7 +314,10 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     reader_push(reader, magic, (size_t)got);
     found = find_compression(asked, magic, (size_t)got);
     if (asked && !found) {
-        source_error(s, ERROR_DATA, "%s", asked->wrong);
+        source_error(s, ERROR_DATA, "%s",
+                     asked->compression != COMPRESSION_ZSTD && !inflate_possible()
+                         ? "cannot be decompressed: this program was built without zlib"
+                         : asked->wrong);
         return false;
     }
     if (!found)

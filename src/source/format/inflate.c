@@ -21,7 +21,7 @@ enum { Z_OK, Z_STREAM_END, Z_BUF_ERROR, Z_MEM_ERROR, Z_NO_FLUSH, Z_FINISH, MAX_W
 #    define z_const const
 #    define inflateInit2(stream, bits) Z_MEM_ERROR
 #    define inflateReset(stream) Z_MEM_ERROR
-#    define inflateReset2(stream, bits) Z_MEM_ERROR
+#    define inflateReset2(stream, bits) ((void)(bits), Z_MEM_ERROR)
 #    define inflateEnd(stream) Z_MEM_ERROR
 #    define inflate(stream, flush) Z_MEM_ERROR
 #    define crc32(sum, bytes, size) 0
