@@ -210,7 +210,8 @@ typedef enum gpr_memory {
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
    cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce reads such memory where it
-   is, for all operations but digest, and without a mask and missing values. All else is GPR_ERROR_UNSUPPORTED, and so is device memory without CUDA. */
+   is, for all operations but digest, and without a mask. All else is GPR_ERROR_UNSUPPORTED, and so
+   is device memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 
@@ -433,7 +434,7 @@ GPR_API gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_i
    stream has come past this. Allocates memory only the first time on a device, or in a capture of
    a graph; then the elements count each time that the graph is launched, until the accumulator is
    freed. Two executable graphs of one capture must not run at the same time. GPR_ERROR_UNSUPPORTED
-   without CUDA, for memory of the host, and with missing values. */
+   without CUDA, and for memory of the host. */
 GPR_API gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
                                               uint64_t count, void *stream);
 

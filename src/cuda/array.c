@@ -36,7 +36,8 @@ struct slot {
                                     when that is cleared */
     struct partial *cleared;     /* one of no elements */
     struct cuda_scratch *scratch;
-    unsigned char *stage; /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
+    struct cuda_missing missing; /* elements that are left out, if any are */
+    unsigned char *stage;        /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
 
     struct cuda_published *sent, *sent_device; /* where the host and the device see it */
     cudaEvent_t last;                          /* recorded after the last launch */
@@ -177,7 +178,9 @@ static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const u
 {
     const struct cuda_launch launch = {.type = terms->type,
                                        .swap = terms->swap,
-                                       .wants = terms->wants,
+                                       .missing = &s->missing,
+                                       .wants =
+                                           terms->wants | (terms->missing ? PARTIAL_MISSING : 0),
                                        .data = data,
                                        .count = (size_t)count,
                                        .index = index,
@@ -283,6 +286,8 @@ static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
 
     if (!s)
         return false;
+    if (terms->missing)
+        cuda_missing_set_sums(&s->missing, terms->type, terms->missing);
     good = s->captured ? reduce_layout(s, terms, layout, count, index, stream, error) &&
                              publish(s, terms->wants, stream, error)
                        : add_in_order(s, terms, layout, count, index, stream, error);
@@ -306,9 +311,8 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
     if (count == 0)
         return true;
     if (terms->wants & ~CUDA_FINDS)
-        return error_set(
-            error, ERROR_REQUEST,
-            "scaled and missing elements in device memory are not supported, nor are digests");
+        return error_set(error, ERROR_REQUEST,
+                         "these operations of scaled numbers are not supported in device memory");
     if (!cuda_guest_find(&device, layout->data, error))
         return false;
     if (!*array)

@@ -24,6 +24,7 @@
 
 #include "core/element.h"
 #include "core/error.h"
+#include "core/missing.h"
 #include "core/partial.h"
 #include "core/view.h"
 
@@ -33,8 +34,9 @@ struct cuda_array;
    have equal ones. */
 struct cuda_array_terms {
     enum element_type type;
-    bool swap;      /* elements are not in the machine's byte order */
-    unsigned wants; /* partial_want bits: a part of PARTIAL_ALL */
+    bool swap;                     /* elements are not in the machine's byte order */
+    unsigned wants;                /* partial_want bits: a part of PARTIAL_ALL */
+    const struct missing *missing; /* elements that are left out; NULL: none */
 };
 
 /* Adds the first `count` elements of a layout, of any alignment, in memory of a device or managed

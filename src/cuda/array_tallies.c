@@ -108,7 +108,7 @@ static bool begin(struct tallying *t, int device, struct tally_set *set, struct 
         return false;
     t->chunk = least(align_up(e->count, CUDA_ALIGNMENT), CHUNK_BYTES / t->size);
     t->staged = least(t->chunk, CUDA_STAGE_BYTES / t->size);
-    cuda_tallies_init(&t->tallies, set, e->type, e->swap, NULL, t->multiprocessors, t->shared,
+    cuda_tallies_init(&t->tallies, set, e->type, e->swap, e->missing, t->multiprocessors, t->shared,
                       t->chunk * t->size);
     if (!cuda_guest_check(cudaMalloc((void **)&t->device, job->device_bytes + t->staged * t->size),
                           allocating, error) ||

@@ -18,7 +18,8 @@
 /* Elements of a layout in device memory, as cuda_array_add is given them. */
 struct cuda_array_elements {
     enum element_type type;
-    bool swap; /* they are not in the machine's byte order */
+    bool swap;                     /* they are not in the machine's byte order */
+    const struct missing *missing; /* elements that are left out; NULL: none */
     const struct view_layout *layout;
     uint64_t count; /* the first ones of the layout, at least one */
     int device;     /* that reads managed memory; negative: the current one */

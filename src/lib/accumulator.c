@@ -357,15 +357,13 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
     const struct scale none = {.given = false};
     const struct view_layout layout = {
         .data = data, .rank = 1, .sizes = {count}, .strides = {(int64_t)element_size(a->type)}};
-    struct cuda_array_terms terms = {.type = a->type};
+    struct cuda_array_terms terms = {.type = a->type,
+                                     .missing = a->missing.count > 0 ? &a->missing : NULL};
     struct error error = {.kind = ERROR_NONE};
 
     lib_begin(a->context);
     if (count > INT64_MAX / element_size(a->type))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 bytes");
-    if (a->missing.count > 0)
-        return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
-                        "missing values of device memory are not supported");
     if (lib_accumulator_begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
         return a->context->status;
     terms.wants = a->wants;

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "core/missing.h"
+#include "core/order.h"
 #include "core/pass_plan.h"
 #include "cuda/array.h"
 #include "cuda/array_tallies.h"
@@ -25,8 +27,6 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
 
     if (view->mask_form != VIEW_MASK_NONE)
         what = "masks";
-    else if (request->missing.count > 0)
-        what = "missing values";
     else if (request->wants & PARTIAL_DIGEST)
         what = "digests";
     else if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
@@ -42,16 +42,23 @@ static bool sample(struct pass_plan *plan, const struct cuda_array_elements *e, 
                    struct error *error)
 {
     const struct selection_runs runs = pass_plan_runs(plan);
-    const size_t all = runs.count * runs.length;
+    const size_t all = runs.count * runs.length, size = element_size(e->type);
     unsigned char *elements;
-    bool good;
+    bool *missing = NULL, good;
 
     if (runs.count == 0 || !contiguous || e->count < all)
         return true;
-    elements = malloc(all * element_size(e->type));
-    good = elements ? cuda_array_sample(e, runs, elements, error) : error_memory(error);
-    good = good &&
-           (pass_plan_sample(plan, elements, NULL, runs.count, runs.length) || error_memory(error));
+    elements = malloc(all * size);
+    if (e->missing)
+        missing = malloc(all * sizeof *missing);
+    good = elements && (missing || !e->missing) ? cuda_array_sample(e, runs, elements, error)
+                                                : error_memory(error);
+    for (size_t i = 0; i < all && good && missing; i++)
+        missing[i] =
+            missing_has(e->missing, order_key(e->type, order_load(e->type, elements + i * size)));
+    good = good && (pass_plan_sample(plan, elements, missing, runs.count, runs.length) ||
+                    error_memory(error));
+    free(missing);
     free(elements);
     return good;
 }
@@ -115,15 +122,19 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     gpr_context *context = input->context;
     struct cuda_array **array = &context->device_array;
     const bool passes = pass_request_any(&request->passes);
+    struct missing missing = {.count = 0};
+    const char *const lacks = missing_add_values(&missing, view->type, &request->missing);
     const struct cuda_array_elements elements = {
         .type = view->type,
         .swap = view->swap,
+        .missing = missing.count > 0 ? &missing : NULL,
         .layout = &view->folded,
         .count = view->elements < request->length ? view->elements : request->length,
         .device = input->view.ordinal,
         .stream = input->view.stream};
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
+                                     .missing = elements.missing,
                                      .wants = request->wants | (passes ? PARTIAL_EXTREMES : 0)};
     struct error error = {.kind = ERROR_NONE};
     struct partial_split split;
@@ -131,6 +142,10 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
 
     if (check(input, request) != GPR_OK)
         return context->status;
+    if (lacks)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "%s: the missing value %s is not a value of type %s", input->path, lacks,
+                        element_name(view->type));
     (void)scale_find_split(&view->scale, view->type, &terms.wants, &split);
     made = result_new(request);
     if (!made)

@@ -121,10 +121,10 @@ static void fill(const char *type)
     must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
 }
 
-static const char *const ops[] = {"sum",    "mean",      "min",    "max",   "argmin", "argmax",
-                                  "std",    "l1",        "count",  "nan",   "sumsq",  "absmin",
-                                  "absmax", "inf",       "zeros",  "range", "var",    "l2",
-                                  "rms",    "negatives", "median", "p10",   "p99.5"};
+static const char *const ops[] = {"sum",    "mean",      "min",     "max",    "argmin", "argmax",
+                                  "std",    "l1",        "count",   "nan",    "sumsq",  "absmin",
+                                  "absmax", "inf",       "zeros",   "range",  "var",    "l2",
+                                  "rms",    "negatives", "missing", "median", "p10",    "p99.5"};
 #define OPS (sizeof ops / sizeof *ops)
 
 /* Whether two results are texts of equal words. */
@@ -159,6 +159,14 @@ static bool needs_split(const char *op)
            strcmp(op, "absmin") == 0;
 }
 
+/* A missing value, which some types do not have. */
+static const char *draw_missing(void)
+{
+    static const char *const texts[] = {"0", "1", "nan", "-1", "inf"};
+
+    return texts[rng_below(&rng, sizeof texts / sizeof *texts)];
+}
+
 static void check_views(unsigned long runs)
 {
     struct tap_family family = {0};
@@ -185,7 +193,8 @@ static void check_views(unsigned long runs)
                  (rng_below(&rng, 5) ||
                   gpr_request_set(request, GPR_LENGTH, rng_below(&rng, SIDE * SIDE)) == GPR_OK) &&
                  (rng_below(&rng, 5) ||
-                  gpr_request_histogram(request, bins, (double)NAN, (double)NAN) == GPR_OK),
+                  gpr_request_histogram(request, bins, (double)NAN, (double)NAN) == GPR_OK) &&
+                 (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK),
              "a request");
         if (gpr_reduce(here, 0, request, &expected) == GPR_OK) {
             const gpr_status status = gpr_reduce(there, 0, request, &got);
@@ -245,7 +254,9 @@ static void check_accumulators(unsigned long runs)
         bool good = true;
 
         fill(name);
-        must(gpr_request_new(context, &request) == GPR_OK, "a request");
+        must(gpr_request_new(context, &request) == GPR_OK &&
+                 (rng_below(&rng, 3) || gpr_request_missing(request, "1") == GPR_OK),
+             "a request");
         for (unsigned i = 0; i < count; i++)
             if (i == 0 || rng_below(&rng, 2))
                 must(gpr_request_op(request, accumulated[i]) == GPR_OK, "an operation");
@@ -328,26 +339,23 @@ static void check_refused(void)
 {
     const uint64_t shape[] = {10};
     gpr_request *request = ask("sum"), *digest = ask("digest");
-    gpr_request *zeros = ask("zeros"), *missing = ask("sum");
+    gpr_request *zeros = ask("zeros");
     gpr_view *view = NULL;
 
-    must(gpr_request_missing(missing, "0") == GPR_OK && gpr_view_new(context, &view) == GPR_OK &&
+    must(gpr_view_new(context, &view) == GPR_OK &&
              gpr_view_set_data(view, host, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) == GPR_OK &&
              gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, (void *)stream) == GPR_OK,
          "a view");
     check_refusal(view, request, "memory: the elements are not in memory of a CUDA device");
     must(gpr_view_set_data(view, device, "f32", GPR_ORDER_NATIVE, 1, shape, NULL) == GPR_OK,
          "a view");
-    check_refusal(view, missing, "memory: missing values of device memory are not supported");
     check_refusal(view, digest, "memory: digests of device memory are not supported");
     must(gpr_view_set_scale(view, 2, 1) == GPR_OK, "a scale");
     check_refusal(view, zeros,
-                  "memory: scaled and missing elements in device memory are not supported, nor are "
-                  "digests");
+                  "memory: these operations of scaled numbers are not supported in device memory");
     must(gpr_view_set_mask(view, GPR_MASK_VALID_BYTES, device + 100, 0) == GPR_OK, "a mask");
     check_refusal(view, request, "memory: masks of device memory are not supported");
     gpr_view_free(view);
-    gpr_request_free(missing);
     gpr_request_free(zeros);
     gpr_request_free(digest);
     gpr_request_free(request);
