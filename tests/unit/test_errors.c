@@ -124,7 +124,7 @@ static void check_reductions(void)
     put("nan", nan, sizeof nan);
     put("short.npy", truncated, 80);
     put("complex.npy", typed, 80);
-    put("x.gz", "\x1f\x8b\x08\0\0\0\0\0\0\3\3\0\0\0\0\0\0\0\0\0", 20);
+    put("x.xz", "\3757zXZ\0\0\4\346\326\264F\0\0\0\0\0\0\0\0", 20);
     tap_ok(reduces(&options, "x", ERROR_NONE, ADVICE_NONE, 0, ""), "a result");
     tap_ok(reduces(&options, "none", ERROR_READ, ADVICE_NONE, ERROR_NO_OFFSET,
                    "No such file or directory"),
@@ -141,8 +141,8 @@ static void check_reductions(void)
                    "byte 20: dtype '<c8' is not supported: it is pairs of f32, a real and an "
                    "imaginary part"),
            "a type that is not supported");
-    tap_ok(reduces(&options, "x.gz", ERROR_REQUEST, ADVICE_PIPE, ERROR_NO_OFFSET,
-                   "a gzip file; try: gzip -dc x.gz"),
+    tap_ok(reduces(&options, "x.xz", ERROR_REQUEST, ADVICE_PIPE, ERROR_NO_OFFSET,
+                   "an xz file; try: xz -dc x.xz"),
            "a format that is not supported");
     options.input.skip = 30;
     tap_ok(reduces(&options, "x", ERROR_REQUEST, ADVICE_SKIP, ERROR_NO_OFFSET,
@@ -288,7 +288,7 @@ static void check_values(void)
 int main(void)
 {
     static const char *const files[] = {"x",         "torn",        "nan",
-                                        "short.npy", "complex.npy", "x.gz",
+                                        "short.npy", "complex.npy", "x.xz",
                                         "one.npy",   "printed",     "two.safetensors"};
     int out;
 
