@@ -191,7 +191,8 @@ static void check_views(unsigned long runs)
         must(gpr_request_set(request, GPR_NAN, rng_below(&rng, 8) ? GPR_NAN_SKIP : GPR_NAN_ERROR) ==
                      GPR_OK &&
                  (rng_below(&rng, 5) ||
-                  gpr_request_set(request, GPR_LENGTH, rng_below(&rng, SIDE * SIDE)) == GPR_OK) &&
+                  gpr_request_set(request, GPR_LENGTH, rng_below(&rng, (uint64_t)SIDE * SIDE)) ==
+                      GPR_OK) &&
                  (rng_below(&rng, 5) ||
                   gpr_request_histogram(request, bins, (double)NAN, (double)NAN) == GPR_OK) &&
                  (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK),
