@@ -414,7 +414,7 @@ if command -v python3 >/dev/null; then
     fi
     # advised FILE: the command of its error gives $sum, with $names filled in.
     advised() {
-        command=$(sed -n "s/.*; try: //; s/ ([^()]*--format=raw reads it.*//; $names; p" err)
+        command=$(sed -n "s/.*; try: //; s/ ([^()]*--format=raw[+a-z]* reads it.*//; $names; p" err)
         tool=${command%% *}
         if ! command -v "$tool" >/dev/null; then
             skip "$1: $command" "there is no $tool"
