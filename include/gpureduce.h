@@ -121,7 +121,7 @@ typedef enum gpr_setting {
                         where it is too low, and GPR_ERROR_UNSUPPORTED where it cannot be limited:
                         of pipes and compressed data, along an axis, and of comparisons */
     GPR_DEVICE = 3,  /* a value of gpr_device: who reduces files and host memory */
-    GPR_GPU = 4,     /* the number of the GPU, from 0, where GPR_DEVICE admits one */
+    GPR_GPU = 4,     /* the number of the GPU, where GPR_DEVICE admits one: 0, so far */
     GPR_MAPPED = 5   /* 1: files are mapped where that is faster. The process then has a handler of
                         SIGBUS from the library for ever, which makes an error of a file that is
                         truncated meanwhile, and calls the handler that was there of all else. The

@@ -260,6 +260,16 @@ static bool limit_threads(gpr_context *context, const gpr_request *request, unsi
     return true;
 }
 
+/* Refuses the GPUs behind the first, which a session would take for it. */
+static bool can_use_gpu(gpr_context *context)
+{
+    if (context->device != DEVICE_GPU || context->gpu == 0)
+        return true;
+    (void)lib_fail(context, GPR_ERROR_DEVICE,
+                   "GPU %u cannot reduce files and host memory: GPU 0 can", context->gpu);
+    return false;
+}
+
 /* Has a session for the settings of the context. A GPU is used where it is asked for: 16 cores read
    three times what its link carries. */
 static gpr_status begin_session(struct reducer *r, const gpr_request *request)
@@ -270,7 +280,7 @@ static gpr_status begin_session(struct reducer *r, const gpr_request *request)
     struct error error;
     unsigned threads;
 
-    if (!limit_threads(context, request, &threads))
+    if (!can_use_gpu(context) || !limit_threads(context, request, &threads))
         return context->status;
     if (r->session &&
         (o->threads != threads || o->device != device || o->devices[0] != (int)context->gpu))
@@ -677,6 +687,8 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
         (void)device_refuse(context);
         return false;
     }
+    if (!can_use_gpu(context))
+        return false;
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),
                                         .device = context->device,
                                         .devices = {(int)context->gpu},
