@@ -5,6 +5,6 @@
 
 compiler=gcc
 has clang && compiler=clang
-export CHECK_SHARE=1/4
+export CHECK_SHARE=1/8 STRESS_RUNS=30 FAULT_STEP=6 EMULATED_SHARE=8
 configured sanitized --enable-werror CC=$compiler \
     CFLAGS='-g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all' && check ''
