@@ -632,8 +632,9 @@ def finish(result: Any, out: Any) -> Any:
     return out
 
 
-_SIMPLE: Dict[str, RequestKey] = {
-    op: make_key([op.encode()]) for op in ("sum", "mean", "min", "max", "std", "var", "median")}
+_SIMPLE: Dict[str, Tuple[bytes, RequestKey]] = {
+    op: (op.encode(), make_key([op.encode()]))
+    for op in ("sum", "mean", "min", "max", "std", "var", "median")}
 _ONE = ctypes.c_size_t(0)
 _EXACT = float(2**53)
 _SMALL = 32768
@@ -662,7 +663,7 @@ def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, i
     return (address, size, name, NATIVE, _HERE) if x.is_cpu else None
 
 
-def simple(op: str, name: bytes, x: Any) -> Any:
+def simple(op: str, x: Any) -> Any:
     """An operation on all elements of an array of NumPy's or torch's in C order, at the least cost.
 
     NotImplemented if x is anything else, or the result takes more.
@@ -671,13 +672,14 @@ def simple(op: str, name: bytes, x: Any) -> Any:
     if memory is None:
         return NotImplemented
     address, size, dtype, order, place = memory
+    name, key = _SIMPLE[op]
     context = lib.borrow()
     try:
         if context.masked:
             return NotImplemented
         if place != context.place:
             set_place(context, place)
-        request = context.requests.get(_SIMPLE[op]) or context.request(_SIMPLE[op])
+        request = context.requests.get(key) or context.request(key)
         context.address.value = address
         context.shape[0] = size
         if lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None) or \
@@ -707,6 +709,17 @@ def simple(op: str, name: bytes, x: Any) -> Any:
             lib.close(context.input)
     finally:
         lib.give_back(context)
+
+
+def _one(op: str, x: Any, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, mask: Any,
+         ddof: Any = 0) -> Any:
+    """One operation, with the arguments of `sum`, and the ddof of `std`."""
+    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
+            and missing is None and mask is None:
+        value = simple(op, x)
+        if value is not NotImplemented:
+            return value
+    return finish(run(x, (op,), axis, keepdims, nan, missing, mask, ddof)[0], out)
 
 
 def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
@@ -741,12 +754,7 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     >>> gr.sum(np.array([[1, 2], [3, 4]]), axis=0)
     array([4, 6])
     """
-    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
-            and mask is None:
-        value = simple("sum", b"sum", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("sum",), axis, keepdims, nan, missing, mask)[0], out)
+    return _one("sum", x, axis, out, keepdims, nan, missing, mask)
 
 
 def mean(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
@@ -761,12 +769,7 @@ def mean(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     >>> gr.mean([1.0, float("nan"), 3.0], nan="skip")
     2.0
     """
-    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
-            and mask is None:
-        value = simple("mean", b"mean", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("mean",), axis, keepdims, nan, missing, mask)[0], out)
+    return _one("mean", x, axis, out, keepdims, nan, missing, mask)
 
 
 def min(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
@@ -782,12 +785,7 @@ def min(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     >>> gr.min([3, -9999, 2], missing=-9999)
     2
     """
-    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
-            and mask is None:
-        value = simple("min", b"min", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("min",), axis, keepdims, nan, missing, mask)[0], out)
+    return _one("min", x, axis, out, keepdims, nan, missing, mask)
 
 
 def max(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
@@ -798,12 +796,7 @@ def max(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     >>> gr.max([[3, 1], [2, 5]], axis=1)
     array([3, 5])
     """
-    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
-            and mask is None:
-        value = simple("max", b"max", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("max",), axis, keepdims, nan, missing, mask)[0], out)
+    return _one("max", x, axis, out, keepdims, nan, missing, mask)
 
 
 def std(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
@@ -819,12 +812,7 @@ def std(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: b
     >>> gr.std([1, 2, 3, 4])
     1.118033988749895
     """
-    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
-            and missing is None and mask is None:
-        value = simple("std", b"std", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("std",), axis, keepdims, nan, missing, mask, ddof)[0], out)
+    return _one("std", x, axis, out, keepdims, nan, missing, mask, ddof)
 
 
 def var(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
@@ -835,12 +823,7 @@ def var(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: b
     >>> gr.var([1, 2, 3, 4], ddof=1)
     1.6666666666666667
     """
-    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
-            and missing is None and mask is None:
-        value = simple("var", b"var", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("var",), axis, keepdims, nan, missing, mask, ddof)[0], out)
+    return _one("var", x, axis, out, keepdims, nan, missing, mask, ddof)
 
 
 def median(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
@@ -853,12 +836,7 @@ def median(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     >>> gr.median([5, 1, 2, 4])
     3.0
     """
-    if axis is None and out is None and not keepdims and nan == "propagate" and missing is None \
-            and mask is None:
-        value = simple("median", b"median", x)
-        if value is not NotImplemented:
-            return value
-    return finish(run(x, ("median",), axis, keepdims, nan, missing, mask)[0], out)
+    return _one("median", x, axis, out, keepdims, nan, missing, mask)
 
 
 def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
