@@ -235,21 +235,34 @@ bool container_names_differ(const struct container *c)
     return good;
 }
 
+/* The arrays in the order of their names, which the caller frees. NULL without memory, with the error.
+ */
+static struct container_array **sort_names(const struct container *c, struct container_input *in)
+{
+    struct container_array **sorted = malloc((c->count + 1) * sizeof *sorted);
+
+    if (!sorted) {
+        (void)container_no_memory(in);
+        return NULL;
+    }
+    for (size_t i = 0; i < c->count; i++)
+        sorted[i] = &c->arrays[i];
+    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
+    return sorted;
+}
+
 /* Sees to it that names tell the arrays apart. */
 static bool names_differ(const struct container *c, struct container_input *in)
 {
-    const struct container_array **sorted;
+    struct container_array **sorted;
     char shown[CONTAINER_NAME_SHOWN];
     bool good = true;
 
     if (container_names_differ(c))
         return true;
-    sorted = malloc((c->count + 1) * sizeof *sorted);
+    sorted = sort_names(c, in);
     if (!sorted)
-        return container_no_memory(in);
-    for (size_t i = 0; i < c->count; i++)
-        sorted[i] = &c->arrays[i];
-    qsort(sorted, c->count, sizeof(const struct container_array *), compare_names);
+        return false;
     for (size_t i = 1; i < c->count && good; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
             good = container_wrong(in,
@@ -268,12 +281,9 @@ bool container_number_names(struct container *c, struct container_input *in)
 
     if (container_names_differ(c))
         return true;
-    sorted = malloc((c->count + 1) * sizeof *sorted);
+    sorted = sort_names(c, in);
     if (!sorted)
-        return container_no_memory(in);
-    for (size_t i = 0; i < c->count; i++)
-        sorted[i] = &c->arrays[i];
-    qsort(sorted, c->count, sizeof(struct container_array *), compare_names);
+        return false;
     for (size_t i = 1, first = 0; i < c->count && good; i++) {
         if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
             first = i;
