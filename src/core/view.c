@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "sys/bytes.h"
 #include "sys/inline.h"
 
 /* Drops dimensions of one element, and joins those that one stride steps through. */
@@ -124,36 +125,6 @@ void view_reorder(struct view *v)
     note_contiguous(v);
 }
 
-/* Copies elements of `size` bytes, a constant, that are `stride` bytes apart. */
-static ALWAYS_INLINE void copy_apart(unsigned char *to, const unsigned char *from, int64_t stride,
-                                     size_t count, size_t size)
-{
-    for (size_t i = 0; i < count; i++)
-        memcpy(to + i * size, from + (int64_t)i * stride, size);
-}
-
-static void copy_row(unsigned char *to, const unsigned char *from, int64_t stride, size_t count,
-                     size_t size)
-{
-    if (stride == (int64_t)size) {
-        memcpy(to, from, count * size);
-        return;
-    }
-    switch (size) {
-    case 8:
-        copy_apart(to, from, stride, count, 8);
-        break;
-    case 4:
-        copy_apart(to, from, stride, count, 4);
-        break;
-    case 2:
-        copy_apart(to, from, stride, count, 2);
-        break;
-    default:
-        copy_apart(to, from, stride, count, 1);
-    }
-}
-
 void view_gather(const struct view *v, uint64_t first, size_t count, void *to)
 {
     const struct view_layout *l = &v->folded;
@@ -176,7 +147,10 @@ void view_gather(const struct view *v, uint64_t first, size_t count, void *to)
         const uint64_t left = l->sizes[last] - place[last];
         const size_t some = left < count ? (size_t)left : count;
 
-        copy_row(out, row, l->strides[last], some, size);
+        if (l->strides[last] == (int64_t)size)
+            memcpy(out, row, some * size);
+        else
+            bytes_gather(out, row, some, size, l->strides[last]);
         out += some * size;
         count -= some;
         /* The beginning of the next row, if there is one. */

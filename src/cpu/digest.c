@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sys/align.h"
-#include "sys/inline.h"
+#include "sys/bytes.h"
 
 struct cpu_digest {
     struct digest_sum sum;
@@ -96,14 +96,6 @@ static void take_apart(struct cpu_digest *d, const unsigned char *data, uint64_t
     }
 }
 
-/* Copies `count` elements of `size` bytes that are `step` bytes apart to `to`. */
-static ALWAYS_INLINE void gather(unsigned char *to, const unsigned char *from, size_t count,
-                                 size_t step, size_t size)
-{
-    for (size_t i = 0; i < count; i++)
-        memcpy(to + i * size, from + i * step, size);
-}
-
 /* Planes whose elements are put together: more would not stay in the level-1 cache. */
 #define PLANES_MAX 128
 
@@ -123,20 +115,7 @@ static void take_planes(struct cpu_digest *d, const unsigned char *data, uint64_
         const uint64_t at = index_in_c(c, index + k);
 
         for (uint64_t i = 0; i < c->sizes[0]; i++, data += d->size) {
-            switch (d->size) { /* of a known size, copies are moves */
-            case 8:
-                gather(together, data, planes, step, 8);
-                break;
-            case 4:
-                gather(together, data, planes, step, 4);
-                break;
-            case 2:
-                gather(together, data, planes, step, 2);
-                break;
-            default:
-                gather(together, data, planes, step, 1);
-                break;
-            }
+            bytes_gather(together, data, planes, d->size, (int64_t)step);
             digest_sum_take(&d->sum, together, planes, at + i * apart);
         }
     }

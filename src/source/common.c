@@ -16,6 +16,7 @@
 #include "source/format/hdf5_records.h"
 #include "source/reader.h"
 #include "source/source_impl.h"
+#include "sys/bytes.h"
 #include "sys/clock.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
@@ -263,34 +264,6 @@ bool source_pread_array(struct source *s, size_t array, uint64_t place, void *bu
 #define SPAN_BYTES ((size_t)16 << 10)
 #define SPAN_GAP ((size_t)2 << 10)
 
-/* Copies `count` times `size` bytes, which lie `stride` bytes apart, one after the other. */
-static void copy_records(unsigned char *to, const unsigned char *from, size_t count, size_t size,
-                         size_t stride)
-{
-#define COPY(bytes)                    \
-    for (size_t i = 0; i < count; i++) \
-    memcpy(to + i * (bytes), from + i * stride, bytes)
-
-    switch (size) { /* with a size that is known, compilers call nothing */
-    case 1:
-        COPY(1);
-        break;
-    case 2:
-        COPY(2);
-        break;
-    case 4:
-        COPY(4);
-        break;
-    case 8:
-        COPY(8);
-        break;
-    default:
-        COPY(size);
-        break;
-    }
-#undef COPY
-}
-
 bool source_pread_records(struct source *s, size_t array, const struct container_array *a,
                           uint64_t index, size_t count, void *elements)
 {
@@ -311,7 +284,7 @@ bool source_pread_records(struct source *s, size_t array, const struct container
             if (!source_pread_array(s, array, index, span, (size_t)((records - 1) * stride + bytes),
                                     offset))
                 return false;
-            copy_records(to, span, (size_t)records, (size_t)bytes, (size_t)stride);
+            bytes_gather(to, span, (size_t)records, (size_t)bytes, (int64_t)stride);
             done = (size_t)(records * left);
         } else if (!source_pread_array(s, array, index, to, done * size, offset)) {
             return false;
