@@ -282,13 +282,11 @@ static gpr_status begin_session(struct reducer *r, const gpr_request *request)
 
     if (!can_use_gpu(context) || !limit_threads(context, request, &threads))
         return context->status;
-    if (r->session &&
-        (o->threads != threads || o->device != device || o->devices[0] != (int)context->gpu))
+    if (r->session && (o->threads != threads || o->device != device))
         close_session(r);
     o->threads = threads;
     o->device = device;
-    o->devices[0] = (int)context->gpu;
-    o->device_count = 1;
+    o->device_count = 1; /* number 0 */
     o->progress = &r->observer;
     o->stays = true;
     if (r->session)
@@ -691,8 +689,7 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
         return false;
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),
                                         .device = context->device,
-                                        .devices = {(int)context->gpu},
-                                        .device_count = 1,
+                                        .device_count = 1, /* number 0 */
                                         .threads = context->threads,
                                         .progress = &r->observer};
     set_options(options, request);
