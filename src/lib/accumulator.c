@@ -246,33 +246,16 @@ static bool open_worker(gpr_accumulator *a, bool swap)
    */
 static bool reduce_here(gpr_accumulator *a, const struct view *v, uint64_t start)
 {
-    struct chunk_request request = {.borrow = true};
-    struct view_places places;
-    struct chunk chunk;
-    size_t most, some;
+    uint64_t left_out;
 
     if (v->elements == 0)
         return true;
     if (!open_worker(a, v->swap))
         return false;
-    request.buffer = engine_cpu.buffer(a->worker, &request.size);
-    most = v->contiguous && v->mask_form == VIEW_MASK_NONE ? (size_t)v->elements
-                                                           : request.size / element_size(v->type);
-    for (size_t i = 0; i < v->elements; i += some) {
-        size_t missing;
-
-        some = v->elements - i < most ? (size_t)v->elements - i : most;
-        missing = view_make_chunk(v, i, some, &request, &places, &chunk);
-        a->partial.count += missing;
-        a->partial.missing += missing;
-        if (missing == some)
-            continue;
-        if (chunk.place)
-            places.start = start;
-        else
-            chunk.index += start;
-        (void)engine_cpu.reduce(a->worker, &chunk); /* it cannot fail without tallies */
-    }
+    /* It cannot fail without tallies. */
+    (void)reducer_take_view(a->worker, v, v->elements, start, &left_out);
+    a->partial.count += left_out;
+    a->partial.missing += left_out;
     return true;
 }
 

@@ -181,6 +181,36 @@ static struct engine_worker *direct_worker(struct reducer *r, const struct engin
     return r->worker;
 }
 
+bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint64_t elements,
+                       uint64_t start, uint64_t *left_out)
+{
+    struct chunk_request request = {.borrow = true};
+    struct view_places places;
+    struct chunk chunk;
+    size_t most, some;
+
+    request.buffer = engine_cpu.buffer(worker, &request.size);
+    most = v->contiguous && v->mask_form == VIEW_MASK_NONE ? (size_t)elements
+                                                           : request.size / element_size(v->type);
+    *left_out = 0;
+    for (uint64_t i = 0; i < elements; i += some) {
+        size_t missing;
+
+        some = elements - i < most ? (size_t)(elements - i) : most;
+        missing = view_make_chunk(v, i, some, &request, &places, &chunk);
+        *left_out += missing;
+        if (missing == some)
+            continue;
+        if (chunk.place)
+            places.start = start;
+        else
+            chunk.index += start;
+        if (engine_cpu.reduce(worker, &chunk) != ENGINE_TAKEN)
+            return false;
+    }
+    return true;
+}
+
 /* Reduces a small view on this thread. False if that cannot be, or finds an error, which a session
    then describes. */
 static bool reduce_directly(struct reducer *r, const struct view *view, const gpr_request *request,
@@ -190,13 +220,9 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
     struct engine_setup setup = {.type = view->type, .swap = view->swap, .wants = request->wants};
     struct partial_split split;
     struct missing missing = {.count = 0};
-    struct view_places places;
-    struct chunk_request chunk_request = {.borrow = true};
     struct engine_worker *worker;
     struct engine_times times;
-    struct chunk chunk;
-    uint64_t left_out = 0;
-    size_t most;
+    uint64_t left_out;
 
     if (request->missing.count > 0) {
         if (container_find_missing(NULL, view->type, &request->missing, &missing))
@@ -206,20 +232,8 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
     }
     setup.split = scale_find_split(&view->scale, view->type, &setup.wants, &split);
     worker = direct_worker(r, &setup);
-    if (!worker)
-        return false;
-    chunk_request.buffer = engine_cpu.buffer(worker, &chunk_request.size);
-    most = chunk_request.size / element_size(view->type);
-    for (uint64_t i = 0; i < elements; i += most) {
-        const size_t count = elements - i < most ? (size_t)(elements - i) : most;
-        const size_t missing_count =
-            view_make_chunk(view, i, count, &chunk_request, &places, &chunk);
-
-        left_out += missing_count;
-        if (missing_count < count && engine_cpu.reduce(worker, &chunk) != ENGINE_TAKEN)
-            return false;
-    }
-    if (!engine_cpu.finish(worker, partial, &times))
+    if (!worker || !reducer_take_view(worker, view, elements, 0, &left_out) ||
+        !engine_cpu.finish(worker, partial, &times))
         return false;
     partial->count += left_out;
     partial->missing += left_out;

@@ -10,10 +10,17 @@
 
 #include "lib/objects.h"
 
+struct engine_worker;
 struct reducer;
 
 /* Joins all threads and frees the reducer. NULL is allowed. */
 void reducer_close(struct reducer *r);
+
+/* Has a worker of the CPU's engine reduce the first `elements` elements of a view, on this thread.
+   They are those of an array from number `start` on. *left_out: how many of them the mask leaves
+   out. False on failure, of which there is none without tallies. */
+bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint64_t elements,
+                       uint64_t start, uint64_t *left_out);
 
 /* Reduces all arrays of `count` inputs, at least one, as one array. */
 gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
