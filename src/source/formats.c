@@ -426,14 +426,14 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
             return false;
-        if (s->info.compressed && recognise(head, (size_t)got, true)) {
-            const char *outside = find_named(s->info.compression);
-
+        found = s->info.compressed ? recognise(head, (size_t)got, true) : NULL;
+        if (found) {
             source_error(s, ERROR_DATA,
                          "byte 0: the decompressed data are %s-compressed again; decompress once "
                          "with '%s -dc' first",
-                         recognise(head, (size_t)got, true)->name,
-                         s->info.compression == COMPRESSION_ZLIB ? "pigz" : outside);
+                         found->name,
+                         s->info.compression == COMPRESSION_ZLIB ? "pigz"
+                                                                 : find_named(s->info.compression));
             return false;
         }
         found = recognise(head, (size_t)got, false);
