@@ -44,7 +44,7 @@ struct cuda_array_terms {
    memory is read by `device`; negative: by the current one.
    `index` is that of the first. Waits for nothing. Allocates only the first time on a device or in
    a capture, and for the first elements that are not aligned to their size or not in a row; makes
-   *array if it is NULL. After an error of a GPU, results cannot be had any more. */
+   *array if it is NULL. After an error of a GPU it has no results. */
 bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *terms,
                     const struct view_layout *layout, uint64_t count, uint64_t index, int device,
                     void *stream, struct error *error);

@@ -89,7 +89,7 @@ static ssize_t call_read(struct source *s, void *buffer, size_t size, uint64_t o
     return -1;
 }
 
-/* Reads what there is. Returns how many bytes, or -1. */
+/* Reads bytes of the descriptor as soon as it has some. Returns how many, or -1. */
 static ssize_t read_descriptor(struct source *s, void *buffer, size_t size, uint64_t offset)
 {
     ssize_t n;

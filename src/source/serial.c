@@ -311,8 +311,8 @@ static bool serial_read_locked(struct source *s, const struct chunk_request *req
     return filled;
 }
 
-/* Before a worker waits for the reader: reads ahead, unless others do all of that. Whether there was something
-   to do. Drops the mutex while it reads. */
+/* Before a worker waits for the reader: reads ahead, unless others do all of that. Whether there was
+   something to do. Drops the mutex while it reads. */
 REQUIRES(waiters_role)
 static bool serial_ahead_locked(struct serial_state *state)
 {

@@ -164,8 +164,9 @@ static bool read_rest(struct json_reader *r, char *text, size_t size, bool cut)
         char utf8[4];
         size_t length = escape_plain_length(r->at);
 
-        if (length > 0 && (full || length < size - used)) { /* most are nothing else */
-            if (!full && text + used != r->at)              /* it may be read to where it stands */
+        /* Most strings are nothing else. One may be read to where it stands. */
+        if (length > 0 && (full || length < size - used)) {
+            if (!full && text + used != r->at)
                 memmove(text + used, r->at, length);
             used += full ? 0 : length;
             r->at += length;

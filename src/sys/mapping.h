@@ -54,8 +54,8 @@ void mapping_pieces_close(struct mapping_pieces *p);
 
 /* Calls body(argument). Returns false if a SIGBUS of this thread interrupted the body: its side
    effects are partial. The body must hold no lock and own nothing that has to be released, nor call
-   this function itself. Any thread may call it. It needs the handler of signals_open_bus: without that,
-   SIGBUS ends the process, or does what else was asked for. */
+   this function itself. Any thread may call it. Without the handler of signals_open_bus, SIGBUS
+   ends the process, or does what else was asked for. */
 bool mapping_guard(void (*body)(void *), void *argument);
 
 #endif
