@@ -82,6 +82,14 @@ check() {
     make -j"$jobs" check ${tests:+TESTS="$tests" check_PROGRAMS="$programs" check_LIBRARIES=} "$@"
 }
 
+# tests_but TESTS: all tests of the build in this folder but these.
+tests_but() {
+    # shellcheck disable=SC2016 # for make
+    make -s -f - BUT="$1" list <<<'include Makefile
+list:
+	@echo $(filter-out $(BUT),$(TESTS))'
+}
+
 # sources: the C files, without those that need a header of MPI or of HDF5 if there is none.
 sources() {
     # shellcheck disable=SC2016 # for make
