@@ -286,8 +286,9 @@ static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
 
     if (!s)
         return false;
+    s->missing.count = 0;
     if (terms->missing)
-        cuda_missing_set_sums(&s->missing, terms->type, terms->missing);
+        cuda_missing_add_sums(&s->missing, terms->type, terms->missing);
     good = s->captured ? reduce_layout(s, terms, layout, count, index, stream, error) &&
                              publish(s, terms->wants, stream, error)
                        : add_in_order(s, terms, layout, count, index, stream, error);

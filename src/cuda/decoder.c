@@ -1078,7 +1078,7 @@ static size_t input_size(const struct engine_decode_setup *setup, size_t batch)
 static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     cuda_sums_init(&u->sums, u->setup.type, u->setup.swap, u->setup.wants, u->setup.missing,
-                   u->device->multiprocessors, MIRRORS);
+                   u->setup.split, u->device->multiprocessors, MIRRORS);
     if (!pinned_piece_open(&u->input, u->arena, input_size(&u->setup, u->batch), reason) ||
         !pinned_piece_open(&u->mirrors_memory, u->arena,
                            align_up(u->sums.job.pinned_bytes, mapping_page()), reason) ||
@@ -1225,7 +1225,7 @@ bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *s
     zstd_device_restart(u->decoder, u->shift,
                         setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES
                                                    : SIZE_MAX);
-    cuda_sums_init(&u->sums, setup->type, setup->swap, setup->wants, setup->missing,
+    cuda_sums_init(&u->sums, setup->type, setup->swap, setup->wants, setup->missing, setup->split,
                    u->device->multiprocessors, MIRRORS);
     if (!u->sums.job.kind->begin(&u->sums.job, u->memory, u->mirrors_memory.memory, u->stream,
                                  u->error)) {

@@ -280,7 +280,7 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
 static bool cuda_finds(enum element_type type, unsigned wants)
 {
     (void)type;
-    return (wants & ~(unsigned)CUDA_FINDS_MISSING) == 0;
+    return (wants & ~(CUDA_FINDS_MISSING | PARTIAL_SPLIT)) == 0;
 }
 
 static const char *cuda_describe(const struct engine_state *engine)
@@ -334,7 +334,7 @@ static struct engine_worker *cuda_worker_open(struct engine_state *engine,
         return NULL;
     }
     w->size = feeder.size;
-    cuda_sums_init(&w->sums, setup->type, setup->swap, setup->wants, setup->missing,
+    cuda_sums_init(&w->sums, setup->type, setup->swap, setup->wants, setup->missing, setup->split,
                    device->multiprocessors, FEEDER_SLOTS);
     feeder.jobs[feeder.job_count++] = &w->sums.job;
     if (setup->tallies && setup->tallies->count > 0) {

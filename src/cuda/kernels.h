@@ -48,7 +48,7 @@ struct cuda_scratch {
 
 struct cuda_launch {
     enum element_type type;
-    /* With PARTIAL_MISSING: as cuda_missing_set_sums has them. */
+    /* With PARTIAL_MISSING: as cuda_missing_add_sums has them. */
     const struct cuda_missing *missing;
     int swap;                     /* elements are not in the machine's byte order */
     unsigned wants;               /* partial_want bits */

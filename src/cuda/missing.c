@@ -45,21 +45,26 @@ static void add_nans(struct cuda_missing *m, enum element_type type)
     m->ranges[m->count++] = (struct cuda_missing_range){magnitude, first, magnitude - first};
 }
 
-void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set)
+static void add_set(struct cuda_missing *m, enum element_type type, const struct missing *set)
 {
-    m->count = 0;
     add_numbers(m, type, set);
     if (missing_has_nans(set, type))
         add_nans(m, type);
 }
 
-void cuda_missing_set_sums(struct cuda_missing *m, enum element_type type,
+void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set)
+{
+    m->count = 0;
+    add_set(m, type, set);
+}
+
+void cuda_missing_add_sums(struct cuda_missing *m, enum element_type type,
                            const struct missing *set)
 {
     struct missing halves = {.count = 0};
 
     if (element_is_integer(type) || element_size(type) > 1) {
-        cuda_missing_set(m, type, set);
+        add_set(m, type, set);
         return;
     }
     /* Each number is one of f16, in the same order: there is room for as many ranges. */
@@ -71,7 +76,6 @@ void cuda_missing_set_sums(struct cuda_missing *m, enum element_type type,
                                     order_first(ELEMENT_F16, order_value(type, r.first), false),
                                     order_first(ELEMENT_F16, order_value(type, r.last), true) - 1);
     }
-    m->count = 0;
     add_numbers(m, ELEMENT_F16, &halves);
     if (missing_has_nans(set, type))
         add_nans(m, ELEMENT_F16);

@@ -18,9 +18,9 @@ struct cuda_missing_range {
     uint64_t mask, first, distance;
 };
 
-/* The ranges of a set: those of the set's numbers, of which one may have both signs and then is two,
-   and all NaNs. */
-#define CUDA_MISSING_MAX (MISSING_RANGES_MAX + 2)
+/* The ranges of a set and of a side of a threshold: those of their numbers, of which one each may
+   have both signs and then is two, and all NaNs. */
+#define CUDA_MISSING_MAX (MISSING_RANGES_MAX + 4)
 struct cuda_missing {
     unsigned count;
     struct cuda_missing_range ranges[CUDA_MISSING_MAX];
@@ -29,9 +29,9 @@ struct cuda_missing {
 /* Finds the ranges of the elements of a type, in the machine's byte order. */
 void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set);
 
-/* Finds those of the elements as kernels that sum have them in registers: floats of one byte are
+/* Adds those of the elements as kernels that sum have them in registers: floats of one byte are
    f16 there. */
-void cuda_missing_set_sums(struct cuda_missing *m, enum element_type type,
+void cuda_missing_add_sums(struct cuda_missing *m, enum element_type type,
                            const struct missing *set);
 
 #ifdef __cplusplus

@@ -121,8 +121,9 @@ struct engine_decode_setup {
     enum element_type type;
     bool swap;      /* elements are not in this machine's byte order */
     unsigned wants; /* partial_want bits: what to compute */
-    /* The missing values of the elements, with PARTIAL_MISSING. */
+    /* The missing values of the elements, with PARTIAL_MISSING; the threshold, with PARTIAL_SPLIT. */
     const struct missing *missing;
+    const struct partial_split *split;
     uint64_t window;     /* bytes of the largest zstd window that is expected */
     uint64_t window_max; /* bytes of the largest zstd window that is allowed */
     uint64_t begin;      /* position of the first element, in bytes of the decoded whole input */

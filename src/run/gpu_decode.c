@@ -674,6 +674,7 @@ struct gpu_decode *gpu_decode_begin(struct run *run, char reason[ENGINE_REASON_M
         .swap = run->setup.swap,
         .wants = run->setup.wants,
         .missing = run->setup.missing,
+        .split = run->setup.split,
         .window = layout.window,
         .window_max = layout.window_max,
         .begin = layout.begin,

@@ -341,8 +341,7 @@ static bool engine_has_kernels(const struct run *run)
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
     source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                  "the GPU has no kernels for %s on %s",
-                  run->setup.split ? "these operations of scaled numbers" : "these operations",
+                  "the GPU has no kernels for these operations on %s",
                   element_name(run->setup.type));
     return false;
 }

@@ -85,7 +85,7 @@ for GPUREDUCE in $programs; do
 done
 
 # Attributes of netCDF-4 and HDF5 files say what is missing, and give scales. An array has the CPU's
-# results or none: the GPU reads no chunks, and has no kernels that split at a threshold.
+# results or none: the GPU reads no chunks.
 hdf5=${program%gpureduce}gpureduce-hdf5
 if ! find_python 'h5py, netCDF4' || [ ! -x "$hdf5" ]; then
     skip 'attributes on a GPU' 'netCDF4 or gpureduce-hdf5 is missing'
@@ -113,13 +113,7 @@ for GPUREDUCE in $programs; do
     for file in plain-1.nc scaled-1.nc plain-3.h5 scaled-2.h5; do
         equal_or_none 'attributes' 60 sum,mean,min,max,argmin,argmax,nan,count,missing $file
         equal_or_none 'attributes' 60 std,sumsq,range,q0.3 $file
-        case $file in
-        plain*) equal_or_none 'attributes' 60 l1,absmin,zeros $file ;;
-        *)
-            equal_or_none 'attributes' 0 l1,absmin,zeros $file
-            ok "$(gpu_label), $file, why" grep -q 'the GPU has no kernels for these operations of scaled numbers on [a-z0-9]*; use --device=cpu' err
-            ;;
-        esac
+        equal_or_none 'attributes' 60 l1,absmin,zeros,negatives,absmax $file
     done
 done
 finish

@@ -149,7 +149,7 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
     const size_t size = element_size(type), most = n / launches + 1;
     const bool swap = size > 1 && rng_below(&rng, 2);
     struct partial expected, left, got;
-    struct cuda_missing ranges;
+    struct cuda_missing ranges = {.count = 0};
     bool good;
 
     partial_clear(&expected);
@@ -163,7 +163,7 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
         partial_take_element(&expected, type, data + i * size, FIRST + i);
         moments_take_element(&expected, type, data + i * size);
     }
-    cuda_missing_set_sums(&ranges, type, &missing);
+    cuda_missing_add_sums(&ranges, type, &missing);
     if (swap)
         element_swap(swapped, data, n, size);
     partial_clear(&left);

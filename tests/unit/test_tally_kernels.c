@@ -625,7 +625,7 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
     for (size_t i = 0; i < sizeof sets / sizeof *sets && good; i++)
         for (size_t p = 0; p < sizeof percent / sizeof *percent && good; p++) {
             char set[40];
-            struct cuda_missing sums, tallied;
+            struct cuda_missing sums = {.count = 0}, tallied;
             unsigned count = 0;
 
             missing.count = 0;
@@ -634,7 +634,7 @@ static void measure_missing(enum element_type type, unsigned char *device, size_
             if (count == 0)
                 continue;
             snprintf(set, sizeof set, "%s%s", sets[i][0], count > 1 ? " and 3" : "");
-            cuda_missing_set_sums(&sums, type, &missing);
+            cuda_missing_add_sums(&sums, type, &missing);
             cuda_missing_set(&tallied, type, &missing);
             memcpy(data, swapped, BYTES_MAX);
             for (size_t k = 0; k < n; k++)
