@@ -9,4 +9,4 @@ src_gpureduce_hdf5_SOURCES = \
 	src/hdf5/netcdf.c src/hdf5/netcdf.h \
 	src/hdf5/walk.c src/hdf5/walk.h
 src_gpureduce_hdf5_CPPFLAGS = $(src_cppflags) $(HDF5_CFLAGS)
-src_gpureduce_hdf5_LDADD = src/libinternal.a $(HDF5_LIBS)
+src_gpureduce_hdf5_LDADD = src/libinternal.a $(HDF5_LIBS) $(ZSTD_LIBS)

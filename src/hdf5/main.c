@@ -21,6 +21,7 @@
 #include "hdf5/netcdf.h"
 #include "hdf5/walk.h"
 #include "source/format/attributes.h"
+#include "source/format/filters.h"
 #include "source/format/hdf5_records.h"
 #include "sys/buffer.h"
 
@@ -200,7 +201,7 @@ struct dataset {
     bool not_numeric;
     bool by_attributes;                /* they make it unreadable */
     struct attributes_meaning meaning; /* of its numbers, if `typed` */
-    char text[256];                    /* room for `unreadable` */
+    char text[320];                    /* room for `unreadable` */
     unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
     bool fill_stated;  /* the dataset says what elements are that were never written */
     bool fill_defined; /* there is a value of these */
@@ -326,15 +327,13 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     return true;
 }
 
-/* Filters as they are named in warnings, where the file does not name them. */
+/* Filters that are not supported, where the file does not name them. */
 static const char *filter_name(H5Z_filter_t id)
 {
     return id == H5Z_FILTER_SZIP          ? "szip"
            : id == H5Z_FILTER_NBIT        ? "nbit"
            : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset"
-           : id == 32000                  ? "lzf"
            : id == 32001                  ? "blosc"
-           : id == 32015                  ? "zstd"
                                           : "";
 }
 
@@ -343,37 +342,42 @@ static const char *filter_name(H5Z_filter_t id)
 static bool find_filters(struct dataset *d, struct container_tiles *tiles, struct hdf5_trouble *t)
 {
     const int count = H5Pget_nfilters(d->creation);
-    unsigned deflated = 0;
+    unsigned compressions = 0;
 
     if (count < 0)
         return hdf5_wrong(t);
     for (int i = 0; i < count; i++) {
-        unsigned flags, values[8] = {0}, config;
-        size_t value_count = sizeof values / sizeof *values;
+        struct container_filter filter = {0};
+        unsigned flags, config;
+        size_t value_count = CONTAINER_FILTER_VALUES;
         char name[192] = "";
+        const char *why = "";
         const H5Z_filter_t id = H5Pget_filter2(d->creation, (unsigned)i, &flags, &value_count,
-                                               values, sizeof name, name, &config);
-        struct container_filter *filter = &tiles->filters[i];
+                                               filter.values, sizeof name, name, &config);
 
         if (id < 0)
             return hdf5_wrong(t);
         name[sizeof name - 1] = '\0';
-        filter->parameter = 0;
-        if (id == H5Z_FILTER_SHUFFLE && i < CONTAINER_FILTERS_MAX && value_count > 0 &&
-            values[0] > 0) {
-            filter->kind = CONTAINER_SHUFFLE;
-            filter->parameter = values[0];
-        } else if (id == H5Z_FILTER_FLETCHER32 && i < CONTAINER_FILTERS_MAX) {
-            filter->kind = CONTAINER_FLETCHER32;
-        } else if (id == H5Z_FILTER_DEFLATE && i < CONTAINER_FILTERS_MAX && deflated++ == 0) {
-            filter->kind = CONTAINER_DEFLATE;
-        } else {
-            snprintf(d->text, sizeof d->text, "HDF5 filter %s (%d) is not supported",
-                     *filter_name(id) ? filter_name(id) : name, (int)id);
+        if (!filter_find(id, &filter.kind))
+            why = NULL;
+        else if (filter_refusal(&filter))
+            why = filter_refusal(&filter);
+        else if (filter_of(filter.kind)->compresses && compressions++ > 0)
+            why = "it follows another compression";
+        else if (i >= CONTAINER_FILTERS_MAX)
+            why = "there are more than 8 filters";
+        if (!why || *why) {
+            const char *known = why ? filter_of(filter.kind)->name : filter_name(id);
+
+            snprintf(d->text, sizeof d->text,
+                     "HDF5 filter %s%s(%d) is not supported%s%s; h5repack -f NONE removes filters",
+                     *known ? known : name, *known || *name ? " " : "", (int)id, why ? ": " : "",
+                     why ? why : "");
             d->unreadable = d->text;
             d->by_attributes = false;
             return true;
         }
+        tiles->filters[i] = filter;
     }
     tiles->filter_count = (unsigned)count;
     return true;
@@ -652,7 +656,8 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
     put(v->out, tiles.filter_count);
     for (unsigned i = 0; i < tiles.filter_count; i++) {
         put(v->out, (uint64_t)tiles.filters[i].kind);
-        put(v->out, tiles.filters[i].parameter);
+        for (unsigned j = 0; j < CONTAINER_FILTER_VALUES; j++)
+            put(v->out, tiles.filters[i].values[j]);
     }
     put_text(v->out, d->fill, d->size);
     put(v->out, d->extended);

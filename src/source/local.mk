@@ -19,13 +19,16 @@ library_sources += \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd.c src/source/zstd.h \
 	src/source/format/attributes.c src/source/format/attributes.h \
+	src/source/format/codec.c src/source/format/codec.h \
 	src/source/format/container.c src/source/format/container.h \
 	src/source/format/containers.c src/source/format/containers.h \
+	src/source/format/filters.c src/source/format/filters.h \
 	src/source/format/fits.c \
 	src/source/format/gguf.c \
 	src/source/format/hdf5.c \
 	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \
 	src/source/format/inflate.c src/source/format/inflate.h \
+	src/source/format/lz.c src/source/format/lz.h \
 	src/source/format/netcdf.c \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npz.c \
@@ -34,6 +37,7 @@ library_sources += \
 	src/source/format/plausibility.c src/source/format/plausibility.h \
 	src/source/format/pytorch.c \
 	src/source/format/safetensors.c \
+	src/source/format/shuffle.c src/source/format/shuffle.h \
 	src/source/format/unsupported.c src/source/format/unsupported.h \
 	src/source/format/unsupported_input.h \
 	src/source/format/unsupported_text.c \

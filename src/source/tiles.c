@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/format/inflate.h"
+#include "source/format/filters.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/search.h"
@@ -37,7 +37,7 @@ struct tile {
     struct space space[2];         /* each filter goes from one to the other */
     struct space fill;
     const unsigned char *filled; /* the value that is in there */
-    struct inflate *inflate;
+    struct codec_memory *memory;
 };
 
 static bool make_room(struct space *space, size_t size)
@@ -125,75 +125,6 @@ static bool wrong(struct source *s, const struct tile *t, const struct container
     return false;
 }
 
-/*
- * Filters.
- */
-
-/* Puts the bytes of elements together again: those of one place in the element lie together. */
-static void unshuffle(unsigned char *restrict to, const unsigned char *restrict from, size_t bytes,
-                      size_t size)
-{
-    const size_t count = bytes / size;
-
-    switch (size) { /* with a size that is known, compilers use vectors */
-    case 2:
-        for (size_t i = 0; i < count; i++) {
-            to[2 * i] = from[i];
-            to[2 * i + 1] = from[count + i];
-        }
-        break;
-    case 4:
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j < 4; j++)
-                to[4 * i + j] = from[j * count + i];
-        break;
-    case 8:
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j < 8; j++)
-                to[8 * i + j] = from[j * count + i];
-        break;
-    default:
-        for (size_t j = 0; j < size; j++)
-            for (size_t i = 0; i < count; i++)
-                to[i * size + j] = from[j * count + i];
-        break;
-    }
-    memcpy(to + count * size, from + count * size, bytes - count * size);
-}
-
-/* Fletcher's checksum (J. G. Fletcher, 1982) of 16-bit words, the most significant byte first, and
-   of a byte that is left as if a zero followed it: as HDF5 stores it. */
-static uint32_t fletcher32(const unsigned char *bytes, size_t size)
-{
-    /* As many words as the sums hold before they have to be reduced: 360 * 361 / 2 * 65535 and what
-       was left of before is less than 2^32. */
-    const size_t most = 360;
-    uint32_t sum = 0, sums = 0;
-    size_t words = size / 2;
-
-    while (words > 0) {
-        const size_t n = words < most ? words : most;
-
-        for (size_t i = 0; i < n; i++) {
-            sum += (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1];
-            sums += sum;
-        }
-        bytes += 2 * n;
-        words -= n;
-        sum = (sum & 0xffff) + (sum >> 16);
-        sums = (sums & 0xffff) + (sums >> 16);
-    }
-    if (size % 2) {
-        sum += (uint32_t)bytes[0] << 8;
-        sums += sum;
-        sum = (sum & 0xffff) + (sum >> 16);
-        sums = (sums & 0xffff) + (sums >> 16);
-    }
-    sum = (sum & 0xffff) + (sum >> 16);
-    sums = (sums & 0xffff) + (sums >> 16);
-    return sums << 16 | sum;
-}
-
 /* How many elements of a tile the file has in a dimension. */
 static uint64_t stored_size(const struct tile *t, unsigned dimension)
 {
@@ -218,41 +149,29 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
 }
 
-/* Undoes a filter: of `size` bytes at `from`, which become *size at `to`, where there is room for
-   `out`. Data left in place are not moved: *moved is then false. */
+/* Undoes a filter: of *size bytes in t->space[*at], which become *size in t->space[*at]. `out`: how
+   many they are before a compression. */
 static bool undo(struct source *s, struct tile *t, const struct container_tile *tile,
-                 const struct container_filter *filter, const unsigned char *from, size_t *size,
-                 struct space *to, size_t out, bool *moved)
+                 const struct container_filter *f, unsigned *at, size_t *size, size_t out)
 {
-    uint32_t checksum;
+    const struct filter *filter = filter_of(f->kind);
+    const unsigned next = filter->added > 0 ? *at : 1 - *at;
+    const char *what;
 
-    *moved = filter->kind != CONTAINER_FLETCHER32;
-    if (*moved && !make_room(to, out))
-        return wrong(s, t, tile, "out of memory");
-    switch (filter->kind) {
-    case CONTAINER_SHUFFLE:
-        if (*size != out)
+    if (!filter->compresses) {
+        if (*size < filter->added)
             return wrong(s, t, tile, "a chunk is shorter than it should be");
-        unshuffle(to->bytes, from, out, filter->parameter);
-        return true;
-    case CONTAINER_DEFLATE:
-        if (!t->inflate)
-            t->inflate = inflate_open();
-        if (!t->inflate)
-            return wrong(s, t, tile, "out of memory");
-        *size = out;
-        return inflate_whole(t->inflate, from, tile->compressed, to->bytes, out) ||
-               wrong(s, t, tile, inflate_error(t->inflate));
-    case CONTAINER_FLETCHER32:
-        if (*size < 4)
-            return wrong(s, t, tile, "a chunk is shorter than it should be");
-        *size -= 4;
-        checksum = (uint32_t)from[*size] | (uint32_t)from[*size + 1] << 8 |
-                   (uint32_t)from[*size + 2] << 16 | (uint32_t)from[*size + 3] << 24;
-        return fletcher32(from, *size) == checksum ||
-               wrong(s, t, tile, "the checksum of a chunk is wrong");
+        out = *size - filter->added;
     }
-    return true;
+    if (!t->memory)
+        t->memory = codec_open();
+    if (!t->memory || !make_room(&t->space[next], out))
+        return wrong(s, t, tile, "out of memory");
+    what = filter->undo(t->memory, f, t->space[*at].bytes, *size,
+                        next == *at ? NULL : t->space[next].bytes, out);
+    *at = next;
+    *size = out;
+    return !what || wrong(s, t, tile, what);
 }
 
 /* Bytes that a tile of `bytes` has behind the first `count` filters: checksums are added, and what
@@ -261,7 +180,7 @@ static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, 
                             size_t bytes)
 {
     for (unsigned i = 0; i < count; i++)
-        bytes += (mask >> i & 1) && tiles->filters[i].kind == CONTAINER_FLETCHER32 ? 4 : 0;
+        bytes += (mask >> i & 1) ? filter_of(tiles->filters[i].kind)->added : 0;
     return bytes;
 }
 
@@ -274,7 +193,6 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     const uint32_t mask = applied(t, tile);
     size_t size = tile->compressed;
     unsigned at = 0;
-    bool moved;
 
     if (!make_room(&t->space[0], size > bytes ? size : bytes)) {
         (void)wrong(s, t, tile, "out of memory");
@@ -282,17 +200,15 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     }
     if (!source_pread_array(s, t->of, t->number, t->space[0].bytes, size, s->start + tile->offset))
         return NULL;
-    for (unsigned i = tiles->filter_count; i-- > 0;) {
-        if (!(mask >> i & 1))
-            continue;
-        if (!undo(s, t, tile, &tiles->filters[i], t->space[at].bytes, &size, &t->space[1 - at],
-                  filtered_size(tiles, mask, i, bytes), &moved))
+    for (unsigned i = tiles->filter_count; i-- > 0;)
+        if ((mask >> i & 1) &&
+            !undo(s, t, tile, &tiles->filters[i], &at, &size, filtered_size(tiles, mask, i, bytes)))
             return NULL;
-        at = moved ? 1 - at : at;
-    }
-    if (size >= bytes)
+    if (size == bytes)
         return t->space[at].bytes;
-    (void)wrong(s, t, tile, "a chunk is shorter than it should be");
+    (void)wrong(s, t, tile,
+                size < bytes ? "a chunk is shorter than it should be"
+                             : "a chunk is longer than it should be");
     return NULL;
 }
 
@@ -516,6 +432,6 @@ void tile_close(struct tile *t)
     for (size_t i = 0; i < 2; i++)
         free(t->space[i].bytes);
     free(t->fill.bytes);
-    inflate_close(t->inflate);
+    codec_close(t->memory);
     free(t);
 }

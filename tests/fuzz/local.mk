@@ -12,6 +12,7 @@ FUZZ_SECONDS = 60
 FUZZ_SEED =
 FUZZ_RUNS =
 fuzz_programs = \
+	tests/fuzz/fuzz_codecs \
 	tests/fuzz/fuzz_container \
 	tests/fuzz/fuzz_hdf5 \
 	tests/fuzz/fuzz_unsupported \
@@ -34,6 +35,10 @@ fuzz_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 fuzz_cflags = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 fuzz_ldflags = -fsanitize=fuzzer -Wl,--wrap=message_error,--wrap=message_warning
 fuzz_ldadd = tests/fuzz/libfuzzed.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_fuzz_fuzz_codecs_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_codecs_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_codecs_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_codecs_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_container_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_container_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_container_LDFLAGS = $(fuzz_ldflags)

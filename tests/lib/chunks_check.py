@@ -12,6 +12,12 @@ import sys
 import h5py
 import numpy as np
 
+try:
+    import hdf5plugin
+    plugins = [hdf5plugin.Zstd(), hdf5plugin.LZ4(), hdf5plugin.LZ4(nbytes=1000)]
+except ImportError:
+    plugins = []
+
 program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rnd = random.Random(seed)
 rng = np.random.default_rng(seed)
@@ -53,7 +59,7 @@ def write(name, x):
     while math.prod(-(-n // c) for n, c in zip(x.shape, chunks)) > 3000:
         chunks = tuple(min(2 * c, n) for n, c in zip(x.shape, chunks))
     stored = x.dtype.newbyteorder(">") if x.dtype != bool and rnd.random() < 0.3 else x.dtype
-    options = {"compression": "gzip", "compression_opts": 1} if rnd.random() < 0.6 else {}
+    options = rnd.choice([{}, {"compression": "gzip", "compression_opts": 1}, {"compression": "lzf"}, *plugins])
     with h5py.File(name, "w", libver=rnd.choice([None, ("v110", "v110")])) as file:
         made = file.create_dataset("x", x.shape, stored, chunks=chunks, shuffle=rnd.random() < 0.5,
                                    fletcher32=rnd.random() < 0.3, fillvalue=rnd.choice([None, x.dtype.type(1)]),

@@ -41,12 +41,26 @@ struct container_tile {
     uint32_t mask;       /* bit i: filter i was not applied */
 };
 
-enum container_filter_kind { CONTAINER_SHUFFLE, CONTAINER_DEFLATE, CONTAINER_FLETCHER32 };
+/* Filters; filters.c has a row for each. */
+enum container_filter_kind {
+    CONTAINER_SHUFFLE,
+    CONTAINER_DEFLATE,
+    CONTAINER_FLETCHER32,
+    CONTAINER_ZSTD,
+    CONTAINER_LZ4,
+    CONTAINER_LZF,
+    CONTAINER_FILTER_KINDS
+};
+
+/* Parameters of a filter, at most. */
+#define CONTAINER_FILTER_VALUES 8
 
 /* A filter, which is applied to each tile. */
 struct container_filter {
     enum container_filter_kind kind;
-    uint32_t parameter; /* of CONTAINER_SHUFFLE: bytes of an element */
+    uint32_t values[CONTAINER_FILTER_VALUES]; /* its parameters, as HDF5 has them in a file; 0 where
+                                                 there are fewer. The first of CONTAINER_SHUFFLE:
+                                                 bytes of an element */
 };
 
 /* Arrays with more filters are unreadable. */

@@ -8,7 +8,7 @@
 
 #include "core/order.h"
 #include "source/format/attributes.h"
-#include "source/format/inflate.h"
+#include "source/format/filters.h"
 #include "sys/escape.h"
 
 struct reader {
@@ -111,7 +111,6 @@ static bool take_tiles(struct reader *r, struct container_array *a)
 {
     struct container_tiles *t = &r->container->tiles[r->tiles++];
     uint64_t bytes, plain, count, extended;
-    bool deflated = false;
 
     t->sizes = take_words(r, a->dimensions);
     plain = take(r);
@@ -121,14 +120,21 @@ static bool take_tiles(struct reader *r, struct container_array *a)
     t->edges_plain = plain;
     t->filter_count = (unsigned)count;
     for (unsigned i = 0; i < count; i++) {
-        const uint64_t kind = take(r), parameter = take(r);
+        struct container_filter *filter = &t->filters[i];
+        const uint64_t kind = take(r);
 
-        if (kind > CONTAINER_FLETCHER32 || parameter > UINT32_MAX ||
-            (kind == CONTAINER_SHUFFLE && parameter == 0))
+        if (kind >= CONTAINER_FILTER_KINDS)
             return broken(r);
-        t->filters[i] =
-            (struct container_filter){(enum container_filter_kind)kind, (uint32_t)parameter};
-        deflated = deflated || kind == CONTAINER_DEFLATE;
+        filter->kind = (enum container_filter_kind)kind;
+        for (unsigned j = 0; j < CONTAINER_FILTER_VALUES; j++) {
+            const uint64_t value = take(r);
+
+            if (value > UINT32_MAX)
+                return broken(r);
+            filter->values[j] = (uint32_t)value;
+        }
+        if (filter_refusal(filter))
+            return broken(r);
     }
     t->elements = 1;
     for (unsigned i = 0; i < a->dimensions; i++)
@@ -154,16 +160,7 @@ static bool take_tiles(struct reader *r, struct container_array *a)
             return broken(r);
     }
     a->tiles = t;
-    if (!take_places(r, a, t))
-        return false;
-    if (deflated && !inflate_possible()) {
-        a->unreadable =
-            "compressed by deflate; this needs zlib, without which this program was built";
-        a->typed = true;
-        a->tiles = NULL;
-        a->offset = a->compressed = 0;
-    }
-    return true;
+    return take_places(r, a, t);
 }
 
 /* Elements in the records are a tile, which is all of the array. */

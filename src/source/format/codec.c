@@ -1,0 +1,88 @@
+#include "config.h"
+
+#include "source/format/codec.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "source/format/inflate.h"
+#include "source/format/lz.h"
+
+struct codec_memory {
+    struct inflate *inflate;
+    ZSTD_DCtx *zstd;
+    unsigned char *room;
+    size_t size;
+};
+
+struct codec_memory *codec_open(void)
+{
+    return calloc(1, sizeof(struct codec_memory));
+}
+
+void codec_close(struct codec_memory *m)
+{
+    if (!m)
+        return;
+    inflate_close(m->inflate);
+    ZSTD_freeDCtx(m->zstd);
+    free(m->room);
+    free(m);
+}
+
+unsigned char *codec_room(struct codec_memory *m, size_t size)
+{
+    if (m->size < size) {
+        free(m->room);
+        m->room = malloc(size);
+        m->size = m->room ? size : 0;
+    }
+    return m->room;
+}
+
+static const char *decode_zlib(struct codec_memory *m, const unsigned char *from, size_t size,
+                               unsigned char *to, size_t out)
+{
+    if (!inflate_possible())
+        return "compressed by zlib, without which this program was built";
+    if (!m->inflate)
+        m->inflate = inflate_open();
+    if (!m->inflate)
+        return "out of memory";
+    return inflate_whole(m->inflate, from, size, to, out) ? NULL : inflate_error(m->inflate);
+}
+
+static const char *decode_zstd(struct codec_memory *m, const unsigned char *from, size_t size,
+                               unsigned char *to, size_t out)
+{
+    size_t result;
+
+    if (!m->zstd)
+        m->zstd = ZSTD_createDCtx();
+    if (!m->zstd)
+        return "out of memory";
+    result = ZSTD_decompressDCtx(m->zstd, to, out, from, size);
+    return ZSTD_isError(result) ? ZSTD_getErrorName(result)
+           : result == out      ? NULL
+                                : "the compressed data are too short";
+}
+
+const char *codec_decode(struct codec_memory *m, enum codec codec, const unsigned char *from,
+                         size_t size, unsigned char *to, size_t out)
+{
+    switch (codec) {
+    case CODEC_ZLIB:
+        return decode_zlib(m, from, size, to, out);
+    case CODEC_ZSTD:
+        return decode_zstd(m, from, size, to, out);
+    case CODEC_LZ4:
+        return lz_decode_lz4(from, size, to, out) ? NULL : "the LZ4 data are damaged";
+    case CODEC_LZF:
+        return lz_decode_lzf(from, size, to, out) ? NULL : "the LZF data are damaged";
+    case CODEC_BLOSCLZ:
+        return lz_decode_blosclz(from, size, to, out) ? NULL : "the BloscLZ data are damaged";
+    case CODEC_SNAPPY:
+        return lz_decode_snappy(from, size, to, out) ? NULL : "the Snappy data are damaged";
+    }
+    return NULL;
+}

@@ -1,0 +1,173 @@
+#include "config.h"
+
+#include "source/format/filters.h"
+
+#include <string.h>
+
+#include "source/format/inflate.h"
+#include "source/format/shuffle.h"
+#include "sys/bytes.h"
+
+#define TOO_SHORT "a chunk is shorter than it should be"
+
+static const char *refuse_shuffle(const struct container_filter *f)
+{
+    return f->values[0] > 0 ? NULL : "the size of an element is missing";
+}
+
+static const char *undo_shuffle(struct codec_memory *m, const struct container_filter *f,
+                                const unsigned char *from, size_t size, unsigned char *to,
+                                size_t out)
+{
+    (void)m, (void)size;
+    shuffle_undo(to, from, out, f->values[0]);
+    return NULL;
+}
+
+static const char *refuse_deflate(const struct container_filter *f)
+{
+    (void)f;
+    return inflate_possible() ? NULL : "it needs zlib, without which this program was built";
+}
+
+static const char *undo_deflate(struct codec_memory *m, const struct container_filter *f,
+                                const unsigned char *from, size_t size, unsigned char *to,
+                                size_t out)
+{
+    (void)f;
+    return codec_decode(m, CODEC_ZLIB, from, size, to, out);
+}
+
+/* Fletcher's checksum (J. G. Fletcher, 1982) of 16-bit words, the most significant byte first, and
+   of a byte that is left as if a zero followed it: as HDF5 stores it. */
+static uint32_t fletcher32(const unsigned char *bytes, size_t size)
+{
+    /* As many words as the sums hold before they have to be reduced: 360 * 361 / 2 * 65535 and what
+       was left of before is less than 2^32. */
+    const size_t most = 360;
+    uint32_t sum = 0, sums = 0;
+    size_t words = size / 2;
+
+    while (words > 0) {
+        const size_t n = words < most ? words : most;
+
+        for (size_t i = 0; i < n; i++) {
+            sum += (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1];
+            sums += sum;
+        }
+        bytes += 2 * n;
+        words -= n;
+        sum = (sum & 0xffff) + (sum >> 16);
+        sums = (sums & 0xffff) + (sums >> 16);
+    }
+    if (size % 2) {
+        sum += (uint32_t)bytes[0] << 8;
+        sums += sum;
+        sum = (sum & 0xffff) + (sum >> 16);
+        sums = (sums & 0xffff) + (sums >> 16);
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    sums = (sums & 0xffff) + (sums >> 16);
+    return sums << 16 | sum;
+}
+
+static const char *undo_fletcher32(struct codec_memory *m, const struct container_filter *f,
+                                   const unsigned char *from, size_t size, unsigned char *to,
+                                   size_t out)
+{
+    (void)m, (void)f, (void)to;
+    return fletcher32(from, out) == bytes_number(from + out, size - out, false)
+               ? NULL
+               : "the checksum of a chunk is wrong";
+}
+
+static const char *undo_zstd(struct codec_memory *m, const struct container_filter *f,
+                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    (void)f;
+    return codec_decode(m, CODEC_ZSTD, from, size, to, out);
+}
+
+static const char *undo_lzf(struct codec_memory *m, const struct container_filter *f,
+                            const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    (void)f;
+    return codec_decode(m, CODEC_LZF, from, size, to, out);
+}
+
+/* Undoes LZ4, whose blocks have their sizes before them, after the size of all of their content, and
+   that of one. A block that is no smaller is stored. */
+static const char *undo_lz4(struct codec_memory *m, const struct container_filter *f,
+                            const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    const unsigned char *const end = from + size;
+    size_t block;
+
+    (void)f;
+    if (size < 12 || bytes_number(from, 8, true) != out)
+        return size < 12 ? "the compressed data are cut off"
+                         : "a chunk has another size than it should";
+    block = (size_t)bytes_number(from + 8, 4, true);
+    if (block == 0 && out > 0)
+        return "blocks of no bytes";
+    from += 12;
+    while (out > 0) {
+        const size_t content = block < out ? block : out;
+        const char *wrong = NULL;
+        size_t stored;
+
+        if (end - from < 4 || bytes_number(from, 4, true) > (size_t)(end - from) - 4)
+            return "the compressed data are cut off";
+        stored = (size_t)bytes_number(from, 4, true);
+        from += 4;
+        if (stored == content)
+            memcpy(to, from, content);
+        else
+            wrong = codec_decode(m, CODEC_LZ4, from, stored, to, content);
+        if (wrong)
+            return wrong;
+        from += stored;
+        to += content;
+        out -= content;
+    }
+    return from == end ? NULL : "bytes follow after the compressed data";
+}
+
+static const struct filter filters[] = {
+    [CONTAINER_SHUFFLE] = {.name = "shuffle",
+                           .number = 2,
+                           .refusal = refuse_shuffle,
+                           .undo = undo_shuffle},
+    [CONTAINER_DEFLATE] = {.name = "deflate",
+                           .number = 1,
+                           .compresses = true,
+                           .refusal = refuse_deflate,
+                           .undo = undo_deflate},
+    [CONTAINER_FLETCHER32] = {.name = "fletcher32",
+                              .number = 3,
+                              .added = sizeof(uint32_t),
+                              .undo = undo_fletcher32},
+    [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .compresses = true, .undo = undo_zstd},
+    [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = true, .undo = undo_lz4},
+    [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .compresses = true, .undo = undo_lzf},
+};
+
+const struct filter *filter_of(enum container_filter_kind kind)
+{
+    return &filters[kind];
+}
+
+bool filter_find(int number, enum container_filter_kind *kind)
+{
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        *kind = (enum container_filter_kind)i;
+        if (filters[i].number == number)
+            return true;
+    }
+    return false;
+}
+
+const char *filter_refusal(const struct container_filter *f)
+{
+    return filters[f->kind].refusal ? filters[f->kind].refusal(f) : NULL;
+}

@@ -1,0 +1,38 @@
+/*
+ * Filters, which tiles have passed before they were stored, and how they are undone: a row and a function
+ * for each.
+ */
+#ifndef GPUREDUCE_FILTERS_H
+#define GPUREDUCE_FILTERS_H
+
+#include "source/format/codec.h"
+#include "source/format/container.h"
+
+/* Sizes are bytes. */
+struct filter {
+    const char *name;
+    int number; /* in HDF5 */
+    bool
+        compresses; /* the size of what it gives is unknown; if not, it gives as much as it takes */
+    size_t
+        added; /* bytes of a checksum, which it puts after the content, and changes nothing else */
+
+    /* Why tiles with these parameters cannot be read; NULL: they can, whatever they are. */
+    const char *(*refusal)(const struct container_filter *f);
+
+    /* Undoes it: puts exactly `out` bytes at `to`. Returns NULL, or why that cannot be done, a text
+       that is valid until the next call. A checksum follows after `out` bytes, and its `to` is
+       NULL. */
+    const char *(*undo)(struct codec_memory *m, const struct container_filter *f,
+                        const unsigned char *from, size_t size, unsigned char *to, size_t out);
+};
+
+const struct filter *filter_of(enum container_filter_kind kind);
+
+/* Finds the filter with this number. False if it is not supported. */
+bool filter_find(int number, enum container_filter_kind *kind);
+
+/* Why tiles with this filter cannot be read: its row's `refusal`. */
+const char *filter_refusal(const struct container_filter *f);
+
+#endif
