@@ -166,7 +166,7 @@ struct cpu_slice_record {
     /* The exact sum of the numbers is that of the elements, the magnitudes or the squares. */
     double sum[2], absolute[2], squares[ENGINE_SLICE_SQUARES];
     /* As in struct partial. */
-    int64_t min_key, max_key, least_magnitude;
+    int64_t min_key, max_key, least_magnitude, below_key;
     uint64_t min_index, max_index;
     uint64_t zeros, negative, subnormal;
 };
@@ -177,8 +177,16 @@ static void record_clear(struct cpu_slice_record *r)
     *r = (struct cpu_slice_record){.min_key = INT64_MAX,
                                    .max_key = INT64_MIN,
                                    .least_magnitude = INT64_MAX,
+                                   .below_key = INT64_MIN,
                                    .min_index = PARTIAL_NO_INDEX,
                                    .max_index = PARTIAL_NO_INDEX};
+}
+
+/* Whether all elements of part number i are missing, which has extremes else. */
+static bool lacks_keys(const struct engine_found *found, size_t i)
+{
+    return found->element_keys &&
+           ((const int64_t *)found->min)[i] > ((const int64_t *)found->max)[i];
 }
 
 /* Makes it what was found of part number i, whose elements have the indices from `index` on. */
@@ -195,7 +203,7 @@ static void record_set(struct cpu_slice_record *r, const struct engine_found *fo
         r->min_key = ((const int64_t *)found->min)[i];
         r->max_key = ((const int64_t *)found->max)[i];
     }
-    if (more->min_index) {
+    if (more->min_index && !lacks_keys(found, i)) {
         r->min_index = index + more->min_index[i];
         r->max_index = index + more->max_index[i];
     }
@@ -212,6 +220,8 @@ static void record_set(struct cpu_slice_record *r, const struct engine_found *fo
     }
     if (more->negative)
         r->negative = more->negative[i];
+    if (more->below)
+        r->below_key = more->below[i];
 }
 
 /* Adds numbers to others, as many. False where these cannot hold the sum. */
@@ -248,6 +258,8 @@ static bool record_merge(struct cpu_slice_record *r, const struct cpu_slice_reco
     }
     if (other->least_magnitude < s.least_magnitude)
         s.least_magnitude = other->least_magnitude;
+    if (other->below_key > s.below_key)
+        s.below_key = other->below_key;
     s.zeros += other->zeros;
     s.negative += other->negative;
     s.subnormal += other->subnormal;
@@ -267,6 +279,8 @@ static void record_add_to(const struct cpu_slice_record *r, struct partial *p)
     partial_take_max(p, r->max_key, r->max_index);
     if (r->least_magnitude < p->least_magnitude)
         p->least_magnitude = r->least_magnitude;
+    if (r->below_key > p->below_key)
+        p->below_key = r->below_key;
     p->zeros += r->zeros;
     p->negative += r->negative;
     p->subnormal += r->subnormal;
@@ -1774,9 +1788,14 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 
     begin(s, first + count);
     for (size_t i = 0; i < count; i++, at += step) {
+        const struct cpu_slice_special some = {
+            .missing = found->more.missing ? found->more.missing[at] : 0};
+
         high = found->high[at];
         if (isnan(high))
             continue;
+        if (some.missing > 0 && !special_add(s, first + i, &some))
+            z->failed = true;
         if (!s->fast) {
             record_set(&record, found, at, index);
             add_record(z, s, first + i, &record);
@@ -1785,6 +1804,10 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
         if (found->low)
             low = found->low[at];
         if (s->min) {
+            clear_keys(one.min, 1, s->key_size, true);
+            clear_keys(one.max, 1, s->key_size, false);
+        }
+        if (s->min && !lacks_keys(found, at)) {
             set_key(z, s, &keys[0], found, found->min, at);
             set_key(z, s, &keys[1], found, found->max, at);
         }

@@ -408,8 +408,8 @@ static void slicer_close(struct engine_slicer *s)
     free(s);
 }
 
-static struct engine_slicer *slicer_open(struct engine_state *engine, enum element_type type,
-                                         unsigned wants, bool swap, size_t bytes, unsigned number,
+static struct engine_slicer *slicer_open(struct engine_state *engine,
+                                         const struct engine_slice_setup *setup, unsigned number,
                                          char reason[ENGINE_REASON_MAX])
 {
     const struct feeder_device *device = &engine->devices[number % engine->device_count];
@@ -417,8 +417,8 @@ static struct engine_slicer *slicer_open(struct engine_state *engine, enum eleme
     const struct feeder_setup feeder = {
         .device = device,
         .arena = &engine->arena,
-        .element_size = element_size(type),
-        .size = feeder_buffer_size(bytes),
+        .element_size = element_size(setup->type),
+        .size = feeder_buffer_size(setup->bytes),
         .slots = 1,
         .jobs = {s ? &s->slices.job : NULL},
         .job_count = 1,
@@ -429,7 +429,7 @@ static struct engine_slicer *slicer_open(struct engine_state *engine, enum eleme
         return NULL;
     }
     s->device = device;
-    cuda_slices_init(&s->slices, type, swap, wants, feeder.size, device->tuning);
+    cuda_slices_init(&s->slices, setup, feeder.size, device->tuning);
     s->feeder = feeder_open(&feeder, reason);
     if (s->feeder) {
         s->buffer = feeder_buffer(s->feeder);

@@ -10,11 +10,20 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/scale.h"
+#include "cuda/missing.h"
 #include "engine/engine.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A threshold (struct partial_split) among the element_keys of a type. */
+struct cuda_slice_split {
+    int64_t first; /* the least that is not below it */
+    int64_t equal; /* the last one that is equal to it, with `has_equal` */
+    bool has_equal, all_below;
+};
 
 struct cuda_slice_launch {
     enum element_type type;
@@ -38,7 +47,12 @@ struct cuda_slice_launch {
        there are fewer than 2^32 elements. */
     unsigned wants;
     struct engine_found_more more;
+    struct cuda_missing missing;   /* with PARTIAL_MISSING */
+    struct cuda_slice_split split; /* with PARTIAL_SPLIT */
 };
+
+/* Finds a threshold among the element_keys. */
+struct cuda_slice_split cuda_slice_split(enum element_type type, const struct partial_split *split);
 
 /* Whether it takes records to find this: not sums and extremes of floats alone. All that is kept of
    a part of a slice is its record. */

@@ -9,8 +9,9 @@
 
 #include "core/partial.h"
 #include "cuda/integer_reducer.cuh"
-#include "cuda/slice_sum.cuh"
+#include "cuda/missing.cuh"
 #include "cuda/moments_reducer32.cuh"
+#include "cuda/slice_sum.cuh"
 #include "cuda/types.cuh"
 
 /* The index of no element. */
@@ -50,9 +51,20 @@ struct slice_record {
     slice_sum sum, absolute;
     slice_squares squares;
     struct slice_extreme<int64_t> min, max; /* element_key's */
-    int64_t least;                          /* as struct partial has it */
+    int64_t least, below;                   /* as struct partial has them */
     struct small_counts small;
+    unsigned missing;
 };
+
+/* Whether an element with this element_key is below the threshold, or equal to it. */
+__device__ static __forceinline__ bool slice_is_below(const struct cuda_slice_split *s, int64_t key)
+{
+    return s->all_below || key < s->first;
+}
+__device__ static __forceinline__ bool slice_is_equal(const struct cuda_slice_split *s, int64_t key)
+{
+    return s->has_equal && key >= s->first && key <= s->equal;
+}
 
 /* Makes an extreme that of the lane that is so far away, too: NEGATE is 0 for the least, and -1 for
    the greatest. */
@@ -75,10 +87,10 @@ __device__ static __forceinline__ void slice_exchange_extremes(struct slice_extr
 __device__ static __forceinline__ void slice_exchange_records(struct slice_record *r,
                                                               unsigned wants, unsigned distance)
 {
-    int64_t least;
+    int64_t least, below;
 
     r->sum.merge(r->sum.exchange(distance));
-    if (wants & PARTIAL_ABSOLUTE)
+    if (wants & (PARTIAL_ABSOLUTE | PARTIAL_SPLIT))
         r->absolute.merge(r->absolute.exchange(distance));
     if (wants & PARTIAL_SQUARES)
         r->squares.exchange(distance);
@@ -86,14 +98,20 @@ __device__ static __forceinline__ void slice_exchange_records(struct slice_recor
         slice_exchange_extremes<0>(&r->min, distance);
         slice_exchange_extremes<-1>(&r->max, distance);
     }
-    if (wants & PARTIAL_SMALL) {
+    if (wants & (PARTIAL_SMALL | PARTIAL_SPLIT)) {
         least = __shfl_xor_sync(SLICE_ALL_LANES, r->least, distance);
         r->least = least < r->least ? least : r->least;
         r->small.zeros += __shfl_xor_sync(SLICE_ALL_LANES, r->small.zeros, distance);
         r->small.subnormal += __shfl_xor_sync(SLICE_ALL_LANES, r->small.subnormal, distance);
     }
-    if (wants & PARTIAL_NEGATIVE)
+    if (wants & (PARTIAL_NEGATIVE | PARTIAL_SPLIT))
         r->small.negative += __shfl_xor_sync(SLICE_ALL_LANES, r->small.negative, distance);
+    if (wants & PARTIAL_SPLIT) {
+        below = __shfl_xor_sync(SLICE_ALL_LANES, r->below, distance);
+        r->below = below > r->below ? below : r->below;
+    }
+    if (wants & PARTIAL_MISSING)
+        r->missing += __shfl_xor_sync(SLICE_ALL_LANES, r->missing, distance);
 }
 
 /* Puts the record of part number i. */
@@ -106,8 +124,10 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
     if (job->low)
         job->low[i] = r->sum.low;
     if (job->min) {
-        ((int64_t *)job->min)[i] = r->min.key;
-        ((int64_t *)job->max)[i] = r->max.key;
+        const bool any = r->min.index != SLICE_NOWHERE;
+
+        ((int64_t *)job->min)[i] = any ? r->min.key : INT64_MAX;
+        ((int64_t *)job->max)[i] = any ? r->max.key : INT64_MIN;
     }
     if (job->more.min_index) {
         job->more.min_index[i] = r->min.index;
@@ -128,6 +148,10 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
     }
     if (job->more.negative)
         job->more.negative[i] = r->small.negative;
+    if (job->more.below)
+        job->more.below[i] = r->below;
+    if (job->more.missing)
+        job->more.missing[i] = r->missing;
 }
 
 /*
@@ -137,7 +161,7 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
  *   key         what orders elements
  *   begin       before the first element
  *   take        takes one, in this machine's byte order; gives its key
- *   finish      sets all of a record but the extremes
+ *   finish      sets all of a record but the extremes and the missing elements
  *   key_of      makes a key an element_key
  */
 template <typename Type> struct slice_taker;
@@ -164,6 +188,7 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
     slice_sum sum, absolute;
     slice_squares squares;
     key least; /* of the magnitudes; ORDER_MAX, of no number, where there is none */
+    int64_t below;
     struct small_counts small;
 
     __device__ __forceinline__ void begin()
@@ -172,12 +197,29 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
         absolute.clear();
         squares.clear();
         least = limits<Key>::ORDER_MAX;
+        below = INT64_MIN;
         small.clear();
     }
 
-    /* Below least_normal numbers are subnormal. */
-    __device__ __forceinline__ key take_value(Value value, double least_normal, unsigned wants)
+    __device__ __forceinline__ void split(double x, Key order, const struct cuda_slice_split *at)
     {
+        const int64_t whole = key_of(order);
+
+        if (slice_is_below(at, whole)) {
+            below = whole > below ? whole : below;
+            small.negative++;
+            return;
+        }
+        absolute.add(x);
+        least = order < least ? order : least;
+        small.zeros += slice_is_equal(at, whole);
+    }
+
+    /* Below least_normal numbers are subnormal. */
+    __device__ __forceinline__ key take_value(Value value, double least_normal,
+                                              const struct cuda_slice_launch *job)
+    {
+        const unsigned wants = job->wants;
         const double x = (double)value, magnitude = fabs(x);
 
         if (!(magnitude < __longlong_as_double(0x7ff0000000000000ll)))
@@ -201,6 +243,8 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
         }
         if (wants & PARTIAL_NEGATIVE)
             small.negative += x < 0;
+        if (wants & PARTIAL_SPLIT)
+            split(x, order_of(value), &job->split);
         return order_of(value);
     }
 
@@ -210,6 +254,7 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
         r->absolute = absolute;
         r->squares = squares;
         r->least = least == limits<Key>::ORDER_MAX ? NO_MAGNITUDE : ::key_of(least);
+        r->below = below;
         r->small = small;
     }
     __device__ static __forceinline__ int64_t key_of(Key key)
@@ -220,10 +265,10 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
 
 template <typename Type, typename Raw>
 struct slice_narrow_taker : slice_float_taker<Raw, float, int32_t> {
-    __device__ __forceinline__ int32_t take(Raw raw, unsigned wants)
+    __device__ __forceinline__ int32_t take(Raw raw, const struct cuda_slice_launch *job)
     {
         return this->take_value(slice_value<Type>(raw),
-                                power_at(narrow_format<Type>::LEAST - 127 + 1023), wants);
+                                power_at(narrow_format<Type>::LEAST - 127 + 1023), job);
     }
 };
 template <> struct slice_taker<f32> : slice_narrow_taker<f32, uint32_t> {
@@ -237,9 +282,9 @@ template <> struct slice_taker<f8e4m3> : slice_narrow_taker<f8e4m3, uint8_t> {
 template <> struct slice_taker<f8e5m2> : slice_narrow_taker<f8e5m2, uint8_t> {
 };
 template <> struct slice_taker<f64> : slice_float_taker<uint64_t, double, int64_t> {
-    __device__ __forceinline__ int64_t take(uint64_t raw, unsigned wants)
+    __device__ __forceinline__ int64_t take(uint64_t raw, const struct cuda_slice_launch *job)
     {
-        return take_value(__longlong_as_double((long long)raw), power_at(1), wants);
+        return take_value(__longlong_as_double((long long)raw), power_at(1), job);
     }
 };
 
@@ -278,26 +323,50 @@ __device__ static __forceinline__ void slice_add_integer(Sum *sum, const uint64_
 template <typename Type> struct slice_integer_taker {
     typedef integer_reducer<Type> reducer;
     typedef typename slice_raw<reducer::SIZE>::type raw;
+    typedef typename Type::element element;
     typedef int64_t key;
 
     reducer r;
+    uint64_t upper[2];    /* the sum of the elements that are not below the threshold */
+    int64_t least, below; /* of those, and of the others */
 
     __device__ __forceinline__ void begin()
     {
         r.begin(nullptr, 0);
+        upper[0] = upper[1] = 0;
+        least = INT64_MAX;
+        below = INT64_MIN;
     }
 
-    __device__ __forceinline__ int64_t take(raw bits, unsigned)
+    __device__ __forceinline__ void split(element x, const struct cuda_slice_split *at)
     {
-        typedef typename Type::element element;
+        const int64_t whole = reducer::order_of_element(x);
+
+        if (slice_is_below(at, whole)) {
+            below = whole > below ? whole : below;
+            r.small.negative++;
+            return;
+        }
+        reducer::add_carrying(&upper[0], &upper[1], (uint64_t)x);
+        upper[1] -= reducer::is_negative(x);
+        least = whole < least ? whole : least;
+        r.small.zeros += slice_is_equal(at, whole);
+    }
+
+    __device__ __forceinline__ int64_t take(raw bits, const struct cuda_slice_launch *job)
+    {
         const element x = Type::TRUTH ? (element)(bits != 0) : (element)bits;
         typename reducer::group_sums s = {0, 0, 0, 0};
 
         r.take_sums(&s, x);
         r.add_sums(&s);
-        r.small.zeros += x == 0;
-        r.small.negative += reducer::is_negative(x);
-        r.smallest = min(r.smallest, reducer::magnitude(x));
+        if (job->wants & PARTIAL_SPLIT) {
+            split(x, &job->split);
+        } else {
+            r.small.zeros += x == 0;
+            r.small.negative += reducer::is_negative(x);
+            r.smallest = min(r.smallest, reducer::magnitude(x));
+        }
         return reducer::order_of_element(x);
     }
 
@@ -310,9 +379,12 @@ template <typename Type> struct slice_integer_taker {
             slice_add_integer<2>(&record->sum, r.sum);
         if (wants & PARTIAL_ABSOLUTE)
             slice_add_integer<2>(&record->absolute, r.absolute);
+        if (wants & PARTIAL_SPLIT)
+            slice_add_integer<2>(&record->absolute, upper);
         if (wants & PARTIAL_SQUARES)
             slice_add_integer<3>(&record->squares, r.squares);
-        record->least = reducer::magnitude_key(r.smallest);
+        record->least = wants & PARTIAL_SPLIT ? least : reducer::magnitude_key(r.smallest);
+        record->below = below;
         record->small = r.small;
     }
     __device__ static __forceinline__ int64_t key_of(int64_t key)
@@ -337,6 +409,14 @@ template <> struct slice_taker<u32> : slice_integer_taker<u32> {
 template <> struct slice_taker<u64> : slice_integer_taker<u64> {
 };
 template <> struct slice_taker<truth> : slice_integer_taker<truth> {
+};
+
+/* Bits of elements as they are compared with missing ones. */
+template <bool LARGE> struct slice_word {
+    typedef uint32_t type;
+};
+template <> struct slice_word<true> {
+    typedef uint64_t type;
 };
 
 /* An element in the other byte order. */
@@ -411,6 +491,18 @@ slice_share_of_column(const struct cuda_slice_launch *job, size_t number, unsign
             (uint32_t)(number / job->length + lane * job->parts), (uint32_t)(lanes * job->parts)};
 }
 
+/* Finds the missing ones among elements. */
+template <typename Raw, int COUNT>
+__device__ static __forceinline__ unsigned slice_missing(const struct cuda_slice_launch *job,
+                                                         const Raw (&x)[COUNT])
+{
+    typedef typename slice_word<sizeof(Raw) == 8>::type word;
+
+    return job->wants & PARTIAL_MISSING ? missing_among<unsigned, word, COUNT>(
+                                              &job->missing, [&](int n) { return (word)x[n]; })
+                                        : 0;
+}
+
 /* A thread's record of its share. */
 template <typename Type>
 __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_launch *job,
@@ -424,6 +516,7 @@ __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_
     struct slice_extreme<key> min, max;
     size_t at = share->first;
     uint32_t index = share->index;
+    unsigned missing = 0;
     taker t;
 
     t.begin();
@@ -437,21 +530,30 @@ __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_
 #pragma unroll
         for (int i = 0; i < SLICE_RECORD_GROUP; i++)
             x[i] = i < some ? data[at + i * share->step] : 0;
+        if (job->swap)
 #pragma unroll
-        for (int i = 0; i < SLICE_RECORD_GROUP; i++)
-            if (i < some) {
-                const key order = t.take(job->swap ? slice_swapped(x[i]) : x[i], job->wants);
+            for (int i = 0; i < SLICE_RECORD_GROUP; i++)
+                x[i] = slice_swapped(x[i]);
+        const unsigned gone = slice_missing(job, x) & ((1u << some) - 1);
+
+        missing += (unsigned)__popc(gone);
+#pragma unroll
+        for (int i = 0; i < SLICE_RECORD_GROUP; i++) {
+            if (i < some && !(gone >> i & 1)) {
+                const key order = t.take(x[i], job);
 
                 if (job->wants & PARTIAL_EXTREMES) {
                     min.take_least(order, index);
                     max.take_greatest(order, index);
                 }
-                index += share->index_step;
             }
+            index += share->index_step;
+        }
         at += SLICE_RECORD_GROUP * share->step;
         left -= some;
     }
     t.finish(r, job->wants);
+    r->missing = missing;
     r->min.key = taker::key_of(min.key);
     r->min.index = min.index;
     r->max.key = taker::key_of(max.key);

@@ -2,6 +2,7 @@
 
 #include "cuda/slices.h"
 
+#include "core/order.h"
 #include "cuda/runtime/check.h"
 
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
@@ -36,15 +37,19 @@ static size_t state_bytes(const struct cuda_slices *s, bool rounded)
 
     if (s->wants & PARTIAL_EXTREMES)
         bytes += 2 * key_bytes(s);
-    if (s->wants & PARTIAL_ABSOLUTE)
+    if (s->wants & (PARTIAL_ABSOLUTE | PARTIAL_SPLIT))
         bytes += 2 * sizeof(double);
     if (s->wants & PARTIAL_SQUARES)
         bytes += ENGINE_SLICE_SQUARES * sizeof(double);
-    if (s->wants & PARTIAL_SMALL)
+    if (s->wants & (PARTIAL_SMALL | PARTIAL_SPLIT))
         bytes += sizeof(int64_t) + 2 * sizeof(uint32_t);
     if (s->wants & PARTIAL_WHERE)
         bytes += 2 * sizeof(uint32_t);
-    return s->wants & PARTIAL_NEGATIVE ? bytes + sizeof(uint32_t) : bytes;
+    if (s->wants & PARTIAL_SPLIT)
+        bytes += sizeof(int64_t);
+    if (s->wants & PARTIAL_MISSING)
+        bytes += sizeof(uint32_t);
+    return s->wants & (PARTIAL_NEGATIVE | PARTIAL_SPLIT) ? bytes + sizeof(uint32_t) : bytes;
 }
 
 /* Bytes that may come back of a chunk of so many. */
@@ -94,7 +99,9 @@ static struct engine_found lay_out(const struct cuda_slices *s, unsigned char *m
                                    bool rounded)
 {
     const bool extremes = s->wants & PARTIAL_EXTREMES, where = s->wants & PARTIAL_WHERE;
-    const bool absolute = s->wants & PARTIAL_ABSOLUTE, small = s->wants & PARTIAL_SMALL;
+    const bool split = s->wants & PARTIAL_SPLIT;
+    const bool absolute = split || s->wants & PARTIAL_ABSOLUTE;
+    const bool small = split || s->wants & PARTIAL_SMALL;
     const size_t eight = count * sizeof(double), four = count * sizeof(uint32_t);
     const size_t keys = count * key_bytes(s);
     struct engine_found f = {.element_keys = s->records};
@@ -108,11 +115,13 @@ static struct engine_found lay_out(const struct cuda_slices *s, unsigned char *m
     for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
         f.more.squares[k] = place_array(&memory, s->wants & PARTIAL_SQUARES, eight);
     f.more.least = place_array(&memory, small, eight);
+    f.more.below = place_array(&memory, split, eight);
     f.more.zeros = place_array(&memory, small, four);
     f.more.subnormal = place_array(&memory, small, four);
     f.more.min_index = place_array(&memory, where, four);
     f.more.max_index = place_array(&memory, where, four);
-    f.more.negative = place_array(&memory, s->wants & PARTIAL_NEGATIVE, four);
+    f.more.negative = place_array(&memory, split || s->wants & PARTIAL_NEGATIVE, four);
+    f.more.missing = place_array(&memory, s->wants & PARTIAL_MISSING, four);
     return f;
 }
 
@@ -194,20 +203,40 @@ static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REAS
     return true;
 }
 
-void cuda_slices_init(struct cuda_slices *s, enum element_type type, bool swap, unsigned wants,
-                      size_t bytes, const struct gpu_tuning *tuning)
+struct cuda_slice_split cuda_slice_split(enum element_type type, const struct partial_split *split)
+{
+    struct cuda_slice_split found = {.all_below = split->all_below};
+
+    if (split->all_below)
+        return found;
+    found.has_equal = split->last_equal + 1 != split->first;
+    found.first = order_to_element_key(type, split->first);
+    if (found.has_equal)
+        found.equal = order_to_element_key(type, split->last_equal);
+    return found;
+}
+
+void cuda_slices_init(struct cuda_slices *s, const struct engine_slice_setup *setup, size_t bytes,
+                      const struct gpu_tuning *tuning)
 {
     static const struct cuda_job_kind kind = {
         .begin = begin, .add = add, .send = send, .collect = collect};
 
     *s = (struct cuda_slices){
         .job = {.kind = &kind},
-        .launch = {.type = type, .swap = swap, .part = CUDA_SLICE_PART, .wants = wants},
-        .wants = wants,
-        .records = cuda_slices_are_records(type, wants),
+        .launch = {.type = setup->type,
+                   .swap = setup->swap,
+                   .part = CUDA_SLICE_PART,
+                   .wants = setup->wants},
+        .wants = setup->wants,
+        .records = cuda_slices_are_records(setup->type, setup->wants),
         .bytes = bytes,
         .tuning = tuning,
     };
+    if (setup->wants & PARTIAL_MISSING)
+        cuda_missing_set(&s->launch.missing, setup->type, setup->missing);
+    if (setup->wants & PARTIAL_SPLIT)
+        s->launch.split = cuda_slice_split(setup->type, setup->split);
     s->room = align_up(found_most(s, bytes), CUDA_JOB_ALIGNMENT);
     s->job.device_bytes = s->job.pinned_bytes = s->room;
 }

@@ -22,9 +22,9 @@ struct cuda_slices {
     const struct gpu_tuning *tuning;
 };
 
-/* Makes a job for chunks of up to `bytes`. `wants` are partial_want bits. */
-void cuda_slices_init(struct cuda_slices *s, enum element_type type, bool swap, unsigned wants,
-                      size_t bytes, const struct gpu_tuning *tuning);
+/* Makes a job for chunks of up to `bytes`. */
+void cuda_slices_init(struct cuda_slices *s, const struct engine_slice_setup *setup, size_t bytes,
+                      const struct gpu_tuning *tuning);
 
 enum cuda_slices_verdict {
     CUDA_SLICES_GOOD,

@@ -234,6 +234,9 @@ struct engine_found_more {
     double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is the exact sum of the squares */
     int64_t *least;                         /* the least magnitude, as a key (struct partial) */
     uint32_t *zeros, *negative, *subnormal; /* counts */
+    /* With PARTIAL_SPLIT these are as struct partial defines them then, and this is its below_key. */
+    int64_t *below;
+    uint32_t *missing; /* elements that are missing, of which nothing else here knows */
 };
 
 /* Results for parts of slices: arrays with an entry for each part. */
@@ -245,19 +248,28 @@ struct engine_found {
        are NaNs or infinities. `low` is NULL if `high` is the rounded sum, or if only NaNs in `high`
        mean anything. */
     double *high, *low;
-    /* Keys of the extremes; NULL if not requested. With `element_keys`: int64_t by element_key. If
-       not: of f64 int64_t by exact_key, of others int32_t: the bits of the binary32, of a negative
-       one with all bits but the sign inverted. */
+    /* Keys of the extremes; NULL if not requested. With `element_keys`: int64_t by element_key,
+       INT64_MAX and INT64_MIN if all elements are missing. If not: of f64 int64_t by exact_key, of
+       others int32_t: the bits of the binary32, of a negative one with all bits but the sign
+       inverted. */
     void *min, *max;
     bool element_keys;
     struct engine_found_more more;
 };
 
+struct engine_slice_setup {
+    enum element_type type;
+    bool swap;                     /* elements are not in this machine's byte order */
+    unsigned wants;                /* partial_want bits: what to compute */
+    const struct missing *missing; /* the missing values of the elements, with PARTIAL_MISSING */
+    const struct partial_split *split; /* the threshold, with PARTIAL_SPLIT */
+    size_t bytes;                      /* of the largest chunk */
+};
+
 struct engine_slices {
-    /* Opens a slicer for chunks of up to `bytes` bytes, on device `number` modulo their count. */
-    struct engine_slicer *(*open)(struct engine_state *, enum element_type type, unsigned wants,
-                                  bool swap, size_t bytes, unsigned number,
-                                  char reason[ENGINE_REASON_MAX]);
+    /* Opens a slicer on device `number` modulo their count. */
+    struct engine_slicer *(*open)(struct engine_state *, const struct engine_slice_setup *setup,
+                                  unsigned number, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_slicer *);
 
     /* Memory for chunks, aligned to pages, which the device reads fastest. */

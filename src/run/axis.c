@@ -162,11 +162,18 @@ static size_t tall_bytes(const struct axis_run *run)
 static bool open_gpu(struct axis_worker *w)
 {
     const struct axis_run *run = w->run;
+    const struct axis_plan *plan = run->plan;
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    const struct engine_slice_setup setup = {
+        .type = plan->type,
+        .swap = run->info->swap,
+        .wants = plan->wants | (plan->missing.count > 0 ? PARTIAL_MISSING : 0),
+        .missing = &plan->missing,
+        .split = &plan->split,
+        .bytes = w->buffer_size};
     char reason[ENGINE_REASON_MAX] = "";
 
-    w->gpu = ops->open(run->gpu, run->plan->type, run->plan->wants, run->info->swap, w->buffer_size,
-                       w->number, reason);
+    w->gpu = ops->open(run->gpu, &setup, w->number, reason);
     if (w->gpu)
         w->buffer = ops->buffer(w->gpu);
     else
@@ -1425,9 +1432,9 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
         return false;
     plan->scale = run->info->scale;
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if ((plan->missing.count > 0 || plan->scale.given || run->info->scattered) && run->gpu) {
+    if (run->info->scattered && run->gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      "the GPU has no kernels for slices with missing values or a scale");
+                      "it has a mask, which the GPU cannot read");
         return false;
     }
     return true;

@@ -145,6 +145,26 @@ for GPUREDUCE in $programs; do
     both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
     cp normal piped
     both 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
+    # Missing elements, some slices' all, in chunks and in strips.
+    for type in f32 '>f8' f8e5m2 i16 bool; do
+        for axis in 0 1; do
+            both "missing elements, $type, axis $axis" -t "$type" -o sum,min,max,count,missing --missing=0 \
+                --missing=1 --shape=-1,100 --axis=$axis few_* zeros
+            both "missing elements, records, $type, axis $axis" -t "$type" -o "$more,missing" --missing=0 \
+                --missing=1 --shape=-1,100 --axis=$axis few_* zeros
+        done
+    done
+    for missing in nan inf 0; do
+        for axis in 0 1; do
+            both "missing $missing, axis $axis" --nan=skip -o "$more,missing,min,nan" --missing=$missing \
+                --shape=-1,50 --axis=$axis odd zeros
+            both "missing $missing, chunks, axis $axis" -j 3 --chunk-size=30000 -o min,argmax,missing,nan \
+                --missing=$missing --shape=4,-1,5 --axis=$axis odd
+        done
+        both "missing $missing, many columns" -j 3 -o sum,min,missing --missing=$missing --shape=20,-1 --axis=0 \
+            wide_odd
+    done
+    both 'missing nan, an error' --nan=error -o sum,missing --missing=inf --shape=-1,50 --axis=1 odd
     both 'var and std of samples' --ddof=1 -o var,std --shape=-1,100 --axis=0 normal odd
     # Squares beyond what a binary64 holds, and below it.
     both 'squares of every size' -t f64 -o sumsq,std --shape=-1,40 --axis=1 full
@@ -189,8 +209,11 @@ for GPUREDUCE in $programs; do
     done
     # By exact arithmetic, which is not the program's.
     if [ -n "$python" ]; then
+        # The program that reads HDF5 is looked for beside it.
+        mkdir -p beside
+        cp "$GPUREDUCE_EMULATED" "${program%gpureduce}gpureduce-hdf5" beside 2>/dev/null
         ok "$label, arrays of all types and shapes" "$python" "$sources/tests/lib/axis_check.py" \
-            "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-150}" -D gpu
+            "beside/${GPUREDUCE_EMULATED##*/}" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-150}" -D gpu
     else
         skip "$label, arrays of all types and shapes" 'there is no python3'
     fi

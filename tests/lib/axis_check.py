@@ -5,8 +5,8 @@ usage: axis_check.py PROGRAM SEED COUNT [OPTION...]
 
 Makes COUNT arrays of all types, in either byte order and either order of elements, with any shape,
 and has PROGRAM reduce each along an axis: from a file, a pipe, or raw numbers, and into lines or a
-.npy, which is read here. Without options, which go to PROGRAM, half of them have missing values, and,
-where there is h5py, some are in HDF5 files, with scales. Nothing else but Python itself is needed.
+.npy, which is read here. Half of them have missing values, and, where there is h5py, some are in HDF5
+files, with scales. Options go to PROGRAM. Nothing else but Python itself is needed.
 Prints what differs; the exit status is 1 then.
 """
 
@@ -288,8 +288,8 @@ def check(program, options, rng, where):
     operations = rng.choice((('sum',), ('sum', 'min', 'max', 'mean'), ('argmin', 'argmax', 'count'),
                              ('min', 'max'), tuple(rng.sample(OPERATIONS, 4))))
     policy = rng.choices(('propagate', 'skip', 'error'), (6, 3, 1))[0]
-    missing = draw_missing(rng, name, values) if values and not options and rng.random() < .5 else []
-    hdf5 = h5py and values and not options and not fortran and name != 'b1' and rng.random() < .3
+    missing = draw_missing(rng, name, values) if values and rng.random() < .5 else []
+    hdf5 = h5py and values and not fortran and name != 'b1' and rng.random() < .3
     scale = draw_scale(rng) if hdf5 else None
     whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
     command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),

@@ -1,8 +1,8 @@
 /*
  * The GPU's kernels for slices by themselves: rows and columns of every type they take, in both
- * byte orders and any number of parts; sums and extremes, and records, which hold all else. Their
- * results for the parts of a slice must add up to the oracle's, bit for bit; and no part of data
- * that are easy to add up may be left.
+ * byte orders and any number of parts; sums and extremes, and records, which hold all else, with
+ * missing elements and with thresholds. Their results for the parts of a slice must add up to the
+ * oracle's, bit for bit; and no part of data that are easy to add up may be left.
  *
  * Built twice: run on the host, a thread at a time (lib/slice_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.
@@ -22,6 +22,7 @@
 
 #include "bench/common/difference.h"
 #include "core/moments.h"
+#include "core/order.h"
 #include "cuda/kernels.h"
 #include "cuda/slice_launch.h"
 #include "engine/engine.h"
@@ -54,6 +55,8 @@
 static struct rng rng;
 static unsigned char *memory, *found;             /* the kernels' */
 static unsigned char *data, *swapped, *come_back; /* the host's */
+static struct missing missing;                    /* of records */
+static struct partial_split split;
 
 static size_t below(size_t bound)
 {
@@ -305,12 +308,19 @@ static void *place(unsigned char **end, bool wanted, size_t count, size_t size)
     return at;
 }
 
+/* Whether an element is missing. */
+static bool is_missing(enum element_type type, const void *element)
+{
+    return missing_has(&missing, order_key(type, order_load(type, element)));
+}
+
 /* The places of the records of `count` parts, from `base` on; *end is after them. */
 static struct engine_found lay_out_records(unsigned char *base, unsigned wants, size_t count,
                                            unsigned char **end)
 {
     const bool extremes = wants & PARTIAL_EXTREMES, where = wants & PARTIAL_WHERE;
-    const bool absolute = wants & PARTIAL_ABSOLUTE, small = wants & PARTIAL_SMALL;
+    const bool splits = wants & PARTIAL_SPLIT, absolute = splits || wants & PARTIAL_ABSOLUTE;
+    const bool small = splits || wants & PARTIAL_SMALL;
     struct engine_found f = {.element_keys = true};
 
     *end = base;
@@ -323,11 +333,13 @@ static struct engine_found lay_out_records(unsigned char *base, unsigned wants, 
     for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
         f.more.squares[k] = place(end, wants & PARTIAL_SQUARES, count, 8);
     f.more.least = place(end, small, count, 8);
+    f.more.below = place(end, splits, count, 8);
     f.more.min_index = place(end, where, count, 4);
     f.more.max_index = place(end, where, count, 4);
     f.more.zeros = place(end, small, count, 4);
     f.more.subnormal = place(end, small, count, 4);
-    f.more.negative = place(end, wants & PARTIAL_NEGATIVE, count, 4);
+    f.more.negative = place(end, splits || wants & PARTIAL_NEGATIVE, count, 4);
+    f.more.missing = place(end, wants & PARTIAL_MISSING, count, 4);
     return f;
 }
 
@@ -337,7 +349,9 @@ static void add_record(struct partial *p, const struct engine_found *f, size_t i
     exact_add(&p->sum, f->high[i]);
     if (f->low)
         exact_add(&p->sum, f->low[i]);
-    if (f->min) {
+    if (f->more.missing)
+        p->missing += f->more.missing[i];
+    if (f->min && ((const int64_t *)f->min)[i] <= ((const int64_t *)f->max)[i]) {
         partial_take_min(p, ((const int64_t *)f->min)[i],
                          f->more.min_index ? f->more.min_index[i] : PARTIAL_NO_INDEX);
         partial_take_max(p, ((const int64_t *)f->max)[i],
@@ -357,6 +371,8 @@ static void add_record(struct partial *p, const struct engine_found *f, size_t i
     }
     if (f->more.negative)
         p->negative += f->more.negative[i];
+    if (f->more.below && f->more.below[i] > p->below_key)
+        p->below_key = f->more.below[i];
 }
 
 /* Compares what records say of a slice that has been found with the oracle's results, and, digit by
@@ -370,31 +386,59 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     const struct partial_types types = partial_types_of(l->type);
     const struct moments_terms terms = {.ddof = below(2), .type = l->type, .types = types};
     unsigned char *elements = allocate(count * size);
-    struct partial one, p;
+    struct partial one, p, sides;
     struct reference e;
     struct result got;
     const char *differs;
+    size_t n = 0; /* elements that are not missing */
 
     partial_clear(&one);
     partial_clear(&p);
+    partial_clear(&sides);
     for (size_t at = 0; at < count; at++) {
-        memcpy(elements + at * size, element_of(l, slice, at), size);
-        partial_take_element(&one, l->type, elements + at * size, at);
-        moments_take_element(&one, l->type, elements + at * size);
+        unsigned char *const element = elements + n * size;
+
+        memcpy(element, element_of(l, slice, at), size);
+        if (is_missing(l->type, element)) {
+            one.missing++;
+            continue;
+        }
+        n++;
+        partial_take_element(&one, l->type, element, at);
+        moments_take_element(&one, l->type, element);
+        if (l->wants & PARTIAL_SPLIT)
+            partial_split_take(&sides, &split, l->type, element);
     }
+    if (l->wants & PARTIAL_SPLIT)
+        partial_split_put(&one, &sides);
     for (size_t part = 0; part < l->parts; part++)
         add_record(&p, f, first + part * step);
     p.count = count;
     partial_finish_types(&p, &types, false, &got);
-    reference_reduce(&e, l->type, elements, count, 0);
+    reference_reduce(&e, l->type, elements, n, 0);
+    e.policy[0].missing = one.missing;
+    if (n < count) {
+        e.policy[0].argmin = one.min_index;
+        e.policy[0].argmax = one.max_index;
+    }
     /* Elements that are no numbers count in neither of the two. */
     differs = result_difference(&got, &e.policy[0],
                                 l->wants & (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
     if (!differs)
         differs = reference_moments_differs(&p, &one, l->wants);
+    if (!differs && p.missing != one.missing)
+        differs = "missing elements";
+    if (!differs && (l->wants & PARTIAL_SPLIT)) {
+        differs = reference_moments_differs(&p, &one,
+                                            PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE);
+        if (!differs && p.below_key != one.below_key)
+            differs = "the greatest below the threshold";
+    }
     /* The oracle takes its time. */
-    if (!differs && reference_moments_is_known(l->type) && count < 300 && below(100) == 0) {
-        reference_moments(&e, l->type, elements, count, terms.ddof);
+    if (!differs && !(l->wants & PARTIAL_SPLIT) && reference_moments_is_known(l->type) &&
+        count < 300 && below(100) == 0) {
+        reference_moments(&e, l->type, elements, n, terms.ddof);
+        e.policy[0].missing = one.missing;
         moments_finish(&p, &terms, &got);
         differs = moments_difference(&got, &e.policy[0], l->wants);
     }
@@ -431,7 +475,46 @@ static void fill_bits(enum element_type type, unsigned kind, size_t n)
     }
 }
 
-/* Whether all elements of a slice are finite. */
+/* The key of some element of the first n. */
+static uint64_t draw_key(enum element_type type, size_t n)
+{
+    return order_key(type, order_load(type, data + below(n) * element_size(type)));
+}
+
+/* Draws missing values of the launch, or none, and a threshold, or none: elements mostly, and what
+   is next to them. */
+static void draw_meaning(struct cuda_slice_launch *l, size_t n)
+{
+    const uint64_t least = order_least(l->type), greatest = order_greatest(l->type);
+    const unsigned moments = PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE;
+
+    missing.count = 0;
+    if (below(2)) {
+        for (size_t i = 1 + below(3); i > 0; i--) {
+            const uint64_t key = draw_key(l->type, n), other = draw_key(l->type, n);
+
+            if (key < least || key > greatest)
+                (void)missing_add(&missing, l->type, "nan");
+            else if (below(4) || other < key || other > greatest)
+                (void)missing_add_bits(&missing, l->type, order_bits(l->type, key));
+            else
+                (void)missing_add_range(&missing, key, other);
+        }
+        l->wants |= PARTIAL_MISSING;
+        cuda_missing_set(&l->missing, l->type, &missing);
+    }
+    if (below(3) == 0 && (l->wants & moments)) {
+        const uint64_t key = draw_key(l->type, n);
+
+        split = (struct partial_split){.all_below = below(8) == 0,
+                                       .first = key < least || key > greatest ? least : key};
+        split.last_equal = split.first - 1 + below(2);
+        l->wants = (l->wants & ~moments) | PARTIAL_SPLIT;
+        l->split = cuda_slice_split(l->type, &split);
+    }
+}
+
+/* Whether all elements of a slice are finite that are not missing. */
 static bool slice_is_finite(const struct cuda_slice_launch *l, size_t slice)
 {
     const size_t count = l->columns ? l->rows : l->length;
@@ -439,7 +522,7 @@ static bool slice_is_finite(const struct cuda_slice_launch *l, size_t slice)
 
     for (size_t at = 0; at < count; at++) {
         memcpy(element, element_of(l, slice, at), element_size(l->type));
-        if (!isfinite(element_load(l->type, element)))
+        if (!isfinite(element_load(l->type, element)) && !is_missing(l->type, element))
             return false;
     }
     return true;
@@ -453,9 +536,8 @@ static void check_records_of(struct tap_family *family, struct cuda_slice_launch
     const size_t slices = l->columns ? l->length : l->rows, parts = slices * l->parts;
     const size_t specials = !element_is_float(l->type) || below(4) ? 0 : 1 + below(9);
     unsigned char *end;
-    struct engine_found f = lay_out_records(found, l->wants, parts, &end);
-    const size_t bytes = (size_t)(end - found) + BEHIND;
-    size_t left = 0;
+    struct engine_found f;
+    size_t left = 0, bytes;
     bool intact = true;
     char what[120];
 
@@ -464,6 +546,9 @@ static void check_records_of(struct tap_family *family, struct cuda_slice_launch
     else
         fill_bits(l->type, (unsigned)kind, n);
     prepare_data(l, specials);
+    draw_meaning(l, n);
+    f = lay_out_records(found, l->wants, parts, &end);
+    bytes = (size_t)(end - found) + BEHIND;
     snprintf(what, sizeof what, "records of %s, %s of %zu x %zu%s", data_kind_name(kind),
              l->columns ? "columns" : "rows", l->rows, l->length, l->swap ? ", swapped" : "");
     if (!run_on_data(family, l, &f, bytes, what))
@@ -500,6 +585,7 @@ static void check_square_range(void)
     struct engine_found f = lay_out_records(found, l.wants, l.rows, &end);
     const size_t bytes = (size_t)(end - found);
 
+    missing.count = 0;
     for (size_t i = 0; i < l.rows * LENGTH; i++)
         data_put_fields(ELEMENT_F64, data, i, below(2), (unsigned)(BIAS + LOW + (int)(i / LENGTH)),
                         rng_next(&rng) >> 12);
