@@ -3,9 +3,9 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4, astropy and torch; those in the repository were
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4, astropy, torch and zarr; those in the repository were
 made with numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, netCDF4 1.7.5.1,
-astropy 8.0.2 and torch 2.15.0. What the arrays must reduce to is computed by
+astropy 8.0.2, torch 2.15.0 and zarr 3.1.6. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
 import os
@@ -18,9 +18,11 @@ import astropy.io.fits as fits  # noqa: E402
 import gguf  # noqa: E402
 import h5py  # noqa: E402
 import netCDF4  # noqa: E402
+import numcodecs  # noqa: E402
 import numpy as np  # noqa: E402
 import safetensors  # noqa: E402
 import torch  # noqa: E402
+import zarr  # noqa: E402
 
 SHAPE = (3, 5, 7)
 COUNT = 3 * 5 * 7
@@ -182,6 +184,22 @@ def make_pytorch():
             rows.append(('containers/small.pt', f'--array={name}', op, ELEMENTS[element][3][op]))
 
 
+def make_zarr():
+    codecs = {'mixed.f32': {'compressors': zarr.codecs.ZstdCodec()}, 'mixed.f64': {'compressors': zarr.codecs.GzipCodec()},
+              'spread.u16': {'compressors': None, 'serializer': zarr.codecs.BytesCodec(endian='big')},
+              'scalar': {'compressors': None}, 'layer/0/nan': {'compressors': None, 'fill_value': float('nan')}}
+    for version in 2, 3:
+        file = f'small{version}.zarr'
+        group = zarr.open_group(path(file), mode='w', zarr_format=version)
+        for name, options in codecs.items():
+            kind, shape, _, _ = ELEMENTS[name]
+            options = options if version == 3 else {key: x for key, x in options.items() if key == 'fill_value'}
+            if version == 2:
+                options['compressors'] = numcodecs.Zlib() if name == 'mixed.f64' else None
+            group.create_array(name, shape=shape, chunks=(2, 5, 4)[:len(shape)], dtype=NUMPY[kind], **options)[...] = array(name)
+        expect(file, codecs)
+
+
 def main():
     os.makedirs(path(''), exist_ok=True)
     make_safetensors()
@@ -191,6 +209,7 @@ def main():
     make_netcdf()
     make_fits()
     make_pytorch()
+    make_zarr()
     with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:
         out.write('# file\toptions\top\tvalue\n')
         out.writelines('\t'.join(row) + '\n' for row in rows)

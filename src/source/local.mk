@@ -41,4 +41,5 @@ library_sources += \
 	src/source/format/unsupported.c src/source/format/unsupported.h \
 	src/source/format/unsupported_input.h \
 	src/source/format/unsupported_text.c \
+	src/source/format/zarr.c \
 	src/source/format/zip.c src/source/format/zip.h

@@ -26,41 +26,32 @@
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
-/* Says why a directory is not read, and what reads a Zarr array or group, or a checkpoint of
-   torch.distributed. */
+/* Whether a directory is a Zarr store, by the files in it or as asked for. */
+static bool is_store(const struct source *s, const struct source_options *options)
+{
+    static const char *const names[] = {"zarr.json", ".zgroup", ".zarray"};
+
+    for (size_t i = 0; options->format == SOURCE_AUTO && i < sizeof names / sizeof *names; i++)
+        if (faccessat(s->fd, names[i], F_OK, 0) == 0)
+            return true;
+    return options->array || options->format == SOURCE_ZARR;
+}
+
+/* Says why a directory is not read, and what reads a checkpoint of torch.distributed. */
 static void refuse_directory(struct source *s)
 {
-    static const char *const zarr[] = {"zarr.json", ".zgroup", ".zarray"};
+    char word[UNSUPPORTED_WORD_MAX];
 
-    for (size_t i = 0; i < sizeof zarr / sizeof *zarr; i++) {
-        char text[4096] = "", word[UNSUPPORTED_WORD_MAX], command[UNSUPPORTED_TEXT_MAX];
-        int fd = openat(s->fd, zarr[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        bool group;
-
-        if (fd < 0)
-            continue;
-        group = i == 1 || (read(fd, text, sizeof text - 1) > 0 && strstr(text, "\"group\""));
-        close(fd);
-        unsupported_operand(word, s->path);
-        unsupported_python(command, sizeof command, word, "zarr",
-                           group ? "zarr.open('FILE')['NAME'][...]" : "zarr.open('FILE')[...]");
-        source_refuse(s, (struct advice){.kind = ADVICE_LOAD},
-                      "is a Zarr %s, which is a directory; try: %s", group ? "group" : "array",
-                      command);
+    if (faccessat(s->fd, ".metadata", F_OK, 0) != 0) {
+        source_error(s, ERROR_READ, "is a directory");
         return;
     }
-    if (faccessat(s->fd, ".metadata", F_OK, 0) == 0) {
-        char word[UNSUPPORTED_WORD_MAX];
-
-        unsupported_operand(word, s->path);
-        source_refuse(s, NO_ADVICE,
-                      "is a PyTorch checkpoint of several files (DCP), which is a directory; try: "
-                      "python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch %s out.pt "
-                      "&& gpureduce out.pt",
-                      word);
-        return;
-    }
-    source_error(s, ERROR_READ, "is a directory");
+    unsupported_operand(word, s->path);
+    source_refuse(s, NO_ADVICE,
+                  "is a PyTorch checkpoint of several files (DCP), which is a directory; try: "
+                  "python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch %s out.pt "
+                  "&& gpureduce out.pt",
+                  word);
 }
 
 /* Takes the descriptor and the metadata of what `path` names. */
@@ -82,8 +73,11 @@ static bool open_file(struct source *s, const struct source_options *options, st
         return false;
     }
     if (S_ISDIR(status->st_mode)) {
-        refuse_directory(s);
-        return false;
+        s->directory = is_store(s, options);
+        s->info.repeatable = s->directory;
+        if (!s->directory)
+            refuse_directory(s);
+        return s->directory;
     }
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
     flags = fcntl(s->fd, F_GETFL);
@@ -193,7 +187,7 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
         return arrays_layout_one(s, options) && bands_source_open(s, options->consecutive, workers);
     if (options->array)
         return arrays_layout_one(s, options) && file_source_open(s, workers);
-    format = arrays_recognise(s, options);
+    format = s->directory ? &container_zarr : arrays_recognise(s, options);
     if (format)
         return arrays_layout(s, format, options) &&
                (options->headers_only || file_source_open(s, workers));
@@ -259,7 +253,7 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
 static bool begin_format(struct source *s, const struct source_options *options)
 {
-    if (options->view)
+    if (options->view || s->directory)
         return true;
     if (s->has_size && !s->head && !read_head(s))
         return false;
@@ -298,7 +292,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
     s->reader = NULL;
     if (options->view)
         return memory_source_open(s, options, workers);
-    if (options->array)
+    if (options->array || s->directory)
         return open_plain_file(s, options, workers);
     if (!can_be_read(s, options)) {
         reader->close(reader);
@@ -511,6 +505,8 @@ struct source *source_connect(const char *path, const struct source_options *opt
     if (!s || !open_file(s, options, &status))
         return s ? give_up(s, options, error) : NULL;
     s->has_size = has_extent(s, s->close_fd || options->has_descriptor, &status);
+    if (s->directory)
+        s->info.input_bytes = 0;
     return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, options, error);
 }
 
@@ -558,6 +554,7 @@ struct source *source_renew(struct source *s, const struct source_options *optio
         again->fd = s->fd;
         again->close_fd = s->close_fd;
         again->has_size = s->has_size;
+        again->directory = s->directory;
         again->head = s->head;
         again->head_size = s->head_size;
         again->start = s->start;

@@ -50,6 +50,7 @@ struct source {
     void *state;           /* state of the kind, which ops->close frees */
     int fd;                /* the file's descriptor */
     bool close_fd;         /* source_close closes it */
+    bool directory;        /* it is a directory, a store of files, that has_size says nothing of */
     bool has_size;         /* the input can be read at any offset */
     struct reader *reader; /* reads the input from its beginning, until the source is open */
     const char *path;      /* the path that the user gave */

@@ -2,9 +2,15 @@
 
 #include "source/tiles.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "source/format/filters.h"
 #include "sys/align.h"
@@ -119,6 +125,14 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
 static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
                   const char *what)
 {
+    char path[PATH_MAX];
+
+    if (t->array->tiles->files &&
+        container_chunk_path(t->array, t->array->tiles, t->number, path)) {
+        source_note_damage(s, t->of, t->number,
+                           error_at(ERROR_DATA, ERROR_NO_OFFSET, "chunk %s: %s", path, what));
+        return false;
+    }
     source_note_damage(
         s, t->of, t->number,
         error_at(ERROR_DATA, tile->offset, "byte %" PRIu64 ": %s", tile->offset, what));
@@ -184,6 +198,44 @@ static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, 
     return bytes;
 }
 
+/* Reads the file that a tile is. */
+static bool read_chunk(struct source *s, struct tile *t, const struct container_tile *tile,
+                       unsigned char *bytes, size_t size)
+{
+    const uint64_t begun = clock_now();
+    char path[PATH_MAX], what[ERROR_TEXT_MAX];
+    struct stat status;
+    size_t done = 0;
+    ssize_t got = 1;
+    int fd, error;
+
+    if (!container_chunk_path(t->array, t->array->tiles, t->number, path))
+        return wrong(s, t, tile, "its name is too long");
+    fd = openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
+    while (!error && done < size && got > 0) {
+        got = pread(fd, bytes + done, size - done, (off_t)done);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got < 0 && errno != EINTR)
+            error = errno;
+        else if (got < 0)
+            got = 1;
+    }
+    if (fd >= 0)
+        close(fd);
+    source_count(s, done, clock_between(begun, clock_now()));
+    if (error)
+        snprintf(what, sizeof what, "byte %zu: read error: %s", done, strerror(error));
+    else if (done < size)
+        snprintf(what, sizeof what, "ends at byte %zu: it became shorter while it was read", done);
+    else if ((uint64_t)status.st_size != size)
+        snprintf(what, sizeof what, "it became longer while it was read");
+    else
+        return true;
+    return wrong(s, t, tile, what);
+}
+
 /* Reads a tile, and undoes its filters. Returns its bytes, of which there are `bytes`; NULL on
  * failure. */
 static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
@@ -198,7 +250,9 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
         (void)wrong(s, t, tile, "out of memory");
         return NULL;
     }
-    if (!source_pread_array(s, t->of, t->number, t->space[0].bytes, size, s->start + tile->offset))
+    if (tiles->files ? !read_chunk(s, t, tile, t->space[0].bytes, size)
+                     : !source_pread_array(s, t->of, t->number, t->space[0].bytes, size,
+                                           s->start + tile->offset))
         return NULL;
     for (unsigned i = tiles->filter_count; i-- > 0;)
         if ((mask >> i & 1) &&

@@ -152,12 +152,12 @@ done <alone
 grep -v '^#' "$sources/data/containers.tsv" >containers
 ok 'the table of containers has rows' test "$(wc -l <containers)" -gt 400
 ok 'all of these files are in it' test "$(cut -f 1 containers | sort -u)" = \
-    "$(find "$sources/data/containers" -type f | sed 's|.*/data/||' | sort)"
+    "$(find "$sources/data/containers" -mindepth 1 -maxdepth 1 | sed 's|.*/data/||' | sort)"
 cut -f 1,2 containers | uniq >arrays
 while IFS=$tab read -r file option; do
     case $file in
     *.h5) needs=$(gpureduce --version | sed -n 's/^HDF5: none$/libhdf5/p') ;;
-    *deflated*) needs=$(gpureduce -q -o count "data/$file" >/dev/null 2>&1 || echo zlib) ;;
+    *deflated* | *.zarr) needs=$(gpureduce -q -o count "data/$file" >/dev/null 2>&1 || echo zlib) ;;
     *) needs= ;;
     esac
     if [ -n "$needs" ]; then

@@ -229,21 +229,6 @@ fails '--format=raw+zstd of what is not compressed' \
     'data/raw/mixed-le.f32: not zstd data: no frame begins at byte 0'
 
 # Directories.
-for name in zarr.json .zarray .zgroup; do
-    mkdir x.zarr && : >"x.zarr/$name"
-    run x.zarr
-    case $name in
-    .zgroup) what=group entry="['NAME']" ;;
-    *) what=array entry= ;;
-    esac
-    fails "a directory with $name" \
-        "x.zarr: is a Zarr $what, which is a directory; try: python3 -c \"import numpy, zarr; numpy.save('out', zarr.open('x.zarr')${entry}[...])\" && gpureduce out.npy"
-    rm -r x.zarr
-done
-mkdir 'x y.zarr' && : >'x y.zarr/.zarray'
-run 'x y.zarr'
-fails 'a directory with a blank in its name' \
-    "x y.zarr: is a Zarr array, which is a directory; try: python3 -c \"import numpy, sys, zarr; numpy.save('out', zarr.open(sys.argv[1])[...])\" 'x y.zarr' && gpureduce out.npy"
 mkdir dcp && : >dcp/.metadata
 run dcp
 fails 'a checkpoint of torch.distributed' 'dcp: is a PyTorch checkpoint of several files (DCP), which is a directory; try: python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch dcp out.pt && gpureduce out.pt'

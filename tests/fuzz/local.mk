@@ -22,6 +22,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_pickle \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_reduce \
+	tests/fuzz/fuzz_zarr \
 	tests/fuzz/fuzz_zstd \
 	tests/fuzz/fuzz_zstd_block
 EXTRA_PROGRAMS = $(fuzz_programs)
@@ -63,6 +64,10 @@ tests_fuzz_fuzz_partial_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_partial_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_partial_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_partial_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_zarr_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_zarr_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_zarr_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_zarr_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_pickle_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_pickle_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_pickle_LDFLAGS = $(fuzz_ldflags)

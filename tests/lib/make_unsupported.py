@@ -444,18 +444,7 @@ def small_packages():
                 f.write((np.arange(5000) % 100).astype(type).tobytes())
             made(type.strip(">") + ".idx", "an IDX file (as of MNIST)", 247500)
 
-    def zarr_files():
-        import zarr
-        for format in (2, 3):
-            whole = zarr.open_array(path(f"a{format}.zarr"), mode="w", shape=x.shape, dtype=x.dtype,
-                                    zarr_format=format)
-            whole[:] = x
-            made(f"a{format}.zarr", "is a Zarr array, which is a directory", 12497500)
-            group = zarr.open_group(path(f"g{format}.zarr"), mode="w", zarr_format=format)
-            group.create_array("x", data=x)
-            made(f"g{format}.zarr", "is a Zarr group, which is a directory", 12497500, "s/NAME/x/")
-
-    for function in (zarr_files, nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
+    for function in (nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
                      vtk_file, image_files, sound_files, root_file, grib_file, idl_and_idx_files):
         attempt(function)
 

@@ -52,6 +52,27 @@ static const char *decode_zlib(struct codec_memory *m, const unsigned char *from
     return inflate_whole(m->inflate, from, size, to, out) ? NULL : inflate_error(m->inflate);
 }
 
+/* Decompresses members of gzip. */
+static const char *decode_gzip(struct codec_memory *m, const unsigned char *from, size_t size,
+                               unsigned char *to, size_t out)
+{
+    if (!m->inflate)
+        m->inflate = inflate_open();
+    if (!m->inflate)
+        return "out of memory";
+    while (size > 0) {
+        size_t used, got = out;
+
+        if (!inflate_member(m->inflate, from, size, &used, to, &got))
+            return "the gzip data are damaged";
+        from += used;
+        size -= used;
+        to += got;
+        out -= got;
+    }
+    return out == 0 ? NULL : "the compressed data are too short";
+}
+
 static const char *decode_zstd(struct codec_memory *m, const unsigned char *from, size_t size,
                                unsigned char *to, size_t out)
 {
@@ -73,6 +94,8 @@ const char *codec_decode(struct codec_memory *m, enum codec codec, const unsigne
     switch (codec) {
     case CODEC_ZLIB:
         return decode_zlib(m, from, size, to, out);
+    case CODEC_GZIP:
+        return decode_gzip(m, from, size, to, out);
     case CODEC_ZSTD:
         return decode_zstd(m, from, size, to, out);
     case CODEC_LZ4:

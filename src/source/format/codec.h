@@ -7,7 +7,15 @@
 
 #include <stddef.h>
 
-enum codec { CODEC_ZLIB, CODEC_ZSTD, CODEC_LZ4, CODEC_LZF, CODEC_BLOSCLZ, CODEC_SNAPPY };
+enum codec {
+    CODEC_ZLIB,
+    CODEC_GZIP,
+    CODEC_ZSTD,
+    CODEC_LZ4,
+    CODEC_LZF,
+    CODEC_BLOSCLZ,
+    CODEC_SNAPPY
+};
 
 /* Memory of decoders, which is allocated when it is first needed. One thread's at a time. */
 struct codec_memory;

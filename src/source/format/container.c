@@ -2,6 +2,7 @@
 
 #include "source/format/container.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,29 @@ const char *container_find_missing(const struct container_array *a, enum element
     *m = a && a->missing_values ? *a->missing_values : (struct missing){.count = 0};
     lacking = missing_add_values(m, type, values);
     return a ? NULL : lacking;
+}
+
+bool container_chunk_path(const struct container_array *a, const struct container_tiles *tiles,
+                          uint64_t number, char path[PATH_MAX])
+{
+    const struct container_files *files = tiles->files;
+    size_t used = (size_t)snprintf(path, PATH_MAX, "%s", files->prefix);
+    uint64_t places[CONTAINER_DIMENSIONS_MAX];
+
+    for (unsigned i = a->dimensions; i-- > 0;) {
+        const uint64_t across = (a->sizes[i] + tiles->sizes[i] - 1) / tiles->sizes[i];
+
+        places[i] = number % across;
+        number /= across;
+    }
+    for (unsigned i = 0; i < a->dimensions && used < PATH_MAX; i++) {
+        const char separator[2] = {i > 0 || files->lettered ? files->separator : '\0', '\0'};
+
+        used += (size_t)snprintf(path + used, PATH_MAX - used, "%s%" PRIu64, separator, places[i]);
+    }
+    if (a->dimensions == 0 && !files->lettered && used < PATH_MAX)
+        used += (size_t)snprintf(path + used, PATH_MAX - used, "0");
+    return used < PATH_MAX;
 }
 
 bool container_fail(struct container_input *in, struct error error)

@@ -11,6 +11,7 @@
 #ifndef GPUREDUCE_CONTAINER_H
 #define GPUREDUCE_CONTAINER_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +45,8 @@ struct container_tile {
 /* Filters; filters.c has a row for each. */
 enum container_filter_kind {
     CONTAINER_SHUFFLE,
-    CONTAINER_DEFLATE,
+    CONTAINER_DEFLATE, /* in the format of zlib */
+    CONTAINER_GZIP,
     CONTAINER_FLETCHER32,
     CONTAINER_ZSTD,
     CONTAINER_LZ4,
@@ -73,19 +75,27 @@ struct container_filter {
 #define CONTAINER_TILES_MAX ((uint64_t)1 << 24)
 #define CONTAINER_TILE_BYTES_MAX ((uint64_t)1 << 30)
 
+/* Files of tiles, each in one of its own, whose name has the place of the tile in each dimension. */
+struct container_files {
+    const char *prefix; /* what precedes the places, from the directory on */
+    char separator;     /* between the places */
+    bool lettered;      /* the prefix ends with a letter, and a separator follows */
+};
+
 /* The tiles of an array. They do not change. */
 struct container_tiles {
-    const uint64_t *sizes;              /* elements of a tile in each dimension */
-    uint64_t elements;                  /* elements of a tile, the product of `sizes` */
-    uint64_t count;                     /* tiles; 0 if they were not looked up */
-    const struct container_tile *tiles; /* in C order; NULL if `bytes` is the only tile */
-    const unsigned char *bytes;         /* the content of the only tile, in memory; else NULL */
-    const unsigned char *fill;          /* the fill value, in the byte order of the file */
-    const uint64_t *stored;             /* sizes of the array in the file, if it is larger in the
+    const uint64_t *sizes;               /* elements of a tile in each dimension */
+    uint64_t elements;                   /* elements of a tile, the product of `sizes` */
+    uint64_t count;                      /* tiles; 0 if they were not looked up */
+    const struct container_tile *tiles;  /* in C order; NULL if `bytes` is the only tile */
+    const struct container_files *files; /* where they are files of a directory; else NULL */
+    const unsigned char *bytes;          /* the content of the only tile, in memory; else NULL */
+    const unsigned char *fill;           /* the fill value, in the byte order of the file */
+    const uint64_t *stored;              /* sizes of the array in the file, if it is larger in the
                                            view of netCDF; NULL: it is not */
-    const unsigned char *pad;           /* the value of elements outside of `stored`, in the byte
+    const unsigned char *pad;            /* the value of elements outside of `stored`, in the byte
                                            order of the file */
-    unsigned filter_count;              /* filters in `filters` */
+    unsigned filter_count;               /* filters in `filters` */
     struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
     bool edges_plain; /* tiles that extend beyond the array are stored without filters */
 };
@@ -153,6 +163,10 @@ static inline bool container_array_whole(const struct container_array *a)
    which need not have all. */
 const char *container_find_missing(const struct container_array *a, enum element_type type,
                                    const struct missing_values *values, struct missing *m);
+
+/* Makes the path in the directory of the file of a tile. False where it is too long. */
+bool container_chunk_path(const struct container_array *a, const struct container_tiles *tiles,
+                          uint64_t number, char path[PATH_MAX]);
 
 /* The scale of an array; not given if it has none. */
 static inline struct scale container_scale(const struct container_array *a)

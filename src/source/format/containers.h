@@ -16,7 +16,8 @@
     FORMAT(HDF5, hdf5)               \
     FORMAT(NETCDF, netcdf)           \
     FORMAT(FITS, fits)               \
-    FORMAT(PYTORCH, pytorch)
+    FORMAT(PYTORCH, pytorch)         \
+    FORMAT(ZARR, zarr)
 
 #define CONTAINER_COUNT_ONE(id, name) +1
 #define CONTAINER_FORMAT_COUNT (0 CONTAINER_FORMATS(CONTAINER_COUNT_ONE))
@@ -58,5 +59,8 @@ extern const struct container_format container_fits;
 /* PyTorch's files since version 1.6: the tensors that dictionaries and lists hold, by the names
    that these give them. Nothing of the pickle inside is executed. */
 extern const struct container_format container_pytorch;
+
+/* Zarr, versions 2 and 3: the arrays of a directory, whose chunks are files. */
+extern const struct container_format container_zarr;
 
 #endif

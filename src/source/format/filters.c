@@ -38,6 +38,13 @@ static const char *undo_deflate(struct codec_memory *m, const struct container_f
     return codec_decode(m, CODEC_ZLIB, from, size, to, out);
 }
 
+static const char *undo_gzip(struct codec_memory *m, const struct container_filter *f,
+                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    (void)f;
+    return codec_decode(m, CODEC_GZIP, from, size, to, out);
+}
+
 /* Fletcher's checksum (J. G. Fletcher, 1982) of 16-bit words, the most significant byte first, and
    of a byte that is left as if a zero followed it: as HDF5 stores it. */
 static uint32_t fletcher32(const unsigned char *bytes, size_t size)
@@ -143,6 +150,11 @@ static const struct filter filters[] = {
                            .compresses = true,
                            .refusal = refuse_deflate,
                            .undo = undo_deflate},
+    [CONTAINER_GZIP] = {.name = "gzip",
+                        .number = FILTER_NO_NUMBER,
+                        .compresses = true,
+                        .refusal = refuse_deflate,
+                        .undo = undo_gzip},
     [CONTAINER_FLETCHER32] = {.name = "fletcher32",
                               .number = 3,
                               .added = sizeof(uint32_t),

@@ -8,10 +8,12 @@
 #include "source/format/codec.h"
 #include "source/format/container.h"
 
+#define FILTER_NO_NUMBER (-1)
+
 /* Sizes are bytes. */
 struct filter {
     const char *name;
-    int number; /* in HDF5 */
+    int number; /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
     bool
         compresses; /* the size of what it gives is unknown; if not, it gives as much as it takes */
     size_t

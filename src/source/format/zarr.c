@@ -1,0 +1,1118 @@
+/*
+ * Zarr, versions 2 and 3: directories of arrays. An array is a folder with its metadata, JSON, and
+ * a file for each chunk; a chunk without a file has the fill value. Metadata that is consolidated
+ * repeats that of the folders, which are looked at instead.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/missing.h"
+#include "core/number.h"
+#include "core/order.h"
+#include "source/format/attributes.h"
+#include "source/format/containers.h"
+#include "source/format/filters.h"
+#include "sys/escape.h"
+#include "sys/grow.h"
+#include "sys/json.h"
+
+/* Limits of what is read: bytes of a file of metadata, folders in each other, and arrays. */
+#define METADATA_MAX 100000000
+#define DEPTH_MAX 32
+#define ARRAYS_MAX ((size_t)1 << 20)
+
+/* Room for a name in the metadata. */
+#define WORD_MAX 128
+
+struct store {
+    struct container *container;
+    struct container_input *in;
+    char **paths; /* of the arrays, in the folder */
+    size_t count, room;
+    uint64_t tiles; /* of all arrays */
+};
+
+/* The metadata of an array. Readers stand before values. */
+struct metadata {
+    unsigned version;
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX], chunks[CONTAINER_DIMENSIONS_MAX];
+    unsigned dimensions, chunk_dimensions;
+    bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
+    char type[WORD_MAX];
+    enum element_type element;
+    enum element_order order; /* of version 2, in the type; of 3, of the codec bytes */
+    bool versioned;           /* zarr_format is the expected one */
+    bool is_array;
+    char separator;  /* of indices in the names of chunks; 0: the usual one */
+    bool plain_keys; /* version 3 with the names of version 2 */
+    unsigned filter_count;
+    struct container_filter filters[CONTAINER_FILTERS_MAX];
+    struct json_reader fill, attributes;
+    char refused[160]; /* what is not supported; empty for nothing */
+};
+
+static void refuse(struct metadata *m, const char *what, const char *name)
+{
+    char quoted[ESCAPE_QUOTE_MAX];
+
+    if (!m->refused[0])
+        snprintf(m->refused, sizeof m->refused, "Zarr's %s %.60s is not supported", what,
+                 escape_quote(quoted, name));
+}
+
+/*
+ * Files.
+ */
+
+/* Quotes NaN and infinities, which Python writes though JSON lacks them: then they are what the
+   metadata calls them elsewhere. NULL without memory. */
+static char *quote_numbers(const char *text)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    char *const quoted = malloc(2 * strlen(text) + 1), *to = quoted;
+    bool inside = false;
+
+    while (quoted && *text) {
+        size_t length = 0;
+
+        for (size_t i = 0; !inside && i < 3; i++)
+            if (strncmp(text, words[i], strlen(words[i])) == 0)
+                length = strlen(words[i]);
+        if (length > 0) {
+            *to++ = '"';
+            memcpy(to, text, length);
+            to += length;
+            *to++ = '"';
+            text += length;
+            continue;
+        }
+        if (*text == '"')
+            inside = !inside;
+        if (inside && *text == '\\' && text[1])
+            *to++ = *text++;
+        *to++ = *text++;
+    }
+    if (quoted)
+        *to = '\0';
+    return quoted;
+}
+
+/* Reads a file of metadata, which free gives back. NULL where there is none, or it cannot be read:
+   in->error then says why. */
+static char *read_metadata(struct store *s, const char *folder, const char *name)
+{
+    char path[PATH_MAX], *text = NULL, *quoted = NULL;
+    struct stat status;
+    size_t used = 0;
+    ssize_t got = 1;
+    int fd, error;
+
+    if (snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name) >= PATH_MAX)
+        return NULL;
+    fd = openat(s->in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return NULL;
+    error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
+    if (!error && (!S_ISREG(status.st_mode) || status.st_size > METADATA_MAX)) {
+        (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: not a file of at most %d bytes", path,
+                              METADATA_MAX);
+        close(fd);
+        return NULL;
+    }
+    text = error ? NULL : malloc((size_t)status.st_size + 1);
+    while (text && !error && got != 0 && used < (size_t)status.st_size) {
+        got = read(fd, text + used, (size_t)status.st_size - used);
+        error = got < 0 && errno != EINTR ? errno : 0;
+        used += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (text && !error && got == 0) {
+        (void)container_wrong(s->in, ERROR_NO_OFFSET,
+                              "%s: ends at byte %zu: it became shorter while it was read", path,
+                              used);
+    } else if (text && !error) {
+        text[used] = '\0';
+        if (strlen(text) != used)
+            (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: byte %zu: not JSON", path,
+                                  strlen(text));
+        else
+            quoted = quote_numbers(text);
+    }
+    free(text);
+    if (error)
+        (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: byte %zu: read error: %s", path, used,
+                              strerror(error));
+    else if (!quoted && s->in->error.kind == ERROR_NONE)
+        (void)container_no_memory(s->in);
+    return quoted;
+}
+
+/* Lists an array whose metadata are wrong, as in->error says: the others are read. False without
+   memory. */
+static bool add_wrong(struct store *z, const char *path)
+{
+    struct container_array *a;
+
+    if (z->in->error.kind != ERROR_DATA)
+        return false;
+    a = container_add(z->container,
+                      *path ? container_keep(z->container, path, strlen(path) + 1) : "array");
+    if (!a || !(a->unreadable = container_note(z->container, "%s", z->in->error.text)))
+        return container_no_memory(z->in);
+    a->typed = a->missing = true;
+    z->in->error = (struct error){.kind = ERROR_NONE};
+    return true;
+}
+
+/*
+ * Parsing.
+ */
+
+/* Reads a list of sizes. */
+static void read_sizes(struct json_reader *r, struct metadata *m, uint64_t *sizes, unsigned *count)
+{
+    uint64_t size;
+
+    *count = 0;
+    (void)json_read_begin(r, '[');
+    while (json_read_more(r, ']')) {
+        if (!json_read_integer(r, &size))
+            return;
+        if (*count < CONTAINER_DIMENSIONS_MAX)
+            sizes[*count] = size;
+        else
+            refuse(m, "number of dimensions", "above 64");
+        *count += *count < CONTAINER_DIMENSIONS_MAX;
+    }
+}
+
+/* The first byte of the next value. */
+static char peek(struct json_reader *r)
+{
+    if (r->failed)
+        return '\0';
+    json_read_space(r);
+    return *r->at;
+}
+
+/* Reads a value if it is a string; skips others, which leave an empty text. */
+static void read_word(struct json_reader *r, char word[WORD_MAX])
+{
+    *word = '\0';
+    if (peek(r) == '"')
+        (void)json_read_string(r, word, WORD_MAX);
+    else
+        (void)json_read_skip(r);
+}
+
+/* Notes the separator of indices. */
+static void take_separator(struct metadata *m, const char *word)
+{
+    if (strcmp(word, ".") == 0 || strcmp(word, "/") == 0)
+        m->separator = *word;
+    else if (*word)
+        refuse(m, "separator", word);
+}
+
+/* A value of version 3 that has a name and a configuration, or is the name alone. *configuration
+   stands before the latter; its `at` is NULL without one. */
+static void read_named(struct json_reader *r, char name[WORD_MAX],
+                       struct json_reader *configuration)
+{
+    char key[WORD_MAX];
+
+    *name = '\0';
+    configuration->at = NULL;
+    if (peek(r) != '{') {
+        read_word(r, name);
+        return;
+    }
+    (void)json_read_begin(r, '{');
+    while (json_read_more(r, '}')) {
+        if (!json_read_key(r, key, sizeof key))
+            return;
+        if (strcmp(key, "name") == 0 || strcmp(key, "id") == 0) {
+            read_word(r, name);
+        } else if (strcmp(key, "configuration") == 0 && peek(r) == '{') {
+            *configuration = *r;
+            (void)json_read_skip(r);
+        } else {
+            (void)json_read_skip(r);
+        }
+    }
+}
+
+/* Reads a member, a word, of a configuration. Empty without it. */
+static void configured(const struct json_reader *configuration, const char *name,
+                       char word[WORD_MAX])
+{
+    struct json_reader r = *configuration;
+    char key[WORD_MAX];
+
+    *word = '\0';
+    if (!r.at)
+        return;
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}'))
+        if (json_read_key(&r, key, sizeof key)) {
+            if (strcmp(key, name) == 0)
+                read_word(&r, word);
+            else
+                (void)json_read_skip(&r);
+        }
+}
+
+static void add_filter(struct metadata *m, enum container_filter_kind kind)
+{
+    const struct container_filter filter = {.kind = kind};
+    const char *why = filter_refusal(&filter);
+
+    if (why && !m->refused[0])
+        snprintf(m->refused, sizeof m->refused, "Zarr's %s: %s", filter_of(kind)->name, why);
+    if (m->filter_count > 0)
+        refuse(m, "second compressor of", "an array");
+    else
+        m->filters[m->filter_count++] = filter;
+}
+
+static void read_codecs(struct json_reader *r, struct metadata *m)
+{
+    char name[WORD_MAX], endian[WORD_MAX];
+    struct json_reader configuration;
+    bool bytes = false;
+
+    m->has_codecs = true;
+    (void)json_read_begin(r, '[');
+    while (json_read_more(r, ']')) {
+        read_named(r, name, &configuration);
+        if (strcmp(name, "bytes") == 0 && !bytes) {
+            configured(&configuration, "endian", endian);
+            m->order = strcmp(endian, "little") == 0 ? ELEMENT_ORDER_LITTLE
+                       : strcmp(endian, "big") == 0  ? ELEMENT_ORDER_BIG
+                                                     : ELEMENT_ORDER_UNSAID;
+            bytes = true;
+        } else if (strcmp(name, "zstd") == 0 && bytes) {
+            add_filter(m, CONTAINER_ZSTD);
+        } else if (strcmp(name, "gzip") == 0 && bytes) {
+            add_filter(m, CONTAINER_GZIP);
+        } else {
+            refuse(m, "codec", name);
+        }
+    }
+    if (!bytes)
+        refuse(m, "array without the codec", "bytes");
+}
+
+static void read_compressor(struct json_reader *r, struct metadata *m)
+{
+    struct json_reader configuration;
+    char name[WORD_MAX];
+
+    m->has_codecs = true;
+    if (peek(r) == 'n') {
+        (void)json_read_skip(r);
+        return;
+    }
+    read_named(r, name, &configuration);
+    if (strcmp(name, "zstd") == 0)
+        add_filter(m, CONTAINER_ZSTD);
+    else if (strcmp(name, "gzip") == 0)
+        add_filter(m, CONTAINER_GZIP);
+    else if (strcmp(name, "zlib") == 0)
+        add_filter(m, CONTAINER_DEFLATE);
+    else
+        refuse(m, "compressor", name);
+}
+
+/* Refuses all elements of a list, but for an empty one and null. */
+static void refuse_list(struct json_reader *r, struct metadata *m, const char *what)
+{
+    struct json_reader configuration;
+    char name[WORD_MAX];
+
+    if (peek(r) != '[') {
+        if (peek(r) != 'n')
+            refuse(m, what, "of this array");
+        (void)json_read_skip(r);
+        return;
+    }
+    (void)json_read_begin(r, '[');
+    while (json_read_more(r, ']')) {
+        read_named(r, name, &configuration);
+        refuse(m, what, name);
+    }
+}
+
+static void read_grid(struct json_reader *r, struct metadata *m)
+{
+    struct json_reader configuration;
+    char name[WORD_MAX], key[WORD_MAX];
+
+    read_named(r, name, &configuration);
+    if (strcmp(name, "regular") != 0 || !configuration.at) {
+        refuse(m, "chunk grid", name);
+        return;
+    }
+    (void)json_read_begin(&configuration, '{');
+    while (json_read_more(&configuration, '}')) {
+        if (!json_read_key(&configuration, key, sizeof key))
+            break;
+        if (strcmp(key, "chunk_shape") == 0) {
+            m->has_chunks = true;
+            read_sizes(&configuration, m, m->chunks, &m->chunk_dimensions);
+        } else {
+            (void)json_read_skip(&configuration);
+        }
+    }
+    r->failed = r->failed || configuration.failed;
+}
+
+static void read_encoding(struct json_reader *r, struct metadata *m)
+{
+    struct json_reader configuration;
+    char name[WORD_MAX], separator[WORD_MAX];
+
+    m->has_encoding = true;
+    read_named(r, name, &configuration);
+    m->plain_keys = strcmp(name, "v2") == 0;
+    if (!m->plain_keys && strcmp(name, "default") != 0)
+        refuse(m, "chunk key encoding", name);
+    configured(&configuration, "separator", separator);
+    take_separator(m, separator);
+    if (!m->separator)
+        m->separator = m->plain_keys ? '.' : '/';
+}
+
+/* Reads a member whose name both versions have. False if it is none. */
+static bool read_common(struct json_reader *r, struct metadata *m, const char *key)
+{
+    struct json_reader unused;
+    uint64_t version;
+
+    if (strcmp(key, "zarr_format") == 0) {
+        m->versioned = json_read_integer(r, &version) && version == m->version;
+    } else if (strcmp(key, "shape") == 0) {
+        m->has_sizes = true;
+        read_sizes(r, m, m->sizes, &m->dimensions);
+    } else if (strcmp(key, "fill_value") == 0) {
+        m->has_fill = peek(r) != 'n';
+        m->fill = *r;
+        (void)json_read_skip(r);
+    } else if (strcmp(key, m->version == 2 ? "dtype" : "data_type") == 0) {
+        m->typed = true;
+        read_named(r, m->type, &unused);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void read_member2(struct json_reader *r, struct metadata *m, const char *key)
+{
+    char word[WORD_MAX];
+
+    if (strcmp(key, "chunks") == 0) {
+        m->has_chunks = true;
+        read_sizes(r, m, m->chunks, &m->chunk_dimensions);
+    } else if (strcmp(key, "compressor") == 0) {
+        read_compressor(r, m);
+    } else if (strcmp(key, "filters") == 0) {
+        refuse_list(r, m, "filter");
+    } else if (strcmp(key, "order") == 0) {
+        read_word(r, word);
+        if (strcmp(word, "C") != 0)
+            refuse(m, "order of elements", word);
+    } else if (strcmp(key, "dimension_separator") == 0) {
+        read_word(r, word);
+        take_separator(m, word);
+    } else {
+        (void)json_read_skip(r);
+    }
+}
+
+/* Whether an extension, whose value this reader stands before, says that it need not be known. */
+static bool may_ignore(struct json_reader r)
+{
+    char key[WORD_MAX];
+    bool may = false;
+
+    if (peek(&r) != '{')
+        return false;
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}') && json_read_key(&r, key, sizeof key)) {
+        may = may || (strcmp(key, "must_understand") == 0 && peek(&r) == 'f');
+        (void)json_read_skip(&r);
+    }
+    return may && !r.failed;
+}
+
+static void read_member3(struct json_reader *r, struct metadata *m, const char *key)
+{
+    char word[WORD_MAX];
+
+    if (strcmp(key, "node_type") == 0) {
+        read_word(r, word);
+        m->is_array = strcmp(word, "array") == 0;
+    } else if (strcmp(key, "chunk_grid") == 0) {
+        read_grid(r, m);
+    } else if (strcmp(key, "chunk_key_encoding") == 0) {
+        read_encoding(r, m);
+    } else if (strcmp(key, "codecs") == 0) {
+        read_codecs(r, m);
+    } else if (strcmp(key, "storage_transformers") == 0) {
+        refuse_list(r, m, "storage transformer");
+    } else if (strcmp(key, "attributes") == 0) {
+        m->has_attributes = true;
+        m->attributes = *r;
+        (void)json_read_skip(r);
+    } else {
+        if (strcmp(key, "dimension_names") != 0 && strcmp(key, "consolidated_metadata") != 0 &&
+            !may_ignore(*r))
+            refuse(m, "extension", key);
+        (void)json_read_skip(r);
+    }
+}
+
+/* Parses metadata of an array, or in version 3 of a group. False where it is no such JSON: *at is
+   then the offset of a byte near the error. */
+static bool parse(const char *text, unsigned version, struct metadata *m, size_t *at)
+{
+    struct json_reader r;
+    char key[WORD_MAX];
+
+    *m = (struct metadata){.version = version, .is_array = version == 2};
+    json_read(&r, text);
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}')) {
+        if (!json_read_key(&r, key, sizeof key))
+            break;
+        if (!read_common(&r, m, key))
+            (version == 2 ? read_member2 : read_member3)(&r, m, key);
+    }
+    *at = (size_t)(r.at - text);
+    return json_read_end(&r);
+}
+
+/*
+ * Values.
+ */
+
+/* Reads a number: one of JSON, or a text that stands for a float. False where it is neither. */
+static bool read_value(struct json_reader *r, struct attributes_number *x)
+{
+    char text[WORD_MAX], *end;
+    bool negative;
+
+    if (peek(r) == '"') {
+        if (!json_read_string(r, text, sizeof text))
+            return false;
+        negative = *text == '-';
+        *x = (struct attributes_number){.real = true};
+        if (strcmp(text, "NaN") == 0)
+            x->value = (double)NAN;
+        else if (strcmp(text + negative, "Infinity") == 0)
+            x->value = negative ? -(double)INFINITY : (double)INFINITY;
+        else
+            return false;
+        return true;
+    }
+    if (peek(r) == 't' || peek(r) == 'f') {
+        *x = attributes_integer(peek(r) == 't', false);
+        return json_read_skip(r);
+    }
+    if ((peek(r) != '-' && (peek(r) < '0' || peek(r) > '9')) ||
+        !json_read_number_text(r, text, sizeof text))
+        return false;
+    negative = *text == '-';
+    if (!strpbrk(text, ".eE") && strcmp(text, "-0") != 0) {
+        errno = 0;
+        const uint64_t bits =
+            negative ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 10);
+
+        if (errno == 0) {
+            *x = attributes_integer(bits, negative);
+            return true;
+        }
+    }
+    *x = (struct attributes_number){.real = true, .value = strtod(text, NULL)};
+    return true;
+}
+
+/* Sets the bits of an element of the type that has this value; floats are rounded. False where the
+   type has none. */
+static bool find_bits(enum element_type type, const struct attributes_number *x, uint64_t *bits)
+{
+    const bool integers = element_is_integer(type);
+    char text[NUMBER_MAX];
+    uint64_t key;
+
+    if (type == ELEMENT_BOOL) {
+        *bits = x->value == 1;
+        return x->value == 0 || x->value == 1;
+    }
+    if (isnan(x->value)) {
+        *bits = order_bits(type, order_greatest(type) + 1);
+        return !integers;
+    }
+    if (!integers && x->value == 0) { /* the key of a zero is that of both */
+        *bits = signbit(x->value) ? order_sign(type) : 0;
+        return true;
+    }
+    if (integers && !x->real)
+        number_format_integer(text, &x->integer);
+    else
+        number_format_hex(text, x->value);
+    if (!missing_key(type, text, &key))
+        return false;
+    *bits = order_bits(type, key);
+    return true;
+}
+
+/* Reads the bits of a float that version 3 writes in hexadecimal, as "0x7fc00000". False where
+   there are none. */
+static bool read_bits(const struct metadata *m, struct json_reader r, uint64_t *bits)
+{
+    char text[WORD_MAX];
+
+    if (m->version != 3 || !element_is_float(m->element) || peek(&r) != '"' ||
+        !json_read_string(&r, text, sizeof text) || strncmp(text, "0x", 2) != 0 ||
+        strlen(text) != 2 + 2 * element_size(m->element) ||
+        strspn(text + 2, "0123456789abcdefABCDEF") != strlen(text + 2))
+        return false;
+    *bits = strtoull(text + 2, NULL, 16);
+    return true;
+}
+
+/* Reads the fill value into `bytes`, in the byte order of the file: zeros without one. */
+static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX])
+{
+    const size_t size = element_size(m->element);
+    struct json_reader r = m->fill;
+    struct attributes_number x;
+    uint64_t bits = 0;
+
+    memset(bytes, 0, CONTAINER_FILL_MAX);
+    if (m->has_fill && !read_bits(m, r, &bits) &&
+        (!read_value(&r, &x) || !find_bits(m->element, &x, &bits)))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(bits >> 8 * (m->order == ELEMENT_ORDER_BIG ? size - 1 - i : i));
+    return true;
+}
+
+/*
+ * Attributes.
+ */
+
+/* Finds an attribute. */
+static bool find_attribute(const struct metadata *m, const char *name, struct json_reader *value)
+{
+    struct json_reader r = m->attributes;
+    char key[WORD_MAX];
+    bool found = false;
+
+    if (!m->has_attributes || peek(&r) != '{')
+        return false;
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}')) {
+        if (!json_read_key(&r, key, sizeof key))
+            break;
+        if (strcmp(key, name) == 0) {
+            *value = r;
+            found = true;
+        }
+        (void)json_read_skip(&r);
+    }
+    return found;
+}
+
+/* The value of a digit of base 64; -1 for none. */
+static int digit64(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *const at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Reads a number that xarray stores as the base 64 of eight bytes, a binary64, the lowest byte
+   first. */
+static bool read_base64(const char *text, struct attributes_number *x)
+{
+    uint64_t bits = 0, group = 0;
+
+    if (strlen(text) != 12 || text[11] != '=')
+        return false;
+    for (int i = 0; i < 12; i++) {
+        const int digit = i < 11 ? digit64(text[i]) : 0;
+
+        if (digit < 0)
+            return false;
+        group = group << 6 | (uint64_t)digit;
+        if (i % 4 == 3) {
+            for (int k = 0; k < 3 && i / 4 * 3 + k < 8; k++)
+                bits |= (group >> (16 - 8 * k) & 0xff) << 8 * (i / 4 * 3 + k);
+            group = 0;
+        }
+    }
+    *x = (struct attributes_number){.real = true};
+    memcpy(&x->value, &bits, sizeof bits);
+    return true;
+}
+
+static bool read_number(const struct metadata *m, struct json_reader *r,
+                        struct attributes_number *x)
+{
+    struct json_reader text = *r;
+    char word[WORD_MAX];
+
+    if (peek(r) == 't' || peek(r) == 'f')
+        return false;
+    if (peek(r) == '"' && element_is_float(m->element) &&
+        json_read_string(&text, word, sizeof word) && read_base64(word, x))
+        return json_read_skip(r);
+    return read_value(r, x);
+}
+
+/* Version 2 has no attribute _FillValue where xarray wrote it: that is the fill value. */
+static bool find_number(const struct metadata *m, const char *name, struct json_reader *value)
+{
+    if (find_attribute(m, name, value))
+        return true;
+    if (m->version != 2 || strcmp(name, "_FillValue") != 0 || !m->has_fill ||
+        !find_attribute(m, "_ARRAY_DIMENSIONS", value))
+        return false;
+    *value = m->fill;
+    return true;
+}
+
+static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
+{
+    const struct metadata *m = user;
+    struct json_reader r;
+    size_t i = 0;
+
+    *found = (struct attributes_numbers){.exists = find_number(m, name, &r)};
+    if (!found->exists)
+        return true;
+    found->numeric = true;
+    if (peek(&r) != '[') {
+        found->count = 1;
+        found->numeric = read_number(m, &r, &found->numbers[0]);
+        return true;
+    }
+    (void)json_read_begin(&r, '[');
+    for (; found->numeric && json_read_more(&r, ']'); i++) {
+        struct attributes_number x;
+
+        found->numeric = read_number(m, &r, &x);
+        if (i < ATTRIBUTES_NUMBERS_MAX)
+            found->numbers[i] = x;
+    }
+    found->count = i;
+    return true;
+}
+
+static bool read_text(void *user, const char *name, char *text, size_t room)
+{
+    const struct metadata *m = user;
+    struct json_reader r;
+    char word[WORD_MAX];
+
+    if (!find_attribute(m, name, &r) || peek(&r) != '"' || !json_read_string(&r, word, sizeof word))
+        return false;
+    snprintf(text, room, "%s", word);
+    return true;
+}
+
+/* Finds what the numbers of an array mean. False without memory. */
+static bool find_meaning(struct container *c, struct metadata *m, struct container_array *a)
+{
+    const struct attributes_reader reader = {
+        .read_numbers = read_numbers, .read_text = read_text, .user = m};
+    struct attributes_meaning meaning;
+
+    (void)attributes_find(&reader, a->type, false, false, &meaning);
+    if (meaning.wrong[0]) {
+        a->unreadable = container_note(c, "%s", meaning.wrong);
+        a->typed = true;
+        a->advice = ADVICE_STORED;
+        return a->unreadable;
+    }
+    a->type = meaning.type;
+    container_name_type(a, element_name(a->type));
+    if (meaning.missing.count > 0)
+        a->missing_values = container_keep(c, &meaning.missing, sizeof meaning.missing);
+    if (meaning.scale.given)
+        a->scale = container_keep(c, &meaning.scale, sizeof meaning.scale);
+    if (meaning.ignored[0])
+        a->warning = container_note(c, "%s", meaning.ignored);
+    return (a->missing_values || meaning.missing.count == 0) &&
+           (a->scale || !meaning.scale.given) && (a->warning || !meaning.ignored[0]);
+}
+
+/*
+ * Chunks.
+ */
+
+/* Finds what chunks there are. False without memory; what is wrong with one makes the array one
+   that cannot be read. */
+static bool find_chunks(struct store *z, struct container_array *a, struct container_tiles *t)
+{
+    const uint64_t bytes = t->elements * element_size(a->type);
+    struct container_tile *tiles = calloc((size_t)t->count + 1, sizeof *tiles);
+    const char *wrong = NULL;
+    char path[PATH_MAX];
+
+    if (!tiles)
+        return false;
+    for (uint64_t i = 0; i < t->count && !wrong; i++) {
+        struct stat status;
+
+        if (!container_chunk_path(a, t, i, path)) {
+            wrong = "the name is too long";
+        } else if (fstatat(z->in->file, path, &status, 0) != 0) {
+            wrong = errno != ENOENT ? strerror(errno)
+                    : fstatat(z->in->file, path, &status, AT_SYMLINK_NOFOLLOW) == 0
+                        ? "a symbolic link to a file that is missing"
+                        : NULL;
+        } else if (!S_ISREG(status.st_mode)) {
+            wrong = "not a regular file";
+        } else if (status.st_size == 0 || (uint64_t)status.st_size / 2 > bytes + 4096 ||
+                   (t->filter_count == 0 && (uint64_t)status.st_size != bytes)) {
+            a->unreadable =
+                container_note(z->container, "chunk %s: %" PRIu64 " bytes, for a chunk of %" PRIu64,
+                               path, (uint64_t)status.st_size, bytes);
+            wrong = "";
+        } else {
+            tiles[i].compressed = (uint32_t)status.st_size;
+            a->compressed += tiles[i].compressed;
+        }
+    }
+    if (wrong) {
+        if (*wrong)
+            a->unreadable = container_note(z->container, "chunk %s: %s", path, wrong);
+        a->typed = a->missing = true;
+        a->tiles = NULL;
+        free(tiles);
+        return a->unreadable;
+    }
+    t->tiles = container_keep(z->container, tiles, (size_t)t->count * sizeof *tiles);
+    free(tiles);
+    return t->tiles;
+}
+
+/* Sets the tiles of an array that can be read. */
+static bool take_tiles(struct store *z, const char *path, struct metadata *m,
+                       struct container_array *a, struct container_tiles *t)
+{
+    struct container *c = z->container;
+    struct container_files files = {.separator = m->separator};
+    unsigned char fill[CONTAINER_FILL_MAX];
+    uint64_t bytes;
+
+    t->elements = t->count = 1;
+    for (unsigned i = 0; i < m->dimensions; i++) {
+        uint64_t *const size = &m->chunks[i];
+
+        *size = *size == 0 && m->sizes[i] == 0 ? 1 : *size;
+        if (*size == 0 || __builtin_mul_overflow(t->elements, *size, &t->elements) ||
+            __builtin_mul_overflow(t->count, (m->sizes[i] + *size - 1) / *size, &t->count) ||
+            m->sizes[i] > INT64_MAX)
+            refuse(m, "shape of chunks", "of this array");
+    }
+    if (!m->refused[0] && (__builtin_mul_overflow(t->elements, element_size(a->type), &bytes) ||
+                           bytes > CONTAINER_TILE_BYTES_MAX))
+        refuse(m, "chunk size", "above 1 GiB");
+    if (!m->refused[0] && (t->count > CONTAINER_TILES_MAX - z->tiles))
+        refuse(m, "number of chunks", "above 16777216");
+    if (!m->refused[0] && !read_fill(m, fill))
+        refuse(m, "fill_value", "of this array");
+    if (m->refused[0])
+        return true;
+    t->filter_count = m->filter_count;
+    memcpy(t->filters, m->filters, sizeof t->filters);
+    files.prefix = container_note(c, "%s%s%s", path, *path ? "/" : "",
+                                  m->version == 3 && !m->plain_keys ? "c" : "");
+    files.lettered = m->version == 3 && !m->plain_keys;
+    t->files = container_keep(c, &files, sizeof files);
+    t->fill = container_keep(c, fill, sizeof fill);
+    t->sizes = container_keep(c, m->chunks, sizeof m->chunks);
+    if (!files.prefix || !t->files || !t->fill || !t->sizes)
+        return false;
+    a->tiles = t;
+    if (z->in->headers_only ||
+        !container_wants(z->in->patterns, z->in->pattern_count, a->name, false)) {
+        t->count = 0;
+        return true;
+    }
+    z->tiles += t->count;
+    return find_chunks(z, a, t);
+}
+
+/*
+ * Arrays.
+ */
+
+/* Whether a type of version 3 is one of texts or bytes. */
+static bool is_text(const char *type)
+{
+    static const char *const types[] = {
+        "string",   "fixed_length_utf32", "bytes", "variable_length_bytes", "null_terminated_bytes",
+        "raw_bytes"};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Sets the type that metadata name. */
+static void take_type(struct metadata *m, struct container_array *a)
+{
+    enum element_order order = ELEMENT_ORDER_UNSAID;
+    const struct element_foreign *foreign = element_find_foreign(m->type);
+
+    container_name_type(a, *m->type ? m->type : "record");
+    if (m->version == 3 && strcmp(m->type, "bool") == 0) {
+        m->element = ELEMENT_BOOL;
+    } else if (!*m->type || foreign || !element_parse_numpy(m->type, &m->element, &order)) {
+        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
+        a->not_numeric = foreign ? foreign->not_numeric : is_text(m->type);
+        return;
+    }
+    if (m->version == 2)
+        m->order = order;
+    a->type = m->element;
+    container_name_type(a, element_name(a->type));
+    if (element_size(a->type) > 1 && m->order == ELEMENT_ORDER_UNSAID)
+        refuse(m, "type without a byte order", m->type);
+    a->big_endian = m->order == ELEMENT_ORDER_BIG;
+}
+
+/* Sets an array by its metadata. False without memory. */
+static bool take_array(struct store *z, const char *path, struct metadata *m,
+                       struct container_tiles *t)
+{
+    struct container *c = z->container;
+    const char *name = *path ? container_keep(c, path, strlen(path) + 1) : "array";
+    struct container_array *a = name ? container_add(c, name) : NULL;
+
+    if (!a)
+        return false;
+    a->dimensions = m->dimensions;
+    a->sizes = container_keep(c, m->sizes, sizeof m->sizes);
+    if (!a->sizes)
+        return false;
+    if (!container_product(a, &a->elements)) {
+        refuse(m, "number of elements", "above 2^64");
+        a->dimensions = 0;
+    }
+    take_type(m, a);
+    if (!a->unreadable && !m->refused[0] &&
+        __builtin_mul_overflow(a->elements, element_size(a->type), &a->length))
+        refuse(m, "number of bytes", "above 2^64");
+    if (!a->unreadable && !m->refused[0] && !z->in->stored && !find_meaning(c, m, a))
+        return false;
+    if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, t))
+        return false;
+    if (!a->unreadable && m->refused[0]) {
+        a->unreadable = container_note(c, "%s", m->refused);
+        a->typed = true;
+        a->tiles = NULL;
+        a->length = 0;
+        return a->unreadable;
+    }
+    return true;
+}
+
+/* Whether the metadata have all that an array needs. */
+static bool is_complete(const struct metadata *m)
+{
+    return m->versioned && m->has_sizes && m->typed &&
+           (m->refused[0] ||
+            (m->has_chunks && m->has_codecs && (m->version == 2 || m->has_encoding) &&
+             m->dimensions == m->chunk_dimensions));
+}
+
+/* Reads the attributes of an array of version 2, which free gives back. False where they are wrong:
+   in->error says why. */
+static bool read_attributes(struct store *z, const char *path, struct metadata *m, char **text)
+{
+    struct json_reader r;
+
+    *text = read_metadata(z, path, ".zattrs");
+    m->has_attributes = *text;
+    json_read(&m->attributes, *text ? *text : "");
+    r = m->attributes;
+    if (*text && (!json_read_skip(&r) || !json_read_end(&r)))
+        return container_wrong(z->in, ERROR_NO_OFFSET, ".zattrs: byte %zu: not JSON",
+                               (size_t)(r.at - *text));
+    return z->in->error.kind == ERROR_NONE;
+}
+
+static bool add_array(struct store *z, const char *path, struct container_tiles *t)
+{
+    char *attributes = NULL, *text = read_metadata(z, path, "zarr.json");
+    const unsigned version = text ? 3 : 2;
+    const char *const name = version == 3 ? "zarr.json" : ".zarray";
+    struct metadata m;
+    bool good = false;
+    size_t at;
+
+    if (!text && z->in->error.kind == ERROR_NONE)
+        text = read_metadata(z, path, ".zarray");
+    if (!text && z->in->error.kind == ERROR_NONE)
+        (void)container_wrong(z->in, ERROR_NO_OFFSET, "its metadata are gone");
+    if (text && !parse(text, version, &m, &at))
+        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: byte %zu: not JSON of Zarr", name, at);
+    else if (text && !is_complete(&m))
+        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: not the metadata of an array", name);
+    else if (text)
+        good = version == 3 || read_attributes(z, path, &m, &attributes);
+    if (good && version == 2 && !m.separator)
+        m.separator = '.';
+    good = good ? take_array(z, path, &m, t) || container_no_memory(z->in) : add_wrong(z, path);
+    free(attributes);
+    free(text);
+    return good;
+}
+
+/*
+ * Folders.
+ */
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum node { NODE_NONE, NODE_ARRAY, NODE_GROUP };
+
+/* Finds out what a folder is: an array, too, if its metadata are wrong, as add_array then finds.
+   in->error says if they cannot be read. */
+static enum node find_node(struct store *z, const char *path)
+{
+    static const char *const names[] = {"zarr.json", ".zarray", ".zgroup"};
+
+    for (int i = 0; i < 3; i++) {
+        char *text = read_metadata(z, path, names[i]);
+        struct metadata m;
+        bool group;
+        size_t at;
+
+        if (!text && z->in->error.kind == ERROR_NONE)
+            continue;
+        group = text && (i == 2 || (i == 0 && parse(text, 3, &m, &at) && !m.is_array));
+        free(text);
+        return group ? NODE_GROUP : NODE_ARRAY;
+    }
+    return NODE_NONE;
+}
+
+static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned depth);
+
+/* Walks through the folders in a group. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
+static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsigned depth)
+{
+    const int fd =
+        openat(z->in->file, length ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *const folder = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    bool good = folder;
+
+    if (!folder) {
+        good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return good;
+    }
+    while (good && (entry = readdir(folder))) {
+        const size_t more = strlen(entry->d_name);
+
+        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+            continue;
+        if (length + more + 2 > PATH_MAX || depth == DEPTH_MAX) {
+            good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: more than %d groups in each other",
+                                   path, DEPTH_MAX);
+            break;
+        }
+        if (length)
+            path[length] = '/';
+        memcpy(path + length + (length > 0), entry->d_name, more + 1);
+        good = walk(z, path, length + (length > 0) + more, depth + 1);
+        path[length] = '\0';
+    }
+    closedir(folder);
+    return good;
+}
+
+/* Notes the arrays of a folder. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
+static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned depth)
+{
+    switch (find_node(z, path)) {
+    case NODE_ARRAY:
+        if (z->in->error.kind != ERROR_NONE)
+            return add_wrong(z, path);
+        if (z->count == ARRAYS_MAX)
+            return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
+        if (!GROW(z->paths, z->room, z->count + 1) || !(z->paths[z->count] = strdup(path)))
+            return container_no_memory(z->in);
+        z->count++;
+        return true;
+    case NODE_GROUP:
+        return walk_group(z, path, length, depth);
+    case NODE_NONE:
+        break;
+    }
+    return length > 0 || container_wrong(z->in, ERROR_NO_OFFSET,
+                                         "no zarr.json, .zarray or .zgroup in the directory");
+}
+
+static bool read_store(struct container *c, struct container_input *in)
+{
+    struct store z = {.container = c, .in = in};
+    char path[PATH_MAX] = "";
+    struct stat status;
+    bool good;
+
+    if (in->file < 0 || fstat(in->file, &status) != 0 || !S_ISDIR(status.st_mode))
+        return container_wrong(in, ERROR_NO_OFFSET, "not a directory");
+    good = walk(&z, path, 0, 0);
+    if (good && z.count > 0)
+        qsort(z.paths, z.count, sizeof *z.paths, compare_paths);
+    c->tiles = good ? calloc(z.count + 1, sizeof *c->tiles) : NULL;
+    good = good && (c->tiles || container_no_memory(in));
+    for (size_t i = 0; i < z.count; i++) {
+        good = good && add_array(&z, z.paths[i], &c->tiles[i]);
+        free(z.paths[i]);
+    }
+    free(z.paths);
+    return good;
+}
+
+/* It is known by the names of files in a directory. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+    return false;
+}
+
+const struct container_format container_zarr = {
+    .name = "zarr",
+    .article = "a Zarr store",
+    .recognise = recognise,
+    .read = read_store,
+};

@@ -1,0 +1,168 @@
+#!/bin/sh
+# Zarr stores in directories: by zarr, against what it reads; and by hand.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+operations=sum,min,max,argmin,argmax,nan,count
+if find_python 'zarr, numcodecs, numpy'; then
+    mkdir made
+    PYTHONWARNINGS=ignore "$python" "$sources/tests/lib/make_zarr.py" made 2>made.err || { fail 'make_zarr.py' && show made.err; }
+    for store in made/*-*.zarr; do
+        name=${store%.zarr}
+        for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+            # shellcheck disable=SC2086 # none, or several words
+            run --tsv --stored -o $operations $options "$store"
+            { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
+            run --tsv -o $operations "$name.npz"
+            { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >wanted
+            ok "${name#*/}, ${options:-by default}" cmp wanted found
+        done
+        run --tsv --stored -o sum "$store"
+        cut -f 2,5 out >found
+        ok "${name#*/}, sums of integers" test "$(grep -cxF -f "$name.sums" found)" = "$(grep -c . "$name.sums")"
+        run --diff --stored "$store" "$name.npz"
+        ok "${name#*/}, no differences" test "$status:$(grep -c . out)" = 0:0
+        run -q --stored --total -o sum,count "$store"
+        tail -n 2 out >total
+        run -q --total -o sum,count "$name.npz"
+        tail -n 2 out >found
+        ok "${name#*/}, a total" cmp total found
+        run --tsv --stored -o sum,count "$store"
+        cut -f 1-3,5- out | LC_ALL=C sort >wanted
+        for i in 1 2 3; do
+            run --partial --stored --shard=$i/3 -o sum,count "$store"
+            cat out
+        done >parts
+        run --merge --tsv -o sum,count parts
+        cut -f 1-3,5- out | LC_ALL=C sort >found
+        ok "${name#*/}, shards" cmp wanted found
+    done
+    for options in '-o sum,max --axis=0' '-o sum,max --axis=1' '-o q0.25,median' '-o sum,argmax --length=7001' '-o digest'; do
+        # shellcheck disable=SC2086 # several words
+        run -q $options made/alone.npy
+        cp out wanted
+        # shellcheck disable=SC2086 # several words
+        run -q $options made/alone.zarr
+        ok "an array alone, $options" cmp wanted out
+    done
+    for store in made/*.refused; do
+        name=${store##*/}
+        name=${name%.refused}
+        run -q -o sum "$store"
+        ok "$name is refused" test "$status:$(grep -c "Zarr's [a-z ]*$name is not supported" err):$(cat out)" = 1:1:NA
+    done
+else
+    skip 'stores by zarr' 'zarr is missing'
+fi
+
+# make STORE FIELDS: five bytes in chunks of two, without the last.
+make() {
+    mkdir -p "$1"
+    printf '{"zarr_format":2,"shape":[5],"chunks":[2],"dtype":"|u1","order":"C","filters":null,"fill_value":7%s}' "$2" >"$1/.zarray"
+    printf '\001\002' >"$1/0"
+    printf '\003\004' >"$1/1"
+}
+make plain ',"compressor":null'
+run -q -o sum,count plain
+is 'a chunk that is missing' 0 '17
+5'
+run --list --tsv plain
+ok 'an array that is the whole store' test "$(sed 1d out | cut -f 2-3)" = "array${tab}u8"
+printf '\003' >plain/1
+run -q -o sum plain
+fails_like 'a short chunk' 'plain: array array: chunk 1: 1 bytes, for a chunk of 2'
+printf '\003\004\005' >plain/1
+run -q -o sum plain
+fails_like 'a long chunk' 'plain: array array: chunk 1: 3 bytes, for a chunk of 2'
+: >plain/1
+run -q -o sum plain
+fails_like 'an empty chunk' 'plain: array array: chunk 1: 0 bytes, for a chunk of 2'
+for id in zstd gzip zlib; do
+    make $id ",\"compressor\":{\"id\":\"$id\"}"
+    run -q -o sum $id
+    fails_like "chunks that are not $id" "$id: array array: chunk [01]: .*"
+done
+make scaled ',"compressor":null'
+printf '{"scale_factor":0.5,"add_offset":1,"missing_value":3,"x":NaN}' >scaled/.zattrs
+run -q -o sum,count,missing scaled
+is 'scale and missing values' 0 '11
+4
+1'
+run -q -o sum,count --stored scaled
+is 'as stored' 0 '17
+5'
+make xarray ',"compressor":null'
+printf '{"_ARRAY_DIMENSIONS":["x"]}' >xarray/.zattrs
+run -q -o sum,count,missing xarray
+is 'a fill value that xarray calls missing' 0 '10
+4
+1'
+# refused NAME FIELDS WHY
+refused() {
+    make "$1" "$2"
+    run -q -o sum "$1"
+    ok "$1 is refused" test "$status:$(grep -c "array: Zarr's $3" err):$(cat out)" = 1:1:NA
+}
+refused blosc ',"compressor":{"id":"blosc","cname":"lz4"}' 'compressor blosc is not supported'
+refused filter ',"compressor":null,"filters":[{"id":"delta"}]' 'filter delta is not supported'
+refused order ',"compressor":null,"order":"F"' 'order of elements F is not supported'
+refused dot ',"compressor":null,"dimension_separator":"-"' 'separator - is not supported'
+for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunks":[2],"dtype":"|u1","compressor":null}' \
+    '{"zarr_format":2,"shape":[-5]}'; do
+    rm -rf bad && mkdir -p bad/a bad/b && printf '{"zarr_format":2}' >bad/.zgroup && cp plain/.zarray plain/0 bad/a
+    printf '%s' "$text" >bad/b/.zarray
+    run -q -o sum bad
+    ok "metadata '$text'" test "$status:$(tr '\n' : <out)$(grep -c '^gpureduce: bad: array b: .zarray: .*not .*' err)" = 1:24:NA:1
+    run --list --tsv bad
+    ok "metadata '$text', a list" test "$status:$(cut -f 2 out | tr '\n' :)" = 1:array:a:b:
+done
+mkdir none
+run --format=zarr none
+fails 'a directory that is no store' 'none: a Zarr store: no zarr.json, .zarray or .zgroup in the directory'
+make link ',"compressor":null'
+ln -s nowhere link/2
+run -q -o sum link
+fails 'a chunk that is a link to nothing' 'link: array array: chunk 2: a symbolic link to a file that is missing' NA
+
+# make3 STORE TYPE FILL FIELDS: five elements in chunks of two, the first of which is there.
+make3() {
+    mkdir -p "$1/c"
+    printf '{"zarr_format":3,"node_type":"array","shape":[5],"data_type":"%s","fill_value":%s,"attributes":{},
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}}%s}' "$2" "$3" "$4" >"$1/zarr.json"
+}
+keys=',"chunk_key_encoding":{"name":"default"}' bytes=',"codecs":[{"name":"bytes","configuration":{"endian":"big"}}]'
+i=0
+while read -r type fill sum; do
+    i=$((i + 1))
+    make3 fill$i "$type" "$fill" "$keys$bytes"
+    run -q -o sum fill$i
+    is "the fill value $fill of $type" 0 "$sum"
+done <<'END'
+float32 "0x3fc00000" 7.5
+float64 "0xbff8000000000000" -7.5
+float64 "-Infinity" -inf
+float32 "NaN" nan
+float32 NaN nan
+float16 0.1 0.4998779296875
+bool true 5
+int64 -9223372036854775808 -46116860184273879040
+uint64 18446744073709551615 92233720368547758075
+float32 16777217 83886080
+bfloat16 1.5 7.5
+END
+for bad in 'float32 "0x3fc0"' 'float32 "1.5"' 'uint8 256' 'int8 -129' 'uint8 1.5' 'uint8 "NaN"' 'bool 2' 'float32 [1,2]'; do
+    make3 unfilled "${bad% *}" "${bad#* }" "$keys$bytes"
+    run -q -o sum unfilled
+    fails "the fill value $bad" "unfilled: array array: Zarr's fill_value of this array is not supported" NA
+done
+make3 extended uint8 1 "$keys$bytes,\"note\":{\"must_understand\":false}"
+run -q -o sum extended
+is 'an extension that need not be understood' 0 5
+make3 extended uint8 1 "$keys$bytes,\"note\":{\"must_understand\":true}"
+run -q -o sum extended
+fails 'an extension that must be' "extended: array array: Zarr's extension note is not supported" NA
+make3 unkeyed uint8 1 "$bytes"
+run -q -o sum unkeyed
+fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array' NA
+finish

@@ -1,0 +1,143 @@
+/*
+ * The metadata of Zarr's arrays. Any bytes as zarr.json or .zarray, with the rest of them as .zattrs,
+ * in a folder with some files that may be chunks: what is taken holds together, and what is refused
+ * has a reason.
+ */
+#include "config.h"
+
+#include "fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/format/containers.h"
+
+/* Arrays of more chunks are not asked for: each is looked for in the folder. */
+#define CHUNKS_MAX 256
+
+/* In memory: writing to a disk would be what takes the time. */
+static char folder[] = "/dev/shm/fuzz_zarr.XXXXXX";
+static int directory = -1;
+
+static const char *const files[] = {"zarr.json", ".zarray", ".zattrs", "0", "1", "0.0", "c/0"};
+
+static void write_file(const char *name, const uint8_t *data, size_t size)
+{
+    const int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size, "cannot write %s", name);
+    close(fd);
+}
+
+static void remove_folder(void)
+{
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        (void)unlinkat(directory, files[i], 0);
+    (void)unlinkat(directory, "c", AT_REMOVEDIR);
+    (void)rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    static const uint8_t bytes[16];
+
+    fuzz_check(mkdtemp(folder) != NULL, "no folder");
+    directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fuzz_check(directory >= 0 && mkdirat(directory, "c", 0700) == 0, "no folder");
+    for (size_t i = 3; i < sizeof files / sizeof *files; i++)
+        write_file(files[i], bytes, sizeof bytes);
+    (void)atexit(remove_folder);
+}
+
+/* How many chunks there are; CHUNKS_MAX + 1 if there are more. */
+static uint64_t count_chunks(const struct container_array *a)
+{
+    uint64_t count = 1;
+
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        const uint64_t size = a->tiles->sizes[i];
+
+        fuzz_check(size > 0, "a chunk of no elements");
+        if (a->sizes[i] > size * CHUNKS_MAX)
+            return CHUNKS_MAX + 1;
+        count *= (a->sizes[i] + size - 1) / size;
+        if (count > CHUNKS_MAX || count == 0)
+            return count ? CHUNKS_MAX + 1 : 0;
+    }
+    return count;
+}
+
+static void check_array(const struct container_array *a, bool looked_up)
+{
+    uint64_t product = 1, bytes = 0, elements = 1;
+    char path[PATH_MAX];
+
+    fuzz_check(a->name && *a->name && a->dimensions <= CONTAINER_DIMENSIONS_MAX,
+               "an array without a name");
+    if (a->unreadable) {
+        fuzz_check(*a->unreadable, "no reason");
+        return;
+    }
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        product *= a->sizes[i];
+        elements *= a->tiles->sizes[i];
+    }
+    fuzz_check(a->tiles && product == a->elements && a->length == product * element_size(a->type),
+               "%" PRIu64 " elements in %" PRIu64 " bytes", a->elements, a->length);
+    fuzz_check(elements == a->tiles->elements &&
+                   elements <= CONTAINER_TILE_BYTES_MAX / element_size(a->type),
+               "chunks of %" PRIu64 " elements", elements);
+    fuzz_check(a->tiles->count <= CONTAINER_TILES_MAX &&
+                   a->tiles->filter_count <= CONTAINER_FILTERS_MAX &&
+                   (!looked_up || a->tiles->count == count_chunks(a)),
+               "%" PRIu64 " chunks, %u filters", a->tiles->count, a->tiles->filter_count);
+    for (uint64_t i = 0; i < a->tiles->count; i++) {
+        bytes += a->tiles->tiles[i].compressed;
+        fuzz_check(container_chunk_path(a, a->tiles, i, path) && *path != '/' &&
+                       !strstr(path, ".."),
+                   "a chunk in %s", path);
+    }
+    fuzz_check(bytes == a->compressed, "%" PRIu64 " bytes of chunks, not %" PRIu64, bytes,
+               a->compressed);
+}
+
+/* Opens the store. Returns how many chunks its array has. */
+static uint64_t open_store(bool headers_only, bool stored)
+{
+    struct container_input in = {.file = directory, .headers_only = headers_only, .stored = stored};
+    struct container *c = container_open(container_find("zarr"), &in);
+    uint64_t chunks = 0;
+
+    fuzz_check(c || in.error.kind != ERROR_NONE, "refused without a reason");
+    for (size_t i = 0; c && i < c->count; i++) {
+        check_array(&c->arrays[i], !headers_only);
+        chunks = c->arrays[i].unreadable ? 0 : count_chunks(&c->arrays[i]);
+    }
+    container_close(c);
+    return chunks;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    const size_t version = (size_t)fuzz_below(&in, 2);
+    const bool stored = fuzz_flag(&in);
+    const uint8_t *const mark = memchr(in.data, '\n', in.size);
+    const size_t metadata = mark && version == 1 ? (size_t)(mark - in.data) : in.size;
+
+    if (directory < 0)
+        make_folder();
+    (void)unlinkat(directory, files[1 - version], 0);
+    (void)unlinkat(directory, files[2], 0);
+    write_file(files[version], in.data, metadata);
+    if (metadata < in.size)
+        write_file(files[2], mark + 1, in.size - metadata - 1);
+    if (open_store(true, stored) <= CHUNKS_MAX)
+        (void)open_store(false, stored);
+    return 0;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Writes Zarr stores of random arrays by zarr, with what zarr reads of them as .npz, and the sums of integers."""
+
+import random
+import sys
+
+import numcodecs
+import numpy as np
+import zarr
+
+TYPES = ('i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>i8', '<u8', '<f2', '<f4', '>f4', '<f8', '>f8')
+
+
+def make_values(shape, kind):
+    if kind.kind == 'f':
+        return np.random.standard_normal(shape).astype(kind)
+    return np.random.randint(-100 if kind.kind == 'i' else 0, 100, size=shape).astype(kind)
+
+
+def storage(version, kind):
+    """Arguments that say how chunks are stored."""
+    separator = random.choice('./')
+    if version == 2:
+        compressors = (None, numcodecs.Zstd(3), numcodecs.GZip(5), numcodecs.Zlib(5))
+        return {'compressors': random.choice(compressors), 'filters': None, 'order': 'C',
+                'chunk_key_encoding': {'name': 'v2', 'separator': separator}}
+    compressors = (None, [zarr.codecs.ZstdCodec(checksum=True)], [zarr.codecs.ZstdCodec()],
+                   [zarr.codecs.GzipCodec()])
+    found = {'compressors': random.choice(compressors),
+             'chunk_key_encoding': {'name': random.choice(('v2', 'default')), 'separator': separator}}
+    if kind.itemsize > 1:
+        found['serializer'] = zarr.codecs.BytesCodec(endian='big' if kind.byteorder == '>' else 'little')
+    return found
+
+
+def make_store(path, version):
+    group = zarr.open_group(path + '.zarr', mode='w', zarr_format=version)
+    values = {}
+    for i in range(40):
+        kind = np.dtype(TYPES[i % len(TYPES)])
+        shape = tuple(random.randint(1, 13) for _ in range(random.randint(0, 4)))
+        if i == 7:
+            shape = (3, 0)
+        chunks = tuple(random.randint(1, n + 2) for n in shape)
+        fills = (0, 1, 100) if kind.kind != 'f' else (0, 1.5, -0.1, float('nan'), float('inf'), float('-inf'))
+        name = random.choice(('', 'g/', 'g/h/')) + f'a{i}'
+        array = group.create_array(name, shape=shape, chunks=chunks, dtype=kind, fill_value=random.choice(fills),
+                                   **storage(version, kind))
+        if i % 5 > 0:
+            part = tuple(slice(random.randint(0, n) if i % 2 else 0, None) for n in shape)
+            array[part or ...] = make_values(shape, kind)[part or ...]
+        values[name] = np.asarray(array[...])
+    np.savez(path + '.npz', **values)
+    with open(path + '.sums', 'w') as out:
+        for name in sorted(values):
+            if values[name].dtype.kind != 'f':
+                print(name, sum(int(x) for x in values[name].ravel()), sep='\t', file=out)
+    if version == 2:
+        zarr.consolidate_metadata(path + '.zarr')
+
+
+def main():
+    for seed in range(4):
+        random.seed(seed)
+        np.random.seed(seed)
+        make_store(f'{sys.argv[1]}/v{2 + seed % 2}-{seed}', 2 + seed % 2)
+    array = zarr.create_array(sys.argv[1] + '/alone.zarr', shape=(1000, 70), chunks=(64, 32), dtype='<f4')
+    array[:900] = make_values((900, 70), np.dtype('<f4'))
+    np.save(sys.argv[1] + '/alone.npy', array[...])
+    for name, codecs in (('blosc', {'compressors': zarr.codecs.BloscCodec()}), ('sharding_indexed', {'shards': (10,)}),
+                         ('transpose', {'filters': zarr.codecs.TransposeCodec(order=(0,))})):
+        zarr.create_array(f'{sys.argv[1]}/{name}.refused', shape=(10,), chunks=(5,), dtype='<f4', **codecs)[:] = 1
+
+
+main()
