@@ -61,7 +61,7 @@ fi
 
 # Python packages whose files and results the tests compare with.
 modules=(astropy gguf h5py hdf5plugin hypothesis netCDF4 numpy pytest safetensors scipy)
-[ "$tier" = fast ] || modules+=(dask ml_dtypes mypy nibabel pandas pyarrow xarray) # of formats that are refused, and of python/
+[ "$tier" = fast ] || modules+=(dask ml_dtypes mypy nibabel pandas pyarrow xarray zarr) # of formats that are refused, and of python/
 [ "$tier" != long ] || modules+=(torch) # some gigabytes
 python3 -c "import $(IFS=,; echo "${modules[*]}")" ||
     { python3 -m venv "$CI_WORK/python" && "$CI_WORK/python/bin/pip" install -q "${modules[@]}"; } ||
