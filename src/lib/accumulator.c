@@ -16,9 +16,6 @@
 /* Bytes of elements that are gathered at a time: the level-2 cache holds them. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
-/* Bytes of a view that the calling thread reduces alone: others take as long to wake. */
-#define DIRECT_BYTES ((uint64_t)256 << 10)
-
 /* The name of the input of a line, if none was given. */
 #define DEFAULT_INPUT "memory"
 
@@ -278,7 +275,7 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
     gpr_result *result;
 
     /* A session counts elements from 0 on, and no digest can be moved. */
-    if (view->view.elements <= DIRECT_BYTES / element_size(a->type) ||
+    if (view->view.elements <= REDUCER_ALONE_BYTES / element_size(a->type) ||
         (a->request.wants & PARTIAL_DIGEST))
         return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
     if (reducer_reduce(&input, 0, &a->request, &result) != GPR_OK)

@@ -15,9 +15,6 @@
 #include "sys/grow.h"
 #include "sys/mutex.h"
 
-/* Bytes of a view that the calling thread reduces alone: others take as long to wake. */
-#define DIRECT_BYTES ((uint64_t)1 << 20)
-
 MUTEX_ROLE(warnings_role);
 
 /* Warnings of a call, until the thread that called passes them on. */
@@ -529,7 +526,7 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
         return lib_fail_masked_digest(context);
     }
     if (input->in_memory && context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
-        view->elements <= DIRECT_BYTES / element_size(view->type) &&
+        view->elements <= REDUCER_ALONE_BYTES / element_size(view->type) &&
         reduce_directly(r, view, request, &made->partial)) {
         result_round(made, request, view->type, &view->scale);
         *result = made;

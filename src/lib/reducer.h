@@ -10,6 +10,9 @@
 
 #include "lib/objects.h"
 
+/* Bytes of a view that the calling thread reduces alone: others take as long to wake. */
+#define REDUCER_ALONE_BYTES ((uint64_t)1 << 20)
+
 struct engine_worker;
 struct reducer;
 
