@@ -306,7 +306,9 @@ typedef enum gpr_key {
     GPR_SKIP = 4,   /* bytes before the first element of a raw file */
     GPR_LENGTH = 5, /* elements at most, from the first one; UINT64_MAX, as at first: all */
     GPR_BEGIN = 6,  /* the part of a file that is read, in bytes, as gpr_plan_shards gives it: 0 */
-    GPR_END = 7     /* and UINT64_MAX at first */
+    GPR_END = 7,    /* and UINT64_MAX at first */
+    GPR_IGNORE_DTYPE = 8 /* 1: a comparison of two types finds no difference if all values are the
+                            same */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -480,8 +482,9 @@ GPR_API gpr_status gpr_accumulator_read(gpr_context *context, const char *text, 
    into the library. Nonzero cancels. */
 typedef int gpr_row_function(void *user, const char *line);
 
-/* Compares two inputs element by element; containers by the names of their arrays. `request`: its
-   GPR_NAN and its missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
+/* Compares two inputs element by element; containers by the names of their arrays. Values of two
+   types are compared exactly, and differ by their types, unless GPR_IGNORE_DTYPE is set. `request`:
+   its GPR_NAN, its GPR_IGNORE_DTYPE and its missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
    with commas in between, of which one is enough for two elements to be equal; NULL: none. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
    alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.

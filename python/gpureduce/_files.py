@@ -430,7 +430,7 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
 
 def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
          nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
-         stored: bool = False) -> Difference:
+         stored: bool = False, ignore_dtype: bool = False) -> Difference:
     """Compares two files, or containers array by array, or arrays in memory.
 
     Args:
@@ -444,6 +444,8 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
         missing: as of `gpureduce.sum`. An element that is missing on both sides is equal, on one side
             different.
         dtype, skip, stored: as of `gpureduce.open`, for both files.
+        ignore_dtype: arrays of two types do not differ if all values are equal, which are compared
+            exactly.
 
     Raises:
         UnsupportedError: an array has a mask.
@@ -473,12 +475,16 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
     callback = lib.ROW(row)
     different = c_uint64()
     with _inputs([_described(a), _described(b)], dtype, skip, stored) as (context, handles):
+        request = context.new_request(key)
         try:
-            context.run(lib.compare, *handles, context.request(key),
+            context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, ignore_dtype))
+            context.run(lib.compare, *handles, request,
                         None if tolerance is None else tolerance.encode(), callback, None, all,
                         byref(different))
         except lib.CancelledError:
             if failure:
                 raise failure[0] from None
             raise
+        finally:
+            lib.request_free(request)
     return Difference(different.value, rows)

@@ -11,6 +11,33 @@
 #include "core/scaled_difference.h"
 #include "core/term.h"
 
+bool difference_common_type(enum element_type a, enum element_type b, enum element_type *common)
+{
+    const struct element_format *x = &element_formats[a], *y = &element_formats[b];
+    const bool x_integer = element_is_integer(a), y_integer = element_is_integer(b);
+    const size_t integer_size = x_integer && (!y_integer || x->size > y->size) ? x->size : y->size;
+
+    if (a == b) {
+        *common = a;
+    } else if (!x_integer && !y_integer) {
+        *common = a == ELEMENT_F64 || b == ELEMENT_F64 ? ELEMENT_F64 : ELEMENT_F32;
+    } else if (x_integer != y_integer) { /* an f32 has all integers of 24 bits, an f64 of 53 */
+        if (integer_size == 8)
+            return false;
+        *common =
+            integer_size == 4 || a == ELEMENT_F64 || b == ELEMENT_F64 ? ELEMENT_F64 : ELEMENT_F32;
+    } else if (a == ELEMENT_U64 || b == ELEMENT_U64) {
+        if (x->kind == ELEMENT_SIGNED || y->kind == ELEMENT_SIGNED)
+            return false;
+        *common = ELEMENT_U64;
+    } else {
+        *common = x->size == 8 || y->size == 8 || a == ELEMENT_U32 || b == ELEMENT_U32
+                      ? ELEMENT_I64
+                      : ELEMENT_I32;
+    }
+    return true;
+}
+
 /* An element. */
 struct value {
     double x;      /* rounded, where it is an integer of 64 bits */
@@ -174,14 +201,22 @@ static int compare_ratios(const struct ratio *a, const struct ratio *b)
 
 enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS };
 
+static void find_scaled(struct scaled_pair *pair, const struct difference_terms *terms,
+                        const struct difference_peak *p)
+{
+    const enum element_type types[2] = {terms->type, terms->other};
+
+    scaled_pair_find(pair, types, terms->scales, p->a, p->b);
+}
+
 /* Compares a kind of difference, not in ulps, of two pairs of scaled numbers. */
 static int compare_scaled(const struct difference_terms *terms, enum peak_kind kind,
                           const struct difference_peak *p, const struct difference_peak *q)
 {
     struct scaled_pair x, y;
 
-    scaled_pair_find(&x, terms->type, terms->scales, p->a, p->b);
-    scaled_pair_find(&y, terms->type, terms->scales, q->a, q->b);
+    find_scaled(&x, terms, p);
+    find_scaled(&y, terms, q);
     return scaled_pair_compare(&x, &y, kind == PEAK_RELATIVE);
 }
 
@@ -282,9 +317,9 @@ static struct difference_bounds scaled_bounds(const struct difference *d,
     bounds.absolute_at = d->absolute.index;
     bounds.relative_at = d->relative.index;
     bounds.ulps_at = d->ulps.index;
-    scaled_pair_find(&pair, terms->type, terms->scales, d->absolute.a, d->absolute.b);
+    find_scaled(&pair, terms, &d->absolute);
     bounds.absolute = (1 - 0x1p-50) * scaled_pair_round(&pair, false);
-    scaled_pair_find(&pair, terms->type, terms->scales, d->relative.a, d->relative.b);
+    find_scaled(&pair, terms, &d->relative);
     bounds.relative = (1 - 0x1p-50) * scaled_pair_round(&pair, true);
     if (difference_has_ulps(terms))
         bounds.ulps = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
@@ -361,7 +396,7 @@ static bool scaled_tolerated(const struct difference_terms *terms, uint64_t a, u
     const struct difference_tolerance *t = &terms->tolerance;
     struct scaled_pair pair;
 
-    scaled_pair_find(&pair, terms->type, terms->scales, a, b);
+    find_scaled(&pair, terms, &(struct difference_peak){0, a, b});
     if (pair.infinite)
         return false;
     return (t->by_ulps && difference_ulps(terms->type, a, b) <= t->ulps) ||
@@ -469,13 +504,12 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
 {
     const enum element_type type = terms->type;
     const double x = order_value(type, order_key(type, a));
-    const double y = order_value(type, order_key(type, b));
-    const bool integer = element_is_integer(type);
+    const double y = order_value(terms->other, order_key(terms->other, b));
 
-    if (!integer && (isnan(x) || isnan(y))) {
+    if (isnan(x) || isnan(y)) {
         take_first(&d->first_nan, index);
         if (isnan(x) && isnan(y)) {
-            d->rewritten++;
+            d->rewritten += difference_is_rewritten(terms, a, b);
             return;
         }
         d->nan_one++;
@@ -487,12 +521,12 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
     if (difference_is_scaled(terms)) {
         struct scaled_pair pair;
 
-        scaled_pair_find(&pair, type, terms->scales, a, b);
+        find_scaled(&pair, terms, &(struct difference_peak){0, a, b});
         if (scaled_pair_is_equal(&pair)) {
-            d->rewritten += a != b;
+            d->rewritten += difference_is_rewritten(terms, a, b);
             return;
         }
-    } else if (integer ? order_key(type, a) == order_key(type, b) : x == y) {
+    } else if (element_is_integer(type) ? order_key(type, a) == order_key(type, b) : x == y) {
         d->rewritten++;
         return;
     }
@@ -543,11 +577,11 @@ static void finish_scaled_peaks(const struct difference *d, const struct differe
 {
     struct scaled_pair pair;
 
-    scaled_pair_find(&pair, terms->type, terms->scales, d->absolute.a, d->absolute.b);
+    find_scaled(&pair, terms, &d->absolute);
     result->max_absolute = scaled_pair_round(&pair, false);
     if (result->max_absolute_integer.known)
         result->max_absolute_integer = scaled_pair_integer(&pair);
-    scaled_pair_find(&pair, terms->type, terms->scales, d->relative.a, d->relative.b);
+    find_scaled(&pair, terms, &d->relative);
     result->max_relative = scaled_pair_round(&pair, true);
     if (result->max_ulps.known)
         result->max_ulps.low = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
@@ -558,7 +592,8 @@ static void finish_peaks(const struct difference *d, const struct difference_ter
                          struct difference_result *result)
 {
     const enum element_type type = terms->type;
-    const bool integer = element_is_integer(type) && scale_keeps_integers(&terms->scales[0]) &&
+    const bool integer = element_is_integer(type) && element_is_integer(terms->other) &&
+                         scale_keeps_integers(&terms->scales[0]) &&
                          scale_keeps_integers(&terms->scales[1]);
     struct value a, b;
 
@@ -597,6 +632,7 @@ void difference_finish(const struct difference *d, const struct difference_terms
         .missing_both = d->missing_both,
         .max_absolute = NAN,
         .max_relative = NAN,
+        .has_ulps = difference_has_ulps(terms),
         .absolute_at = d->absolute.index,
         .relative_at = d->relative.index,
         .ulps_at = d->ulps.index,

@@ -17,6 +17,10 @@
  * Where the elements of a side have a scale (scale.h), all this is of the numbers that they stand
  * for, except differences in ulps: these are of the stored numbers, and only of sides of one scale.
  *
+ * Elements of two types are compared in a third that has all numbers of both, so that a difference
+ * in ulps is one of that (difference_common_type). For some pairs there is none, as for i64 and f32:
+ * these are compared exactly as well, and have no differences in ulps.
+ *
  * The greatest differences are found by exact comparison; of equal ones the first counts.
  */
 #ifndef GPUREDUCE_DIFFERENCE_H
@@ -47,22 +51,34 @@ bool difference_parse_tolerance(struct difference_tolerance *t, const char *text
 
 /* The request of a comparison. */
 struct difference_terms {
-    enum element_type type;
+    enum element_type type, other;         /* of the elements of sides A and B */
     bool skip_nan;                         /* ignore pairs with a NaN */
     struct difference_tolerance tolerance; /* not in ulps unless difference_has_ulps */
     struct scale scales[2];                /* of sides A and B */
 };
 
-/* Whether elements stand for other numbers than themselves. */
+/* Finds the type that has all numbers of two types. Returns false where none has, and sets
+   nothing. */
+bool difference_common_type(enum element_type a, enum element_type b, enum element_type *common);
+
+/* Whether bits of elements do not tell how they compare: they stand for other numbers than
+   themselves, or are of two types. */
 static inline bool difference_is_scaled(const struct difference_terms *terms)
 {
-    return terms->scales[0].given || terms->scales[1].given;
+    return terms->scales[0].given || terms->scales[1].given || terms->type != terms->other;
 }
 
 /* Whether elements have a difference in ulps. */
 static inline bool difference_has_ulps(const struct difference_terms *terms)
 {
-    return scale_same(&terms->scales[0], &terms->scales[1]);
+    return terms->type == terms->other && scale_same(&terms->scales[0], &terms->scales[1]);
+}
+
+/* Whether a pair of equal values has different bits. Those of two types are not compared. */
+static inline bool difference_is_rewritten(const struct difference_terms *terms, uint64_t a,
+                                           uint64_t b)
+{
+    return terms->type == terms->other && a != b;
 }
 
 /* The pair with the greatest difference of a kind. */
@@ -98,6 +114,7 @@ struct difference_result {
     uint64_t different, first, rewritten, nan_one, nan_both, missing_one, missing_both;
     double max_absolute, max_relative;
     struct integer max_absolute_integer; /* max_absolute in full, if elements are integers */
+    bool has_ulps;                       /* elements have a difference in ulps */
     struct integer max_ulps;             /* not known where max_absolute is NaN */
     uint64_t absolute_at, relative_at, ulps_at;
     double root_mean_square; /* of a - b */

@@ -34,11 +34,11 @@ static int compare_digits(const uint32_t *x, const uint32_t *y, int n)
     return 0;
 }
 
-void scaled_pair_find(struct scaled_pair *pair, enum element_type type,
+void scaled_pair_find(struct scaled_pair *pair, const enum element_type types[2],
                       const struct scale scales[2], uint64_t a, uint64_t b)
 {
-    const uint64_t keys[2] = {order_key(type, a), order_key(type, b)};
-    const double x = order_value(type, keys[0]), y = order_value(type, keys[1]);
+    const uint64_t keys[2] = {order_key(types[0], a), order_key(types[1], b)};
+    const double x = order_value(types[0], keys[0]), y = order_value(types[1], keys[1]);
     uint32_t other[EXACT_WIDE_DIGITS] = {0};
     struct exact_wide gap;
 
@@ -52,9 +52,9 @@ void scaled_pair_find(struct scaled_pair *pair, enum element_type type,
         struct exact_wide number;
 
         exact_wide_clear(&number);
-        add_number(&number, &scales[i], term_of_order(type, keys[i]), false);
+        add_number(&number, &scales[i], term_of_order(types[i], keys[i]), false);
         (void)exact_wide_magnitude(&number, i == 0 ? pair->largest : other);
-        add_number(&gap, &scales[i], term_of_order(type, keys[i]), i == 1);
+        add_number(&gap, &scales[i], term_of_order(types[i], keys[i]), i == 1);
     }
     (void)exact_wide_magnitude(&gap, pair->gap);
     if (compare_digits(other, pair->largest, EXACT_WIDE_DIGITS) > 0)

@@ -1,6 +1,6 @@
 /*
- * Differences of scaled numbers (scale.h): of a pair of elements of one type, which may have
- * different scales, and of all pairs of two arrays together. All are exact. Pure functions.
+ * Differences of scaled numbers (scale.h): of a pair of elements, which may have different types and
+ * scales, and of all pairs of two arrays together. All are exact. Pure functions.
  */
 #ifndef GPUREDUCE_SCALED_DIFFERENCE_H
 #define GPUREDUCE_SCALED_DIFFERENCE_H
@@ -20,7 +20,7 @@ struct scaled_pair {
 };
 
 /* Finds the pair of two elements, no NaNs, by their bits (order_load). */
-void scaled_pair_find(struct scaled_pair *pair, enum element_type type,
+void scaled_pair_find(struct scaled_pair *pair, const enum element_type types[2],
                       const struct scale scales[2], uint64_t a, uint64_t b);
 
 /* Whether a = b. */

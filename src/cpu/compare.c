@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "core/term.h"
+#include "cpu/convert.h"
 #include "cpu/kernel.h"
 #include "sys/align.h"
 #include "sys/inline.h"
@@ -16,6 +18,9 @@
    they differ. Both, and a copy of each in another byte order, stay in the level-2 cache. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
+/* Bytes of elements that are converted at a time: both copies stay in the level-1 cache. */
+#define CONVERTED_BYTES ((size_t)8 << 10)
+
 /* Elements whose products are worked out before they are summed. */
 #define PRODUCTS ((size_t)2048)
 
@@ -24,6 +29,8 @@ struct cpu_compare {
     bool ahead;                     /* see cpu_compare_same */
     struct cpu_compare_setup setup; /* what is missing is not NULL */
     bool bytes_tell; /* both sides have one meaning, so that equal bytes are equal elements */
+    bool converts;   /* the stored elements of a side have another type */
+    struct missing converted[2];  /* missing values of each side, if it does */
     struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
 
@@ -35,6 +42,7 @@ struct cpu_compare {
     struct exact_wide products;
 
     unsigned char *copy_a, *copy_b; /* PIECE_BYTES each */
+    unsigned char *swapped;         /* PIECE_BYTES, of elements to convert */
     union {
         double floats[PRODUCTS];
         int64_t integers[PRODUCTS];
@@ -299,14 +307,18 @@ static struct approximation approximate(enum element_type type, const struct sca
 }
 
 /* Adds a number that has an approximation, or takes it away: a product, what it has lost by rounding,
-   and the offset. This is exact if elements are binary64 numbers. */
+   and the offset. This is exact if elements are binary64 numbers, or have no scale. */
 static void add_number(struct exact *sum, enum element_type type, const struct scale *scale,
                        uint64_t bits, bool subtract)
 {
     const double sign = subtract ? -1 : 1, stored = sign * stored_value(type, bits);
     double lost;
 
-    exact_add(sum, exact_two_product(scale->given ? scale->factor : 1, stored, &lost));
+    if (!scale->given) {
+        term_add(sum, term_of_order(type, order_key(type, bits)), 1, subtract);
+        return;
+    }
+    exact_add(sum, exact_two_product(scale->factor, stored, &lost));
     exact_add(sum, lost);
     exact_add(sum, sign * scale->offset);
 }
@@ -317,13 +329,15 @@ static bool add_gap(struct exact *sum, const struct difference_terms *terms, uin
                     bool subtract)
 {
     const struct approximation x = approximate(terms->type, &terms->scales[0], a);
-    const struct approximation y = approximate(terms->type, &terms->scales[1], b);
+    const struct approximation y = approximate(terms->other, &terms->scales[1], b);
 
-    if (isnan(x.slack + y.slack) || element_formats[terms->type].significant_bits > 53)
+    if (isnan(x.slack + y.slack) ||
+        (terms->scales[0].given && element_formats[terms->type].significant_bits > 53) ||
+        (terms->scales[1].given && element_formats[terms->other].significant_bits > 53))
         return false;
     subtract = subtract != (x.x < y.x);
     add_number(sum, terms->type, &terms->scales[0], a, subtract);
-    add_number(sum, terms->type, &terms->scales[1], b, !subtract);
+    add_number(sum, terms->other, &terms->scales[1], b, !subtract);
     return true;
 }
 
@@ -397,7 +411,7 @@ static void take_exactly(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t
     const uint64_t absolute = d->absolute.index, relative = d->relative.index;
 
     if (is_equal(&c->setup.terms, p, q)) {
-        c->difference.rewritten += p != q;
+        c->difference.rewritten += difference_is_rewritten(&c->setup.terms, p, q);
         return;
     }
     difference_take(&c->difference, &c->setup.terms, p, q, index);
@@ -410,20 +424,21 @@ static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const uns
                         size_t n, uint64_t index)
 {
     const struct difference_terms *terms = &c->setup.terms;
-    const enum element_type type = terms->type;
-    const size_t size = element_size(type);
+    const enum element_type type = terms->type, other = terms->other;
+    const size_t size = element_size(type), other_size = element_size(other);
     const bool one_scale = difference_has_ulps(terms);
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t p = order_load(type, a + i * size), q = order_load(type, b + i * size);
+        const uint64_t p = order_load(type, a + i * size);
+        const uint64_t q = order_load(other, b + i * other_size);
         struct approximation x, y;
         double gap, slack;
 
         if ((one_scale && p == q) || missing_has(c->setup.missing_a, order_key(type, p)) ||
-            missing_has(c->setup.missing_b, order_key(type, q)))
+            missing_has(c->setup.missing_b, order_key(other, q)))
             continue;
         x = approximate(type, &terms->scales[0], p);
-        y = approximate(type, &terms->scales[1], q);
+        y = approximate(other, &terms->scales[1], q);
         gap = fabs(x.x - y.x);
         slack = x.slack + y.slack;
         if (gap > slack) {
@@ -559,10 +574,33 @@ static void add_doubles(struct cpu_compare *c, const unsigned char *a, const uns
         multiply_integers(c->scratch.integers, a, b, n, ELEMENT_##CONSTANT); \
         break;
 
+/* Adds the products of finite elements of two types. */
+static void add_mixed(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                      size_t n)
+{
+    const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
+    const size_t size = element_size(type), other_size = element_size(other);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = order_key(type, order_load(type, a + i * size));
+        const uint64_t q = order_key(other, order_load(other, b + i * other_size));
+        const struct term x = term_of_order(type, p), y = term_of_order(other, q);
+
+        if (isfinite(order_value(type, p)) && isfinite(order_value(other, q)))
+            exact_wide_add_product(&c->products, x.magnitude, y.magnitude,
+                                   (unsigned)(x.exponent + y.exponent - EXACT_WIDE_LSB_EXPONENT),
+                                   x.negative != y.negative);
+    }
+}
+
 /* Adds up to PRODUCTS products. */
 static void add_products(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                          size_t n)
 {
+    if (c->setup.terms.type != c->setup.terms.other) {
+        add_mixed(c, a, b, n);
+        return;
+    }
     switch (c->setup.terms.type) {
     case ELEMENT_F64:
         add_doubles(c, a, b, n);
@@ -589,7 +627,7 @@ static bool begin_sums(struct cpu_compare *c)
         return true;
     c->begun = cpu_reducer_restart(&c->equal, c->kernels, type) &&
                cpu_reducer_restart(&c->a, c->kernels, type) &&
-               cpu_reducer_restart(&c->b, c->kernels, type) &&
+               cpu_reducer_restart(&c->b, c->kernels, c->setup.terms.other) &&
                cpu_reducer_restart(&c->product, c->kernels, product_type(type));
     exact_wide_clear(&c->products);
     return c->begun;
@@ -598,15 +636,15 @@ static bool begin_sums(struct cpu_compare *c)
 /* Makes both elements of each pair zero of which one is a NaN: the other is no part of the sums. */
 static void drop_pairs(struct cpu_compare *c, size_t n)
 {
-    const enum element_type type = c->setup.terms.type;
-    const size_t size = element_size(type);
+    const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
+    const size_t size = element_size(type), other_size = element_size(other);
 
     for (size_t i = 0; i < n; i++) {
-        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * size;
+        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * other_size;
 
-        if (element_is_nan(type, a) != element_is_nan(type, b)) {
+        if (element_is_nan(type, a) != element_is_nan(other, b)) {
             memset(a, 0, size);
-            memset(b, 0, size);
+            memset(b, 0, other_size);
         }
     }
 }
@@ -615,19 +653,19 @@ static void drop_pairs(struct cpu_compare *c, size_t n)
    and makes both elements of each such pair zero, which leaves them out of all else. */
 static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
 {
-    const enum element_type type = c->setup.terms.type;
-    const size_t size = element_size(type);
+    const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
+    const size_t size = element_size(type), other_size = element_size(other);
 
     for (size_t i = 0; i < n; i++) {
-        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * size;
+        unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * other_size;
         const bool of_a = missing_has(c->setup.missing_a, order_key(type, order_load(type, a)));
-        const bool of_b = missing_has(c->setup.missing_b, order_key(type, order_load(type, b)));
+        const bool of_b = missing_has(c->setup.missing_b, order_key(other, order_load(other, b)));
 
         if (!of_a && !of_b)
             continue;
         difference_take_missing(&c->difference, of_a && of_b, index + i);
         memset(a, 0, size);
-        memset(b, 0, size);
+        memset(b, 0, other_size);
     }
 }
 
@@ -642,17 +680,17 @@ static bool some_missing(const struct missing *m, enum element_type type, const 
 static void take_different(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                            size_t n, uint64_t index)
 {
-    const size_t size = element_size(c->setup.terms.type);
-    const enum element_type type = c->setup.terms.type;
+    const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
+    const size_t size = element_size(type), other_size = element_size(other);
     const uint64_t nans = c->difference.nan_one;
     const bool scaled = difference_is_scaled(&c->setup.terms);
 
     if (scaled) /* before what is missing becomes zero, which may stand for another number */
         scan_scaled(c, a, b, n, index);
     if (some_missing(c->setup.missing_a, type, a, n) ||
-        some_missing(c->setup.missing_b, type, b, n)) {
+        some_missing(c->setup.missing_b, other, b, n)) {
         memmove(c->copy_a, a, n * size);
-        memmove(c->copy_b, b, n * size);
+        memmove(c->copy_b, b, n * other_size);
         drop_missing(c, n, index);
         a = c->copy_a;
         b = c->copy_b;
@@ -663,7 +701,7 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
         return;
     if (c->difference.nan_one > nans) {
         memmove(c->copy_a, a, n * size);
-        memmove(c->copy_b, b, n * size);
+        memmove(c->copy_b, b, n * other_size);
         drop_pairs(c, n);
         a = c->copy_a;
         b = c->copy_b;
@@ -671,7 +709,7 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     c->a.kernel(&c->a, a, n, index);
     c->b.kernel(&c->b, b, n, index);
     for (size_t i = 0; i < n; i += PRODUCTS)
-        add_products(c, a + i * size, b + i * size, n - i < PRODUCTS ? n - i : PRODUCTS);
+        add_products(c, a + i * size, b + i * other_size, n - i < PRODUCTS ? n - i : PRODUCTS);
 }
 
 /*
@@ -750,7 +788,8 @@ struct cpu_compare *cpu_compare_open(const char *kernels)
     c->ahead = gains_ahead();
     c->copy_a = aligned_alloc(64, PIECE_BYTES);
     c->copy_b = aligned_alloc(64, PIECE_BYTES);
-    if (!c->copy_a || !c->copy_b || !open_sums(c, PARTIAL_SQUARES) ||
+    c->swapped = aligned_alloc(64, PIECE_BYTES);
+    if (!c->copy_a || !c->copy_b || !c->swapped || !open_sums(c, PARTIAL_SQUARES) ||
         !cpu_reducer_open(&c->product, c->kernels, ELEMENT_F64, PARTIAL_SUM)) {
         cpu_compare_close(c);
         return NULL;
@@ -762,6 +801,7 @@ void cpu_compare_close(struct cpu_compare *c)
 {
     free(c->copy_a);
     free(c->copy_b);
+    free(c->swapped);
     cpu_reducer_close(&c->equal);
     cpu_reducer_close(&c->a);
     cpu_reducer_close(&c->b);
@@ -769,14 +809,69 @@ void cpu_compare_close(struct cpu_compare *c)
     free(c);
 }
 
+void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
+                           enum element_type b)
+{
+    setup->stored[0] = setup->terms.type = a;
+    setup->stored[1] = setup->terms.other = b;
+    if (difference_common_type(a, b, &setup->terms.type))
+        setup->terms.other = setup->terms.type;
+}
+
+/* The key of the number that one of another type is converted to. */
+static uint64_t convert_key(const struct cpu_compare *c, enum element_type to,
+                            enum element_type from, uint64_t key)
+{
+    const uint64_t bits = order_bits(from, key);
+    unsigned char element[8], converted[8];
+
+    for (size_t size = element_size(from), i = 0; i < size; i++)
+        element[i] = (unsigned char)(bits >> 8 * (element_host_is_big() ? size - 1 - i : i));
+    cpu_convert(c->kernels, converted, to, element, from, 1);
+    return order_key(to, order_load(to, converted));
+}
+
+/* Sets the missing values of a side that is converted. Numbers keep their order. False where there is
+   no room for them. */
+static bool convert_missing(struct cpu_compare *c, int side, enum element_type to,
+                            const struct missing *missing)
+{
+    const enum element_type from = c->setup.stored[side];
+    struct missing *converted = &c->converted[side];
+
+    *converted = (struct missing){.count = 0};
+    if (missing_has_nans(missing, from) && !missing_add(converted, to, "nan"))
+        return false;
+    for (unsigned i = 0; i < missing->count; i++) {
+        const struct missing_range range = missing_numbers(&missing->ranges[i], from);
+
+        if (range.first <= range.last &&
+            !missing_add_range(converted, convert_key(c, to, from, range.first),
+                               convert_key(c, to, from, range.last)))
+            return false;
+    }
+    return true;
+}
+
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup)
 {
     static const struct missing none = {.count = 0};
+    const enum element_type types[2] = {setup->terms.type, setup->terms.other};
+    const struct missing **missing[2] = {&c->setup.missing_a, &c->setup.missing_b};
     unsigned wants;
 
     c->setup = *setup;
-    c->setup.missing_a = setup->missing_a ? setup->missing_a : &none;
-    c->setup.missing_b = setup->missing_b ? setup->missing_b : &none;
+    c->converts = false;
+    for (int side = 0; side < 2; side++) {
+        if (!*missing[side])
+            *missing[side] = &none;
+        if (types[side] == setup->stored[side])
+            continue;
+        c->converts = true;
+        if (!convert_missing(c, side, types[side], *missing[side]))
+            return false;
+        *missing[side] = &c->converted[side];
+    }
     c->bytes_tell =
         missing_same(c->setup.missing_a, c->setup.missing_b) && difference_has_ulps(&setup->terms);
     c->begun = false;
@@ -786,23 +881,56 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
     return (wants == c->wants || open_sums(c, wants)) && begin_sums(c);
 }
 
+/* Converts n elements of a side into its copy, in this machine's byte order, and in the type that it
+   is compared in. Returns them: those at `from`, where there is nothing to do. */
+static const unsigned char *bring(struct cpu_compare *c, int side, const unsigned char *from,
+                                  size_t n)
+{
+    const enum element_type stored = c->setup.stored[side];
+    const enum element_type type = side == 0 ? c->setup.terms.type : c->setup.terms.other;
+    const bool swap = side == 0 ? c->setup.swap_a : c->setup.swap_b;
+    unsigned char *copy = side == 0 ? c->copy_a : c->copy_b;
+
+    if (swap) {
+        unsigned char *to = stored == type ? copy : c->swapped;
+
+        element_swap(to, from, n, element_size(stored));
+        from = to;
+    }
+    if (stored == type)
+        return from;
+    cpu_convert(c->kernels, copy, type, from, stored, n);
+    return copy;
+}
+
+/* Elements that are compared at a time. */
+static size_t piece_elements(const struct cpu_compare *c)
+{
+    const size_t size = element_size(c->setup.terms.type);
+    const size_t other = element_size(c->setup.terms.other);
+
+    return (c->converts ? CONVERTED_BYTES : PIECE_BYTES) / (size > other ? size : other);
+}
+
 size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
                         uint64_t index, bool look)
 {
-    const size_t size = element_size(c->setup.terms.type), most = PIECE_BYTES / size;
-    const bool swap = c->setup.swap_a != c->setup.swap_b;
+    const size_t size = element_size(c->setup.stored[0]), most = piece_elements(c);
+    const size_t other_size = element_size(c->setup.stored[1]);
+    const bool same_order = c->setup.swap_a == c->setup.swap_b && !c->converts;
     size_t passed = 0;
 
     for (size_t i = 0; i < count; i += most) {
         const size_t n = count - i < most ? count - i : most;
         const unsigned char *p = (const unsigned char *)a + i * size;
-        const unsigned char *q = (const unsigned char *)b + i * size;
+        const unsigned char *q = (const unsigned char *)b + i * other_size;
 
-        if (swap && c->setup.swap_a)
-            p = (element_swap(c->copy_a, p, n, size), c->copy_a);
-        else if (swap)
-            q = (element_swap(c->copy_b, q, n, size), c->copy_b);
-        if (c->bytes_tell && cpu_compare_same(p, q, n * size, c->ahead)) {
+        if (!same_order) {
+            p = bring(c, 0, p, n);
+            q = bring(c, 1, q, n);
+        }
+        if (c->bytes_tell &&
+            cpu_compare_same(p, q, n * element_size(c->setup.terms.type), c->ahead)) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
             else
@@ -810,11 +938,9 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             continue;
         }
         look = !c->setup.verdict_only;
-        if (c->setup.swap_a && !swap) {
-            element_swap(c->copy_a, p, n, size);
-            element_swap(c->copy_b, q, n, size);
-            p = c->copy_a;
-            q = c->copy_b;
+        if (same_order) {
+            p = bring(c, 0, p, n);
+            q = bring(c, 1, q, n);
         }
         take_different(c, p, q, n, index + i);
     }
@@ -823,14 +949,13 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
 
 void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64_t index)
 {
-    const size_t size = element_size(c->setup.terms.type), most = PIECE_BYTES / size;
+    const size_t size = element_size(c->setup.terms.type), most = piece_elements(c);
 
     for (size_t i = 0; i < count; i += most) {
         const size_t n = count - i < most ? count - i : most;
-        const unsigned char *p = (const unsigned char *)a + i * size;
+        const unsigned char *p =
+            bring(c, 0, (const unsigned char *)a + i * element_size(c->setup.stored[0]), n);
 
-        if (c->setup.swap_a)
-            p = (element_swap(c->copy_a, p, n, size), c->copy_a);
         if (some_missing(c->setup.missing_a, c->setup.terms.type, p, n)) {
             memmove(c->copy_a, p, n * size);
             memcpy(c->copy_b, c->copy_a, n * size);
@@ -879,6 +1004,6 @@ void cpu_compare_finish(const struct cpu_compare *c, struct difference *differen
     exact_wide_merge(&difference->squares_a, &c->equal.partial.squares);
     exact_wide_merge(&difference->squares_b, &c->equal.partial.squares);
     exact_wide_merge(&difference->products, &c->equal.partial.squares);
-    if (has_products(c->setup.terms.type))
+    if (c->setup.terms.type == c->setup.terms.other && has_products(c->setup.terms.type))
         exact_wide_add_exact(&difference->products, &c->product.partial.sum);
 }

@@ -22,16 +22,24 @@ struct cpu_compare;
 
 /* The types of a comparison, and the results it has to find. */
 struct cpu_compare_setup {
+    /* Its types are those that elements are compared in: of both sides the common type of `stored`,
+       or, where there is none, those. */
     struct difference_terms terms;
-    bool swap_a, swap_b; /* elements are not in this machine's byte order */
-    bool verdict_only;   /* it is enough to know whether a pair counts as different */
-    /* The missing values of each side, or NULL. The caller's, until the next beginning. */
+    enum element_type stored[2]; /* of sides A and B */
+    bool swap_a, swap_b;         /* elements are not in this machine's byte order */
+    bool verdict_only;           /* it is enough to know whether a pair counts as different */
+    /* The missing values of each side, in its stored type, or NULL. The caller's, until the next
+       beginning. */
     const struct missing *missing_a, *missing_b;
 };
 
 /* With kernels as cpu_kernels_choose finds them. NULL without memory. */
 struct cpu_compare *cpu_compare_open(const char *kernels);
 void cpu_compare_close(struct cpu_compare *c);
+
+/* Sets the types of a comparison, from those of the stored elements. */
+void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
+                           enum element_type b);
 
 /* Begins with two arrays, of which nothing has been taken yet. False without memory. */
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup);
@@ -42,7 +50,7 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
 size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
                         uint64_t index, bool look);
 
-/* Takes the sums of elements that are equal on both sides, and in the byte order of `a`. Both
+/* Takes the sums of elements of side A that are equal on both sides. Both
    sides have the same missing values. */
 void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64_t index);
 

@@ -186,6 +186,8 @@ struct cpu_kernels {
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
     digest_kernel *digest;
+    /* Converts n f16 or bf16, a multiple of the lanes, to f32. NULL for other types. */
+    void (*widen[ELEMENT_FLOATS])(void *to, const void *from, size_t n);
     /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
     size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
 };

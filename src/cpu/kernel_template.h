@@ -193,6 +193,16 @@ ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
 ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 
+#define WIDEN_INSTANCE(name, C)                                                               \
+    static SIMD_TARGET void widen_##name(void *to, const void *from, size_t n)                \
+    {                                                                                         \
+        for (size_t i = 0; i < n; i += V_LANES)                                               \
+            v_store((uint32_t *)to + i,                                                       \
+                    load32((const unsigned char *)from + i * sizeof(uint16_t), ELEMENT_##C)); \
+    }
+WIDEN_INSTANCE(f16, F16)
+WIDEN_INSTANCE(bf16, BF16)
+
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
 #define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
 #define MISSING_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = missing_##name,
@@ -230,5 +240,6 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .tally = &tally_kernels,
     .slices = &slice_tables,
     .digest = digest_pairs,
+    .widen = {[ELEMENT_F16] = widen_f16, [ELEMENT_BF16] = widen_bf16},
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
 };

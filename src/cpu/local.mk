@@ -1,6 +1,7 @@
 # src/cpu: what reduces chunks on the CPU.
 library_sources += \
 	src/cpu/compare.c src/cpu/compare.h \
+	src/cpu/convert.c src/cpu/convert.h \
 	src/cpu/digest.c src/cpu/digest.h \
 	src/cpu/dispatch.c \
 	src/cpu/engine.c \

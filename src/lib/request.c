@@ -178,6 +178,14 @@ gpr_status gpr_request_missing(gpr_request *request, const char *value)
     return GPR_OK;
 }
 
+static gpr_status set_flag(gpr_request *request, bool *flag, const char *name, uint64_t value)
+{
+    if (value > 1)
+        return lib_fail(request->context, GPR_ERROR_ARGUMENT, "%s is 0 or 1", name);
+    *flag = value;
+    return GPR_OK;
+}
+
 gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
 {
     gpr_context *context = request->context;
@@ -203,10 +211,7 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
         request->ddof = value;
         return GPR_OK;
     case GPR_STORED:
-        if (value > 1)
-            return lib_fail(context, GPR_ERROR_ARGUMENT, "GPR_STORED is 0 or 1");
-        request->stored = value;
-        return GPR_OK;
+        return set_flag(request, &request->stored, "GPR_STORED", value);
     case GPR_SKIP:
         request->skip = value;
         return GPR_OK;
@@ -219,6 +224,8 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
     case GPR_END:
         request->end = value;
         return GPR_OK;
+    case GPR_IGNORE_DTYPE:
+        return set_flag(request, &request->ignore_dtype, "GPR_IGNORE_DTYPE", value);
     }
     return lib_fail(context, GPR_ERROR_ARGUMENT, "no key has the number %d", (int)key);
 }

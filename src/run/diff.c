@@ -44,9 +44,10 @@ struct diff_pair {
         size_t array;          /* number of the array in the source */
         bool at_hand;
         bool prompt; /* it is read as it comes, and may stall at any element */
+        size_t size; /* bytes of an element */
     } sides[DIFF_SIDES];
     struct cpu_compare_setup setup;
-    size_t size;              /* bytes of an element */
+    size_t size;              /* bytes of an element of the side where they are larger */
     struct diff_order *order; /* NULL where both sides are at hand */
 
     _Atomic bool differs;          /* bytes do: from now on sums are taken */
@@ -354,8 +355,11 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
         diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
-        item->kind = DIFF_TYPE;
-        return false;
+        const bool bytes = diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B);
+
+        item->kind = bytes || !d->request->ignore_dtype ? DIFF_TYPE : DIFF_SAME;
+        if (bytes)
+            return false;
     }
     if (diff_is_bytes(item, DIFF_A) &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
@@ -368,7 +372,7 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     diff_shape(item, DIFF_A, &a);
     diff_shape(item, DIFF_B, &b);
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
-        item->kind = DIFF_SHAPE;
+        item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
     } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
         item_error(
             d, item,
@@ -377,7 +381,7 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
-        item->kind = DIFF_SHAPE;
+        item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
         return false;
     }
     for (int side = 0; side < DIFF_SIDES; side++) {
@@ -390,7 +394,7 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
             return false;
         }
     }
-    return !(d->request->verdict_only && item->kind == DIFF_SHAPE);
+    return !(d->request->verdict_only && item->kind != DIFF_SAME);
 }
 
 /* Whether a side comes from a pipe, or the like. */
@@ -404,6 +408,7 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
                      struct diff_pair *pair, struct diff_item *item)
 {
     const struct named *named[DIFF_SIDES] = {a, b};
+    enum element_type a_type, b_type;
 
     pair->item = item;
     for (int side = 0; side < DIFF_SIDES; side++) {
@@ -414,12 +419,18 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
         pair->sides[side].at_hand = source_is_at_hand(source, named[side]->array);
     }
     pair->setup.terms = (struct difference_terms){
-        .type = diff_element(item, DIFF_A, &pair->setup.swap_a),
         .skip_nan = d->request->options->nan == NAN_SKIP,
         .tolerance = d->request->tolerance,
         .scales = {*diff_scale(item, DIFF_A), *diff_scale(item, DIFF_B)},
     };
-    (void)diff_element(item, DIFF_B, &pair->setup.swap_b);
+    a_type = diff_element(item, DIFF_A, &pair->setup.swap_a);
+    b_type = diff_element(item, DIFF_B, &pair->setup.swap_b);
+    cpu_compare_set_types(&pair->setup, a_type, b_type);
+    pair->sides[DIFF_A].size = element_size(a_type);
+    pair->sides[DIFF_B].size = element_size(b_type);
+    pair->size = pair->sides[DIFF_A].size > pair->sides[DIFF_B].size ? pair->sides[DIFF_A].size
+                                                                     : pair->sides[DIFF_B].size;
+    pair->differs = item->kind != DIFF_SAME; /* there will be results, whatever the values are */
     for (int side = 0; side < DIFF_SIDES; side++)
         pair->sides[side].prompt =
             is_pipe(pair, side) && (d->request->verdict_only || is_pipe(pair, DIFF_B - side));
@@ -428,7 +439,16 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
     pair->setup.verdict_only = d->request->verdict_only;
     pair->setup.missing_a = item->sides[DIFF_A].missing;
     pair->setup.missing_b = item->sides[DIFF_B].missing;
-    pair->size = element_size(pair->setup.terms.type);
+}
+
+/* Whether a type has all numbers of both sides. */
+static bool have_common_type(const struct diff_item *item)
+{
+    bool swap;
+    enum element_type common;
+
+    return difference_common_type(diff_element(item, DIFF_A, &swap),
+                                  diff_element(item, DIFF_B, &swap), &common);
 }
 
 /* Finds what the numbers of an item's arrays mean. Returns whether its values are to be compared. */
@@ -455,6 +475,13 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
         if (!item->sides[side].missing)
             return note_no_memory(d);
         *item->sides[side].missing = m;
+    }
+    if (d->request->tolerance.by_ulps && !have_common_type(item)) {
+        item_error(d, item,
+                   error_of(ERROR_REQUEST,
+                            "a tolerance in ulps needs a type that has all numbers of %s and %s",
+                            diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
+        return false;
     }
     if (d->request->tolerance.by_ulps &&
         !scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B))) {
@@ -710,7 +737,7 @@ static bool is_there(const struct chunk *chunk, size_t size)
 static bool lost(struct diff *d, const struct diff_pair *p, const struct chunk *a,
                  const struct chunk *b)
 {
-    if (a->mapped && (!b->mapped || !is_there(a, p->size)))
+    if (a->mapped && (!b->mapped || !is_there(a, p->sides[DIFF_A].size)))
         source_lost(p->sides[DIFF_A].source, a);
     else
         source_lost(p->sides[DIFF_B].source, b);
@@ -734,7 +761,7 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
     struct diff_pair *p = &d->pairs[w->pair];
     struct take_call call = {
         .compare = w->compare,
-        .data = {(const unsigned char *)a->data + from * p->size, b->data},
+        .data = {(const unsigned char *)a->data + from * p->sides[DIFF_A].size, b->data},
         .count = b->count,
         .index = b->index,
         .look =
@@ -805,17 +832,18 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
                           uint64_t index, uint64_t count)
 {
     const struct diff_pair *p = &w->diff->pairs[w->pair];
-    const size_t size = p->size;
     bool good = true;
 
     for (uint64_t i = 0; good && i < count && !stopped(w->diff);) {
-        const unsigned char *const a_data = data[DIFF_A] ? data[DIFF_A] + i * size : NULL;
+        const unsigned char *const a_data =
+            data[DIFF_A] ? data[DIFF_A] + i * p->sides[DIFF_A].size : NULL;
         struct chunk a = {.index = index + i, .count = (size_t)(count - i)};
 
         if (!get(w, DIFF_A, a_data, &a))
             return atomic_load(&p->failed);
         for (size_t j = 0; good && j < a.count;) {
-            const unsigned char *const b_data = data[DIFF_B] ? data[DIFF_B] + (i + j) * size : NULL;
+            const unsigned char *const b_data =
+                data[DIFF_B] ? data[DIFF_B] + (i + j) * p->sides[DIFF_B].size : NULL;
             struct chunk b = {.index = a.index + j, .count = a.count - j};
 
             good = get(w, DIFF_B, b_data, &b);
@@ -879,12 +907,12 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
 
     request.worker = 0;
     request.in_place = 0;
-    request.size = most * p->size;
+    request.size = most * p->sides[side].size;
     request.prompt = p->sides[side].prompt;
     switch (source_next(p->sides[side].source, &request, &chunk)) {
     case SOURCE_CHUNK:
         if (chunk.data != request.buffer)
-            memcpy(request.buffer, chunk.data, chunk.count * p->size);
+            memcpy(request.buffer, chunk.data, chunk.count * p->sides[side].size);
         source_release(p->sides[side].source, 0, &chunk);
         return chunk.count;
     case SOURCE_END:
@@ -909,7 +937,7 @@ static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, si
     size_t more = 1;
 
     while (got < most && more > 0) {
-        w->buffers[side] = buffer + got * p->size;
+        w->buffers[side] = buffer + got * p->sides[side].size;
         more = read_next(w, p, side, most - got);
         got += more;
         if (prompt)
@@ -1001,7 +1029,7 @@ static bool compare_step(struct diff_worker *w, size_t number, struct diff_step 
     const unsigned char *data[DIFF_SIDES];
 
     for (int side = 0; side < DIFF_SIDES; side++)
-        data[side] = p->sides[side].at_hand ? NULL : w->buffers[side] + done * p->size;
+        data[side] = p->sides[side].at_hand ? NULL : w->buffers[side] + done * p->sides[side].size;
     step->done = step->follows;
     return stopped(w->diff) || count == 0 ||
            (turn_to(w, number) && compare_range(w, data, step->index + done, count));
@@ -1452,8 +1480,7 @@ static bool gather_unseen(struct diff *d)
         for (size_t k = 0; k < ranges->count; k++) {
             const struct diff_pair *p = &d->pairs[ranges->list[k].pair];
 
-            if ((p->difference || p->item->kind == DIFF_SHAPE) &&
-                !add_range(&d->unseen, &ranges->list[k]))
+            if (p->difference && !add_range(&d->unseen, &ranges->list[k]))
                 return note_no_memory(d);
         }
     }
@@ -1517,7 +1544,7 @@ UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
         found = &none;
     }
     if (item->sides[DIFF_A].elements != item->sides[DIFF_B].elements && !atomic_load(&d->stop)) {
-        item->kind = DIFF_SHAPE;
+        item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
         return;
     }
     check_nan(d, p, found);
@@ -1710,7 +1737,8 @@ struct diff_summary diff_summary(const struct diff *d)
 
             s.elements += diff_elements(item, DIFF_A);
             s.bytes +=
-                2 * item->sides[DIFF_A].elements * element_size(diff_element(item, DIFF_A, &swap));
+                item->sides[DIFF_A].elements * (element_size(diff_element(item, DIFF_A, &swap)) +
+                                                element_size(diff_element(item, DIFF_B, &swap)));
         }
     }
     s.differs = s.different > 0 || atomic_load(&d->decided);

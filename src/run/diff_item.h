@@ -21,6 +21,7 @@ struct diff_request {
     const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
                                               progress are used */
     struct difference_tolerance tolerance;
+    bool ignore_dtype; /* arrays of two types whose values are the same do not differ */
     bool verdict_only; /* stop at the first difference */
     struct {
         const char *name;                   /* the name that the user gave */
@@ -37,7 +38,7 @@ enum diff_kind {
     DIFF_VALUES, /* elements differ */
     DIFF_BYTES,  /* the stored bytes of a type that is not read differ */
     DIFF_SHAPE,  /* shapes, or numbers of elements, differ */
-    DIFF_TYPE,   /* types differ, and values were not compared */
+    DIFF_TYPE,   /* types differ, and perhaps shapes and values as well */
     DIFF_ONLY_A, /* only side A has an array of this name */
     DIFF_ONLY_B, /* only side B has an array of this name */
     DIFF_FAILED  /* unknown; an error of the comparison has the reason */

@@ -172,8 +172,6 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     const struct difference_result *r = &item->result;
     const bool bytes = item->sides[DIFF_A].array && item->sides[DIFF_A].array->unreadable;
     const bool has = item->compared && !bytes;
-    /* Otherwise there are no ulps. */
-    const bool one_scale = has && scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B));
     static const char *const values[] = {"max_abs", "max_rel", "max_ulp"};
     static const char *const indices[] = {"max_abs_at", "max_rel_at", "max_ulp_at"};
     static const char *const places[] = {"max_abs_place", "max_rel_place", "max_ulp_place"};
@@ -189,7 +187,7 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     else
         writer_field(w, field_of(CELLS | J, "first", FIELD_ABSENT));
     for (int i = 0; i < 3; i++) {
-        const bool there = has && (i < 2 || one_scale);
+        const bool there = has && (i < 2 || r->has_ulps);
 
         writer_field(w, known(fields[i], there));
         if (there)

@@ -13,6 +13,7 @@ import netCDF4
 import numpy
 
 from diff_oracle import HEADING, INF, NAN, TYPES, count_pairs, root, rounded, show
+from diff_types import common, nearest, number, steps
 
 TOLERANCES = ["abs:0.5", "rel:0.125", "abs:1e-3,rel:1e-12"]
 NAMES = [name for name, t in TYPES.items() if t.numpy and name not in ("bool", "f16")]
@@ -41,7 +42,8 @@ class Side:
 
 def difference(a, b, tolerances):
     found = {"different": 0, "first": None, "nan": 0, "missing": 0}
-    same_scale = ((a.scale is None, a.factor, a.offset) == (b.scale is None, b.factor, b.offset))
+    wide = common(a.t, b.t)
+    has_ulps = wide is not None and ((a.scale is None, a.factor, a.offset) == (b.scale is None, b.factor, b.offset))
     peaks = {"max_abs": (0, None), "max_rel": (0, None), "max_ulp": (0, None)}
     first_nan, infinite, xx, yy, xy, squares, count = None, False, 0, 0, 0, 0, 0
 
@@ -79,16 +81,17 @@ def difference(a, b, tolerances):
             rel = gap / largest
         if gap == math.inf or not any(within(*one, gap, largest) for one in tolerances):
             note(i, n)
-        for name, amount in ("max_abs", gap), ("max_rel", rel), ("max_ulp", a.t.steps(p, q)):
+        for name, amount in ("max_abs", gap), ("max_rel", rel), (
+                "max_ulp", has_ulps and steps(wide, number(a.t, p), number(b.t, q))):
             if amount > peaks[name][0]:
                 peaks[name] = (amount, i)
     no_number = found["nan"] > 0 or count == 0
     for name, (amount, index) in peaks.items():
-        if name == "max_ulp" and not same_scale:
+        if name == "max_ulp" and not has_ulps:
             amount = index = None
         elif no_number:
             amount, index = math.nan, first_nan
-        elif name == "max_abs" and not a.t.is_float and a.keeps_integers and b.keeps_integers and amount < 2**128:
+        elif name == "max_abs" and not a.t.is_float and not b.t.is_float and a.keeps_integers and b.keeps_integers and amount < 2**128:
             amount = int(amount)
         elif name != "max_ulp":
             amount = rounded(amount) if amount != math.inf else amount
@@ -132,19 +135,26 @@ def elements(rnd, t, count, kind):
     return rnd.choices(few, k=count)
 
 
-def draw_pair(rnd, number):
+def draw_pair(rnd, index):
     t = TYPES[rnd.choice(NAMES)]
-    count = 40000 if number % 25 == 0 else rnd.choice((1, 2, 7, 300))
-    kind = 1 if number % 25 == 0 else rnd.randrange(4)
+    count = 40000 if index % 25 == 0 else rnd.choice((1, 2, 7, 300))
+    kind = 1 if index % 25 == 0 else rnd.randrange(4)
     a = elements(rnd, t, count, kind)
-    b = elements(rnd, t, count, kind) if rnd.random() < 0.4 else list(a)
+    u = TYPES[rnd.choice(NAMES)] if rnd.random() < 0.3 else t
+    if u is not t:
+        b = elements(rnd, u, count, kind)
+        for i in rnd.choices(range(count), k=count // 2):
+            if number(t, a[i]) != NAN and abs(number(t, a[i])) < 1 << 63:
+                b[i] = nearest(u, number(t, a[i]))
+    else:
+        b = elements(rnd, t, count, kind) if rnd.random() < 0.4 else list(a)
     for _ in range(rnd.randrange(4)):
-        b[rnd.randrange(count)] = rnd.choice(a)
+        b[rnd.randrange(count)] = rnd.choice(a if u is t else b)
     scale = draw_scale(rnd, t)
     other = scale if rnd.random() < 0.5 else draw_scale(rnd, t)
     missing = [rnd.choice(a) for _ in range(2)]
-    others = missing if rnd.random() < 0.5 else [rnd.choice(b) for _ in range(2)]
-    return Side(t, a, scale, missing), Side(t, b, other, others)
+    others = missing if u is t and rnd.random() < 0.5 else [rnd.choice(b) for _ in range(2)]
+    return Side(t, a, scale, missing), Side(u, b, other, others)
 
 
 def write(path, sides):
@@ -170,8 +180,9 @@ def write_expected(path, pairs, tolerances):
         print(*HEADING, "missing", sep="\t", file=out)
         for i, (a, b) in enumerate(pairs):
             found = difference(a, b, tolerances)
-            if found["different"] > 0:
-                found.update(array=f"v{i:03}", differs="values", dtype=a.t.name, shape=f"[{len(a.bits)}]", elements=len(a.bits))
+            if found["different"] > 0 or a.t is not b.t:
+                types = f"{a.t.name}|{b.t.name}" if a.t is not b.t else a.t.name
+                found.update(array=f"v{i:03}", differs="dtype" if a.t is not b.t else "values", dtype=types, shape=f"[{len(a.bits)}]", elements=len(a.bits))
                 print(*(found[key] if isinstance(found[key], str) else show(found[key]) for key in HEADING + ["missing"]),
                       sep="\t", file=out)
 

@@ -84,11 +84,12 @@ static void test_merging(enum element_type type)
     for (unsigned round = 0; c && round < 80; round++) {
         const struct scale *scale = scales[round / 2 % SCALES];
         struct cpu_compare_setup setup = {
-            .terms = {.type = type, .skip_nan = round % 2, .scales = {scale[0], scale[1]}}};
+            .terms = {.skip_nan = round % 2, .scales = {scale[0], scale[1]}}};
         struct difference whole, parts[PARTS], merged;
         struct difference_result expected, found;
         size_t cuts[PARTS + 1] = {0};
 
+        cpu_compare_set_types(&setup, type, type);
         fill(a, type, 1 + draw(3));
         fill(b, type, 1 + draw(3));
         compare(c, &setup, a, b, 0, ELEMENTS, &whole);
@@ -199,7 +200,7 @@ static void test_missing(enum element_type type)
     struct cpu_compare *c = cpu_compare_open(NULL);
 
     for (int round = 0; c && round < 60; round++) {
-        struct cpu_compare_setup setup = {.terms = {.type = type, .skip_nan = round % 2}};
+        struct cpu_compare_setup setup = {.terms = {.skip_nan = round % 2}};
         struct missing missing[2] = {{.count = 0}, {.count = 0}};
         uint64_t values[2][2], one = 0, both = 0, first = DIFFERENCE_NO_INDEX;
         unsigned counts[2] = {round % 3 > 0, round % 4 > 0 ? 2 : 0};
@@ -207,6 +208,7 @@ static void test_missing(enum element_type type)
         struct difference whole, left;
         size_t count = 0;
 
+        cpu_compare_set_types(&setup, type, type);
         fill(a, type, 1 + draw(3));
         fill(b, type, 1 + draw(3));
         if (round % 5 == 0)

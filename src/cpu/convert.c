@@ -1,0 +1,166 @@
+#include "config.h"
+
+#include "cpu/convert.h"
+
+#include <string.h>
+
+/* Elements that are converted by way of another type at a time. */
+#define STEP ((size_t)512)
+
+/* Converts f16 or bf16, whole vectors in place and what is left in a copy. */
+static void widen_halves(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
+                         enum element_type type, size_t n)
+{
+    const size_t whole = n - n % kernels->lanes, rest = n - whole;
+    uint16_t halves[CPU_LANES_MAX] = {0};
+    float singles[CPU_LANES_MAX];
+
+    kernels->widen[type](to, from, whole);
+    if (rest == 0)
+        return;
+    memcpy(halves, from + whole * sizeof *halves, rest * sizeof *halves);
+    kernels->widen[type](singles, halves, kernels->lanes);
+    memcpy(to + whole, singles, rest * sizeof *singles);
+}
+
+/* Converts f8e5m2, which are the upper bytes of f16. */
+static void widen_e5m2(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
+                       size_t n)
+{
+    uint16_t halves[STEP];
+
+    for (size_t i = 0; i < n; i += STEP) {
+        const size_t count = n - i < STEP ? n - i : STEP;
+
+        for (size_t k = 0; k < count; k++)
+            halves[k] = (uint16_t)(from[i + k] << 8);
+        widen_halves(kernels, to + i, (const unsigned char *)halves, ELEMENT_F16, count);
+    }
+}
+
+/* Converts f8e4m3: its exponent and its fraction go where those of an f32 are, times what the
+   biases differ by. This is exact, for subnormal numbers, too. */
+static void widen_e4m3(float *to, const unsigned char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t magnitude = from[i] & 0x7fu, sign = (uint32_t)(from[i] & 0x80u) << 24;
+        const uint32_t bits = magnitude == 0x7f ? sign | 0x7fc00000u : sign | magnitude << 20;
+        float x;
+
+        memcpy(&x, &bits, sizeof x);
+        to[i] = x * 0x1p120f; /* a NaN stays one */
+    }
+}
+
+/* The loop over elements of C's type FROM at any address. */
+#define LOOP(TYPE, FROM, VALUE)                        \
+    case ELEMENT_##TYPE:                               \
+        for (size_t i = 0; i < n; i++) {               \
+            FROM x;                                    \
+                                                       \
+            memcpy(&x, from + i * sizeof x, sizeof x); \
+            to[i] = VALUE;                             \
+        }                                              \
+        break;
+
+/* Converts elements whose numbers C's type TO has. */
+#define CONVERT_TO(TO)                                                                     \
+    static void convert_to_##TO(TO *to, const unsigned char *from, enum element_type type, \
+                                size_t n)                                                  \
+    {                                                                                      \
+        switch (type) {                                                                    \
+            LOOP(I8, int8_t, (TO)x)                                                        \
+            LOOP(I16, int16_t, (TO)x)                                                      \
+            LOOP(I32, int32_t, (TO)x)                                                      \
+            LOOP(I64, int64_t, (TO)x)                                                      \
+            LOOP(U8, uint8_t, (TO)x)                                                       \
+            LOOP(U16, uint16_t, (TO)x)                                                     \
+            LOOP(U32, uint32_t, (TO)x)                                                     \
+            LOOP(U64, uint64_t, (TO)x)                                                     \
+            LOOP(BOOL, uint8_t, (TO)(x != 0))                                              \
+            LOOP(F32, float, (TO)x)                                                        \
+            LOOP(F64, double, (TO)x)                                                       \
+        case ELEMENT_F16:                                                                  \
+        case ELEMENT_BF16:                                                                 \
+            ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)                                             \
+            break; /* C has none of these */                                               \
+        }                                                                                  \
+    }
+CONVERT_TO(float)
+CONVERT_TO(double)
+CONVERT_TO(int32_t)
+CONVERT_TO(int64_t)
+CONVERT_TO(uint64_t)
+
+/* Converts floats of up to 16 bits. False, with nothing done, for other types. */
+static bool widen(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
+                  enum element_type type, size_t n)
+{
+    switch (type) {
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
+        widen_halves(kernels, to, from, type, n);
+        return true;
+    case ELEMENT_F8E5M2:
+        widen_e5m2(kernels, to, from, n);
+        return true;
+    case ELEMENT_F8E4M3:
+        widen_e4m3(to, from, n);
+        return true;
+    case ELEMENT_F32:
+    case ELEMENT_F64:
+        ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
+        break;
+    }
+    return false;
+}
+
+static void convert_to_f64(const struct cpu_kernels *kernels, double *to, const unsigned char *from,
+                           enum element_type type, size_t count)
+{
+    const size_t size = element_size(type);
+    float singles[STEP];
+
+    for (size_t i = 0; i < count; i += STEP) {
+        const size_t n = count - i < STEP ? count - i : STEP;
+
+        if (!widen(kernels, singles, from + i * size, type, n)) {
+            convert_to_double(to, from, type, count);
+            return;
+        }
+        convert_to_double(to + i, (const unsigned char *)singles, ELEMENT_F32, n);
+    }
+}
+
+void cpu_convert(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
+                 const void *from, enum element_type from_type, size_t count)
+{
+    switch (to_type) {
+    case ELEMENT_F32:
+        if (!widen(kernels, to, from, from_type, count))
+            convert_to_float(to, from, from_type, count);
+        return;
+    case ELEMENT_F64:
+        convert_to_f64(kernels, to, from, from_type, count);
+        return;
+    case ELEMENT_I32:
+        convert_to_int32_t(to, from, from_type, count);
+        return;
+    case ELEMENT_I64:
+        convert_to_int64_t(to, from, from_type, count);
+        return;
+    case ELEMENT_U64:
+        convert_to_uint64_t(to, from, from_type, count);
+        return;
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
+    case ELEMENT_I8:
+    case ELEMENT_I16:
+    case ELEMENT_U8:
+    case ELEMENT_U16:
+    case ELEMENT_U32:
+    case ELEMENT_BOOL:
+        ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)
+        break; /* no common type of two others */
+    }
+}

@@ -1,0 +1,19 @@
+/*
+ * Converting elements to a type that has all their numbers. Functions of plain data, which any
+ * thread may call.
+ */
+#ifndef GPUREDUCE_CPU_CONVERT_H
+#define GPUREDUCE_CPU_CONVERT_H
+
+#include <stddef.h>
+
+#include "core/element.h"
+#include "cpu/kernel.h"
+
+/* Converts `count` elements, in this machine's byte order, to another type, which is
+   difference_common_type's of the two, exactly. NaNs become NaNs, and truth values 0 or 1. The
+   memory of the two does not overlap. */
+void cpu_convert(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
+                 const void *from, enum element_type from_type, size_t count);
+
+#endif

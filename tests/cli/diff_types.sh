@@ -1,0 +1,57 @@
+#!/bin/sh
+# --diff of arrays of two types: all pairs of types, against fractions. STRESS_SEED draws other numbers.
+# Tags: threads
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+seed=${STRESS_SEED:-1}
+python=$(command -v python3)
+if [ -z "$python" ]; then
+    skip 'arrays of two types' 'there is no python3'
+    finish
+fi
+# shellcheck disable=SC2086 # none, or a word
+"$python" "$sources/tests/lib/diff_types.py" . "$seed" $DIFF_TYPES || fatal "diff_types.py $seed fails"
+
+# same_as EXPECTED NAME ARGUMENT...: prints what EXPECTED holds.
+same_as() {
+    same_expected=$1 same_name=$2
+    shift 2
+    run --diff --tsv --number=hex "$@" a.safetensors b.safetensors
+    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' out"
+    cmp -s "$same_expected" out || diff "$same_expected" out | head -n 10 | sed 's/^/#   /'
+}
+ok 'there are some' test "$(wc -l <types.tsv)" -gt 600
+for how in '' '-j 1' '-j 3 --chunk-size=1000'; do
+    # shellcheck disable=SC2086 # none, or several words
+    same_as types.tsv "seed $seed, ${how:-by default}" $how
+done
+same_as skip.tsv 'without NaNs' --nan=skip
+same_as ignored.tsv 'values alone' --ignore-dtype
+environment=GPUREDUCE_CPU=vector16
+same_as types.tsv 'by other kernels'
+environment=
+run --diff -q --array='f32 bf16 equal' a.safetensors b.safetensors
+is 'types differ' 1 ''
+run --diff -q --ignore-dtype --array='f32 bf16 equal' a.safetensors b.safetensors
+is 'and values do not' 0 ''
+run --diff -q --ignore-dtype --array='f32 bf16 all' a.safetensors b.safetensors
+is 'or do' 1 ''
+run --diff --tolerance=ulp:1 --array='i64 f32 equal' a.safetensors b.safetensors
+ok 'there are no ulps' test "$status:$(cat err)" = \
+    '2:gpureduce: a.safetensors and b.safetensors: array i64 f32 equal: a tolerance in ulps needs a type that has all numbers of i64 and f32'
+run --ignore-dtype a.safetensors
+is '--ignore-dtype alone' 2 '' "gpureduce: option '--ignore-dtype' needs --diff (try 'gpureduce --help')"
+
+# A pipe, which is read in order, with a file whose elements have another size.
+npy 1 "$(npy_header '<f8' '(3,)')" >long.npy && printf '\0\0\0\0\0\0\360\77\0\0\0\0\0\0\0\100\0\0\0\0\0\0\10\100' >>long.npy
+{ npy 1 "$(npy_header '<f4' '(3,)')" && three; } >short.npy
+for order in 'long.npy short.npy' 'short.npy long.npy'; do
+    shell "cat ${order% *} | gpureduce --diff --ignore-dtype -q - ${order#* }"
+    is "a pipe: $order" 0 ''
+    shell "gzip -c ${order#* } >z.gz && cat ${order% *} | gpureduce --diff --tsv --chunk-size=16 - z.gz"
+    ok "two in order: $order" test "$status:$(sed -n 2p out | cut -f 2,6,7)" = "1:dtype${tab}0${tab}NA"
+done
+
+finish
