@@ -6,7 +6,7 @@
 
 compiler=gcc
 has clang && compiler=clang
-slow=(tests/cli/unreadable.sh tests/cli/bench.sh tests/unit/test_difference tests/unit/stress)
+slow=(tests/cli/unreadable.sh tests/cli/unsupported.sh tests/cli/bench.sh tests/unit/test_difference tests/unit/stress)
 [ "$tier" = long ] && slow=()
 export CHECK_SHARE=1/4
 configured sanitized --enable-werror CC=$compiler \
