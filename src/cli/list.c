@@ -18,7 +18,9 @@ struct item {
     struct missing missing;
     struct scale scale;
     uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
-    uint64_t offset, skip;    /* bytes before the first one in the file, and after decompression;
+    uint64_t chunks,
+        missing_chunks;    /* SOURCE_UNKNOWN: it is not in chunks that have been looked up */
+    uint64_t offset, skip; /* bytes before the first one in the file, and after decompression;
                                  SOURCE_UNKNOWN: there is no such place */
     char error[FAILURE_TEXT_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
@@ -45,7 +47,7 @@ static void write_meaning(struct writer *w, const struct item *item)
     buffer_char(&missing, '\0');
     buffer_char(&scale, '\0');
     w->out->failed = w->out->failed || missing.failed || scale.failed;
-    WRITER_FIELDS(w,
+    WRITER_FIELDS(w, field_count(IN_ARRAY, "missing_chunks", item->missing_chunks),
                   missing.size > 1 ? field_text(IN_ARRAY, "missing", missing.data)
                                    : field_of(IN_ARRAY, "missing", FIELD_MISSING),
                   scale.size > 1 ? field_text(IN_ARRAY, "scale", scale.data)
@@ -76,6 +78,9 @@ static void write_item(struct writer *w, const char *path, const struct item *it
     report_shape(w, shape);
     meaning_add_missing(w, "missing_values", &item->missing, item->missing_type);
     meaning_add_scale(w, &item->scale);
+    if (item->chunks != SOURCE_UNKNOWN)
+        WRITER_FIELDS(w, field_count(J, "chunks", item->chunks),
+                      field_count(J, "missing_chunks", item->missing_chunks));
     WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),
@@ -131,6 +136,18 @@ static void find_missing(const struct list *list, struct item *item, enum elemen
     (void)container_find_missing(a, type, &list->options->session.missing, &item->missing);
 }
 
+/* Counts the chunks of an array, and those of which nothing is stored. */
+static void count_chunks(struct item *item, const struct container_tiles *tiles)
+{
+    item->chunks = item->missing_chunks = SOURCE_UNKNOWN;
+    if (!tiles || !tiles->tiles)
+        return;
+    item->chunks = tiles->count;
+    item->missing_chunks = 0;
+    for (uint64_t i = 0; i < tiles->count; i++)
+        item->missing_chunks += tiles->tiles[i].compressed == 0;
+}
+
 /* An array of a container. */
 static void list_array(struct list *list, const struct inputs *inputs)
 {
@@ -164,6 +181,7 @@ static void list_array(struct list *list, const struct inputs *inputs)
                                   : a->length;
     item.offset = a->tiles || a->record_elements > 0 || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
     item.skip = container_array_begin(a);
+    count_chunks(&item, a->tiles);
     item.shape.known = item.elements != SOURCE_UNKNOWN;
     item.shape.fortran_order = a->fortran_order;
     item.shape.dimensions = a->dimensions;
@@ -182,6 +200,8 @@ static void list_one(struct list *list, const char *path, const struct source_in
                         .shape = info->shape,
                         .elements = info->elements,
                         .bytes = SOURCE_UNKNOWN,
+                        .chunks = SOURCE_UNKNOWN,
+                        .missing_chunks = SOURCE_UNKNOWN,
                         .offset = info->data_offset,
                         .skip = info->data_offset};
 
@@ -220,7 +240,7 @@ void list_files(struct options *options)
                                                                : IN_CELLS,
                                    .left = 4,
                                    .print = writer_flush,
-                                   .columns = options->verbose ? 9 : 7}};
+                                   .columns = options->verbose ? 10 : 7}};
 
     list.writer.out = &list.out;
     if (!writer_open(&list.writer))

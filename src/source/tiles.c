@@ -266,6 +266,81 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     return NULL;
 }
 
+/* Copies a block of `rows` times `columns` elements, whose rows lie `from_row` elements apart and
+   become columns, which lie `to_column` elements apart. */
+static void transpose(unsigned char *restrict to, const unsigned char *restrict from, size_t size,
+                      size_t rows, size_t columns, size_t from_row, size_t to_column)
+{
+#define TRANSPOSE(bytes)                  \
+    for (size_t i = 0; i < columns; i++)  \
+        for (size_t k = 0; k < rows; k++) \
+    memcpy(to + (i * to_column + k) * (bytes), from + (k * from_row + i) * (bytes), bytes)
+
+    switch (size) { /* with a size that is known, compilers call nothing */
+    case 1:
+        TRANSPOSE(1);
+        break;
+    case 2:
+        TRANSPOSE(2);
+        break;
+    case 4:
+        TRANSPOSE(4);
+        break;
+    default:
+        TRANSPOSE(8);
+        break;
+    }
+#undef TRANSPOSE
+}
+
+/* Elements of a row of a block that is transposed: so many rows fit into a cache. */
+#define BLOCK ((size_t)32)
+
+/* Puts the elements of a tile, which has its dimensions in another order, into C order: from one of
+   t->space to the other. NULL without memory. */
+static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    const unsigned last = t->array->dimensions - 1, inner = (unsigned)tiles->order[last];
+    const size_t size = element_size(t->array->type);
+    struct space *space = &t->space[bytes == t->space[0].bytes];
+    size_t from[CONTAINER_DIMENSIONS_MAX], to[CONTAINER_DIMENSIONS_MAX], in = 0, out = 0;
+    uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0};
+    size_t step = 1;
+    unsigned d;
+
+    if (!make_room(space, (size_t)tiles->elements * size))
+        return NULL;
+    for (d = last + 1; d-- > 0; step *= (size_t)tiles->sizes[tiles->order[d]])
+        from[tiles->order[d]] = step;
+    for (step = 1, d = last + 1; d-- > 0; step *= (size_t)tiles->sizes[d])
+        to[d] = step;
+    do {
+        const size_t columns = inner == last ? 1 : (size_t)tiles->sizes[inner];
+        const size_t rows = (size_t)tiles->sizes[last];
+
+        /* Elements of `last` are together afterwards, and those of `inner` are now. */
+        for (size_t i = 0; i < columns; i += BLOCK)
+            for (size_t k = 0; k < rows; k += BLOCK)
+                transpose(space->bytes + (out + i * to[inner] + k) * size,
+                          bytes + (in + i + k * from[last]) * size, size,
+                          rows - k < BLOCK ? rows - k : BLOCK,
+                          columns - i < BLOCK ? columns - i : BLOCK, from[last], to[inner]);
+        for (d = last + 1; d-- > 0;) {
+            if (d == last || d == inner)
+                continue;
+            in += from[d];
+            out += to[d];
+            if (++at[d] < tiles->sizes[d])
+                break;
+            in -= from[d] * at[d];
+            out -= to[d] * at[d];
+            at[d] = 0;
+        }
+    } while (d < last + 1);
+    return space->bytes;
+}
+
 /* Moves what lies in the array to the front: rows of it, in C order. */
 static void cut(const struct tile *t, unsigned char *bytes)
 {
@@ -395,6 +470,8 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
     if (!bytes)
         return false;
+    if (tiles->order && !(bytes = reorder(t, bytes)))
+        return wrong(s, t, place, "out of memory");
     cut(t, bytes);
     if (!is_stored(t))
         pad(t, bytes);

@@ -67,6 +67,10 @@ make plain ',"compressor":null'
 run -q -o sum,count plain
 is 'a chunk that is missing' 0 '17
 5'
+run --list --json plain
+ok 'chunks are counted' grep -q '"chunks": 3, "missing_chunks": 1, ' out
+run --list -v --tsv plain
+ok 'and those that are missing' test "$(cut -f 8 out | tr '\n' :)" = missing_chunks:1:
 run --list --tsv plain
 ok 'an array that is the whole store' test "$(sed 1d out | cut -f 2-3)" = "array${tab}u8"
 printf '\003' >plain/1
@@ -105,8 +109,10 @@ refused() {
     ok "$1 is refused" test "$status:$(grep -c "array: Zarr's $3" err):$(cat out)" = 1:1:NA
 }
 refused blosc ',"compressor":{"id":"blosc","cname":"lz4"}' 'compressor blosc is not supported'
-refused filter ',"compressor":null,"filters":[{"id":"delta"}]' 'filter delta is not supported'
-refused order ',"compressor":null,"order":"F"' 'order of elements F is not supported'
+refused filter ',"compressor":null,"filters":[{"id":"fixedscaleoffset"}]' 'filter fixedscaleoffset is not supported'
+refused delta ',"compressor":null,"filters":[{"id":"delta","dtype":"<i4","astype":"<i2"}]' 'filter delta of <i2 is not supported'
+refused floats ',"compressor":null,"filters":[{"id":"delta","dtype":"<f4","astype":"<f4"}]' 'filter delta of <f4 is not supported'
+refused order ',"compressor":null,"order":"A"' 'order of elements A is not supported'
 refused dot ',"compressor":null,"dimension_separator":"-"' 'separator - is not supported'
 for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunks":[2],"dtype":"|u1","compressor":null}' \
     '{"zarr_format":2,"shape":[-5]}'; do
@@ -162,6 +168,21 @@ is 'an extension that need not be understood' 0 5
 make3 extended uint8 1 "$keys$bytes,\"note\":{\"must_understand\":true}"
 run -q -o sum extended
 fails 'an extension that must be' "extended: array array: Zarr's extension note is not supported" NA
+for order in '[0,0]' '[0,2]' '[0]' '[0,1,2]' '[]'; do
+    mkdir -p ordered
+    printf '{"zarr_format":3,"node_type":"array","shape":[2,2],"data_type":"uint8","fill_value":1%s,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},
+        "codecs":[{"name":"transpose","configuration":{"order":%s}},"bytes"]}' "$keys" "$order" >ordered/zarr.json
+    run -q -o sum ordered
+    fails "an order of dimensions $order" "ordered: array array: Zarr's order of dimensions of this array is not supported" NA
+done
+make3 checked uint8 1 "$keys,\"codecs\":[\"bytes\",\"crc32c\"]"
+printf '\001\002\007\054\062\177' >checked/c/0
+run -q -o sum checked
+fails 'a wrong checksum' 'checked: array array: chunk c/0: the checksum of a chunk is wrong' NA
+printf '\001\002' >checked/c/0
+run -q -o sum checked
+fails 'a chunk without its checksum' 'checked: array array: chunk c/0: a chunk is shorter than it should be' NA
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array' NA

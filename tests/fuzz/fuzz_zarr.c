@@ -109,7 +109,9 @@ static void check_array(const struct container_array *a, bool looked_up)
 /* Opens the store. Returns how many chunks its array has. */
 static uint64_t open_store(bool headers_only, bool stored)
 {
-    struct container_input in = {.file = directory, .headers_only = headers_only, .stored = stored};
+    struct container_pattern none = {.pattern = "none"};
+    struct container_input in = {
+        .file = directory, .patterns = &none, .pattern_count = headers_only, .stored = stored};
     struct container *c = container_open(container_find("zarr"), &in);
     uint64_t chunks = 0;
 

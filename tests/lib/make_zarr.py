@@ -17,17 +17,23 @@ def make_values(shape, kind):
     return np.random.randint(-100 if kind.kind == 'i' else 0, 100, size=shape).astype(kind)
 
 
-def storage(version, kind):
+def storage(version, kind, dimensions):
     """Arguments that say how chunks are stored."""
     separator = random.choice('./')
     if version == 2:
         compressors = (None, numcodecs.Zstd(3), numcodecs.GZip(5), numcodecs.Zlib(5))
-        return {'compressors': random.choice(compressors), 'filters': None, 'order': 'C',
+        filters = [[], [numcodecs.Shuffle(kind.itemsize)]]
+        if kind.kind != 'f':
+            filters += [[numcodecs.Delta(kind)], [numcodecs.Delta(kind), numcodecs.Shuffle(kind.itemsize)]]
+        return {'compressors': random.choice(compressors), 'filters': random.choice(filters), 'order': random.choice('CF'),
                 'chunk_key_encoding': {'name': 'v2', 'separator': separator}}
     compressors = (None, [zarr.codecs.ZstdCodec(checksum=True)], [zarr.codecs.ZstdCodec()],
-                   [zarr.codecs.GzipCodec()])
+                   [zarr.codecs.GzipCodec()], [zarr.codecs.Crc32cCodec()],
+                   [zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()], [zarr.codecs.Crc32cCodec(), zarr.codecs.GzipCodec()])
     found = {'compressors': random.choice(compressors),
              'chunk_key_encoding': {'name': random.choice(('v2', 'default')), 'separator': separator}}
+    if dimensions > 0 and random.random() < 0.6:
+        found['filters'] = [zarr.codecs.TransposeCodec(order=random.sample(range(dimensions), dimensions))]
     if kind.itemsize > 1:
         found['serializer'] = zarr.codecs.BytesCodec(endian='big' if kind.byteorder == '>' else 'little')
     return found
@@ -45,11 +51,11 @@ def make_store(path, version):
         fills = (0, 1, 100) if kind.kind != 'f' else (0, 1.5, -0.1, float('nan'), float('inf'), float('-inf'))
         name = random.choice(('', 'g/', 'g/h/')) + f'a{i}'
         array = group.create_array(name, shape=shape, chunks=chunks, dtype=kind, fill_value=random.choice(fills),
-                                   **storage(version, kind))
+                                   **storage(version, kind, len(shape)))
         if i % 5 > 0:
             part = tuple(slice(random.randint(0, n) if i % 2 else 0, None) for n in shape)
             array[part or ...] = make_values(shape, kind)[part or ...]
-        values[name] = np.asarray(array[...])
+        values[name] = np.array(array[...], order='C')
     np.savez(path + '.npz', **values)
     with open(path + '.sums', 'w') as out:
         for name in sorted(values):
@@ -67,8 +73,7 @@ def main():
     array = zarr.create_array(sys.argv[1] + '/alone.zarr', shape=(1000, 70), chunks=(64, 32), dtype='<f4')
     array[:900] = make_values((900, 70), np.dtype('<f4'))
     np.save(sys.argv[1] + '/alone.npy', array[...])
-    for name, codecs in (('blosc', {'compressors': zarr.codecs.BloscCodec()}), ('sharding_indexed', {'shards': (10,)}),
-                         ('transpose', {'filters': zarr.codecs.TransposeCodec(order=(0,))})):
+    for name, codecs in (('blosc', {'compressors': zarr.codecs.BloscCodec()}), ('sharding_indexed', {'shards': (10,)})):
         zarr.create_array(f'{sys.argv[1]}/{name}.refused', shape=(10,), chunks=(5,), dtype='<f4', **codecs)[:] = 1
 
 

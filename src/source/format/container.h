@@ -51,6 +51,8 @@ enum container_filter_kind {
     CONTAINER_ZSTD,
     CONTAINER_LZ4,
     CONTAINER_LZF,
+    CONTAINER_CRC32C,
+    CONTAINER_DELTA, /* parameters: bytes of an element, and whether it is big-endian */
     CONTAINER_FILTER_KINDS
 };
 
@@ -85,6 +87,8 @@ struct container_files {
 /* The tiles of an array. They do not change. */
 struct container_tiles {
     const uint64_t *sizes;               /* elements of a tile in each dimension */
+    const uint64_t *order;               /* the dimensions of the array as a tile has them, from
+                                            the one that changes slowest on; NULL: C order */
     uint64_t elements;                   /* elements of a tile, the product of `sizes` */
     uint64_t count;                      /* tiles; 0 if they were not looked up */
     const struct container_tile *tiles;  /* in C order; NULL if `bytes` is the only tile */
@@ -242,7 +246,7 @@ struct container_input {
     bool endless;           /* the size is unknown, and `size` is more than it can be */
     enum element_type type; /* the type of elements of which the file states only the size */
     bool stored;            /* ignore attributes that give stored numbers another meaning */
-    bool headers_only;      /* places of tiles are not needed */
+    bool headers_only;      /* places of tiles in the file are not needed */
     struct container_pattern *patterns; /* of the requested arrays; others need no places of
                                            tiles */
     unsigned pattern_count;             /* patterns */

@@ -2,6 +2,7 @@
 
 #include "source/format/filters.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "source/format/inflate.h"
@@ -88,6 +89,71 @@ static const char *undo_fletcher32(struct codec_memory *m, const struct containe
                : "the checksum of a chunk is wrong";
 }
 
+/* The table of a byte of CRC-32C (Castagnoli), and those of bytes with others after them. */
+static uint32_t crc_table[8][256];
+
+static void make_crc_table(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0x82f63b78) : 0);
+        crc_table[0][i] = crc;
+    }
+    for (size_t k = 1; k < 8; k++)
+        for (size_t i = 0; i < 256; i++)
+            crc_table[k][i] = crc_table[k - 1][i] >> 8 ^ crc_table[0][crc_table[k - 1][i] & 0xff];
+}
+
+uint32_t filter_crc32c(const unsigned char *bytes, size_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint32_t crc = UINT32_MAX;
+
+    (void)pthread_once(&once, make_crc_table);
+    for (; size >= 8; size -= 8, bytes += 8) {
+        const uint32_t low = crc ^ (uint32_t)bytes_number(bytes, 4, false);
+
+        crc = 0;
+        for (size_t i = 0; i < 4; i++)
+            crc ^= crc_table[7 - i][low >> 8 * i & 0xff] ^ crc_table[3 - i][bytes[4 + i]];
+    }
+    for (; size > 0; size--)
+        crc = crc >> 8 ^ crc_table[0][(crc ^ *bytes++) & 0xff];
+    return ~crc;
+}
+
+static const char *undo_crc32c(struct codec_memory *m, const struct container_filter *f,
+                               const unsigned char *from, size_t size, unsigned char *to,
+                               size_t out)
+{
+    (void)m, (void)f, (void)to;
+    return filter_crc32c(from, out) == bytes_number(from + out, size - out, false)
+               ? NULL
+               : "the checksum of a chunk is wrong";
+}
+
+/* Adds up integers of which only the first is stored, and of the others by how much they are more
+   than the one before, modulo 2^N. */
+static const char *undo_delta(struct codec_memory *m, const struct container_filter *f,
+                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    const size_t element = f->values[0];
+    const bool big = f->values[1];
+    uint64_t sum = 0;
+
+    (void)m, (void)size;
+    if (out % element != 0)
+        return TOO_SHORT;
+    for (size_t i = 0; i < out; i += element) {
+        sum += bytes_number(from + i, element, big);
+        for (size_t k = 0; k < element; k++)
+            to[i + k] = (unsigned char)(sum >> 8 * (big ? element - 1 - k : k));
+    }
+    return NULL;
+}
+
 static const char *undo_zstd(struct codec_memory *m, const struct container_filter *f,
                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
@@ -161,6 +227,11 @@ static const struct filter filters[] = {
                               .undo = undo_fletcher32},
     [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .compresses = true, .undo = undo_zstd},
     [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = true, .undo = undo_lz4},
+    [CONTAINER_CRC32C] = {.name = "crc32c",
+                          .number = FILTER_NO_NUMBER,
+                          .added = sizeof(uint32_t),
+                          .undo = undo_crc32c},
+    [CONTAINER_DELTA] = {.name = "delta", .number = FILTER_NO_NUMBER, .undo = undo_delta},
     [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .compresses = true, .undo = undo_lzf},
 };
 

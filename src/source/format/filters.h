@@ -37,4 +37,7 @@ bool filter_find(int number, enum container_filter_kind *kind);
 /* Why tiles with this filter cannot be read: its row's `refusal`. */
 const char *filter_refusal(const struct container_filter *f);
 
+/* The checksum CRC-32C of these bytes. */
+uint32_t filter_crc32c(const unsigned char *bytes, size_t size);
+
 #endif

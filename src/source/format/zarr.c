@@ -51,13 +51,20 @@ struct metadata {
     bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
     char type[WORD_MAX];
     enum element_type element;
-    enum element_order order; /* of version 2, in the type; of 3, of the codec bytes */
-    bool versioned;           /* zarr_format is the expected one */
+    enum element_order order_of_bytes; /* of version 2, in the type; of 3, of the codec bytes */
+    bool versioned;                    /* zarr_format is the expected one */
     bool is_array;
     char separator;  /* of indices in the names of chunks; 0: the usual one */
     bool plain_keys; /* version 3 with the names of version 2 */
     unsigned filter_count;
     struct container_filter filters[CONTAINER_FILTERS_MAX];
+    bool compressed;     /* one of them is a compression */
+    bool has_compressor; /* of version 2, which is the last filter: `compressor` */
+    struct container_filter compressor;
+    bool fortran_order;                       /* of version 2 */
+    uint64_t order[CONTAINER_DIMENSIONS_MAX]; /* of version 3, of the codec transpose */
+    unsigned order_dimensions;
+    bool transposed; /* `order` is set */
     struct json_reader fill, attributes;
     char refused[160]; /* what is not supported; empty for nothing */
 };
@@ -226,11 +233,12 @@ static void take_separator(struct metadata *m, const char *word)
         refuse(m, "separator", word);
 }
 
-/* A value of version 3 that has a name and a configuration, or is the name alone. *configuration
-   stands before the latter; its `at` is NULL without one. */
+/* A value that has a name and a configuration, or is the name alone. *configuration stands before
+   the latter, which in version 2 is the whole value; its `at` is NULL without one. */
 static void read_named(struct json_reader *r, char name[WORD_MAX],
                        struct json_reader *configuration)
 {
+    const struct json_reader whole = *r;
     char key[WORD_MAX];
 
     *name = '\0';
@@ -244,6 +252,8 @@ static void read_named(struct json_reader *r, char name[WORD_MAX],
         if (!json_read_key(r, key, sizeof key))
             return;
         if (strcmp(key, "name") == 0 || strcmp(key, "id") == 0) {
+            if (*key == 'i')
+                *configuration = whole;
             read_word(r, name);
         } else if (strcmp(key, "configuration") == 0 && peek(r) == '{') {
             *configuration = *r;
@@ -254,43 +264,94 @@ static void read_named(struct json_reader *r, char name[WORD_MAX],
     }
 }
 
+/* Finds a member of a configuration: *value stands before its value. */
+static bool find_member(const struct json_reader *configuration, const char *name,
+                        struct json_reader *value)
+{
+    struct json_reader r = *configuration;
+    char key[WORD_MAX];
+    bool found = false;
+
+    if (!r.at)
+        return false;
+    (void)json_read_begin(&r, '{');
+    while (json_read_more(&r, '}') && json_read_key(&r, key, sizeof key)) {
+        if (strcmp(key, name) == 0) {
+            *value = r;
+            found = true;
+        }
+        (void)json_read_skip(&r);
+    }
+    return found;
+}
+
 /* Reads a member, a word, of a configuration. Empty without it. */
 static void configured(const struct json_reader *configuration, const char *name,
                        char word[WORD_MAX])
 {
-    struct json_reader r = *configuration;
-    char key[WORD_MAX];
+    struct json_reader r;
 
     *word = '\0';
-    if (!r.at)
-        return;
-    (void)json_read_begin(&r, '{');
-    while (json_read_more(&r, '}'))
-        if (json_read_key(&r, key, sizeof key)) {
-            if (strcmp(key, name) == 0)
-                read_word(&r, word);
-            else
-                (void)json_read_skip(&r);
-        }
+    if (find_member(configuration, name, &r))
+        read_word(&r, word);
 }
 
-static void add_filter(struct metadata *m, enum container_filter_kind kind)
+/* Adds a filter, if it can be undone. */
+static void add_filter(struct metadata *m, struct container_filter filter)
 {
-    const struct container_filter filter = {.kind = kind};
     const char *why = filter_refusal(&filter);
 
     if (why && !m->refused[0])
-        snprintf(m->refused, sizeof m->refused, "Zarr's %s: %s", filter_of(kind)->name, why);
-    if (m->filter_count > 0)
+        snprintf(m->refused, sizeof m->refused, "Zarr's %s: %s", filter_of(filter.kind)->name, why);
+    if (m->compressed && filter_of(filter.kind)->compresses)
         refuse(m, "second compressor of", "an array");
+    else if (m->filter_count == CONTAINER_FILTERS_MAX)
+        refuse(m, "number of filters", "above 8");
     else
         m->filters[m->filter_count++] = filter;
+    m->compressed = m->compressed || filter_of(filter.kind)->compresses;
+}
+
+/* Filters that change bytes, by their names. False if it is none. */
+static bool find_filter(const char *name, unsigned version, struct container_filter *filter)
+{
+    static const struct {
+        const char *name;
+        unsigned version; /* 0: both */
+        enum container_filter_kind kind;
+    } known[] = {{"zstd", 0, CONTAINER_ZSTD},
+                 {"gzip", 0, CONTAINER_GZIP},
+                 {"zlib", 2, CONTAINER_DEFLATE},
+                 {"crc32c", 3, CONTAINER_CRC32C}};
+
+    *filter = (struct container_filter){0};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0 &&
+            (known[i].version == 0 || known[i].version == version)) {
+            filter->kind = known[i].kind;
+            return true;
+        }
+    return false;
+}
+
+/* Reads the order of dimensions that the codec transpose gives an array. */
+static void read_order(const struct json_reader *configuration, struct metadata *m)
+{
+    struct json_reader r;
+
+    if (m->transposed || !find_member(configuration, "order", &r) || peek(&r) != '[') {
+        refuse(m, "codec transpose", m->transposed ? "a second time" : "without an order");
+        return;
+    }
+    read_sizes(&r, m, m->order, &m->order_dimensions);
+    m->transposed = true;
 }
 
 static void read_codecs(struct json_reader *r, struct metadata *m)
 {
     char name[WORD_MAX], endian[WORD_MAX];
     struct json_reader configuration;
+    struct container_filter filter;
     bool bytes = false;
 
     m->has_codecs = true;
@@ -299,14 +360,14 @@ static void read_codecs(struct json_reader *r, struct metadata *m)
         read_named(r, name, &configuration);
         if (strcmp(name, "bytes") == 0 && !bytes) {
             configured(&configuration, "endian", endian);
-            m->order = strcmp(endian, "little") == 0 ? ELEMENT_ORDER_LITTLE
-                       : strcmp(endian, "big") == 0  ? ELEMENT_ORDER_BIG
-                                                     : ELEMENT_ORDER_UNSAID;
+            m->order_of_bytes = strcmp(endian, "little") == 0 ? ELEMENT_ORDER_LITTLE
+                                : strcmp(endian, "big") == 0  ? ELEMENT_ORDER_BIG
+                                                              : ELEMENT_ORDER_UNSAID;
             bytes = true;
-        } else if (strcmp(name, "zstd") == 0 && bytes) {
-            add_filter(m, CONTAINER_ZSTD);
-        } else if (strcmp(name, "gzip") == 0 && bytes) {
-            add_filter(m, CONTAINER_GZIP);
+        } else if (strcmp(name, "transpose") == 0 && !bytes) {
+            read_order(&configuration, m);
+        } else if (bytes && find_filter(name, 3, &filter)) {
+            add_filter(m, filter);
         } else {
             refuse(m, "codec", name);
         }
@@ -326,28 +387,73 @@ static void read_compressor(struct json_reader *r, struct metadata *m)
         return;
     }
     read_named(r, name, &configuration);
-    if (strcmp(name, "zstd") == 0)
-        add_filter(m, CONTAINER_ZSTD);
-    else if (strcmp(name, "gzip") == 0)
-        add_filter(m, CONTAINER_GZIP);
-    else if (strcmp(name, "zlib") == 0)
-        add_filter(m, CONTAINER_DEFLATE);
-    else
+    m->has_compressor = find_filter(name, 2, &m->compressor);
+    if (!m->has_compressor)
         refuse(m, "compressor", name);
 }
 
-/* Refuses all elements of a list, but for an empty one and null. */
+/* Reads the bytes of an element that the filter shuffle takes. */
+static void add_shuffle(const struct json_reader *configuration, struct metadata *m)
+{
+    struct container_filter filter = {.kind = CONTAINER_SHUFFLE, .values = {4}};
+    struct json_reader r;
+    uint64_t size;
+
+    if (find_member(configuration, "elementsize", &r))
+        filter.values[0] = json_read_integer(&r, &size) && size <= 256 ? (uint32_t)size : 0;
+    add_filter(m, filter);
+}
+
+/* Adds the filter delta, of integers that are stored as such. */
+static void add_delta(const struct json_reader *configuration, struct metadata *m)
+{
+    char type[WORD_MAX], stored[WORD_MAX];
+    struct container_filter filter = {.kind = CONTAINER_DELTA};
+    enum element_order order = ELEMENT_ORDER_UNSAID;
+    enum element_type element;
+
+    configured(configuration, "dtype", type);
+    configured(configuration, "astype", stored);
+    if ((*stored && strcmp(type, stored) != 0) || !element_parse_numpy(type, &element, &order) ||
+        !element_is_integer(element) || element == ELEMENT_BOOL) {
+        refuse(m, "filter delta of", *stored && strcmp(type, stored) != 0 ? stored : type);
+        return;
+    }
+    filter.values[0] = (uint32_t)element_size(element);
+    filter.values[1] = order == ELEMENT_ORDER_BIG;
+    add_filter(m, filter);
+}
+
+/* Reads a list of filters, or null. */
+static void read_filters(struct json_reader *r, struct metadata *m)
+{
+    struct json_reader configuration;
+    char name[WORD_MAX];
+
+    m->filter_count = 0;
+    m->compressed = false;
+    if (peek(r) == 'n') {
+        (void)json_read_skip(r);
+        return;
+    }
+    (void)json_read_begin(r, '[');
+    while (json_read_more(r, ']')) {
+        read_named(r, name, &configuration);
+        if (strcmp(name, "shuffle") == 0)
+            add_shuffle(&configuration, m);
+        else if (strcmp(name, "delta") == 0)
+            add_delta(&configuration, m);
+        else
+            refuse(m, "filter", name);
+    }
+}
+
+/* Refuses all elements of a list. */
 static void refuse_list(struct json_reader *r, struct metadata *m, const char *what)
 {
     struct json_reader configuration;
     char name[WORD_MAX];
 
-    if (peek(r) != '[') {
-        if (peek(r) != 'n')
-            refuse(m, what, "of this array");
-        (void)json_read_skip(r);
-        return;
-    }
     (void)json_read_begin(r, '[');
     while (json_read_more(r, ']')) {
         read_named(r, name, &configuration);
@@ -429,10 +535,11 @@ static void read_member2(struct json_reader *r, struct metadata *m, const char *
     } else if (strcmp(key, "compressor") == 0) {
         read_compressor(r, m);
     } else if (strcmp(key, "filters") == 0) {
-        refuse_list(r, m, "filter");
+        read_filters(r, m);
     } else if (strcmp(key, "order") == 0) {
         read_word(r, word);
-        if (strcmp(word, "C") != 0)
+        m->fortran_order = strcmp(word, "F") == 0;
+        if (!m->fortran_order && strcmp(word, "C") != 0)
             refuse(m, "order of elements", word);
     } else if (strcmp(key, "dimension_separator") == 0) {
         read_word(r, word);
@@ -501,6 +608,8 @@ static bool parse(const char *text, unsigned version, struct metadata *m, size_t
         if (!read_common(&r, m, key))
             (version == 2 ? read_member2 : read_member3)(&r, m, key);
     }
+    if (m->has_compressor)
+        add_filter(m, m->compressor);
     *at = (size_t)(r.at - text);
     return json_read_end(&r);
 }
@@ -608,7 +717,8 @@ static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX
         (!read_value(&r, &x) || !find_bits(m->element, &x, &bits)))
         return false;
     for (size_t i = 0; i < size; i++)
-        bytes[i] = (unsigned char)(bits >> 8 * (m->order == ELEMENT_ORDER_BIG ? size - 1 - i : i));
+        bytes[i] = (unsigned char)(bits >>
+                                   8 * (m->order_of_bytes == ELEMENT_ORDER_BIG ? size - 1 - i : i));
     return true;
 }
 
@@ -814,6 +924,33 @@ static bool find_chunks(struct store *z, struct container_array *a, struct conta
     return t->tiles;
 }
 
+/* Completes the order of the dimensions of chunks, which is then `transposed` if it is not C order.
+   False if it is none. */
+static bool find_order(struct metadata *m)
+{
+    uint64_t found = 0;
+    bool moved = false;
+
+    if (m->fortran_order) {
+        m->transposed = true;
+        m->order_dimensions = m->dimensions;
+        for (unsigned i = 0; i < m->dimensions; i++)
+            m->order[i] = m->dimensions - 1 - i;
+    }
+    if (!m->transposed)
+        return true;
+    if (m->order_dimensions != m->dimensions)
+        return false;
+    for (unsigned i = 0; i < m->dimensions; i++) {
+        if (m->order[i] >= m->dimensions || (found >> m->order[i] & 1))
+            return false;
+        found |= UINT64_C(1) << m->order[i];
+        moved = moved || m->order[i] != i;
+    }
+    m->transposed = moved;
+    return true;
+}
+
 /* Sets the tiles of an array that can be read. */
 static bool take_tiles(struct store *z, const char *path, struct metadata *m,
                        struct container_array *a, struct container_tiles *t)
@@ -838,6 +975,8 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
         refuse(m, "chunk size", "above 1 GiB");
     if (!m->refused[0] && (t->count > CONTAINER_TILES_MAX - z->tiles))
         refuse(m, "number of chunks", "above 16777216");
+    if (!m->refused[0] && !find_order(m))
+        refuse(m, "order of dimensions", "of this array");
     if (!m->refused[0] && !read_fill(m, fill))
         refuse(m, "fill_value", "of this array");
     if (m->refused[0])
@@ -850,11 +989,11 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
     t->files = container_keep(c, &files, sizeof files);
     t->fill = container_keep(c, fill, sizeof fill);
     t->sizes = container_keep(c, m->chunks, sizeof m->chunks);
-    if (!files.prefix || !t->files || !t->fill || !t->sizes)
+    t->order = m->transposed ? container_keep(c, m->order, sizeof m->order) : NULL;
+    if (!files.prefix || !t->files || !t->fill || !t->sizes || (m->transposed && !t->order))
         return false;
     a->tiles = t;
-    if (z->in->headers_only ||
-        !container_wants(z->in->patterns, z->in->pattern_count, a->name, false)) {
+    if (!container_wants(z->in->patterns, z->in->pattern_count, a->name, false)) {
         t->count = 0;
         return true;
     }
@@ -894,12 +1033,12 @@ static void take_type(struct metadata *m, struct container_array *a)
         return;
     }
     if (m->version == 2)
-        m->order = order;
+        m->order_of_bytes = order;
     a->type = m->element;
     container_name_type(a, element_name(a->type));
-    if (element_size(a->type) > 1 && m->order == ELEMENT_ORDER_UNSAID)
+    if (element_size(a->type) > 1 && m->order_of_bytes == ELEMENT_ORDER_UNSAID)
         refuse(m, "type without a byte order", m->type);
-    a->big_endian = m->order == ELEMENT_ORDER_BIG;
+    a->big_endian = m->order_of_bytes == ELEMENT_ORDER_BIG;
 }
 
 /* Sets an array by its metadata. False without memory. */
