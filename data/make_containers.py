@@ -98,6 +98,17 @@ def make_npz():
     expect('deflated.npz', names)
 
 
+def make_npy():
+    names = {'mixed.f32': 'mixed.f32', 'n.spread': 'spread.i16', 'z.re': 'mixed.f64', 'z.im': 'mixed.f64'}
+    x = np.zeros(SHAPE, [('mixed.f32', '<f4'), ('n', [('spread', '>i2')]), ('z', '<c16')])
+    x['mixed.f32'], x['n']['spread'] = array('mixed.f32'), array('spread.i16')
+    x['z'].real = x['z'].imag = array('mixed.f64')
+    np.save(path('records.npy'), x)
+    for name, element in names.items():
+        for op in make.OPS:
+            rows.append(('containers/records.npy', f'--array={name}', op, ELEMENTS[element][3][op]))
+
+
 def make_gguf():
     kinds = ('f32', 'f16', 'bf16', 'f64', 'i8', 'i16', 'i32', 'i64')
     names = [name for name in ELEMENTS if ELEMENTS[name][0] in kinds and name not in ('none', 'scalar')]
@@ -204,6 +215,7 @@ def main():
     os.makedirs(path(''), exist_ok=True)
     make_safetensors()
     make_npz()
+    make_npy()
     make_gguf()
     make_hdf5()
     make_netcdf()

@@ -24,6 +24,8 @@ const struct container_format *arrays_asked(const struct source_options *options
 const struct container_format *arrays_recognise(const struct source *s,
                                                 const struct source_options *options)
 {
+    if (options->format == SOURCE_NPY && container_npy.recognise(s->head, s->head_size))
+        return &container_npy;
     if (options->format != SOURCE_AUTO)
         return arrays_asked(options);
     return container_recognise(s->head, s->head_size);

@@ -31,6 +31,7 @@ library_sources += \
 	src/source/format/lz.c src/source/format/lz.h \
 	src/source/format/netcdf.c \
 	src/source/format/npy.c src/source/format/npy.h \
+	src/source/format/npy_records.c \
 	src/source/format/npz.c \
 	src/source/format/pattern.c src/source/format/pattern.h \
 	src/source/format/pickle.c src/source/format/pickle.h \

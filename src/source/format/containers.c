@@ -14,7 +14,7 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)
         if (formats[i]->recognise(bytes, size))
             return formats[i];
-    return NULL;
+    return container_npy.recognise(bytes, size) ? &container_npy : NULL;
 }
 
 const struct container_format *container_find(const char *name)

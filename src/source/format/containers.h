@@ -42,6 +42,10 @@ extern const struct container_format container_safetensors;
 /* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */
 extern const struct container_format container_npz;
 
+/* .npy of NumPy whose elements are records or complex: their fields, or parts. All other .npy files are
+   one array, and no container. */
+extern const struct container_format container_npy;
+
 /* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
 extern const struct container_format container_gguf;
 

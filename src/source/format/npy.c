@@ -21,6 +21,7 @@ struct parser {
     size_t position;
     size_t end;
     char *error;
+    bool latin;     /* text is Latin-1, as in versions before 3; in version 3 it is UTF-8 */
     size_t refused; /* where the type stands, if it is none that is read: all else is read first */
     char reason[NPY_ERROR_MAX];
 };
@@ -69,8 +70,9 @@ static bool accept(struct parser *p, char c)
     return true;
 }
 
-/* A quoted string without escapes, shorter than size. Python 2 wrote some with a u in front. */
-static bool parse_string(struct parser *p, char *out, size_t size)
+/* A quoted string without escapes, shorter than size; `any`: of other characters than those of ASCII,
+   too, as UTF-8. Python 2 wrote some with a u in front. */
+static bool parse_text(struct parser *p, char *out, size_t size, bool any)
 {
     size_t length = 0;
     char quote;
@@ -82,8 +84,15 @@ static bool parse_string(struct parser *p, char *out, size_t size)
     quote = p->text[p->position++];
     while (p->position < p->end && p->text[p->position] != quote) {
         char c = p->text[p->position];
-        if (length + 1 >= size || !isprint((unsigned char)c) || c == '\\')
+        if (length + 1 >= size || c == '\\' ||
+            (!isprint((unsigned char)c) && !(any && (unsigned char)c >= 0x80)))
             return fail(p, "a string is too long or contains unsupported characters");
+        if (p->latin && (unsigned char)c >= 0x80) {
+            if (length + 2 >= size)
+                return fail(p, "a string is too long or contains unsupported characters");
+            out[length++] = (char)(0xc0 | (unsigned char)c >> 6);
+            c = (char)(0x80 | ((unsigned char)c & 0x3f));
+        }
         out[length++] = c;
         p->position++;
     }
@@ -92,6 +101,11 @@ static bool parse_string(struct parser *p, char *out, size_t size)
     p->position++;
     out[length] = '\0';
     return true;
+}
+
+static bool parse_string(struct parser *p, char *out, size_t size)
+{
+    return parse_text(p, out, size, false);
 }
 
 static bool parse_boolean(struct parser *p, bool *value)
@@ -135,7 +149,7 @@ static bool parse_dimension(struct parser *p, uint64_t *value)
 }
 
 /* A tuple of dimensions, and their product. */
-static bool parse_shape(struct parser *p, struct npy *npy)
+static bool parse_shape(struct parser *p, uint64_t *shape, unsigned *count, uint64_t *elements)
 {
     uint64_t product = 1;
     bool empty = false, overflow = false;
@@ -150,7 +164,7 @@ static bool parse_shape(struct parser *p, struct npy *npy)
             return false;
         if (dimensions == NPY_DIMENSIONS_MAX)
             return fail(p, "the shape has more than 64 dimensions");
-        npy->shape[dimensions++] = dimension;
+        shape[dimensions++] = dimension;
         if (dimension == 0)
             empty = true;
         else if (product > (uint64_t)INT64_MAX / dimension)
@@ -167,8 +181,8 @@ static bool parse_shape(struct parser *p, struct npy *npy)
     }
     if (overflow && !empty)
         return fail(p, "the shape has more than 2^63 elements");
-    npy->dimensions = dimensions;
-    npy->elements = empty ? 0 : product;
+    *count = dimensions;
+    *elements = empty ? 0 : product;
     return true;
 }
 
@@ -202,10 +216,10 @@ static bool skip_list(struct parser *p)
     unsigned depth = 0;
 
     do {
-        char c = p->text[p->position], text[NPY_ERROR_MAX];
+        char c = p->text[p->position], text[NPY_NAME_MAX];
 
         if (c == '\'' || c == '"') {
-            if (!parse_string(p, text, sizeof text))
+            if (!parse_text(p, text, sizeof text, true))
                 return false;
             continue;
         }
@@ -244,14 +258,14 @@ static bool parse_descr(struct parser *p, struct npy *npy)
     size_t start;
 
     skip_space(p);
-    start = p->position;
+    start = npy->descr_offset = p->position;
     if (p->position < p->end && p->text[p->position] == '[') {
         npy->unsupported = true;
         p->refused = start;
         snprintf(descr, NPY_DESCR_MAX, "structured");
         snprintf(p->reason, sizeof p->reason,
-                 "structured dtypes are not supported: save a field alone, as numpy's "
-                 "numpy.save(file, x['field']) does");
+                 "a structured dtype is read from a file that is not compressed, or save a field "
+                 "alone, as numpy's numpy.save(file, x['field']) does");
         return skip_list(p);
     }
     if (!parse_string(p, descr, NPY_DESCR_MAX))
@@ -307,7 +321,7 @@ static bool parse_dictionary(struct parser *p, struct npy *npy)
             return false;
         if (which == ORDER && !parse_boolean(p, &npy->fortran_order))
             return false;
-        if (which == SHAPE && !parse_shape(p, npy))
+        if (which == SHAPE && !parse_shape(p, npy->shape, &npy->dimensions, &npy->elements))
             return false;
         if (!accept(p, ',')) {
             if (!accept(p, '}'))
@@ -347,5 +361,258 @@ bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_E
         npy->unsupported = good;
         good = false;
     }
+    return good;
+}
+
+/*
+ * Fields.
+ */
+
+/* Lists in lists, at most. */
+#define DEPTH_MAX 16
+
+/* Bytes of a record, as NumPy has them at most. */
+#define RECORD_MAX ((uint64_t)INT32_MAX)
+
+struct fields {
+    struct parser p;
+    bool (*take)(void *user, const struct npy_field *field);
+    void *user;
+    struct npy_field field; /* the next one; its name is that of the list that is read */
+};
+
+/* The letter of a type's name after the byte order. */
+static char kind_of(const char *descr)
+{
+    return descr[*descr && strchr("<>=|", *descr) ? 1 : 0];
+}
+
+/* Bytes of an element of each part of a complex type; 0 of other types, and of complex ones that are
+   not read. */
+static unsigned complex_part(const char *descr)
+{
+    const char *const kind = descr + (*descr && strchr("<>=|", *descr) ? 1 : 0);
+
+    return strcmp(kind, "c8") == 0 || strcmp(kind, "F") == 0    ? 4
+           : strcmp(kind, "c16") == 0 || strcmp(kind, "D") == 0 ? 8
+                                                                : 0;
+}
+
+/* Bytes of an element of a type that is known or not; 0: they cannot be told. */
+static uint64_t descr_size(const struct npy_field *f)
+{
+    const char kind = kind_of(f->descr);
+    const char *digits = strchr(f->descr, kind);
+    uint64_t size = 0;
+
+    if (f->known)
+        return element_size(f->type);
+    if (complex_part(f->descr))
+        return 2 * (uint64_t)complex_part(f->descr);
+    if (!kind || !strchr("biufcSaUVmM", kind))
+        return 0;
+    for (digits++; isdigit((unsigned char)*digits) && size <= RECORD_MAX; digits++)
+        size = size * 10 + (uint64_t)(*digits - '0');
+    return kind == 'U' ? 4 * size : size;
+}
+
+/* Gives away a field that holds no others, or the two parts of one that is complex. */
+static bool give(struct fields *f)
+{
+    const unsigned part = complex_part(f->field.descr);
+    const size_t length = strlen(f->field.name);
+    const uint64_t offset = f->field.offset;
+    const char order = *f->field.descr;
+    bool good = true;
+
+    if (part == 0)
+        return f->take(f->user, &f->field);
+    if (length + 4 >= NPY_NAME_MAX)
+        return fail(&f->p, "the name of a field is too long");
+    f->field.known = true;
+    f->field.type = part == 4 ? ELEMENT_F32 : ELEMENT_F64;
+    f->field.big_endian = order == '>' || (order != '<' && element_host_is_big());
+    f->field.scattered = f->field.scattered || f->field.elements != 1;
+    for (unsigned i = 0; i < 2 && good; i++) {
+        f->field.offset = offset + i * part;
+        snprintf(f->field.name + length, NPY_NAME_MAX - length, "%s%s", length > 0 ? "." : "",
+                 i == 0 ? "re" : "im");
+        good = f->take(f->user, &f->field);
+    }
+    return good;
+}
+
+/* Sets the type and the bytes of a field. */
+static bool find_field_type(struct fields *f, uint64_t *size)
+{
+    enum element_order order = ELEMENT_ORDER_UNSAID;
+    struct npy_field *field = &f->field;
+
+    field->known = find_type(field->descr, &field->type, &order);
+    field->big_endian =
+        order == ELEMENT_ORDER_UNSAID ? element_host_is_big() : order == ELEMENT_ORDER_BIG;
+    *size = descr_size(field);
+    return *size > 0 || kind_of(field->descr) != 'O' ||
+           fail(&f->p, "a field holds Python objects, which are pickled and not read");
+}
+
+static bool read_fields(struct fields *f, uint64_t begin, bool scattered, unsigned depth,
+                        uint64_t *end);
+
+/* Steps over the rest of a field's tuple, after its type; sets the shape. */
+static bool read_field_shape(struct fields *f)
+{
+    struct npy_field *field = &f->field;
+    uint64_t n;
+
+    field->dimensions = 0;
+    field->elements = 1;
+    if (accept(&f->p, ',') && !accept(&f->p, ')')) {
+        skip_space(&f->p);
+        if (f->p.position < f->p.end && isdigit((unsigned char)f->p.text[f->p.position])) {
+            if (!parse_dimension(&f->p, &n))
+                return false;
+            field->shape[field->dimensions++] = field->elements = n;
+        } else if (!parse_shape(&f->p, field->shape, &field->dimensions, &field->elements)) {
+            return false;
+        }
+        (void)accept(&f->p, ',');
+    } else if (f->p.text[f->p.position - 1] == ')') {
+        return true;
+    }
+    return accept(&f->p, ')') || fail(&f->p, "a field does not end");
+}
+
+/* Reads the tuple of a field: its name or its title and name, its type, which may be a list of
+   fields, and its shape. *at: bytes of the record before it; it is moved after it.
+   NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
+static bool read_field(struct fields *f, bool scattered, unsigned depth, uint64_t *at)
+{
+    struct parser *p = &f->p;
+    struct npy_field *field = &f->field;
+    const size_t length = strlen(field->name);
+    char name[NPY_NAME_MAX];
+    uint64_t size = 0, inner = 0;
+    size_t types, after;
+    bool list;
+
+    if (!accept(p, '('))
+        return fail(p, "a field is not a tuple");
+    if (accept(p, '(')) {
+        if (!parse_text(p, name, sizeof name, true) || !accept(p, ',') ||
+            !parse_text(p, name, sizeof name, true) || !accept(p, ')'))
+            return fail(p, "a field has no title and name");
+    } else if (!parse_text(p, name, sizeof name, true)) {
+        return false;
+    }
+    if (length + strlen(name) + 2 > NPY_NAME_MAX)
+        return fail(p, "the name of a field is too long");
+    snprintf(field->name + length, NPY_NAME_MAX - length, "%s%s", length > 0 ? "." : "", name);
+    if (!accept(p, ','))
+        return fail(p, "the type of a field is missing");
+    skip_space(p);
+    types = p->position;
+    list = p->position < p->end && p->text[p->position] == '[';
+    if (list ? !skip_list(p) : !parse_string(p, field->descr, NPY_DESCR_MAX))
+        return false;
+    if (!read_field_shape(f))
+        return false;
+    after = p->position;
+    if (list) {
+        const uint64_t elements = field->elements;
+
+        p->position = types;
+        if (!read_fields(f, *at, scattered || elements != 1, depth + 1, &inner))
+            return false;
+        p->position = after;
+        size = inner - *at;
+        field->elements = elements;
+    } else {
+        if (!find_field_type(f, &size))
+            return false;
+        field->offset = *at;
+        field->scattered = scattered;
+    }
+    if (__builtin_mul_overflow(size, field->elements, &size) || size > RECORD_MAX - *at)
+        return fail(p, "a record has more than 2^31 bytes");
+    *at += size;
+    /* Padding has no name. */
+    if (!list && *name && size == 0 && field->elements > 0 && !field->known)
+        return fail(p, "the type of a field has no size");
+    if (!list && *name && !give(f))
+        return false;
+    field->name[length] = '\0';
+    return true;
+}
+
+/* Reads a list of fields that begins `begin` bytes into a record, and sets where it ends.
+   NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
+static bool read_fields(struct fields *f, uint64_t begin, bool scattered, unsigned depth,
+                        uint64_t *end)
+{
+    *end = begin;
+    if (depth > DEPTH_MAX)
+        return fail(&f->p, "fields are nested too deep");
+    if (!accept(&f->p, '['))
+        return fail(&f->p, "a list of fields is expected");
+    while (!accept(&f->p, ']')) {
+        if (!read_field(f, scattered, depth, end))
+            return false;
+        if (!accept(&f->p, ',')) {
+            if (!accept(&f->p, ']'))
+                return fail(&f->p, "a list of fields does not end");
+            break;
+        }
+    }
+    return true;
+}
+
+bool npy_has_fields(const void *bytes, size_t size)
+{
+    static const char key[] = "descr";
+    const char *text = bytes;
+    struct parser p = {.text = bytes, .end = size};
+    char error[NPY_ERROR_MAX], descr[NPY_DESCR_MAX];
+
+    if (!npy_recognise(bytes, size) || npy_header_length(bytes, size) == 0)
+        return false;
+    p.error = error;
+    if (p.end > npy_header_length(bytes, size))
+        p.end = (size_t)npy_header_length(bytes, size);
+    for (p.position = NPY_PREFIX_MAX - 2; p.position + sizeof key < p.end; p.position++)
+        if (memcmp(text + p.position, key, sizeof key - 1) == 0) {
+            p.position += sizeof key;
+            if (!accept(&p, ':'))
+                return false;
+            skip_space(&p);
+            return p.position < p.end &&
+                   (text[p.position] == '[' ||
+                    (parse_string(&p, descr, sizeof descr) && complex_part(descr) > 0));
+        }
+    return false;
+}
+
+bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
+                     bool (*take)(void *user, const struct npy_field *field), void *user,
+                     uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset)
+{
+    struct fields f = {.p = {.text = bytes,
+                             .position = npy->descr_offset,
+                             .end = size,
+                             .error = error,
+                             .latin = ((const unsigned char *)bytes)[VERSION_OFFSET] < 3},
+                       .take = take,
+                       .user = user,
+                       .field = {.elements = 1}};
+    bool good;
+
+    *error = '\0';
+    if (f.p.text[f.p.position] == '[') {
+        good = read_fields(&f, 0, false, 0, record);
+    } else {
+        snprintf(f.field.descr, sizeof f.field.descr, "%s", npy->descr);
+        good = find_field_type(&f, record) && give(&f);
+    }
+    *error_offset = f.p.position;
     return good;
 }

@@ -38,6 +38,7 @@ struct npy {
     uint64_t shape[NPY_DIMENSIONS_MAX];
     bool unsupported; /* the type is none that is read: npy_parse fails, but all else is set */
     char descr[NPY_DESCR_MAX];
+    size_t descr_offset;  /* bytes from the start of the header to the type */
     bool fortran_order;   /* the first dimension changes fastest */
     uint64_t data_offset; /* bytes from the start of the file to the first element */
 };
@@ -58,5 +59,34 @@ uint64_t npy_header_length(const void *bytes, size_t size);
    `error` what is wrong, and to *error_offset at which byte. */
 bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_ERROR_MAX],
                uint64_t *error_offset);
+
+/* Room for the name of a field; longer ones are refused. */
+#define NPY_NAME_MAX 256
+
+/* A field of a structured type, or a part of a complex one, that holds no other fields. */
+struct npy_field {
+    char name[NPY_NAME_MAX];   /* with those of the fields that it lies in, and dots between them */
+    char descr[NPY_DESCR_MAX]; /* its type */
+    bool known;                /* the type is one that is read */
+    enum element_type type;    /* then */
+    bool big_endian;
+    uint64_t offset;     /* bytes from the begin of a record to its first element */
+    unsigned dimensions; /* of the array that the field is in each record; 0: one element */
+    uint64_t shape[NPY_DIMENSIONS_MAX];
+    uint64_t elements; /* the product of the shape */
+    bool scattered;    /* it lies in a field that is an array: its elements are not side by side */
+};
+
+/* Whether a file that begins with these bytes has a structured or complex type, as far as they
+   tell. */
+bool npy_has_fields(const void *bytes, size_t size);
+
+/* Finds the fields of a header that npy_parse has read, and refused for being structured or complex:
+   calls `take` for each until it returns false. *record: bytes of a record. On failure returns false;
+   `error` says what is wrong, and *error_offset at which byte, unless `take` failed: then `error` is
+   empty. */
+bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
+                     bool (*take)(void *user, const struct npy_field *field), void *user,
+                     uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset);
 
 #endif

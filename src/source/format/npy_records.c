@@ -1,0 +1,145 @@
+/*
+ * .npy files of a structured or complex type: each field, or part, is an array whose elements lie as
+ * far from one another as records are long.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/format/containers.h"
+#include "source/format/npy.h"
+#include "sys/plural.h"
+
+struct file {
+    struct container *container;
+    struct container_input *in;
+    struct npy npy;
+};
+
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    return npy_has_fields(bytes, size);
+}
+
+/* Adds a field's array, but for where it lies between records, which is known after the last. */
+static bool take_field(void *user, const struct npy_field *field)
+{
+    struct file *f = user;
+    const struct npy *npy = &f->npy;
+    struct container *c = f->container;
+    const struct element_foreign *foreign =
+        field->known ? NULL : element_find_foreign(field->descr);
+    const char *const name = container_keep(c, field->name, strlen(field->name) + 1);
+    struct container_array *a = name ? container_add(c, name) : NULL;
+    bool good = a;
+
+    if (npy->dimensions + field->dimensions > CONTAINER_DIMENSIONS_MAX)
+        return container_wrong(f->in, npy->descr_offset, "a field has more than 64 dimensions");
+    for (unsigned i = 0; i < npy->dimensions && good; i++)
+        good = container_add_size(c, npy->shape[i]);
+    for (unsigned i = 0; i < field->dimensions && good; i++)
+        good = container_add_size(c, field->shape[i]);
+    if (!good)
+        return container_no_memory(f->in);
+    container_name_type(a, field->known ? element_name(field->type) : field->descr);
+    a->type = field->type;
+    a->big_endian = field->big_endian;
+    a->dimensions = npy->dimensions + field->dimensions;
+    a->fortran_order = npy->fortran_order;
+    a->offset = npy->data_offset + field->offset;
+    a->record_elements = field->elements;
+    if (!field->known) {
+        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
+        a->not_numeric = foreign && foreign->not_numeric;
+    } else if (field->scattered ||
+               (field->dimensions > 0 && npy->fortran_order && npy->dimensions > 1)) {
+        a->typed = true;
+        a->unreadable = "its elements are neither side by side nor equally far apart; in Python, "
+                        "numpy.save('x.npy', numpy.load('FILE')['FIELD']) writes it alone";
+    }
+    return true;
+}
+
+/* Gives arrays their places: records of so many bytes. */
+static bool place(struct file *f, uint64_t record)
+{
+    const struct npy *npy = &f->npy;
+    const uint64_t size = f->in->size - npy->data_offset;
+    struct container *c = f->container;
+
+    if (record > 0 && npy->elements > size / record)
+        return container_wrong(f->in, f->in->size,
+                               "truncated: %" PRIu64 " byte%s after the header, which promises "
+                               "%" PRIu64 " record%s of %" PRIu64 " bytes",
+                               size, plural(size), npy->elements, plural(npy->elements), record);
+    container_finish_sizes(c);
+    for (size_t i = 0; i < c->count; i++) {
+        struct container_array *a = &c->arrays[i];
+        const uint64_t here = a->record_elements;
+
+        a->record_elements = 0;
+        a->elements = npy->elements * here;
+        if (a->unreadable)
+            continue;
+        a->length = a->elements * element_size(a->type);
+        if (here * element_size(a->type) < record && npy->elements > 1 && here > 0) {
+            a->record_elements = here;
+            a->record_stride = record;
+        }
+    }
+    c->end = npy->data_offset + npy->elements * record;
+    return container_number_names(c, f->in);
+}
+
+static bool read_header(struct file *f, const unsigned char *header, size_t length)
+{
+    char error[NPY_ERROR_MAX];
+    uint64_t at, record;
+
+    if (npy_parse(header, length, &f->npy, error, &at))
+        return container_wrong(f->in, f->npy.descr_offset, "the type has no fields");
+    if (!f->npy.unsupported)
+        return container_wrong(f->in, at, "%s",
+                               at == f->npy.descr_offset
+                                   ? "the type, or what follows it in the header, is malformed"
+                                   : error);
+    if (!npy_find_fields(header, length, &f->npy, take_field, f, &record, error, &at))
+        return *error ? container_wrong(f->in, at, "%s", error) : false;
+    return place(f, record);
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct file f = {.container = c, .in = in};
+    unsigned char prefix[NPY_PREFIX_MAX], *header;
+    uint64_t length;
+    bool good;
+
+    if (in->size < sizeof prefix)
+        return container_wrong(in, in->size, "the header is cut off");
+    if (!in->read(in, prefix, sizeof prefix, 0))
+        return false;
+    if (!npy_recognise(prefix, sizeof prefix))
+        return container_wrong(in, 0, "it does not begin as .npy");
+    length = npy_header_length(prefix, sizeof prefix);
+    if (length > NPY_HEADER_MAX)
+        return container_wrong(in, 8, "a header of %" PRIu64 " bytes is more than the %zu allowed",
+                               length, NPY_HEADER_MAX);
+    if (length > in->size)
+        return container_wrong(in, in->size, "the header is cut off");
+    header = malloc((size_t)length + 1);
+    if (!header)
+        return container_no_memory(in);
+    good = in->read(in, header, (size_t)length, 0) && read_header(&f, header, (size_t)length);
+    free(header);
+    return good;
+}
+
+const struct container_format container_npy = {
+    .name = "npy",
+    .article = "a .npy file",
+    .recognise = recognise,
+    .read = read_file,
+};

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""make_records.py DIRECTORY: writes .npy files of structured and complex types by NumPy into DIRECTORY, and what gpureduce
+prints of each NAME.npy, behind the name of the file, into NAME.tsv (`-o sum,min,max,argmin,argmax,nan,count`)."""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True  # the sources may be read-only
+
+import numpy as np
+from expected import expect
+
+directory = sys.argv[1]
+random = np.random.default_rng(1)
+
+
+def fields(array, name=""):
+    """The arrays that gpureduce finds, by their names."""
+    if array.dtype.names:
+        for field in array.dtype.names:
+            yield from fields(array[field], f"{name}.{field}" if name else field)
+    elif array.dtype.kind == "c":
+        yield from ((f"{name}.{part}" if name else part, value) for part, value in (("re", array.real), ("im", array.imag)))
+    else:
+        yield name, array
+
+
+def fill(array):
+    for _, part in fields(array):
+        if part.dtype.kind == "f":
+            part[...] = random.standard_normal(part.shape) * 10
+        else:
+            part[...] = random.integers(0, 100, part.shape)
+    return array
+
+
+def save(name, array, stored=None):
+    np.save(os.path.join(directory, name), array)
+    found = fields(array if stored is None else stored)
+    expect(os.path.join(directory, name + ".tsv"), {key: value for key, value in found if value.dtype.kind != "S"})
+
+
+os.makedirs(directory, exist_ok=True)
+record = np.dtype([("a", "<f4"), ("b", ">i8"), ("c", "u1", (2, 3)), ("n", [("x", "<f8"), ("deep", [("y", "<i2")])]), ("z", "<c8"),
+                   ("d", ">f2", 4), (("title", "t"), "?")])
+for name, shape in (("many", 70001), ("table", (30, 7)), ("one", 1), ("scalar", ()), ("none", 0), ("wide", (5, 0))):
+    save(name, fill(np.zeros(shape, record)))
+plain = np.dtype([("a", "<f4"), ("b", ">i8"), ("z", ">c16")])
+turned = fill(np.zeros((20, 20), plain, order="F"))
+save("turned", turned, turned.T)  # indices are those of the elements as they are stored
+save("aligned", fill(np.zeros(9, np.dtype([("\u00e4", "u1"), ("v", "<f8"), ("w", "i2")], align=True))))
+save("unicode", fill(np.zeros(9, [("\u4e2d", "<f4"), ("b", "<f4")])))
+save("single", fill(np.zeros(1000, [("only", "<f4")])))
+save("text", np.zeros(9, [("s", "S5"), ("b", "<f4")]))
+save("complex", fill(np.zeros((40, 5), "<c16")))
+save("big", fill(np.zeros(1000, ">c8")))
+wide = np.zeros(300, [("head", "u1", 3000), ("v", "<f4", 5000)])
+save("apart", fill(wide))
