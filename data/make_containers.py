@@ -3,8 +3,8 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, netCDF4, astropy, torch and zarr; those in the repository were
-made with numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, netCDF4 1.7.5.1,
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, hdf5plugin, netCDF4, astropy, torch and zarr; those in the repository were
+made with numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, hdf5plugin 7.1.0, netCDF4 1.7.5.1,
 astropy 8.0.2, torch 2.15.0 and zarr 3.1.6. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
@@ -16,6 +16,7 @@ import make  # noqa: E402
 
 import astropy.io.fits as fits  # noqa: E402
 import gguf  # noqa: E402
+import hdf5plugin  # noqa: E402
 import h5py  # noqa: E402
 import netCDF4  # noqa: E402
 import numcodecs  # noqa: E402
@@ -144,6 +145,25 @@ def make_hdf5():
     expect('small.h5', plain + list(chunked))
 
 
+def make_filters():
+    # Elements come twice, which suffices for Blosc to split a block.
+    how = {'lzf': ('mixed.f64', {'compression': 'lzf', 'shuffle': True}), 'lz4': ('spread.i16', hdf5plugin.LZ4(1000)),
+           'zstd': ('mixed.f32', hdf5plugin.Zstd(22)),
+           'bitshuffle': ('spread.u32', hdf5plugin.Bitshuffle(200, 'none')),
+           'bitshuffle.lz4': ('spread.i64', hdf5plugin.Bitshuffle()),
+           'bitshuffle.zstd': ('mixed.f16', hdf5plugin.Bitshuffle(cname='zstd')),
+           'blosc.blosclz': ('mixed.f64', hdf5plugin.Blosc('blosclz', 9)),
+           'blosc.lz4': ('spread.u16', hdf5plugin.Blosc('lz4hc', 9, 2)),
+           'blosc.snappy': ('spread.u8', hdf5plugin.Blosc('snappy', 9, 0)), 'blosc.zstd': ('spread.i32', hdf5plugin.Blosc('zstd', 9))}
+    with h5py.File(path('filters.h5'), 'w', libver=('v110', 'v110')) as file:
+        for name, (element, options) in how.items():
+            kind, x = ELEMENTS[element][0], np.tile(array(element).ravel(), 2)
+            file.create_dataset(name, data=x, chunks=x.shape, fletcher32=name in ('lzf', 'blosc.zstd'), **options)
+            reduced = make.reduce_integers(x.tolist()) if kind in make.INTEGERS else make.reduce(kind, x.tolist())
+            for op in make.OPS:
+                rows.append(('containers/filters.h5', f'--array={name}', op, reduced[op]))
+
+
 def make_netcdf():
     # Names of netCDF have no slash. Records come after all else; CDF-1 has fewer types.
     records = ['mixed.f64', 'spread.i8', 'spread.u16', 'spread.i64']
@@ -218,6 +238,7 @@ def main():
     make_npy()
     make_gguf()
     make_hdf5()
+    make_filters()
     make_netcdf()
     make_fits()
     make_pytorch()

@@ -333,7 +333,6 @@ static const char *filter_name(H5Z_filter_t id)
     return id == H5Z_FILTER_SZIP          ? "szip"
            : id == H5Z_FILTER_NBIT        ? "nbit"
            : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset"
-           : id == 32001                  ? "blosc"
                                           : "";
 }
 
@@ -362,7 +361,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             why = NULL;
         else if (filter_refusal(&filter))
             why = filter_refusal(&filter);
-        else if (filter_of(filter.kind)->compresses && compressions++ > 0)
+        else if (filter_compresses(&filter) && compressions++ > 0)
             why = "it follows another compression";
         else if (i >= CONTAINER_FILTERS_MAX)
             why = "there are more than 8 filters";

@@ -172,7 +172,7 @@ static bool undo(struct source *s, struct tile *t, const struct container_tile *
     const unsigned next = filter->added > 0 ? *at : 1 - *at;
     const char *what;
 
-    if (!filter->compresses) {
+    if (!filter_compresses(f)) {
         if (*size < filter->added)
             return wrong(s, t, tile, "a chunk is shorter than it should be");
         out = *size - filter->added;

@@ -295,15 +295,30 @@ ok 'damaged files' test "$status" -eq 1
 ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
 ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: ' err)" -ge 10
 
+# Filters of other makers: chunks that are put together by hand, and such that are damaged.
+"$python" "$sources/tests/lib/make_filters.py" filters.h5 >cases
+ok 'there are cases of filters' test "$(grep -c "${tab}36$tab" cases)" -ge 15
+run -q -o sum filters.h5
+ok 'filters: all at once' test "$status:$(cat out)" = "1:$(cut -f 2 cases)"
+while IFS=$tab read -r name sum wrong; do
+    run -q -o sum --array="$name" filters.h5
+    if [ -n "$wrong" ]; then
+        ok "filters: $name" grep -q -x "gpureduce: filters.h5: array $name: .*$wrong\(; h5repack .*\)\{0,1\}" err
+    else
+        is "filters: $name" 0 "$sum"
+    fi
+done <cases
+
 # A filter with a long name, which has an address in it.
 if "$python" - 2>/dev/null <<'END'
 import h5py, hdf5plugin, numpy
-with h5py.File("bitshuffle.h5", "w") as f:
-    f.create_dataset("a", data=numpy.arange(100, dtype="f4"), chunks=(10,), **hdf5plugin.Bitshuffle())
+with h5py.File("zfp.h5", "w") as f:
+    f.create_dataset("a", data=numpy.arange(100, dtype="f4"), chunks=(10,), **hdf5plugin.Zfp(rate=8))
 END
 then
-    run -q -o sum bitshuffle.h5
-    is 'the whole name of a filter' 1 '' 'gpureduce: bitshuffle.h5: array a: HDF5 filter bitshuffle; see https://github.com/kiyo-masui/bitshuffle (32008) is not supported; h5repack -f NONE removes filters'
+    run -q -o sum zfp.h5
+    fails_like 'the whole name of a filter' \
+        'zfp.h5: array a: HDF5 filter H5Z-ZFP-.* (32013) is not supported; h5repack -f NONE removes filters'
 else
     skip 'the whole name of a filter' 'there is no hdf5plugin'
 fi

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < CONTAINER_FILTER_VALUES; i++)
         f.values[i] = (uint32_t)fuzz_below(&in, 20);
     out = (size_t)fuzz_below(&in, CONTENT_MAX) + 1;
-    if (!filter_of(f.kind)->compresses)
+    if (!filter_compresses(&f))
         out = in.size;
     if (filter_of(f.kind)->added == 0 && !filter_refusal(&f) && in.size > 0) {
         unsigned char *zeros = undo(m, &f, &in, out, 0), *ones = undo(m, &f, &in, out, 255);

@@ -12,16 +12,18 @@ import sys
 import h5py
 import numpy as np
 
-try:
-    import hdf5plugin
-    plugins = [hdf5plugin.Zstd(), hdf5plugin.LZ4(), hdf5plugin.LZ4(nbytes=1000)]
-except ImportError:
-    plugins = []
-
 program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rnd = random.Random(seed)
 rng = np.random.default_rng(seed)
 wrong = 0
+try:
+    import hdf5plugin
+    plugins = [hdf5plugin.Zstd(), hdf5plugin.LZ4(), hdf5plugin.LZ4(nbytes=1000), hdf5plugin.Bitshuffle(),
+               hdf5plugin.Bitshuffle(nelems=24), hdf5plugin.Bitshuffle(cname="none"), hdf5plugin.Bitshuffle(cname="zstd"),
+               *(hdf5plugin.Blosc(cname=name, clevel=rnd.choice([1, 5, 9]), shuffle=rnd.randrange(3))
+                 for name in ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"))]
+except ImportError:
+    plugins = []
 
 
 def run(*arguments, file=None):

@@ -53,6 +53,8 @@ enum container_filter_kind {
     CONTAINER_LZF,
     CONTAINER_CRC32C,
     CONTAINER_DELTA, /* parameters: bytes of an element, and whether it is big-endian */
+    CONTAINER_BITSHUFFLE,
+    CONTAINER_BLOSC,
     CONTAINER_FILTER_KINDS
 };
 

@@ -5,11 +5,21 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "source/format/blosc.h"
 #include "source/format/inflate.h"
 #include "source/format/shuffle.h"
 #include "sys/bytes.h"
 
 #define TOO_SHORT "a chunk is shorter than it should be"
+#define CUT_OFF "the compressed data are cut off"
+#define TOO_LONG "bytes follow after the compressed data"
+#define OTHER_SIZE "a chunk has another size than it should"
+
+static bool always(const struct container_filter *f)
+{
+    (void)f;
+    return true;
+}
 
 static const char *refuse_shuffle(const struct container_filter *f)
 {
@@ -134,6 +144,13 @@ static const char *undo_crc32c(struct codec_memory *m, const struct container_fi
                : "the checksum of a chunk is wrong";
 }
 
+static const char *refuse_delta(const struct container_filter *f)
+{
+    return f->values[0] > 0 && f->values[0] <= sizeof(uint64_t)
+               ? NULL
+               : "the size of an element is missing";
+}
+
 /* Adds up integers of which only the first is stored, and of the others by how much they are more
    than the one before, modulo 2^N. */
 static const char *undo_delta(struct codec_memory *m, const struct container_filter *f,
@@ -178,8 +195,7 @@ static const char *undo_lz4(struct codec_memory *m, const struct container_filte
 
     (void)f;
     if (size < 12 || bytes_number(from, 8, true) != out)
-        return size < 12 ? "the compressed data are cut off"
-                         : "a chunk has another size than it should";
+        return size < 12 ? CUT_OFF : OTHER_SIZE;
     block = (size_t)bytes_number(from + 8, 4, true);
     if (block == 0 && out > 0)
         return "blocks of no bytes";
@@ -190,7 +206,7 @@ static const char *undo_lz4(struct codec_memory *m, const struct container_filte
         size_t stored;
 
         if (end - from < 4 || bytes_number(from, 4, true) > (size_t)(end - from) - 4)
-            return "the compressed data are cut off";
+            return CUT_OFF;
         stored = (size_t)bytes_number(from, 4, true);
         from += 4;
         if (stored == content)
@@ -203,7 +219,87 @@ static const char *undo_lz4(struct codec_memory *m, const struct container_filte
         to += content;
         out -= content;
     }
-    return from == end ? NULL : "bytes follow after the compressed data";
+    return from == end ? NULL : TOO_LONG;
+}
+
+/* Parameters of bitshuffle: bytes of an element, elements of a block, and its compression. */
+enum { BITSHUFFLE_ELEMENT = 2, BITSHUFFLE_BLOCK, BITSHUFFLE_CODEC };
+enum { BITSHUFFLE_PLAIN = 0, BITSHUFFLE_LZ4 = 2, BITSHUFFLE_ZSTD = 3 };
+
+static bool is_bitshuffle_compressed(const struct container_filter *f)
+{
+    return f->values[BITSHUFFLE_CODEC] != BITSHUFFLE_PLAIN;
+}
+
+static const char *refuse_bitshuffle(const struct container_filter *f)
+{
+    const uint32_t codec = f->values[BITSHUFFLE_CODEC];
+
+    return f->values[BITSHUFFLE_ELEMENT] == 0     ? "the size of an element is missing"
+           : f->values[BITSHUFFLE_BLOCK] % 8 != 0 ? "its blocks are not of eight elements each"
+           : codec == BITSHUFFLE_PLAIN || codec == BITSHUFFLE_LZ4 || codec == BITSHUFFLE_ZSTD
+               ? NULL
+               : "its compression is unknown";
+}
+
+/* Undoes bitshuffle, whose blocks have their sizes before them where they are compressed, after the
+   size of all of their content, and that of one. Elements that do not fill eight are stored. */
+static const char *undo_bitshuffle(struct codec_memory *m, const struct container_filter *f,
+                                   const unsigned char *from, size_t size, unsigned char *to,
+                                   size_t out)
+{
+    const unsigned char *const end = from + size;
+    const enum codec codec = f->values[BITSHUFFLE_CODEC] == BITSHUFFLE_LZ4 ? CODEC_LZ4 : CODEC_ZSTD;
+    const bool compressed = is_bitshuffle_compressed(f);
+    const size_t element = f->values[BITSHUFFLE_ELEMENT];
+    size_t block = f->values[BITSHUFFLE_BLOCK], left = out / element;
+
+    if (compressed) {
+        if (size < 12)
+            return CUT_OFF;
+        if (bytes_number(from, 8, true) != out)
+            return OTHER_SIZE;
+        block = (size_t)bytes_number(from + 8, 4, true) / element;
+        from += 12;
+    }
+    if (block == 0) /* about 8 KiB */
+        block = 8192 / element / 8 * 8 < 128 ? 128 : 8192 / element / 8 * 8;
+    if (block % 8 != 0 || out % element != 0)
+        return "its blocks or its content are not of whole elements";
+    while (left >= 8) {
+        const size_t count = block < left ? block : left - left % 8, content = count * element;
+        const unsigned char *shuffled = from;
+        size_t stored = content;
+
+        if (compressed) {
+            unsigned char *const room = codec_room(m, content);
+            const char *wrong;
+
+            if (end - from < 4 || bytes_number(from, 4, true) > (size_t)(end - from) - 4)
+                return CUT_OFF;
+            stored = (size_t)bytes_number(from, 4, true);
+            from += 4;
+            wrong = room ? codec_decode(m, codec, from, stored, room, content) : "out of memory";
+            if (wrong)
+                return wrong;
+            shuffled = room;
+        }
+        shuffle_undo_bits(to, shuffled, count, element);
+        from += stored;
+        to += content;
+        left -= count;
+    }
+    if ((size_t)(end - from) != left * element)
+        return (size_t)(end - from) < left * element ? CUT_OFF : TOO_LONG;
+    memcpy(to, from, left * element);
+    return NULL;
+}
+
+static const char *undo_blosc(struct codec_memory *m, const struct container_filter *f,
+                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    (void)f;
+    return blosc_decode(m, from, size, to, out);
 }
 
 static const struct filter filters[] = {
@@ -213,31 +309,48 @@ static const struct filter filters[] = {
                            .undo = undo_shuffle},
     [CONTAINER_DEFLATE] = {.name = "deflate",
                            .number = 1,
-                           .compresses = true,
+                           .compresses = always,
                            .refusal = refuse_deflate,
                            .undo = undo_deflate},
     [CONTAINER_GZIP] = {.name = "gzip",
                         .number = FILTER_NO_NUMBER,
-                        .compresses = true,
+                        .compresses = always,
                         .refusal = refuse_deflate,
                         .undo = undo_gzip},
     [CONTAINER_FLETCHER32] = {.name = "fletcher32",
                               .number = 3,
                               .added = sizeof(uint32_t),
                               .undo = undo_fletcher32},
-    [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .compresses = true, .undo = undo_zstd},
-    [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = true, .undo = undo_lz4},
+    [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .compresses = always, .undo = undo_zstd},
+    [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = always, .undo = undo_lz4},
+    [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .compresses = always, .undo = undo_lzf},
+    [CONTAINER_BITSHUFFLE] = {.name = "bitshuffle",
+                              .number = 32008,
+                              .compresses = is_bitshuffle_compressed,
+                              .refusal = refuse_bitshuffle,
+                              .undo = undo_bitshuffle},
+    [CONTAINER_BLOSC] = {.name = "blosc",
+                         .number = 32001,
+                         .compresses = always,
+                         .undo = undo_blosc},
     [CONTAINER_CRC32C] = {.name = "crc32c",
                           .number = FILTER_NO_NUMBER,
                           .added = sizeof(uint32_t),
                           .undo = undo_crc32c},
-    [CONTAINER_DELTA] = {.name = "delta", .number = FILTER_NO_NUMBER, .undo = undo_delta},
-    [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .compresses = true, .undo = undo_lzf},
+    [CONTAINER_DELTA] = {.name = "delta",
+                         .number = FILTER_NO_NUMBER,
+                         .refusal = refuse_delta,
+                         .undo = undo_delta},
 };
 
 const struct filter *filter_of(enum container_filter_kind kind)
 {
     return &filters[kind];
+}
+
+bool filter_compresses(const struct container_filter *f)
+{
+    return filters[f->kind].compresses && filters[f->kind].compresses(f);
 }
 
 bool filter_find(int number, enum container_filter_kind *kind)

@@ -13,11 +13,11 @@
 /* Sizes are bytes. */
 struct filter {
     const char *name;
-    int number; /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
-    bool
-        compresses; /* the size of what it gives is unknown; if not, it gives as much as it takes */
-    size_t
-        added; /* bytes of a checksum, which it puts after the content, and changes nothing else */
+    int number;   /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
+    size_t added; /* bytes of a checksum, which it puts after the content, and changes nothing */
+
+    /* Whether it gives another number of bytes than it takes, besides `added`; NULL: it does not. */
+    bool (*compresses)(const struct container_filter *f);
 
     /* Why tiles with these parameters cannot be read; NULL: they can, whatever they are. */
     const char *(*refusal)(const struct container_filter *f);
@@ -33,6 +33,9 @@ const struct filter *filter_of(enum container_filter_kind kind);
 
 /* Finds the filter with this number. False if it is not supported. */
 bool filter_find(int number, enum container_filter_kind *kind);
+
+/* Its row's `compresses`. */
+bool filter_compresses(const struct container_filter *f);
 
 /* Why tiles with this filter cannot be read: its row's `refusal`. */
 const char *filter_refusal(const struct container_filter *f);

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""make_filters.py FILE: writes datasets of eight f32 (1, 2, 3, ...) with filters of other makers by h5py, whose chunks
+are put together here, or damaged. Prints a line for each, with tabs between them: its name, the sum, or NA, and what is
+wrong, a regular expression."""
+
+import struct
+import sys
+
+import h5py
+import numpy as np
+
+x = np.arange(1, 9, dtype="<f4")
+plain = x.tobytes()  # 32 bytes
+LZF, BLOSC, LZ4, BITSHUFFLE, ZSTD = 32000, 32001, 32004, 32008, 32015
+
+
+def lz4_block(literals):
+    """LZ4: literals alone, of which there are 15 to 269."""
+    return bytes([0xF0, len(literals) - 15]) + literals
+
+
+def lzf(literals):
+    return bytes([len(literals) - 1]) + literals
+
+
+def lz4(block, content=32, size=None):
+    return struct.pack(">QI", content, 32) + struct.pack(">I", len(block) if size is None else size) + block
+
+
+def zstd(content):
+    """A frame of one segment with a stored block."""
+    return b"\x28\xb5\x2f\xfd\x20" + bytes([len(content)]) + (len(content) << 3 | 1).to_bytes(3, "little") + content
+
+
+def bits(data, element):
+    """Gathers bits of elements by their places."""
+    b = np.unpackbits(np.frombuffer(data, "u1").reshape(-1, element), axis=1, bitorder="little")
+    return np.packbits(b.T.ravel(), bitorder="little").tobytes()
+
+
+def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, start=20, size=None):
+    total = 24 + len(stream) if size is None else size
+    return (struct.pack("<BBBBIII", version, 1, flags, element, content, block, total) + struct.pack("<I", start)
+            + struct.pack("<I", len(stream)) + stream)
+
+
+shuffled = np.frombuffer(plain, "u1").reshape(8, 4).T.tobytes()
+SHORT = r"the compressed data are cut off"
+cut = r"the Blosc data are cut off"
+other = "a chunk has another size than it should"
+cases = {  # the filters and their parameters, the chunk, the mask of filters it lacks, and what is wrong
+    "lzf": ([(LZF, ())], lzf(plain), 0, None),
+    "lzf.match": ([(LZF, ())], b"\x00\x00" + bytes([0xE0, 22, 0]), 0, 0),
+    "lzf.short": ([(LZF, ())], lzf(plain)[:-1], 0, "the LZF data are damaged"),
+    "lzf.long": ([(LZF, ())], lzf(plain) + b"\0", 0, "the LZF data are damaged"),
+    "lzf.more": ([(LZF, ())], lzf(plain) + b"\0\0", 0, "the LZF data are damaged"),
+    "lzf.before": ([(LZF, ())], b"\x00\x00" + bytes([0xE0, 22, 1]), 0, "the LZF data are damaged"),
+    "masked": ([(LZF, ())], plain, 1, None),
+    "masked.short": ([(LZF, ())], plain[:-1], 1, "a chunk is shorter than it should be"),
+    "masked.long": ([(LZF, ())], plain + b"\0", 1, "a chunk is longer than it should be"),
+    "lz4": ([(LZ4, ())], lz4(lz4_block(plain)), 0, None),
+    "lz4.stored": ([(LZ4, ())], lz4(plain), 0, None),
+    "lz4.short": ([(LZ4, ())], lz4(lz4_block(plain))[:-1], 0, SHORT),
+    "lz4.header": ([(LZ4, ())], lz4(b"")[:11], 0, SHORT),
+    "lz4.content": ([(LZ4, ())], lz4(lz4_block(plain), 36), 0, other),
+    "lz4.huge": ([(LZ4, ())], lz4(lz4_block(plain), 1 << 63), 0, other),
+    "lz4.size": ([(LZ4, ())], lz4(lz4_block(plain), size=2**32 - 1), 0, SHORT),
+    "lz4.less": ([(LZ4, ())], lz4(lz4_block(plain), size=20), 0, "the LZ4 data are damaged"),
+    "lz4.block": ([(LZ4, ())], struct.pack(">QI", 32, 0) + bytes(40), 0, "blocks of no bytes"),
+    "lz4.behind": ([(LZ4, ())], lz4(plain) + b"\0", 0, "bytes follow after the compressed data"),
+    "zstd": ([(ZSTD, (3,))], zstd(plain), 0, None),
+    "zstd.short": ([(ZSTD, (3,))], zstd(plain)[:-1], 0, ".*"),
+    "zstd.less": ([(ZSTD, (3,))], zstd(plain[:-1]), 0, "the compressed data are too short"),
+    "zstd.more": ([(ZSTD, (3,))], zstd(plain + b"\0"), 0, ".*"),
+    "shuffle.lzf": ([(2, (4,)), (LZF, ())], lzf(shuffled), 0, None),
+    "shuffle.mask": ([(2, (4,)), (LZF, ())], lzf(plain), 1, None),
+    "lzf.shuffle": ([(LZF, ()), (2, (4,))], np.frombuffer(lzf(plain) + b"\0\0\0", "u1").reshape(9, 4).T.tobytes(), 0,
+                    "the LZF data are damaged"),
+    "lzf.shuffled": ([(LZF, ()), (2, (4,))], np.frombuffer(lzf(plain)[:32], "u1").reshape(8, 4).T.tobytes() + plain[-1:], 0,
+                     None),
+    "bits": ([(BITSHUFFLE, (0, 3, 4, 8, 0))], bits(plain, 4), 0, None),
+    "bits.short": ([(BITSHUFFLE, (0, 3, 4, 8, 0))], bits(plain, 4)[:-4], 0, "a chunk is shorter than it should be"),
+    "bits.size": ([(BITSHUFFLE, (0, 3, 3, 8, 0))], bits(plain, 4), 0, "its blocks or its content are not of whole .*"),
+    "bits.missing": ([(BITSHUFFLE, (0, 3))], bits(plain, 4), 0, "is not supported: the size of an element is missing"),
+    "bits.none": ([(BITSHUFFLE, ())], bits(plain, 4), 0, "is not supported: the size of an element is missing"),
+    "bits.block": ([(BITSHUFFLE, (0, 3, 4, 9, 0))], bits(plain, 4), 0, "is not supported: its blocks are not of eight .*"),
+    "bits.codec": ([(BITSHUFFLE, (0, 3, 4, 8, 1))], bits(plain, 4), 0, "is not supported: its compression is unknown"),
+    "bits.lz4": ([(BITSHUFFLE, (0, 3, 4, 0, 2))], lz4(lz4_block(bits(plain, 4))), 0, None),
+    "bits.lz4.size": ([(BITSHUFFLE, (0, 3, 4, 0, 2))], lz4(lz4_block(bits(plain, 4)), 33), 0, other),
+    "bits.lz4.short": ([(BITSHUFFLE, (0, 3, 4, 0, 2))], lz4(lz4_block(bits(plain, 4)))[:-1], 0, SHORT),
+    "bits.lz4.behind": ([(BITSHUFFLE, (0, 3, 4, 0, 2))], lz4(lz4_block(bits(plain, 4))) + b"\0", 0, "bytes follow .*"),
+    "bits.zstd": ([(BITSHUFFLE, (0, 3, 4, 0, 3))], lz4(zstd(bits(plain, 4))), 0, None),
+    "bits.twice": ([(BITSHUFFLE, (0, 3, 4, 8, 2)), (LZF, ())], plain, 0, "is not supported: it follows another compression"),
+    "blosc": ([(BLOSC, ())], blosc(lz4_block(plain)), 0, None),
+    "blosc.shuffle": ([(BLOSC, ())], blosc(lz4_block(shuffled), 1 | 1 << 5), 0, None),
+    "blosc.bits": ([(BLOSC, ())], blosc(lz4_block(bits(plain, 4)), 4 | 1 << 5), 0, None),
+    "blosc.stored": ([(BLOSC, ())], struct.pack("<BBBBIII", 2, 1, 2, 4, 32, 32, 48) + plain, 0, None),
+    "blosc.snappy": ([(BLOSC, ())], blosc(b"\x20\x7c" + plain, 2 << 5), 0, None),
+    "blosc.other": ([(BLOSC, ())], blosc(b"\x1f" + plain), 0, "the LZ4 data are damaged"),
+    "blosc.blosclz": ([(BLOSC, ())], blosc(b"\x3f" + plain, 0), 0, None),
+    "blosc.version": ([(BLOSC, ())], blosc(lz4_block(plain), version=3), 0, "chunks of Blosc of another version .*"),
+    "blosc.codec": ([(BLOSC, ())], blosc(lz4_block(plain), 7 << 5), 0, "compressed by a codec that Blosc does not have"),
+    "blosc.content": ([(BLOSC, ())], blosc(lz4_block(plain), content=36), 0, other),
+    "blosc.block": ([(BLOSC, ())], blosc(lz4_block(plain), block=0), 0, "blocks or elements of no bytes"),
+    "blosc.blocks": ([(BLOSC, ())], blosc(lz4_block(plain), block=1), 0, cut),
+    "blosc.element": ([(BLOSC, ())], blosc(lz4_block(plain), element=0), 0, "blocks or elements of no bytes"),
+    "blosc.start": ([(BLOSC, ())], blosc(lz4_block(plain), start=2**32 - 2), 0, cut),
+    "blosc.end": ([(BLOSC, ())], blosc(lz4_block(plain), start=57), 0, cut),
+    "blosc.size": ([(BLOSC, ())], blosc(lz4_block(plain), size=2**32 - 1), 0, cut),
+    "blosc.small": ([(BLOSC, ())], blosc(lz4_block(plain), size=15), 0, cut),
+    "blosc.short": ([(BLOSC, ())], blosc(lz4_block(plain))[:-1], 0, cut),
+    "blosc.header": ([(BLOSC, ())], blosc(lz4_block(plain))[:15], 0, cut),
+    "blosc.stored.size": ([(BLOSC, ())], struct.pack("<BBBBIII", 2, 1, 2, 4, 32, 32, 47) + plain, 0, cut),
+    "twice": ([(LZF, ()), (ZSTD, (3,))], plain, 0, "is not supported: it follows another compression"),
+    "unknown": ([(32099, ())], plain, 0, "HDF5 filter (32099) is not supported"),
+}
+with h5py.File(sys.argv[1], "w") as file:
+    for name, (filters, chunk, mask, wrong) in cases.items():
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk((8,))
+        for number, values in filters:
+            properties.set_filter(number, h5py.h5z.FLAG_OPTIONAL, values)
+        space = h5py.h5s.create_simple((8,))
+        made = h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F32LE, space, properties)
+        made.write_direct_chunk((0,), chunk, mask)
+for name in sorted(cases):
+    wrong = cases[name][3]
+    print(name, "NA" if isinstance(wrong, str) else 36 if wrong is None else wrong, wrong if isinstance(wrong, str) else "", sep="\t")
