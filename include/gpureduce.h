@@ -307,8 +307,10 @@ typedef enum gpr_key {
     GPR_LENGTH = 5, /* elements at most, from the first one; UINT64_MAX, as at first: all */
     GPR_BEGIN = 6,  /* the part of a file that is read, in bytes, as gpr_plan_shards gives it: 0 */
     GPR_END = 7,    /* and UINT64_MAX at first */
-    GPR_IGNORE_DTYPE = 8 /* 1: a comparison of two types finds no difference if all values are the
-                            same */
+    GPR_IGNORE_DTYPE = 8, /* 1: a comparison of two types finds no difference if all values are the
+                             same */
+    GPR_CAST = 9 /* 1: a comparison finds whether each element of the second input is what rounding
+                    that of the first to its type gives */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -484,7 +486,7 @@ typedef int gpr_row_function(void *user, const char *line);
 
 /* Compares two inputs element by element; containers by the names of their arrays. Values of two
    types are compared exactly, and differ by their types, unless GPR_IGNORE_DTYPE is set. `request`:
-   its GPR_NAN, its GPR_IGNORE_DTYPE and its missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
+   its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
    with commas in between, of which one is enough for two elements to be equal; NULL: none. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
    alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.

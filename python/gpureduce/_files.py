@@ -430,7 +430,7 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
 
 def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
          nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
-         stored: bool = False, ignore_dtype: bool = False) -> Difference:
+         stored: bool = False, ignore_dtype: bool = False, cast: bool = False) -> Difference:
     """Compares two files, or containers array by array, or arrays in memory.
 
     Args:
@@ -446,6 +446,7 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
         dtype, skip, stored: as of `gpureduce.open`, for both files.
         ignore_dtype: arrays of two types do not differ if all values are equal, which are compared
             exactly.
+        cast: compare elements of b with those of a rounded to the type of b, to nearest, ties to even.
 
     Raises:
         UnsupportedError: an array has a mask.
@@ -478,6 +479,7 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
         request = context.new_request(key)
         try:
             context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, ignore_dtype))
+            context.check(lib.request_set(request, lib.KEY_CAST, cast))
             context.run(lib.compare, *handles, request,
                         None if tolerance is None else tolerance.encode(), callback, None, all,
                         byref(different))

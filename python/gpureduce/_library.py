@@ -228,7 +228,7 @@ RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
 """Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing."""
 
 REQUESTS_MAX = 64
-KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE = 1, 2, 3, 4, 5, 8
+KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST = 1, 2, 3, 4, 5, 8, 9
 
 AUTO, CPU, GPU = 0, 1, 2
 _DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}

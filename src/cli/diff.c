@@ -40,6 +40,7 @@ void diff_files(struct options *options)
     struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
                                    .tolerance = options->tolerance,
+                                   .cast = options->cast,
                                    .ignore_dtype = options->ignore_dtype,
                                    .verdict_only =
                                        options->quiet && options->session.nan != NAN_ERROR};

@@ -59,6 +59,7 @@ struct options {
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
     struct difference_tolerance tolerance; /* of --diff */
+    bool cast;                             /* --diff: is B what rounding A gives? */
     bool ignore_dtype;                     /* --diff: types alone are no difference */
     struct axis_request axis;              /* a result for each slice along it */
     const char *axis_output;               /* a .npy for these; NULL: standard output */

@@ -456,6 +456,8 @@ void difference_merge(struct difference *d, const struct difference_terms *terms
     d->nan_both += other->nan_both;
     d->missing_one += other->missing_one;
     d->missing_both += other->missing_both;
+    d->unrounded += other->unrounded;
+    d->other_rounding += other->other_rounding;
     take_first(&d->first_nan, other->first_nan);
     take_first(&d->first_nan_one, other->first_nan_one);
     d->infinite = d->infinite || other->infinite;
@@ -499,6 +501,18 @@ void difference_take_missing(struct difference *d, bool both, uint64_t index)
     take_different(d, index);
 }
 
+void difference_take_nan(struct difference *d, const struct difference_terms *terms, bool both,
+                         uint64_t index)
+{
+    take_first(&d->first_nan, index);
+    if (both)
+        return;
+    d->nan_one++;
+    take_first(&d->first_nan_one, index);
+    if (!terms->skip_nan)
+        take_different(d, index);
+}
+
 void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
                      uint64_t b, uint64_t index)
 {
@@ -507,15 +521,8 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
     const double y = order_value(terms->other, order_key(terms->other, b));
 
     if (isnan(x) || isnan(y)) {
-        take_first(&d->first_nan, index);
-        if (isnan(x) && isnan(y)) {
-            d->rewritten += difference_is_rewritten(terms, a, b);
-            return;
-        }
-        d->nan_one++;
-        take_first(&d->first_nan_one, index);
-        if (!terms->skip_nan)
-            take_different(d, index);
+        difference_take_nan(d, terms, isnan(x) && isnan(y), index);
+        d->rewritten += isnan(x) && isnan(y) && difference_is_rewritten(terms, a, b);
         return;
     }
     if (difference_is_scaled(terms)) {
@@ -630,6 +637,9 @@ void difference_finish(const struct difference *d, const struct difference_terms
         .nan_both = d->nan_both,
         .missing_one = d->missing_one,
         .missing_both = d->missing_both,
+        .nearest = elements - d->missing_one - d->missing_both - d->nan_one - d->unrounded -
+                   (terms->skip_nan ? d->nan_both : 0),
+        .other_rounding = d->other_rounding,
         .max_absolute = NAN,
         .max_relative = NAN,
         .has_ulps = difference_has_ulps(terms),

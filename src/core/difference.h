@@ -52,6 +52,7 @@ bool difference_parse_tolerance(struct difference_tolerance *t, const char *text
 /* The request of a comparison. */
 struct difference_terms {
     enum element_type type, other;         /* of the elements of sides A and B */
+    bool cast;                             /* elements of side A have been cast (cast.h) */
     bool skip_nan;                         /* ignore pairs with a NaN */
     struct difference_tolerance tolerance; /* not in ulps unless difference_has_ulps */
     struct scale scales[2];                /* of sides A and B */
@@ -90,17 +91,19 @@ struct difference_peak {
 /* The difference of the pairs that were compared so far. Indices are DIFFERENCE_NO_INDEX if
    there is no such pair. */
 struct difference {
-    uint64_t different;     /* pairs that count as different */
-    uint64_t first;         /* index of the first of them */
-    uint64_t rewritten;     /* pairs of equal values with different bits */
-    uint64_t nan_one;       /* pairs with one NaN */
-    uint64_t nan_both;      /* pairs of two NaNs */
-    uint64_t missing_one;   /* pairs with one element that is missing */
-    uint64_t missing_both;  /* pairs of two */
-    uint64_t first_nan;     /* index of the first pair with a NaN */
-    uint64_t first_nan_one; /* index of the first pair with one NaN */
-    bool infinite;          /* an element is an infinity */
-    uint64_t infinities;    /* infinities of side A */
+    uint64_t different;      /* pairs that count as different */
+    uint64_t first;          /* index of the first of them */
+    uint64_t rewritten;      /* pairs of equal values with different bits */
+    uint64_t nan_one;        /* pairs with one NaN */
+    uint64_t nan_both;       /* pairs of two NaNs */
+    uint64_t missing_one;    /* pairs with one element that is missing */
+    uint64_t missing_both;   /* pairs of two */
+    uint64_t unrounded;      /* of casts: pairs of numbers where b is not what a is cast to */
+    uint64_t other_rounding; /* those of them where another rounding than to nearest gives b */
+    uint64_t first_nan;      /* index of the first pair with a NaN */
+    uint64_t first_nan_one;  /* index of the first pair with one NaN */
+    bool infinite;           /* an element is an infinity */
+    uint64_t infinities;     /* infinities of side A */
     struct difference_peak absolute, relative, ulps;
     /* Sums of a a, b b and a b over pairs of finite elements. */
     struct exact_wide squares_a, squares_b, products;
@@ -112,6 +115,7 @@ struct difference {
    DIFFERENCE_NO_INDEX. */
 struct difference_result {
     uint64_t different, first, rewritten, nan_one, nan_both, missing_one, missing_both;
+    uint64_t nearest, other_rounding; /* of casts; nearest: pairs where b is what a is cast to */
     double max_absolute, max_relative;
     struct integer max_absolute_integer; /* max_absolute in full, if elements are integers */
     bool has_ulps;                       /* elements have a difference in ulps */
@@ -131,6 +135,10 @@ void difference_merge(struct difference *d, const struct difference_terms *terms
 /* Takes a pair of elements of different bits into all but the sums. */
 void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
                      uint64_t b, uint64_t index);
+
+/* Takes a pair with a NaN, or with two. */
+void difference_take_nan(struct difference *d, const struct difference_terms *terms, bool both,
+                         uint64_t index);
 
 /* Takes a pair of elements, one or both of which are missing. */
 void difference_take_missing(struct difference *d, bool both, uint64_t index);

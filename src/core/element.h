@@ -153,6 +153,28 @@ static ALWAYS_INLINE uint64_t element_bits(size_t size, const void *bytes)
     }
 }
 
+/* Stores an element of `size` bytes that has these bits, in the machine's byte order. */
+static ALWAYS_INLINE void element_store(size_t size, void *bytes, uint64_t bits)
+{
+    const uint32_t four = (uint32_t)bits;
+    const uint16_t two = (uint16_t)bits;
+
+    switch (size) {
+    case 8:
+        memcpy(bytes, &bits, sizeof bits);
+        break;
+    case 4:
+        memcpy(bytes, &four, sizeof four);
+        break;
+    case 2:
+        memcpy(bytes, &two, sizeof two);
+        break;
+    default:
+        *(unsigned char *)bytes = (unsigned char)bits;
+        break;
+    }
+}
+
 /* Whether its elements are floats of the first group of the table. */
 static inline bool element_is_float(enum element_type type)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cast.h"
 #include "core/order.h"
 #include "core/term.h"
 #include "cpu/convert.h"
@@ -30,6 +31,8 @@ struct cpu_compare {
     struct cpu_compare_setup setup; /* what is missing is not NULL */
     bool bytes_tell; /* both sides have one meaning, so that equal bytes are equal elements */
     bool converts;   /* the stored elements of a side have another type */
+    const unsigned char *stored;  /* of a cast: the elements of side A of this piece, before it */
+    bool all_cast;                /* and all of them have a number in the type */
     struct missing converted[2];  /* missing values of each side, if it does */
     struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
@@ -649,20 +652,71 @@ static void drop_pairs(struct cpu_compare *c, size_t n)
     }
 }
 
+/* Takes a pair of a cast whose element of side A, `from`, may have no number in the type: it differs,
+   whatever is in its place. One that is out of range is left to be compared with the number next to
+   it, and the pair of a NaN becomes zero. */
+static void take_uncast(struct cpu_compare *c, const unsigned char *from, unsigned char *a,
+                        unsigned char *b, uint64_t index)
+{
+    const enum element_type type = c->setup.terms.type, stored = c->setup.stored[0];
+    const size_t size = element_size(type);
+    uint64_t bits;
+
+    if (cast_bits(type, stored, order_load(stored, from), &bits))
+        return;
+    if (element_is_nan(stored, from)) {
+        difference_take_nan(&c->difference, &c->setup.terms, false, index);
+        memset(a, 0, size);
+        memset(b, 0, size);
+    } else if (order_load(type, b) == bits) {
+        count_different(c, index);
+        c->difference.unrounded++;
+        c->difference.other_rounding +=
+            cast_is_rounded(type, stored, order_load(stored, from), bits, bits);
+    }
+}
+
+/* Counts the casts among n elements that were not rounded to nearest. */
+static void count_roundings(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
+                            size_t n)
+{
+    const enum element_type type = c->setup.terms.type, stored = c->setup.stored[0];
+    const size_t size = element_size(type), stored_size = element_size(stored);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = order_load(type, a + i * size), q = order_load(type, b + i * size);
+        const double x = stored_value(type, p), y = stored_value(type, q);
+
+        if (p == q ||
+            (element_is_integer(type) ? order_key(type, p) == order_key(type, q) : x == y))
+            continue;
+        c->difference.unrounded += !isnan(x) && !isnan(y);
+        c->difference.other_rounding +=
+            cast_is_rounded(type, stored, order_load(stored, c->stored + i * stored_size), p, q);
+    }
+}
+
 /* Counts what is missing among n elements of a piece, which are copied, in this machine's byte order,
    and makes both elements of each such pair zero, which leaves them out of all else. */
 static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
 {
     const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
+    const enum element_type stored = c->setup.terms.cast ? c->setup.stored[0] : type;
     const size_t size = element_size(type), other_size = element_size(other);
+    const unsigned char *from = c->setup.terms.cast ? c->stored : c->copy_a;
 
     for (size_t i = 0; i < n; i++) {
         unsigned char *a = c->copy_a + i * size, *b = c->copy_b + i * other_size;
-        const bool of_a = missing_has(c->setup.missing_a, order_key(type, order_load(type, a)));
+        const bool of_a =
+            missing_has(c->setup.missing_a,
+                        order_key(stored, order_load(stored, from + i * element_size(stored))));
         const bool of_b = missing_has(c->setup.missing_b, order_key(other, order_load(other, b)));
 
-        if (!of_a && !of_b)
+        if (!of_a && !of_b) {
+            if (!c->all_cast)
+                take_uncast(c, from + i * element_size(stored), a, b, index + i);
             continue;
+        }
         difference_take_missing(&c->difference, of_a && of_b, index + i);
         memset(a, 0, size);
         memset(b, 0, other_size);
@@ -687,8 +741,11 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
 
     if (scaled) /* before what is missing becomes zero, which may stand for another number */
         scan_scaled(c, a, b, n, index);
-    if (some_missing(c->setup.missing_a, type, a, n) ||
-        some_missing(c->setup.missing_b, other, b, n)) {
+    if (c->setup.terms.cast
+            ? !c->all_cast || some_missing(c->setup.missing_a, c->setup.stored[0], c->stored, n) ||
+                  some_missing(c->setup.missing_b, other, b, n)
+            : some_missing(c->setup.missing_a, type, a, n) ||
+                  some_missing(c->setup.missing_b, other, b, n)) {
         memmove(c->copy_a, a, n * size);
         memmove(c->copy_b, b, n * other_size);
         drop_missing(c, n, index);
@@ -699,6 +756,8 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
         scan(c, a, b, n, index);
     if (c->setup.verdict_only)
         return;
+    if (c->setup.terms.cast)
+        count_roundings(c, a, b, n);
     if (c->difference.nan_one > nans) {
         memmove(c->copy_a, a, n * size);
         memmove(c->copy_b, b, n * other_size);
@@ -810,11 +869,14 @@ void cpu_compare_close(struct cpu_compare *c)
 }
 
 void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
-                           enum element_type b)
+                           enum element_type b, bool cast)
 {
     setup->stored[0] = setup->terms.type = a;
     setup->stored[1] = setup->terms.other = b;
-    if (difference_common_type(a, b, &setup->terms.type))
+    setup->terms.cast = cast;
+    if (cast)
+        setup->terms.type = b;
+    else if (difference_common_type(a, b, &setup->terms.type))
         setup->terms.other = setup->terms.type;
 }
 
@@ -862,18 +924,22 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
 
     c->setup = *setup;
     c->converts = false;
+    c->all_cast = true;
     for (int side = 0; side < 2; side++) {
         if (!*missing[side])
             *missing[side] = &none;
         if (types[side] == setup->stored[side])
             continue;
         c->converts = true;
+        if (setup->terms.cast) /* missing elements are looked for before they are cast */
+            continue;
         if (!convert_missing(c, side, types[side], *missing[side]))
             return false;
         *missing[side] = &c->converted[side];
     }
-    c->bytes_tell =
-        missing_same(c->setup.missing_a, c->setup.missing_b) && difference_has_ulps(&setup->terms);
+    c->bytes_tell = missing_same(c->setup.missing_a, c->setup.missing_b) &&
+                    difference_has_ulps(&setup->terms) &&
+                    (!setup->terms.cast || c->setup.missing_a->count == 0);
     c->begun = false;
     c->bounds.any = false;
     difference_clear(&c->difference);
@@ -897,8 +963,13 @@ static const unsigned char *bring(struct cpu_compare *c, int side, const unsigne
         element_swap(to, from, n, element_size(stored));
         from = to;
     }
+    c->stored = side == 0 ? from : c->stored;
     if (stored == type)
         return from;
+    if (c->setup.terms.cast) {
+        c->all_cast = cpu_cast(c->kernels, copy, type, from, stored, n);
+        return copy;
+    }
     cpu_convert(c->kernels, copy, type, from, stored, n);
     return copy;
 }
@@ -929,7 +1000,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             p = bring(c, 0, p, n);
             q = bring(c, 1, q, n);
         }
-        if (c->bytes_tell &&
+        if (c->bytes_tell && c->all_cast &&
             cpu_compare_same(p, q, n * element_size(c->setup.terms.type), c->ahead)) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);

@@ -23,7 +23,7 @@ struct cpu_compare;
 /* The types of a comparison, and the results it has to find. */
 struct cpu_compare_setup {
     /* Its types are those that elements are compared in: of both sides the common type of `stored`,
-       or, where there is none, those. */
+       or, where there is none, those; of casts that of side B. */
     struct difference_terms terms;
     enum element_type stored[2]; /* of sides A and B */
     bool swap_a, swap_b;         /* elements are not in this machine's byte order */
@@ -37,9 +37,10 @@ struct cpu_compare_setup {
 struct cpu_compare *cpu_compare_open(const char *kernels);
 void cpu_compare_close(struct cpu_compare *c);
 
-/* Sets the types of a comparison, from those of the stored elements. */
+/* Sets the types of a comparison, from those of the stored elements. With `cast` it is asked whether
+   side B is what side A is cast to; the two have one scale, or none. */
 void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
-                           enum element_type b);
+                           enum element_type b, bool cast);
 
 /* Begins with two arrays, of which nothing has been taken yet. False without memory. */
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup);

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "core/cast.h"
+#include "core/difference.h"
+#include "core/order.h"
+
 /* Elements that are converted by way of another type at a time. */
 #define STEP ((size_t)512)
 
@@ -163,4 +167,107 @@ void cpu_convert(const struct cpu_kernels *kernels, void *to, enum element_type 
         ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)
         break; /* no common type of two others */
     }
+}
+
+/*
+ * Casts.
+ */
+
+/* Casts the bits of an f32 to those of a float of up to 16 bits, without branches: magnitudes come at
+   random. */
+static ALWAYS_INLINE uint32_t narrow(uint32_t bits, enum element_type type)
+{
+    const struct element_format *f = &element_formats[type];
+    const int fraction = f->significant_bits - 1, dropped = 23 - fraction;
+    const uint32_t sign = (uint32_t)order_sign(type), magnitude = bits & INT32_MAX;
+    const uint32_t least = (uint32_t)(f->exponent_min + 127) << 23; /* that is not subnormal */
+    const uint32_t unit = (uint32_t)(f->exponent_min + dropped + 127) << 23;
+    /* An infinity, or a NaN. */
+    const uint32_t beyond = f->kind == ELEMENT_FINITE
+                                ? sign - 1
+                                : (uint32_t)(f->exponent_max - f->exponent_min + 2) << fraction;
+    uint32_t subnormal, result;
+    float x, one;
+
+    /* To the sum of an f32, the last bit of a subnormal element is the last one. */
+    memcpy(&x, &magnitude, sizeof x);
+    memcpy(&one, &unit, sizeof one);
+    x += one;
+    memcpy(&subnormal, &x, sizeof subnormal);
+    result = magnitude - least + ((UINT32_C(1) << (dropped - 1)) - 1 + (magnitude >> dropped & 1));
+    result = (result >> dropped) + (UINT32_C(1) << fraction);
+    result = magnitude < least ? subnormal - unit : result;
+    result = result > beyond ? beyond : result;
+    result = magnitude > 0x7f800000 ? sign - 1 : result;
+    return (bits >> 31 ? sign : 0) | result;
+}
+
+#define NARROW(TYPE, TO)                                      \
+    case ELEMENT_##TYPE:                                      \
+        for (size_t i = 0; i < n; i++) {                      \
+            uint32_t bits;                                    \
+                                                              \
+            memcpy(&bits, from + i, sizeof bits);             \
+            ((TO *)to)[i] = (TO)narrow(bits, ELEMENT_##TYPE); \
+        }                                                     \
+        break;
+
+/* Casts f32 to floats of up to 16 bits. */
+static void narrow_all(void *to, enum element_type type, const float *from, size_t n)
+{
+    switch (type) {
+        NARROW(F16, uint16_t)
+        NARROW(BF16, uint16_t)
+        NARROW(F8E4M3, uint8_t)
+        NARROW(F8E5M2, uint8_t)
+    case ELEMENT_F32:
+    case ELEMENT_F64:
+        ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
+        break; /* not reached */
+    }
+}
+
+/* Casts elements one by one. */
+static bool cast_each(unsigned char *to, enum element_type to_type, const unsigned char *from,
+                      enum element_type from_type, size_t count)
+{
+    const size_t to_size = element_size(to_type), from_size = element_size(from_type);
+    bool all = true;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+
+        all = cast_bits(to_type, from_type, order_load(from_type, from + i * from_size), &bits) &&
+              all;
+        element_store(to_size, to + i * to_size, bits);
+    }
+    return all;
+}
+
+bool cpu_cast(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
+              const void *from, enum element_type from_type, size_t count)
+{
+    const size_t to_size = element_size(to_type), from_size = element_size(from_type);
+    enum element_type common;
+    float singles[STEP];
+
+    if (to_type == from_type) {
+        memcpy(to, from, count * to_size);
+        return true;
+    }
+    if (to_type == ELEMENT_F32 || to_type == ELEMENT_F64) { /* C's casts round in this way */
+        cpu_convert(kernels, to, to_type, from, from_type, count);
+        return true;
+    }
+    if (element_is_integer(to_type) || !difference_common_type(from_type, ELEMENT_F32, &common) ||
+        common != ELEMENT_F32)
+        return cast_each(to, to_type, from, from_type, count);
+    for (size_t i = 0; i < count; i += STEP) {
+        const size_t n = count - i < STEP ? count - i : STEP;
+
+        cpu_convert(kernels, singles, ELEMENT_F32, (const unsigned char *)from + i * from_size,
+                    from_type, n);
+        narrow_all((unsigned char *)to + i * to_size, to_type, singles, n);
+    }
+    return true;
 }

@@ -137,6 +137,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     gpr_status status;
 
     lib_begin(context);
+    job.cast = request && request->cast;
     job.ignore_dtype = request && request->ignore_dtype;
     if (parse_tolerance(context, tolerance, &job.tolerance) != GPR_OK)
         return context->status;

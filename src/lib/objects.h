@@ -96,7 +96,7 @@ struct gpr_request {
     uint64_t skip;       /* bytes */
     uint64_t length;     /* elements; UINT64_MAX: all */
     uint64_t begin, end; /* bytes of the part of a file; 0 and UINT64_MAX: all of it */
-    bool stored, ignore_dtype;
+    bool stored, ignore_dtype, cast;
     bool typed; /* the next two are given */
     enum element_type type;
     enum element_order order;

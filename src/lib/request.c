@@ -178,6 +178,7 @@ gpr_status gpr_request_missing(gpr_request *request, const char *value)
     return GPR_OK;
 }
 
+/* Sets a number of a request that is 0 or 1. */
 static gpr_status set_flag(gpr_request *request, bool *flag, const char *name, uint64_t value)
 {
     if (value > 1)
@@ -224,6 +225,8 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
     case GPR_END:
         request->end = value;
         return GPR_OK;
+    case GPR_CAST:
+        return set_flag(request, &request->cast, "GPR_CAST", value);
     case GPR_IGNORE_DTYPE:
         return set_flag(request, &request->ignore_dtype, "GPR_IGNORE_DTYPE", value);
     }

@@ -357,7 +357,8 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
         diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
         const bool bytes = diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B);
 
-        item->kind = bytes || !d->request->ignore_dtype ? DIFF_TYPE : DIFF_SAME;
+        item->kind =
+            bytes || (!d->request->ignore_dtype && !d->request->cast) ? DIFF_TYPE : DIFF_SAME;
         if (bytes)
             return false;
     }
@@ -425,7 +426,8 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
     };
     a_type = diff_element(item, DIFF_A, &pair->setup.swap_a);
     b_type = diff_element(item, DIFF_B, &pair->setup.swap_b);
-    cpu_compare_set_types(&pair->setup, a_type, b_type);
+    cpu_compare_set_types(&pair->setup, a_type, b_type,
+                          d->request->cast && !diff_is_bytes(item, DIFF_A));
     pair->sides[DIFF_A].size = element_size(a_type);
     pair->sides[DIFF_B].size = element_size(b_type);
     pair->size = pair->sides[DIFF_A].size > pair->sides[DIFF_B].size ? pair->sides[DIFF_A].size
@@ -476,7 +478,13 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
             return note_no_memory(d);
         *item->sides[side].missing = m;
     }
-    if (d->request->tolerance.by_ulps && !have_common_type(item)) {
+    if (d->request->cast && (diff_scale(item, DIFF_A)->given || diff_scale(item, DIFF_B)->given)) {
+        item_error(d, item,
+                   error_advised((struct advice){.kind = ADVICE_STORED},
+                                 "casts of numbers with a scale or an offset are not supported"));
+        return false;
+    }
+    if (d->request->tolerance.by_ulps && !d->request->cast && !have_common_type(item)) {
         item_error(d, item,
                    error_of(ERROR_REQUEST,
                             "a tolerance in ulps needs a type that has all numbers of %s and %s",

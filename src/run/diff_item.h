@@ -21,6 +21,7 @@ struct diff_request {
     const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
                                               progress are used */
     struct difference_tolerance tolerance;
+    bool cast;         /* it is asked whether side B is what side A is cast to */
     bool ignore_dtype; /* arrays of two types whose values are the same do not differ */
     bool verdict_only; /* stop at the first difference */
     struct {

@@ -167,7 +167,7 @@ static struct field known(struct field field, bool has)
     return field;
 }
 
-static void add_result(struct writer *w, const struct diff_item *item, bool missing)
+static void add_result(struct writer *w, const struct diff_item *item, bool missing, bool cast)
 {
     const struct difference_result *r = &item->result;
     const bool bytes = item->sides[DIFF_A].array && item->sides[DIFF_A].array->unreadable;
@@ -202,6 +202,9 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     if (missing)
         WRITER_FIELDS(w, known(field_count(CELLS | J, "missing", r->missing_one), has),
                       known(field_count(J, "missing_both", r->missing_both), has));
+    if (cast)
+        WRITER_FIELDS(w, known(field_count(CELLS | J, "nearest", r->nearest), has),
+                      known(field_count(CELLS | J, "other_rounding", r->other_rounding), has));
     WRITER_FIELDS(w, known(field_count(J, "nan_both", r->nan_both), has),
                   known(field_count(J, "rewritten", r->rewritten), has));
 }
@@ -219,7 +222,7 @@ void diff_row_write(struct writer *w, const struct diff_request *request,
     add_side(w, item, DIFF_B);
     writer_field(w, field_text(J, "nan_policy", nan_policy_words[request->options->nan]));
     add_tolerance(w, &request->tolerance);
-    add_result(w, item, missing);
+    add_result(w, item, missing, request->cast);
     writer_end(w);
 }
 

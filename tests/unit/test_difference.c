@@ -89,7 +89,7 @@ static void test_merging(enum element_type type)
         struct difference_result expected, found;
         size_t cuts[PARTS + 1] = {0};
 
-        cpu_compare_set_types(&setup, type, type);
+        cpu_compare_set_types(&setup, type, type, false);
         fill(a, type, 1 + draw(3));
         fill(b, type, 1 + draw(3));
         compare(c, &setup, a, b, 0, ELEMENTS, &whole);
@@ -208,7 +208,7 @@ static void test_missing(enum element_type type)
         struct difference whole, left;
         size_t count = 0;
 
-        cpu_compare_set_types(&setup, type, type);
+        cpu_compare_set_types(&setup, type, type, false);
         fill(a, type, 1 + draw(3));
         fill(b, type, 1 + draw(3));
         if (round % 5 == 0)

@@ -82,6 +82,48 @@ static void test_containers(void)
            "a row cancels");
 }
 
+/* Views of two types. */
+static void test_types(void)
+{
+    static const double a[] = {1, 2, 3.25};
+    static const float b[] = {1, 2, 3.25};
+    static const int8_t c[] = {1, 2, 4};
+    const void *const data[] = {a, b, c};
+    static const char *const types[] = {"f64", "f32", "i8"};
+    const uint64_t shape = 3;
+    struct rows rows = {0};
+    uint64_t different[5];
+    gpr_input *inputs[3];
+    gpr_request *request;
+    gpr_view *view;
+
+    if (gpr_view_new(context, &view) != GPR_OK || gpr_request_new(context, &request) != GPR_OK)
+        bail("a view");
+    for (int i = 0; i < 3; i++)
+        if (gpr_view_set_data(view, data[i], types[i], GPR_ORDER_NATIVE, 1, &shape, NULL) !=
+                GPR_OK ||
+            gpr_open_view(context, view, &inputs[i]) != GPR_OK)
+            bail("inputs");
+    (void)gpr_diff_inputs(inputs[0], inputs[1], request, NULL, note, &rows, 0, &different[0]);
+    (void)gpr_request_set(request, GPR_IGNORE_DTYPE, 1);
+    (void)gpr_diff_inputs(inputs[0], inputs[1], request, NULL, NULL, NULL, 0, &different[1]);
+    (void)gpr_diff_inputs(inputs[0], inputs[2], request, NULL, NULL, NULL, 0, &different[2]);
+    (void)gpr_request_set(request, GPR_CAST, 1);
+    (void)gpr_diff_inputs(inputs[0], inputs[1], request, NULL, NULL, NULL, 0, &different[3]);
+    (void)gpr_diff_inputs(inputs[0], inputs[2], request, NULL, note, &rows, 0, &different[4]);
+    tap_ok(different[0] == 1 && different[1] == 0 && different[2] == 1 && different[3] == 0 &&
+               different[4] == 1 && strstr(rows.text, "\"differs\": \"dtype\"") &&
+               strstr(rows.text, "\"nearest\": 2, \"other_rounding\": 1"),
+           "arrays of two types: %s", rows.text);
+    tap_ok(gpr_request_set(request, GPR_CAST, 2) == GPR_ERROR_ARGUMENT &&
+               gpr_request_set(request, GPR_IGNORE_DTYPE, 2) == GPR_ERROR_ARGUMENT,
+           "keys that are 0 or 1");
+    for (int i = 0; i < 3; i++)
+        gpr_close(inputs[i]);
+    gpr_request_free(request);
+    gpr_view_free(view);
+}
+
 static void test_errors(void)
 {
     static const float x[] = {1, 2, 3};
@@ -126,6 +168,7 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0 || gpr_context_new(&context) != GPR_OK)
         bail(folder);
     test_containers();
+    test_types();
     test_errors();
     gpr_context_free(context);
     unlink("a");

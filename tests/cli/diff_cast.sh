@@ -1,0 +1,46 @@
+#!/bin/sh
+# --diff --cast: casts of all types to all types, by one rounding and another, against fractions, and ml_dtypes where
+# that is. STRESS_SEED draws other numbers.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+seed=${STRESS_SEED:-1}
+python=$(command -v python3)
+if [ -z "$python" ]; then
+    skip 'casts' 'there is no python3'
+    finish
+fi
+"$python" "$sources/tests/lib/diff_cast.py" . "$seed" || fatal "diff_cast.py $seed fails"
+
+# cast_is NAME ARGUMENT...: prints what cast.tsv holds.
+cast_is() {
+    cast_name=$1
+    shift
+    run --diff --cast --tsv "$@" a.safetensors b.safetensors
+    cut -f 1,6,7,12,16- out >rows
+    ok "$cast_name" sh -c "test $status -eq 1 && cmp cast.tsv rows"
+    cmp -s cast.tsv rows || diff cast.tsv rows | head -n 10 | sed 's/^/#   /'
+}
+for how in '-j 1' '-j 3 --chunk-size=1000'; do
+    # shellcheck disable=SC2086 # several words
+    cast_is "seed $seed, $how" $how
+done
+environment=GPUREDUCE_CPU=vector16
+cast_is 'by other kernels'
+environment=
+run --diff -q --cast --array='f64 bf16 nearest' a.safetensors b.safetensors
+is 'all are casts' 0 ''
+run --diff -q --cast --array='f64 bf16 other' a.safetensors b.safetensors
+is 'or not' 1 ''
+
+# 1.5, missing, 2.5 and 3e9, which is beyond the range, as i16.
+{ npy 1 "$(npy_header '<f4' '(4,)')" && printf '\0\0\300\77\0\74\34\306\0\0\040\100\136\320\062\117'; } >a.npy
+{ npy 1 "$(npy_header '<i2' '(4,)')" && printf '\2\0\361\330\3\0\377\177'; } >b.npy
+run --diff --cast --json --missing=-9999 a.npy b.npy
+ok 'missing values are not cast' grep -q \
+    '"different": 2, "first": 2, .*"max_ulp": 1, "max_ulp_at": 2, .*"missing": 0, "missing_both": 1, "nearest": 1, "other_rounding": 2' out
+run --diff --cast --tolerance=ulp:1 --tsv --missing=-9999 a.npy b.npy
+ok 'beyond the range nothing is tolerated' test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}3"
+
+finish
