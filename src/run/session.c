@@ -496,6 +496,9 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.reopened = in->opened;
     options.earlier = &in->file;
     options.true_indices = session->options->wants & PARTIAL_DIGEST;
+    options.at_work = session->options->device == DEVICE_GPU ? run->feeders : run->cpu_workers;
+    if (options.at_work > session->cores)
+        options.at_work = session->cores;
     if (in->array) {
         run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;

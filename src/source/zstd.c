@@ -341,7 +341,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
     if (!read_layout(s, options))
         return false;
     describe(s, options);
-    s->state = zstd_schedule_open(&s->zstd, workers);
+    s->state = zstd_schedule_open(&s->zstd, workers, options->at_work ? options->at_work : workers);
     if (!s->state)
         return source_no_memory(s);
     s->ops = &ops;

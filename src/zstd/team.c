@@ -72,6 +72,10 @@ enum flight_walked {
    it. Fewer are copied as fast by who carries it out; more would make that the bottleneck. */
 #define SPARSE_LITERALS 160
 
+/* A single worker decodes a frame faster by blocks than libzstd does, which copies all content out
+   of its window, where literals are so many bytes to a sequence or more. */
+#define LITERALS_ALONE 64
+
 #define BLOCK_HEADER 3
 enum block_type { BLOCK_RAW, BLOCK_RUN, BLOCK_COMPRESSED, BLOCK_RESERVED };
 
@@ -199,6 +203,7 @@ struct zstd_team {
     const struct zstd_input *input;
     struct waiters *waiters;
     unsigned workers;
+    unsigned at_work;             /* of these, at a time */
     struct zstd_scratch *scratch; /* one for each worker, its own */
     struct flight *blocks;        /* block n is blocks[n % room] */
     unsigned room;
@@ -945,6 +950,40 @@ static void call_header(void *argument)
               t->header.dictionary == 0 && !t->header.reserved;
 }
 
+bool zstd_team_pays(unsigned at_work, uint64_t literals, uint64_t sequences)
+{
+    return at_work > 1 || sequences * LITERALS_ALONE < literals;
+}
+
+/* Walks over the first blocks of the frame whose header has been read. Good where it pays to have
+   the team decode them; also where they are not sound, which it finds again. */
+static void call_survey(void *argument)
+{
+    struct call *g = argument;
+    struct zstd_team *t = g->team;
+    struct zstd_fault fault = {.kind = ZSTD_SOUND};
+    uint64_t literals = 0, sequences = 0;
+
+    for (unsigned i = 0; i < WALK_BLOCKS && t->walk.end == ZSTD_UNKNOWN; i++) {
+        const struct flight *f = &t->blocks[0];
+
+        g->good = true;
+        if (flight_walk(&t->blocks[0], &t->decoder.span.view, &t->walk, &t->tables, &fault) !=
+            FLIGHT_SOUND)
+            return;
+        literals += f->parts.literals.size;
+        sequences += f->parts.sequences;
+    }
+    g->good = zstd_team_pays(t->at_work, literals, sequences);
+}
+
+/* Prepares to walk over the frame from its first block on. */
+static void begin_walk(struct zstd_team *t)
+{
+    t->walk = t->header;
+    zstd_tables_begin(&t->tables);
+}
+
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
 {
     struct zstd_decoder *d = &t->decoder;
@@ -956,13 +995,15 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     zstd_decoder_begin_task(d, task);
     if (!guard(call_header, &g))
         return false;
+    begin_walk(t);
+    if (t->at_work == 1 && !guard(call_survey, &g))
+        return false;
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
     capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ahead(t));
     if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||
         !make_ring_locked(t, (size_t)capacity))
         return false;
-    t->walk = t->header;
-    zstd_tables_begin(&t->tables);
+    begin_walk(t);
     zstd_history_begin(&t->history);
     xxh64_begin(&t->checksum);
     zstd_ring_begin(&t->ring, task->base);
@@ -978,7 +1019,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
 }
 
 UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
-                                           unsigned workers)
+                                           unsigned workers, unsigned at_work)
 {
     struct zstd_team *t = calloc(1, sizeof *t);
 
@@ -987,6 +1028,7 @@ UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struc
     t->input = input;
     t->waiters = waiters;
     t->workers = workers;
+    t->at_work = at_work;
     t->room = BLOCKS_A_WORKER * workers + BLOCKS_MORE;
     zstd_decoder_init(&t->decoder, input);
     t->scratch = calloc(workers, sizeof *t->scratch);

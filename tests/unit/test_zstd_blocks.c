@@ -15,6 +15,7 @@
 #include "lib/tap.h"
 #include "lib/zstd_blocks.h"
 #include "zstd/frames.h"
+#include "zstd/team.h"
 #include "zstd/xxh64.h"
 
 #define CONTENT ((size_t)400000)
@@ -268,6 +269,32 @@ static void check_checksums(struct rng *r)
     tap_family_end(&family, "checksums, in pieces of any size");
 }
 
+/* Large frames are a team's or libzstd's. The numbers are of blocks that zstd -3 makes of a MiB. */
+static void check_choice(void)
+{
+    static const struct {
+        unsigned at_work;
+        uint64_t literals, sequences;
+        bool team;
+    } cases[] = {
+        {1, 1048576, 0, true},      /* normal f32 */
+        {1, 1000000, 2000, true},   /* 500 bytes of literals to a match */
+        {1, 64000, 1000, false},    /* as few as take libzstd no longer */
+        {1, 270248, 132023, false}, /* steps */
+        {1, 21522, 129755, false},  /* image */
+        {1, 0, 0, false},           /* runs */
+        {2, 21522, 129755, true},   {64, 0, 1, true},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        tap_case(&family,
+                 zstd_team_pays(cases[i].at_work, cases[i].literals, cases[i].sequences) ==
+                     cases[i].team,
+                 "case %zu", i);
+    tap_family_end(&family, "one worker leaves frames of matches to libzstd");
+}
+
 int main(void)
 {
     struct rng r;
@@ -277,5 +304,6 @@ int main(void)
     check_sizes(&r);
     check_damage(&r);
     check_checksums(&r);
+    check_choice();
     return tap_done();
 }
