@@ -65,19 +65,44 @@ void cuda_array_close(struct cuda_array *array)
     (void)array;
 }
 
-bool cuda_array_tally(const struct cuda_array_elements *elements, struct tally_set *set,
-                      struct error *error)
+const struct cuda_tallier_tuning cuda_tallier_shipped = {.room = 0};
+
+struct cuda_tallier *cuda_tallier_open(const struct cuda_tallier_tuning *tuning)
 {
+    static char none;
+
+    (void)tuning;
+    return (struct cuda_tallier *)&none;
+}
+
+void cuda_tallier_close(struct cuda_tallier *tallier)
+{
+    (void)tallier;
+}
+
+bool cuda_array_tally(struct cuda_tallier *tallier, const struct cuda_array_elements *elements,
+                      bool again, struct tally_set *set, struct error *error)
+{
+    (void)tallier;
     (void)elements;
+    (void)again;
     (void)set;
     return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
-bool cuda_array_sample(const struct cuda_array_elements *elements, struct selection_runs runs,
-                       unsigned char *sample, struct error *error)
+bool cuda_array_begin_sample(struct cuda_tallier *tallier,
+                             const struct cuda_array_elements *elements, struct selection_runs runs,
+                             struct error *error)
 {
+    (void)tallier;
     (void)elements;
     (void)runs;
-    (void)sample;
     return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
+{
+    (void)tallier;
+    (void)error_set(error, ERROR_REQUEST, "%s", built_without);
+    return NULL;
 }

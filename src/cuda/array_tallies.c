@@ -3,198 +3,471 @@
 #include "cuda/array_tallies.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
 #include "cuda/tallies.h"
 
-/* Bytes of elements of a launch, at most: there is room on the device for as many that are kept. */
-#define CHUNK_BYTES (128 * MIB)
+/* Elements of a launch, at most: kernels take less than 2^30. */
+#define LAUNCH_MAX ((uint64_t)1 << 29)
+
+/* There is room to keep one in so many elements. */
+#define KEPT_PART 16
+
+const struct cuda_tallier_tuning cuda_tallier_shipped = {.room = (uint64_t)1 << 20,
+                                                         .fetched = (uint64_t)1 << 15};
 
 static const char *const allocating = "device memory", *const launching = "starting a kernel";
 
-/* A tally of elements, and its memory. */
-struct tallying {
+/* Memory that grows. */
+struct room {
+    unsigned char *memory;
+    size_t bytes;
+};
+
+/* Elements that a tally of cells has left in device memory. */
+struct held {
+    uint64_t count; /* 0: none */
+    struct tally_plan plan;
+    uint64_t counts[TALLY_CELLS_MAX + 1]; /* of all elements */
+};
+
+struct cuda_tallier {
+    struct cuda_tallier_tuning tuning;
+    int device, multiprocessors, shared; /* the device is negative before the first call */
+    cudaStream_t back;                   /* NULL before it is needed */
+    cudaEvent_t sampled;                 /* recorded after a sample; NULL before the first */
+
+    /* Device memory: of jobs, for elements that are kept and that a next pass keeps of these, for
+       counts of parts, for copies, and for samples. And pinned memory: of jobs, and for samples. */
+    struct room job, kept, few, fine, stage, gathered, pinned, sample;
+
+    struct held held;
+
+    struct selection_runs runs; /* of the sample, and the form of its elements */
+    size_t sample_size;
+    bool sample_swap;
+
+    /* The call that is being made. */
     const struct cuda_array_elements *elements;
     size_t size; /* bytes of an element */
     cudaStream_t stream;
+    bool from_held;                        /* it looks at what was kept */
+    uint64_t outside[TALLY_CELLS_MAX + 1]; /* then: the counts of all other elements */
     struct cuda_tallies tallies;
-    size_t chunk, staged; /* elements of a launch, and of copies, at most */
-    int multiprocessors, shared;
-    unsigned char *device, *pinned, *stage; /* of the job; and for copies, in the first */
 };
+
+struct cuda_tallier *cuda_tallier_open(const struct cuda_tallier_tuning *tuning)
+{
+    struct cuda_tallier *t = calloc(1, sizeof *t);
+
+    if (t) {
+        t->tuning = *tuning;
+        t->device = -1;
+    }
+    return t;
+}
+
+static void free_rooms(struct cuda_tallier *t)
+{
+    struct room *const rooms[] = {&t->job, &t->kept, &t->few, &t->fine, &t->stage, &t->gathered};
+
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        (void)cudaFree(rooms[i]->memory);
+        *rooms[i] = (struct room){.memory = NULL};
+    }
+    if (t->back)
+        (void)cudaStreamDestroy(t->back);
+    if (t->sampled)
+        (void)cudaEventDestroy(t->sampled);
+    t->back = NULL;
+    t->sampled = NULL;
+    t->held.count = 0;
+    t->device = -1;
+}
+
+/* Frees what lies on the device. */
+static void leave_device(struct cuda_tallier *t)
+{
+    struct error ignored = {.kind = ERROR_NONE};
+    struct cuda_guest guest;
+
+    if (t->device < 0)
+        return;
+    (void)cuda_guest_enter(&guest, t->device, &ignored);
+    free_rooms(t);
+    cuda_guest_leave(&guest);
+}
+
+void cuda_tallier_close(struct cuda_tallier *t)
+{
+    if (!t)
+        return;
+    leave_device(t);
+    if (t->pinned.memory)
+        (void)cudaFreeHost(t->pinned.memory);
+    if (t->sample.memory)
+        (void)cudaFreeHost(t->sample.memory);
+    free(t);
+}
+
+/* Ensures that there is memory of so many bytes; what was in it is lost where there was less. */
+static bool grow(struct room *room, size_t bytes, struct error *error)
+{
+    if (bytes <= room->bytes)
+        return true;
+    (void)cudaFree(room->memory);
+    *room = (struct room){.memory = NULL};
+    if (!cuda_guest_check(cudaMalloc((void **)&room->memory, bytes), allocating, error))
+        return false;
+    room->bytes = bytes;
+    return true;
+}
+
+static bool grow_pinned(struct room *room, size_t bytes, struct error *error)
+{
+    if (bytes <= room->bytes)
+        return true;
+    if (room->memory)
+        (void)cudaFreeHost(room->memory);
+    *room = (struct room){.memory = NULL};
+    if (!cuda_guest_check(cudaHostAlloc((void **)&room->memory, bytes, cudaHostAllocPortable),
+                          "pinned memory", error))
+        return false;
+    room->bytes = bytes;
+    return true;
+}
+
+/* Begins a call: sets the elements, and makes their device the current one, until cuda_guest_leave
+   if that succeeds. */
+static bool enter(struct cuda_tallier *t, const struct cuda_array_elements *elements,
+                  struct cuda_guest *guest, struct error *error)
+{
+    int device = elements->device;
+    bool good;
+
+    if (!cuda_guest_find(&device, elements->layout->data, error))
+        return false;
+    if (device != t->device)
+        leave_device(t);
+    t->elements = elements;
+    t->size = element_size(elements->type);
+    t->stream = elements->stream;
+    good = cuda_guest_enter(guest, device, error) &&
+           (t->device == device ||
+            (cuda_guest_check(cudaDeviceGetAttribute(&t->multiprocessors,
+                                                     cudaDevAttrMultiProcessorCount, device),
+                              "asking the GPU", error) &&
+             cuda_guest_check(cudaDeviceGetAttribute(
+                                  &t->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                              "asking the GPU", error)));
+    if (good)
+        t->device = device;
+    else
+        cuda_guest_leave(guest);
+    return good;
+}
 
 static bool fail(const char *reason, struct error *error)
 {
     return error_set(error, ERROR_GPU, "%s", reason);
 }
 
+/*
+ * Launches.
+ */
+
 /* Tallies elements that lie in a row, aligned. */
-static bool tally_row(struct tallying *t, const unsigned char *data, size_t count,
-                      struct error *error)
+typedef bool tally_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
+                       struct error *error);
+
+static bool add_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
+                    struct error *error)
 {
     struct cuda_job *const job = &t->tallies.job;
     char reason[ENGINE_REASON_MAX];
 
-    if (!job->kind->add(job, 0, data, count, 0, t->stream, reason) ||
-        !job->kind->send(job, 0, t->stream, reason))
-        return fail(reason, error);
-    if (!cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error))
-        return false;
-    return job->kind->collect(job, 0, reason) || fail(reason, error);
+    return job->kind->add(job, 0, data, count, 0, t->stream, reason) || fail(reason, error);
+}
+
+/* Counts elements in parts of the cells that are kept. There are cells in the first plan alone. */
+static bool count_row(struct cuda_tallier *t, const unsigned char *data, size_t count,
+                      struct error *error)
+{
+    struct cuda_tally_launch launch = t->tallies.launch[0];
+
+    launch.fine = true;
+    launch.data = data;
+    launch.count = count;
+    launch.counts = (void *)t->fine.memory;
+    launch.size = (launch.plan->kept_cells << launch.plan->fine_bits) + 1;
+    if (t->from_held) {
+        launch.missing = NULL;
+        launch.swap = false;
+    }
+    return cuda_guest_check(cuda_tally(&launch, t->stream), launching, error);
 }
 
 /* Tallies copies of `count` elements of the layout, from number `first` on. */
-static bool tally_copies(struct tallying *t, uint64_t first, uint64_t count, struct error *error)
+static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t first, uint64_t count,
+                         struct error *error)
 {
+    const uint64_t most = CUDA_STAGE_BYTES / t->size, end = first + count;
     struct cuda_gather job = {
-        .from = *t->elements->layout, .first = first, .size = (unsigned)t->size, .to = t->stage};
+        .from = *t->elements->layout, .first = first, .size = (unsigned)t->size};
 
+    if (count == 0)
+        return true;
+    if (!grow(&t->stage, (size_t)(count < most ? count : most) * t->size, error))
+        return false;
+    job.to = t->stage.memory;
     if (job.from.rank == 0) {
         job.from.rank = 1;
         job.from.strides[0] = 0;
     }
-    for (const uint64_t end = first + count; job.first < end; job.first += job.count) {
-        job.count = end - job.first < t->staged ? end - job.first : t->staged;
+    for (; job.first < end; job.first += job.count) {
+        job.count = end - job.first < most ? end - job.first : most;
         if (!cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) ||
-            !tally_row(t, t->stage, (size_t)job.count, error))
+            !tally(t, t->stage.memory, (size_t)job.count, error))
             return false;
     }
     return true;
 }
 
-/* Tallies all elements. Copies those that are not aligned, and a few at either end, since the
-   kernels read 16 bytes at a time. */
-static bool tally_all(struct tallying *t, struct error *error)
+static bool tally_rows(struct cuda_tallier *t, tally_row *tally, const unsigned char *data,
+                       uint64_t count, struct error *error)
+{
+    for (uint64_t at = 0, n; at < count; at += n) {
+        n = count - at < LAUNCH_MAX ? count - at : LAUNCH_MAX;
+        if (!tally(t, data + at * t->size, (size_t)n, error))
+            return false;
+    }
+    return true;
+}
+
+/* Tallies all elements, or those that were kept. Copies what is not aligned, and a few at the
+   beginning, since kernels read 16 bytes at a time. */
+static bool tally_all(struct cuda_tallier *t, tally_row *tally, struct error *error)
 {
     const struct view_layout *layout = t->elements->layout;
-    const size_t off = (uintptr_t)layout->data % CUDA_ALIGNMENT, unit = CUDA_ALIGNMENT / t->size;
+    const size_t off = (uintptr_t)layout->data % CUDA_ALIGNMENT;
     const uint64_t count = t->elements->count;
-    uint64_t at, end;
+    uint64_t at;
 
+    if (t->from_held)
+        return tally_rows(t, tally, t->kept.memory, t->held.count, error);
     if (!cuda_array_is_row(layout, t->size) || off % t->size != 0)
-        return tally_copies(t, 0, count, error);
+        return tally_copies(t, tally, 0, count, error);
     at = off == 0 ? 0 : (CUDA_ALIGNMENT - off) / t->size;
     at = at < count ? at : count;
-    end = at + (count - at) / unit * unit;
-    if (!tally_copies(t, 0, at, error) || !tally_copies(t, end, count - end, error))
+    return tally_copies(t, tally, 0, at, error) &&
+           tally_rows(t, tally, layout->data + at * t->size, count - at, error);
+}
+
+/*
+ * Elements that were kept.
+ */
+
+/* Finds how many of the elements that are not held lie before each cell of a plan. False if that is
+   not known, or if a cell that is to be kept is not within one that was. */
+static bool find_outside(const struct held *held, const struct tally_plan *plan, uint64_t *outside)
+{
+    const struct tally_plan *old = &held->plan;
+    uint64_t before = held->counts[0]; /* of the cells before number c */
+    unsigned c = 0;
+
+    if (held->count == 0)
         return false;
-    for (uint64_t n; at < end; at += n) {
-        n = end - at < t->chunk ? end - at : t->chunk;
-        if (!tally_row(t, layout->data + at * t->size, (size_t)n, error))
+    for (unsigned i = 0; i < plan->cells; i++) {
+        for (; c + 1 < old->cells && old->first[c + 1] <= plan->first[i]; c++)
+            before += old->keep[c] ? 0 : held->counts[c + 1] - held->counts[c];
+        if (old->keep[c] ? plan->keep[i] && tally_last(plan, i) > tally_last(old, c)
+                         : plan->keep[i] || plan->first[i] != old->first[c])
             return false;
+        outside[i] = before;
     }
+    for (; c < old->cells; c++)
+        before += old->keep[c] ? 0 : held->counts[c + 1] - held->counts[c];
+    outside[plan->cells] = before;
     return true;
 }
 
-static size_t least(uint64_t a, size_t b)
+/* Copies the counts of parts to a tally, which has dropped its elements. */
+static bool fetch_fine(struct cuda_tallier *t, struct tally *tally, struct error *error)
 {
-    return a < b ? (size_t)a : b;
+    const size_t counts = (size_t)tally->plan->kept_cells << tally->plan->fine_bits;
+
+    tally->fine = calloc(counts, sizeof *tally->fine);
+    if (!tally->fine)
+        return error_memory(error);
+    tally->dropped = true;
+    if (!cuda_guest_check(cudaMemcpyAsync(tally->fine, t->fine.memory, counts * sizeof *tally->fine,
+                                          cudaMemcpyDeviceToHost, t->stream),
+                          "copying a result", error))
+        return false;
+    return cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error);
 }
 
-/* Allocates the memory and begins the job. */
-static bool begin(struct tallying *t, int device, struct tally_set *set, struct error *error)
+/* Takes what the cells of the first tally have kept: copies it, or its counts. */
+static bool take_kept(struct cuda_tallier *t, struct tally *tally, struct error *error)
 {
-    const struct cuda_array_elements *e = t->elements;
-    struct cuda_job *const job = &t->tallies.job;
+    struct cuda_tallies *const tallies = &t->tallies;
+    const uint64_t kept = cuda_tallies_kept(tallies, 0, 0);
+    const size_t fine =
+        (((size_t)tally->plan->kept_cells << tally->plan->fine_bits) + 1 + CUDA_TALLY_MORE) *
+        sizeof(uint64_t);
     char reason[ENGINE_REASON_MAX];
 
-    if (!cuda_guest_check(
-            cudaDeviceGetAttribute(&t->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-            "asking the GPU", error) ||
-        !cuda_guest_check(
-            cudaDeviceGetAttribute(&t->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-            "asking the GPU", error))
+    if (!t->from_held)
+        t->held.count = 0;
+    if (kept <= t->tuning.fetched && kept <= tallies->launch[0].room)
+        return cuda_tallies_fetch(tallies, 0, tallies->kept[0][0], (size_t)kept, reason) ||
+               fail(reason, error);
+    if (!grow(&t->fine, fine, error) ||
+        !cuda_guest_check(cudaMemsetAsync(t->fine.memory, 0, fine, t->stream), launching, error))
         return false;
-    t->chunk = least(align_up(e->count, CUDA_ALIGNMENT), CHUNK_BYTES / t->size);
-    t->staged = least(t->chunk, CUDA_STAGE_BYTES / t->size);
-    cuda_tallies_init(&t->tallies, set, e->type, e->swap, e->missing, t->multiprocessors, t->shared,
-                      t->chunk * t->size);
-    if (!cuda_guest_check(cudaMalloc((void **)&t->device, job->device_bytes + t->staged * t->size),
-                          allocating, error) ||
-        !cuda_guest_check(cudaHostAlloc((void **)&t->pinned, job->pinned_bytes, 0), "pinned memory",
-                          error))
-        return false;
-    t->stage = t->device + job->device_bytes;
-    return job->kind->begin(job, t->device, t->pinned, t->stream, reason)
-               ? cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error)
-               : fail(reason, error);
+    if (!t->from_held && kept <= tallies->launch[0].room) {
+        t->held.count = kept;
+        t->held.plan = *tally->plan;
+        memcpy(t->held.counts, tally->counts, (tally->plan->cells + 1) * sizeof *tally->counts);
+        t->from_held = true;
+    }
+    return tally_all(t, count_row, error) && fetch_fine(t, tally, error);
 }
 
-bool cuda_array_tally(const struct cuda_array_elements *elements, struct tally_set *set,
-                      struct error *error)
+/*
+ * Calls.
+ */
+
+/* Allocates the memory and begins the job. */
+static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *error)
 {
-    struct tallying t = {
-        .elements = elements, .size = element_size(elements->type), .stream = elements->stream};
+    const struct cuda_array_elements *e = t->elements;
+    struct cuda_tallies *const tallies = &t->tallies;
+    struct cuda_job *const job = &tallies->job;
+    const bool cells = set->tally[0].plan->kind == TALLY_CELLS;
+    struct room *const to = t->from_held ? &t->few : &t->kept;
+    uint64_t room = e->count / KEPT_PART;
+    char reason[ENGINE_REASON_MAX];
+
+    room = room > t->tuning.room ? room : t->tuning.room;
+    room = room < e->count ? room : e->count;
+    room = t->from_held ? t->tuning.fetched : room;
+    cuda_tallies_init(tallies, set, e->type, e->swap && !t->from_held,
+                      t->from_held ? NULL : e->missing, t->multiprocessors, t->shared, 0,
+                      cells ? (size_t)room * t->size : 0);
+    tallies->appends = true;
+    tallies->back = t->back;
+    if ((cells && !grow(to, tallies->kept_bytes, error)) ||
+        !grow(&t->job, job->device_bytes, error) ||
+        !grow_pinned(&t->pinned, job->pinned_bytes, error))
+        return false;
+    tallies->kept[0][0] = cells ? to->memory : NULL;
+    if (!job->kind->begin(job, t->job.memory, t->pinned.memory, t->stream, reason))
+        return fail(reason, error);
+    t->back = tallies->back;
+    return true;
+}
+
+/* Tallies, and waits for it. */
+static bool tally_set(struct cuda_tallier *t, struct tally_set *set, struct error *error)
+{
+    struct cuda_job *const job = &t->tallies.job;
+    struct tally *const first = &set->tally[0];
+    char reason[ENGINE_REASON_MAX];
+
+    if (!begin(t, set, error) || !tally_all(t, add_row, error))
+        return false;
+    if (!job->kind->send(job, 0, t->stream, reason))
+        return fail(reason, error);
+    if (!cuda_guest_check(cudaStreamSynchronize(t->stream), "tallying", error))
+        return false;
+    if (!job->kind->collect(job, 0, reason))
+        return fail(reason, error);
+    job->kind->end(job);
+    for (unsigned i = 0; t->from_held && i <= first->plan->cells; i++)
+        first->counts[i] += t->outside[i];
+    return first->plan->kind != TALLY_CELLS || take_kept(t, first, error);
+}
+
+bool cuda_array_tally(struct cuda_tallier *t, const struct cuda_array_elements *elements,
+                      bool again, struct tally_set *set, struct error *error)
+{
     struct cuda_guest guest;
-    int device = elements->device;
     bool good;
 
-    if (!cuda_guest_find(&device, elements->layout->data, error))
+    if (!enter(t, elements, &guest, error))
         return false;
-    good = cuda_guest_enter(&guest, device, error) && begin(&t, device, set, error) &&
-           tally_all(&t, error);
+    t->held.count = again ? t->held.count : 0;
+    t->from_held = set->count == 1 && set->tally[0].plan->kind == TALLY_CELLS &&
+                   find_outside(&t->held, set->tally[0].plan, t->outside);
+    good = tally_set(t, set, error);
     if (good) {
-        t.tallies.job.kind->end(&t.tallies.job);
         for (unsigned i = 0; i < set->count; i++) {
             tally_end(&set->tally[i]);
             good = good && !set->tally[i].failed;
         }
         if (!good)
             (void)error_memory(error);
+    } else {
+        /* Kernels may still use the memory: cudaFree waits for them. */
+        t->held.count = 0;
+        free_rooms(t);
     }
-    /* After a failure, kernels may still use the memory: cudaFree waits for them. */
-    (void)cudaFree(t.device);
-    if (t.pinned)
-        (void)cudaFreeHost(t.pinned);
-    if (t.tallies.job.kind)
-        t.tallies.job.kind->close(&t.tallies.job);
     cuda_guest_leave(&guest);
     return good;
 }
 
-/* Gathers the runs on the device, and copies them from there. */
-static bool sample_runs(const struct cuda_array_elements *e, struct selection_runs runs, int device,
-                        unsigned char *sample, unsigned char *stage, struct error *error)
+/* Gathers the runs on the device, and has them copied from there. */
+static bool begin_sample(struct cuda_tallier *t, struct selection_runs runs, struct error *error)
 {
-    const size_t size = element_size(e->type), all = runs.count * runs.length;
+    const struct cuda_array_elements *e = t->elements;
+    const size_t size = t->size, all = runs.count * runs.length;
     const uint64_t step = (e->count - runs.length) / runs.count;
-    const struct cuda_gather job = {.from = {.data = e->layout->data,
-                                             .rank = 2,
-                                             .sizes = {runs.count, runs.length},
-                                             .strides = {(int64_t)(step * size), (int64_t)size}},
-                                    .count = all,
-                                    .size = (unsigned)size,
-                                    .to = stage};
-    int multiprocessors;
+    struct cuda_gather job = {.from = {.data = e->layout->data,
+                                       .rank = 2,
+                                       .sizes = {runs.count, runs.length},
+                                       .strides = {(int64_t)(step * size), (int64_t)size}},
+                              .count = all,
+                              .size = (unsigned)size};
 
-    return cuda_guest_check(
-               cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-               "asking the GPU", error) &&
-           cuda_guest_check(cuda_gather(&job, multiprocessors, e->stream), launching, error) &&
-           cuda_guest_check(
-               cudaMemcpyAsync(sample, stage, all * size, cudaMemcpyDeviceToHost, e->stream),
-               "copying elements", error) &&
-           cuda_guest_check(cudaStreamSynchronize(e->stream), "sampling", error);
+    if (!t->sampled &&
+        !cuda_guest_check(cudaEventCreateWithFlags(&t->sampled, cudaEventDisableTiming),
+                          "creating an event", error))
+        return false;
+    if (!grow(&t->gathered, all * size, error) || !grow_pinned(&t->sample, all * size, error))
+        return false;
+    job.to = t->gathered.memory;
+    return cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) &&
+           cuda_guest_check(cudaMemcpyAsync(t->sample.memory, t->gathered.memory, all * size,
+                                            cudaMemcpyDeviceToHost, t->stream),
+                            "copying elements", error) &&
+           cuda_guest_check(cudaEventRecord(t->sampled, t->stream), "recording an event", error);
 }
 
-bool cuda_array_sample(const struct cuda_array_elements *elements, struct selection_runs runs,
-                       unsigned char *sample, struct error *error)
+bool cuda_array_begin_sample(struct cuda_tallier *t, const struct cuda_array_elements *elements,
+                             struct selection_runs runs, struct error *error)
 {
-    const size_t size = element_size(elements->type), all = runs.count * runs.length;
-    unsigned char *stage = NULL;
     struct cuda_guest guest;
-    int device = elements->device;
     bool good;
 
-    if (!cuda_guest_find(&device, elements->layout->data, error))
+    if (!enter(t, elements, &guest, error))
         return false;
-    good = cuda_guest_enter(&guest, device, error) &&
-           cuda_guest_check(cudaMalloc((void **)&stage, all * size), allocating, error) &&
-           sample_runs(elements, runs, device, sample, stage, error);
-    (void)cudaFree(stage);
+    good = begin_sample(t, runs, error);
+    t->runs = runs;
+    t->sample_size = t->size;
+    t->sample_swap = elements->swap;
     cuda_guest_leave(&guest);
-    if (good && elements->swap)
-        element_swap(sample, sample, all, size);
     return good;
+}
+
+const void *cuda_array_sample(struct cuda_tallier *t, struct error *error)
+{
+    if (!cuda_guest_check(cudaEventSynchronize(t->sampled), "sampling", error))
+        return NULL;
+    if (t->sample_swap)
+        element_swap(t->sample.memory, t->sample.memory, t->runs.count * t->runs.length,
+                     t->sample_size);
+    return t->sample.memory;
 }

@@ -339,7 +339,7 @@ static struct engine_worker *cuda_worker_open(struct engine_state *engine,
     feeder.jobs[feeder.job_count++] = &w->sums.job;
     if (setup->tallies && setup->tallies->count > 0) {
         cuda_tallies_init(&w->tallies, setup->tallies, setup->type, setup->swap, setup->missing,
-                          device->multiprocessors, device->shared,
+                          device->multiprocessors, device->shared, TALLIES_SLOTS,
                           feeder.in_place > feeder.size ? feeder.in_place : feeder.size);
         feeder.jobs[feeder.job_count++] = &w->tallies.job;
     }

@@ -23,6 +23,21 @@ void cuda_tallies_describe(struct cuda_tally_launch *launch, const struct tally_
     launch->greatest = order_greatest(plan->type);
 }
 
+void cuda_tallies_fill(struct cuda_tally_cells *cells, const struct tally_plan *plan)
+{
+    unsigned kept = 0;
+
+    memcpy(cells->first, plan->first, sizeof cells->first);
+    for (unsigned i = 0; i < plan->cells; i++) {
+        cells->keep[i] = plan->keep[i];
+        if (!plan->keep[i])
+            continue;
+        cells->kept_first[kept] = plan->first[i];
+        cells->kept_distance[kept] = tally_last(plan, i) - plan->first[i];
+        cells->kept_shift[kept++] = (unsigned char)tally_fine_shift(plan, i);
+    }
+}
+
 static struct cuda_tallies *tallies_of(struct cuda_job *job)
 {
     return (struct cuda_tallies *)job;
@@ -66,9 +81,7 @@ static bool copy_table(struct cuda_tallies *t, const struct tally_plan *plan, vo
     if (plan->kind == TALLY_WORDS)
         return true;
     if (plan->kind == TALLY_CELLS) {
-        memcpy(t->cells.first, plan->first, sizeof t->cells.first);
-        for (unsigned i = 0; i < plan->cells; i++)
-            t->cells.keep[i] = plan->keep[i];
+        cuda_tallies_fill(&t->cells, plan);
         from = &t->cells;
         size = sizeof t->cells;
     }
@@ -98,7 +111,7 @@ static bool begin(struct cuda_job *job, unsigned char *device, unsigned char *pi
         if (!copy_table(t, plan, at, stream, reason))
             return false;
         at += table_bytes(plan);
-        for (unsigned slot = 0; plan->kind == TALLY_CELLS && slot < TALLIES_SLOTS; slot++) {
+        for (unsigned slot = 0; plan->kind == TALLY_CELLS && slot < t->slots; slot++) {
             t->kept[i][slot] = at;
             at += t->kept_bytes;
         }
@@ -136,6 +149,8 @@ static bool add(struct cuda_job *job, unsigned slot, const void *data, size_t co
         t->launch[i].data = data;
         t->launch[i].count = count;
         t->launch[i].kept = t->kept[i][slot];
+        t->launch[i].room = t->kept_bytes / t->element_size;
+        t->launch[i].more = t->appends;
         if (!cuda_check(cuda_tally(&t->launch[i], stream), "starting a kernel", reason))
             return false;
     }
@@ -153,34 +168,45 @@ static bool send(struct cuda_job *job, unsigned slot, cudaStream_t stream,
                       "copying a result", reason);
 }
 
-/* Fetches what a launch has kept. Nothing is kept until all of it is here. */
-static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, char reason[ENGINE_REASON_MAX])
+uint64_t cuda_tallies_kept(const struct cuda_tallies *t, unsigned i, unsigned slot)
+{
+    return mirrored(t, t->mirror[slot], i)[t->launch[i].size + CUDA_TALLY_KEPT];
+}
+
+bool cuda_tallies_fetch(struct cuda_tallies *t, unsigned i, const void *kept, size_t count,
+                        char reason[ENGINE_REASON_MAX])
 {
     static const char *const copying = "copying elements back";
     struct tally *tally = &t->set->tally[i];
-    const uint64_t kept = mirrored(t, t->mirror[slot], i)[t->launch[i].size + CUDA_TALLY_KEPT];
     const size_t size = t->element_size;
     bool good;
+
+    if (count == 0)
+        return true;
+    if (!tally_reserve(tally, count)) {
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        return false;
+    }
+    good = cuda_check(cudaMemcpyAsync((unsigned char *)tally->kept + tally->kept_count * size, kept,
+                                      count * size, cudaMemcpyDeviceToHost, t->back),
+                      copying, reason);
+    /* In any case: others may be about to give the tally's memory another place. */
+    good = cuda_check(cudaStreamSynchronize(t->back), copying, reason) && good;
+    if (good)
+        tally->kept_count += count;
+    return good;
+}
+
+/* Fetches what a launch has kept. Nothing is kept until all of it is here. */
+static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, char reason[ENGINE_REASON_MAX])
+{
+    const uint64_t kept = cuda_tallies_kept(t, i, slot);
 
     if (kept > t->count[slot]) {
         snprintf(reason, ENGINE_REASON_MAX, "internal error: more elements were kept than came");
         return false;
     }
-    if (kept == 0)
-        return true;
-    if (!tally_reserve(tally, (size_t)kept)) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-        return false;
-    }
-    good = cuda_check(cudaMemcpyAsync((unsigned char *)tally->kept + tally->kept_count * size,
-                                      t->kept[i][slot], (size_t)kept * size, cudaMemcpyDeviceToHost,
-                                      t->back),
-                      copying, reason);
-    /* In any case: others may be about to give the tally's memory another place. */
-    good = cuda_check(cudaStreamSynchronize(t->back), copying, reason) && good;
-    if (good)
-        tally->kept_count += (size_t)kept;
-    return good;
+    return cuda_tallies_fetch(t, i, t->kept[i][slot], (size_t)kept, reason);
 }
 
 static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REASON_MAX])
@@ -189,7 +215,7 @@ static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REAS
 
     /* There are cells in one plan at most: no other can fail when elements have been kept. */
     for (unsigned i = 0; i < t->set->count; i++)
-        if (t->kept[i][slot] && !fetch(t, i, slot, reason))
+        if (t->kept[i][slot] && !t->appends && !fetch(t, i, slot, reason))
             return false;
     t->good = (int)t->mirror[slot];
     return true;
@@ -217,7 +243,7 @@ static void end(struct cuda_job *job)
 
 void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum element_type type,
                        bool swap, const struct missing *missing, int multiprocessors, int shared,
-                       size_t chunk_bytes)
+                       unsigned slots, size_t kept_bytes)
 {
     static const struct cuda_job_kind kind = {.begin = begin,
                                               .add = add,
@@ -229,7 +255,8 @@ void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum eleme
     *t = (struct cuda_tallies){.job = {.kind = &kind},
                                .set = set,
                                .element_size = element_size(type),
-                               .kept_bytes = align_up(chunk_bytes, CUDA_JOB_ALIGNMENT),
+                               .kept_bytes = align_up(kept_bytes, CUDA_JOB_ALIGNMENT),
+                               .slots = slots,
                                .good = -1};
     if (missing)
         cuda_missing_set(&t->missing, type, missing);
@@ -243,7 +270,7 @@ void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum eleme
         t->launch[i].shared = (size_t)shared;
         t->count_bytes += counts_bytes(plan);
         t->job.device_bytes += counts_bytes(plan) + table_bytes(plan);
-        t->job.device_bytes += plan->kind == TALLY_CELLS ? TALLIES_SLOTS * t->kept_bytes : 0;
+        t->job.device_bytes += plan->kind == TALLY_CELLS ? slots * t->kept_bytes : 0;
     }
     t->job.pinned_bytes = TALLIES_MIRRORS * t->count_bytes;
 }

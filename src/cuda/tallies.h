@@ -30,26 +30,40 @@ struct cuda_tallies {
     cudaStream_t back;     /* on which elements come back */
     unsigned char *device; /* all device memory; first the counts of all tallies */
     size_t count_bytes;    /* of these */
-    size_t kept_bytes;     /* room for the elements of a chunk */
+    size_t kept_bytes;     /* room for elements that a slot keeps */
+    unsigned slots;        /* that have such room in the device memory */
     unsigned char *sent;   /* pinned: copies of the counts */
     struct cuda_tally_launch launch[TALLY_PLANS_MAX];
     void *kept[TALLY_PLANS_MAX][TALLIES_SLOTS]; /* in the device memory; NULL where none are */
     struct cuda_missing missing;                /* what launches point to, if anything is missing */
     struct cuda_tally_cells cells;              /* on its way to the device */
-    unsigned taken;                             /* chunks */
-    unsigned mirror[TALLIES_SLOTS];             /* the copy that a slot's counts go to */
-    size_t count[TALLIES_SLOTS];                /* elements of a slot's chunk */
+    bool appends;   /* elements of all chunks are kept one after the other, in slot 0, and stay on
+                       the device: set by the caller */
+    unsigned taken; /* chunks */
+    unsigned mirror[TALLIES_SLOTS]; /* the copy that a slot's counts go to */
+    size_t count[TALLIES_SLOTS];    /* elements of a slot's chunk */
     int good; /* the copy of the last chunk that is known good; negative before the first */
 };
 
 /* Fills in what of a launch follows from a plan. */
 void cuda_tallies_describe(struct cuda_tally_launch *launch, const struct tally_plan *plan);
 
+/* Fills in the table of a plan of cells. */
+void cuda_tallies_fill(struct cuda_tally_cells *cells, const struct tally_plan *plan);
+
 /* Makes a job that adds to a set, which holds at least one tally, at its end; the caller then ends
-   the set. Missing elements are left out; NULL: there are none. Chunks have up to `chunk_bytes`;
-   `shared` is what struct feeder_device has. The job may not be moved. */
+   the set. Missing elements are left out; NULL: there are none. `shared` is what struct
+   feeder_device has. Its device memory has room for `slots` slots to keep `kept_bytes` of elements
+   each; without any, the caller sets kept[i][0] before it adds a chunk. The job may not be moved. */
 void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum element_type type,
                        bool swap, const struct missing *missing, int multiprocessors, int shared,
-                       size_t chunk_bytes);
+                       unsigned slots, size_t kept_bytes);
+
+/* How many elements tally i has kept, or was to keep, in what was sent for a slot. */
+uint64_t cuda_tallies_kept(const struct cuda_tallies *t, unsigned i, unsigned slot);
+
+/* Appends `count` elements in device memory to those that a tally keeps. */
+bool cuda_tallies_fetch(struct cuda_tallies *t, unsigned i, const void *kept, size_t count,
+                        char reason[ENGINE_REASON_MAX]);
 
 #endif

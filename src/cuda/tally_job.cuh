@@ -49,6 +49,8 @@ struct tally_job {
     unsigned cell_count;
     uint64_t turn, flip, greatest;
     void *kept;
+    uint64_t room; /* elements */
+    unsigned kept_cells, fine_bits;
 
     /* TALLY_WORDS. */
     unsigned shift;

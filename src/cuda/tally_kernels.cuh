@@ -213,6 +213,30 @@ template <int BYTES> struct tally_bin_integer {
     }
 };
 
+/* Parts of the cells that are kept. */
+template <int BYTES> struct tally_fine {
+    static const int SIZE = BYTES;
+    static const bool ZEROS = false;
+    template <typename Group> __device__ static void count_zeros(const Group *, unsigned *)
+    {
+    }
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
+    {
+        const uint64_t key =
+            bits ^ ((uint64_t)0 - (bits >> (8 * SIZE - 1)) & job->turn) ^ job->flip;
+        const struct cuda_tally_cells *const cells = job->cells;
+        unsigned cell = 0;
+        uint64_t distance;
+
+        for (unsigned i = 1; i < job->kept_cells; i++)
+            cell += key >= cells->kept_first[i];
+        distance = key - cells->kept_first[cell];
+        return distance <= cells->kept_distance[cell]
+                   ? (cell << job->fine_bits) + (unsigned)(distance >> cells->kept_shift[cell])
+                   : job->size - 1;
+    }
+};
+
 /*
  * Cells.
  */
@@ -225,34 +249,81 @@ template <typename Key> struct tally_edges {
     unsigned char keep[TALLY_CELLS_MAX];
 };
 
-/* Elements of a warp that are to be kept, the bits of `within`, are copied to places that one of
-   its threads reserves for all. */
-template <typename Key, typename Group>
-__device__ static __forceinline__ void tally_keep(const struct tally_job *job, const Group *g,
-                                                  unsigned within)
-{
-    unsigned long long *const counter = job->counts + job->size + CUDA_TALLY_KEPT;
-    const unsigned before = (1u << tally_lane()) - 1; /* the lanes */
-    unsigned long long at = 0;
-    unsigned total = tally_add_warp(__popc(within));
+/* Elements that a warp gathers before it copies them to global memory: each copy adds to one counter
+   that all warps of a launch share. */
+static const unsigned TALLY_STAGED = 128;
 
-    if (total == 0) /* in all lanes */
+/* Copies what a warp has gathered. All its lanes call this. */
+template <typename Key>
+__device__ static __forceinline__ void tally_flush(const struct tally_job *job, const Key *stage,
+                                                   unsigned staged)
+{
+    unsigned long long at = 0;
+
+    if (staged == 0)
         return;
     if (tally_lane() == 0)
-        at = atomicAdd(counter, (unsigned long long)total);
+        at = atomicAdd(job->counts + job->size + CUDA_TALLY_KEPT, (unsigned long long)staged);
     at = __shfl_sync(TALLY_ALL_LANES, at, 0);
+    for (unsigned i = tally_lane(); i < staged; i += TALLY_LANES)
+        if (at + i < job->room)
+            ((Key *)job->kept)[at + i] = stage[i];
+    __syncwarp();
+}
+
+/* The sum of x in the lanes before this one. */
+__device__ static __forceinline__ unsigned tally_add_before(unsigned x)
+{
+    unsigned sum = x;
+
+#pragma unroll
+    for (unsigned distance = 1; distance < TALLY_LANES; distance *= 2) {
+        const unsigned other = __shfl_up_sync(TALLY_ALL_LANES, sum, distance);
+
+        sum += tally_lane() >= distance ? other : 0;
+    }
+    return sum - x;
+}
+
+/* Gathers elements of a warp that are to be kept, the bits of `within`; if they are too many, copies
+   them itself. */
+template <typename Key, typename Group>
+__device__ static __forceinline__ void tally_keep(const struct tally_job *job, const Group *g,
+                                                  unsigned within, Key *stage, unsigned *staged)
+{
+    unsigned before, total;
+    Key *to = stage;
+    uint64_t at, room = TALLY_STAGED;
+
+    if (!__any_sync(TALLY_ALL_LANES, within != 0))
+        return;
+    before = tally_add_before(__popc(within));
+    total = __shfl_sync(TALLY_ALL_LANES, before + __popc(within), TALLY_LANES - 1);
+    if (*staged + total > TALLY_STAGED) {
+        tally_flush(job, stage, *staged);
+        *staged = 0;
+    }
+    at = *staged + before;
+    if (total > TALLY_STAGED) {
+        unsigned long long first = 0;
+
+        if (tally_lane() == 0)
+            first = atomicAdd(job->counts + job->size + CUDA_TALLY_KEPT, (unsigned long long)total);
+        at = __shfl_sync(TALLY_ALL_LANES, first, 0) + before;
+        to = (Key *)job->kept;
+        room = job->room;
+    } else {
+        *staged += total;
+    }
 #pragma unroll
     for (int e = 0; e < Group::COUNT; e++) {
         const bool mine = within >> e & 1;
-        const unsigned lanes = __ballot_sync(TALLY_ALL_LANES, mine);
-        const unsigned long long to = at + __popc(lanes & before);
 
-        /* They are never more than there are elements. */
-        if (mine && to < job->count)
-            ((Key *)job->kept)[to] =
-                (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
-        at += __popc(lanes);
+        if (mine && at < room)
+            to[at] = (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
+        at += mine;
     }
+    __syncwarp();
 }
 
 /* Adds the elements of a warp that lie before an edge. */
@@ -275,6 +346,9 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
     typedef tally_cells_group<Key, MISSING> group;
     static_assert(group::COUNT <= 32, "a bit each");
     __shared__ struct tally_edges<Key> edges;
+    __shared__ Key stages[TALLY_THREADS / TALLY_LANES][TALLY_STAGED];
+    Key *const stage = stages[threadIdx.x / TALLY_LANES];
+    unsigned staged = 0;
     const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
     const unsigned cells = job.cell_count;
     const Key turn = (Key)job.turn, flip = (Key)job.flip, greatest = (Key)job.greatest;
@@ -316,8 +390,9 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
         for (int e = 0; e < group::COUNT; e++)
             reached |= (unsigned)(key[e] > greatest) << e;
         tally_add_below(&edges.below[cells], valid & ~reached);
-        tally_keep<Key>(&job, &g, within & valid & ~reached);
+        tally_keep<Key>(&job, &g, within & valid & ~reached, stage, &staged);
     }
+    tally_flush(&job, stage, staged);
     __syncthreads();
     for (unsigned i = threadIdx.x; i <= cells; i += TALLY_THREADS)
         if (edges.below[i] > 0)
@@ -442,7 +517,14 @@ static inline void tally_choose_cells(struct tally_choice *c, const struct cuda_
     c->job.cell_count = l->plan->cells;
     c->job.greatest = l->greatest;
     c->job.kept = l->kept;
-    if (l->element_size == 4) {
+    c->job.room = l->room;
+    c->job.kept_cells = l->plan->kept_cells;
+    c->job.fine_bits = l->plan->fine_bits;
+    if (l->fine && l->element_size == 4) {
+        tally_choose_each<tally_fine<4>>(c, l);
+    } else if (l->fine) {
+        tally_choose_each<tally_fine<8>>(c, l);
+    } else if (l->element_size == 4) {
         c->kernel = l->missing ? tally_cells<uint32_t, true> : tally_cells<uint32_t, false>;
         c->tile = tally_cells_group<uint32_t, false>::TILE;
     } else {

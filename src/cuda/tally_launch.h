@@ -15,14 +15,18 @@
 extern "C" {
 #endif
 
-/* The first keys of cells, and whether their elements are kept, in device memory. */
+/* The first keys of cells, and whether their elements are kept, in device memory; and of those
+   that are kept alone, in order, their first keys, how much more the last ones are, and the shifts
+   of their parts (tally_fine_shift). */
 struct cuda_tally_cells {
     uint64_t first[TALLY_CELLS_MAX];
     unsigned char keep[TALLY_CELLS_MAX];
+    uint64_t kept_first[TALLY_CELLS_MAX], kept_distance[TALLY_CELLS_MAX];
+    unsigned char kept_shift[TALLY_CELLS_MAX];
 };
 
 /* Numbers that follow a tally's counts in device memory: the elements that are +0 and -0, of words
-   with a shift, and how many elements the last launch has kept. */
+   with a shift, and how many elements of cells were to be kept. */
 #define CUDA_TALLY_ZEROS 0
 #define CUDA_TALLY_KEPT 2
 #define CUDA_TALLY_MORE 3
@@ -37,6 +41,11 @@ struct cuda_tally_launch {
     uint64_t turn, flip;
     uint64_t greatest; /* the key of the greatest number */
 
+    /* For cells. */
+    bool more; /* kept elements follow those of the launches before */
+    bool fine; /* none are kept: those of kept cells are counted in 2^fine_bits parts of each, cell
+                  after cell; one more count has all others */
+
     /* Elements that are left out; NULL: none. */
     const struct cuda_missing *missing;
     bool swap;         /* elements are not in the machine's byte order */
@@ -44,7 +53,8 @@ struct cuda_tally_launch {
     size_t count;      /* elements, at least 1, below 2^30 */
     const void *table; /* device memory: struct cuda_tally_cells, or the plan's bounds */
     uint64_t *counts;  /* device memory: `size`, and CUDA_TALLY_MORE; to be added to */
-    void *kept;        /* device memory for `count` elements, of cells */
+    void *kept;        /* device memory, of cells */
+    uint64_t room;     /* elements that it has room for: others are dropped */
     int multiprocessors; /* of the device */
     size_t shared;       /* bytes of shared memory that a block may ask for */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cuda/array.h"
+#include "cuda/array_tallies.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
 #include "sys/signals.h"
@@ -31,6 +32,7 @@ void gpr_context_free(gpr_context *context)
 {
     if (context) {
         cuda_array_close(context->device_array);
+        cuda_tallier_close(context->device_tallier);
         reducer_close(context->reducer);
     }
     free(context);

@@ -37,36 +37,71 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
                 : GPR_OK;
 }
 
-/* Gives a pass plan a sample, if it wants one, and one is easily had. */
-static bool sample(struct pass_plan *plan, const struct cuda_array_elements *e, bool contiguous,
-                   struct error *error)
+/* The most runs of a sample, and elements of one. It is sorted while the extremes are found, and what
+   is kept for it costs the GPU little. */
+#define SAMPLE_RUNS 4096
+#define SAMPLE_LENGTH 8
+
+/* A search for quantiles and a histogram. */
+struct search {
+    gpr_context *context;
+    struct cuda_array_elements elements;
+    struct pass_plan *plan;     /* NULL where nothing is searched for */
+    struct selection_runs runs; /* of a sample that is on its way; none: count is 0 */
+};
+
+/* Opens a search, and begins to take a sample if the plan wants one, and one is easily had. */
+static bool search_open(struct search *s, const gpr_request *request, const struct view *view,
+                        struct error *error)
 {
-    const struct selection_runs runs = pass_plan_runs(plan);
-    const size_t all = runs.count * runs.length, size = element_size(e->type);
-    unsigned char *elements;
+    gpr_context *context = s->context;
+    struct selection_runs runs;
+
+    s->plan = pass_plan_open(&request->passes, view->type, &view->scale, s->elements.count, 1,
+                             request->nan != NAN_SKIP);
+    if (!context->device_tallier)
+        context->device_tallier = cuda_tallier_open(&cuda_tallier_shipped);
+    if (!s->plan || !context->device_tallier)
+        return error_memory(error);
+    runs = pass_plan_runs(s->plan);
+    if (runs.count > SAMPLE_RUNS)
+        runs = (struct selection_runs){SAMPLE_RUNS, SAMPLE_LENGTH};
+    if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length)
+        return true;
+    s->runs = runs;
+    return cuda_array_begin_sample(context->device_tallier, &s->elements, runs, error);
+}
+
+/* Gives the pass plan the sample, if there is one. */
+static bool search_sample(struct search *s, struct error *error)
+{
+    const struct cuda_array_elements *e = &s->elements;
+    const size_t all = s->runs.count * s->runs.length, size = element_size(e->type);
+    const unsigned char *elements;
     bool *missing = NULL, good;
 
-    if (runs.count == 0 || !contiguous || e->count < all)
+    if (all == 0)
         return true;
-    elements = malloc(all * size);
+    elements = cuda_array_sample(s->context->device_tallier, error);
+    if (!elements)
+        return false;
     if (e->missing)
         missing = malloc(all * sizeof *missing);
-    good = elements && (missing || !e->missing) ? cuda_array_sample(e, runs, elements, error)
-                                                : error_memory(error);
+    good = missing || !e->missing;
     for (size_t i = 0; i < all && good && missing; i++)
         missing[i] =
             missing_has(e->missing, order_key(e->type, order_load(e->type, elements + i * size)));
-    good = good && (pass_plan_sample(plan, elements, missing, runs.count, runs.length) ||
-                    error_memory(error));
+    good = good && pass_plan_sample(s->plan, elements, missing, s->runs.count, s->runs.length);
     free(missing);
-    free(elements);
-    return good;
+    return good || error_memory(error);
 }
 
-/* Has the elements tallied as a pass plan wants it next. */
-static bool pass(struct pass_plan *plan, const struct cuda_array_elements *e,
-                 const struct partial *partial, struct error *error)
+/* Has the elements tallied as the pass plan wants it next. */
+static bool search_pass(struct search *s, bool again, const struct partial *partial,
+                        struct error *error)
 {
+    const struct cuda_array_elements *e = &s->elements;
+    struct pass_plan *plan = s->plan;
     const struct tally_plan *plans[TALLY_PLANS_MAX];
     struct tally_set set = {.count = pass_plan_next(plan, plans)};
     enum pass_plan_verdict verdict = PASS_PLAN_MEMORY;
@@ -75,7 +110,7 @@ static bool pass(struct pass_plan *plan, const struct cuda_array_elements *e,
     for (unsigned i = 0; i < set.count; i++)
         good = tally_open(&set.tally[i], plans[i]) && good;
     if (good && e->count > 0 && set.count > 0)
-        good = cuda_array_tally(e, &set, error);
+        good = cuda_array_tally(s->context->device_tallier, e, again, &set, error);
     if (good)
         verdict = pass_plan_take(plan, partial, &set, 1);
     for (unsigned i = 0; i < set.count; i++)
@@ -97,47 +132,55 @@ static bool pass(struct pass_plan *plan, const struct cuda_array_elements *e,
     return error_memory(error);
 }
 
-/* Finds quantiles and a histogram of elements whose partial result, with extremes, is known. */
-static bool find_order(const gpr_request *request, const struct view *view,
-                       const struct cuda_array_elements *e, gpr_result *result, struct error *error)
+/* Finds quantiles and the histogram, once the partial result with extremes is known. */
+static bool search_finish(struct search *s, const gpr_request *request, gpr_result *result,
+                          struct error *error)
 {
-    struct pass_plan *plan = pass_plan_open(&request->passes, view->type, &view->scale, e->count, 1,
-                                            request->nan != NAN_SKIP);
-    bool good;
+    bool good = true;
 
-    if (!plan)
-        return error_memory(error);
-    pass_plan_begin(plan, &result->partial);
-    good = pass_plan_is_done(plan) || sample(plan, e, view->contiguous, error);
-    while (good && !pass_plan_is_done(plan))
-        good = pass(plan, e, &result->partial, error);
-    good = good && (result_take_passes(result, &request->passes, plan) || error_memory(error));
-    pass_plan_close(plan);
-    return good;
+    if (!s->plan)
+        return true;
+    pass_plan_begin(s->plan, &result->partial);
+    for (bool again = false; good && !pass_plan_is_done(s->plan); again = true)
+        good = search_pass(s, again, &result->partial, error);
+    return good && (result_take_passes(result, &request->passes, s->plan) || error_memory(error));
+}
+
+/* Launches what finds the partial result, and takes the sample while that runs. */
+static bool reduce(struct search *s, const struct cuda_array_terms *terms, struct partial *partial,
+                   struct error *error)
+{
+    struct cuda_array **array = &s->context->device_array;
+    const struct cuda_array_elements *e = &s->elements;
+
+    return cuda_array_add(array, terms, e->layout, e->count, 0, e->device, e->stream, error) &&
+           search_sample(s, error) && cuda_array_snapshot(*array, terms->wants, partial, error) &&
+           cuda_array_clear(*array, error);
 }
 
 gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,
                          gpr_result **result)
 {
     gpr_context *context = input->context;
-    struct cuda_array **array = &context->device_array;
     const bool passes = pass_request_any(&request->passes);
     struct missing missing = {.count = 0};
     const char *const lacks = missing_add_values(&missing, view->type, &request->missing);
-    const struct cuda_array_elements elements = {
-        .type = view->type,
-        .swap = view->swap,
-        .missing = missing.count > 0 ? &missing : NULL,
-        .layout = &view->folded,
-        .count = view->elements < request->length ? view->elements : request->length,
-        .device = input->view.ordinal,
-        .stream = input->view.stream};
+    struct search search = {
+        .context = context,
+        .elements = {.type = view->type,
+                     .swap = view->swap,
+                     .missing = missing.count > 0 ? &missing : NULL,
+                     .layout = &view->folded,
+                     .count = view->elements < request->length ? view->elements : request->length,
+                     .device = input->view.ordinal,
+                     .stream = input->view.stream}};
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
-                                     .missing = elements.missing,
+                                     .missing = search.elements.missing,
                                      .wants = request->wants | (passes ? PARTIAL_EXTREMES : 0)};
     struct error error = {.kind = ERROR_NONE};
     struct partial_split split;
+    bool good = false;
     gpr_result *made;
 
     if (check(input, request) != GPR_OK)
@@ -151,24 +194,25 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     if (!made)
         return lib_fail_memory(context);
     partial_clear(&made->partial);
-    if (!cuda_array_add(array, &terms, elements.layout, elements.count, 0, elements.device,
-                        elements.stream, &error) ||
-        !cuda_array_snapshot(*array, terms.wants, &made->partial, &error) ||
-        !cuda_array_clear(*array, &error)) {
+    if ((passes && !search_open(&search, request, view, &error)) ||
+        !reduce(&search, &terms, &made->partial, &error)) {
         /* A GPU that failed is not asked again, unless by another call. */
-        cuda_array_close(*array);
-        *array = NULL;
+        cuda_array_close(context->device_array);
+        context->device_array = NULL;
         (void)lib_fail_error(context, input->path, NULL, &error);
     } else if (request->nan == NAN_ERROR && made->partial.nan > 0) {
         (void)lib_fail(context, GPR_ERROR_NAN, "%s: element %" PRIu64 " is a NaN", input->path,
                        made->partial.first_nan);
     } else {
         result_round(made, request, view->type, &view->scale);
-        if (!passes || find_order(request, view, &elements, made, &error)) {
-            *result = made;
-            return GPR_OK;
-        }
-        (void)lib_fail_error(context, input->path, NULL, &error);
+        good = search_finish(&search, request, made, &error);
+        if (!good)
+            (void)lib_fail_error(context, input->path, NULL, &error);
+    }
+    pass_plan_close(search.plan);
+    if (good) {
+        *result = made;
+        return GPR_OK;
     }
     gpr_result_free(made);
     return context->status;

@@ -56,7 +56,9 @@ struct gpr_context {
 
     _Atomic int call; /* enum call_state; any thread and signal handlers may change it */
 
-    struct cuda_array *device_array; /* for views of device memory; NULL before it is needed */
+    /* For views of device memory; NULL before they are needed. */
+    struct cuda_array *device_array;
+    struct cuda_tallier *device_tallier;
 
     struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
 };

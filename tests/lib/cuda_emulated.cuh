@@ -61,6 +61,8 @@ static T warp_exchange(T value, int line, uint64_t lane_mask, int down, int at)
 }
 #define __shfl_down_sync(mask, value, distance) \
     warp_exchange(value, __LINE__, 0, (int)(distance), -1)
+#define __shfl_up_sync(mask, value, distance) \
+    warp_exchange(value, __LINE__, 0, -(int)(distance), -1)
 #define __shfl_xor_sync(mask, value, distance) \
     warp_exchange(value, __LINE__, (uint64_t)(distance), 0, -1)
 #define __shfl_sync(mask, value, lane) warp_exchange(value, __LINE__, 0, 0, lane)

@@ -28,7 +28,7 @@ void emulated_tally(const struct cuda_tally_launch *l, unsigned blocks)
 
     if (c.bytes > EMULATED_TALLY_SHARED)
         abort();
-    if (l->plan->kind == TALLY_CELLS)
+    if (l->plan->kind == TALLY_CELLS && !l->more && !l->fine)
         l->counts[l->size + CUDA_TALLY_KEPT] = 0;
     emulated_grid.x = tiles < blocks ? (unsigned)tiles : blocks;
     emulation_run(emulated_grid.x, 1, TALLY_THREADS, run, &c);

@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "core/element.h"
+#include "cuda/array_tallies.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/environment.h"
+#include "lib/objects.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
@@ -159,6 +161,18 @@ static bool needs_split(const char *op)
            strcmp(op, "absmin") == 0;
 }
 
+/* Has the context keep few elements on the device and copy fewer, or as many as it does. */
+static void draw_tallier(void)
+{
+    const struct cuda_tallier_tuning small = {.room = 1 + rng_below(&rng, 4000),
+                                              .fetched = rng_below(&rng, 200)};
+
+    cuda_tallier_close(context->device_tallier);
+    context->device_tallier =
+        cuda_tallier_open(rng_below(&rng, 3) ? &small : &cuda_tallier_shipped);
+    must(context->device_tallier, "memory");
+}
+
 /* A missing value, which some types do not have. */
 static const char *draw_missing(void)
 {
@@ -180,6 +194,8 @@ static void check_views(unsigned long runs)
         bool asked[OPS], any = false, good, split = false;
 
         fill(s.type);
+        if (rng_below(&rng, 4) == 0)
+            draw_tallier();
         must(gpr_request_new(context, &request) == GPR_OK, "a request");
         for (size_t i = 0; i < OPS; i++) {
             asked[i] = rng_below(&rng, 4) == 0 || (i == OPS - 1 && !any);
@@ -224,6 +240,60 @@ static void check_views(unsigned long runs)
         gpr_close(there);
     }
     tap_family_end(&family, "views of device memory, strided or not, of all types");
+}
+
+/* Quantiles of so many elements that a sample is taken of them, not aligned to 16 bytes. */
+static void check_samples(void)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_I64};
+    static const char *const quantiles[] = {"median", "p10", "p99.5"};
+    const size_t count = (size_t)300 * 1000;
+    unsigned char *const small[] = {host, device};
+    struct tap_family family = {0};
+
+    host = allocate((count + 1) * 8);
+    must(cudaMalloc((void **)&device, (count + 1) * 8) == cudaSuccess, "memory");
+    for (unsigned run = 0; run < 6; run++) {
+        const enum element_type type = types[run % 3];
+        const int64_t size = (int64_t)element_size(type);
+        const struct shape s = {.type = element_name(type),
+                                .rank = 1,
+                                .sizes = {count},
+                                .strides = {size},
+                                .off = size};
+        gpr_input *here = open_view(&s, false), *there = open_view(&s, true);
+        gpr_result *expected = NULL, *got = NULL;
+        gpr_request *request = NULL;
+        bool good;
+
+        for (size_t i = 0; i < (count + 1) * 8; i++)
+            host[i] = (unsigned char)rng_below(&rng, 256);
+        if (type != ELEMENT_I64)
+            data_fill((enum data_kind)rng_below(&rng, DATA_KINDS), type, host, count + 1,
+                      rng_next(&rng));
+        must(cudaMemcpy(device, host, (count + 1) * 8, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, GPR_NAN_SKIP) == GPR_OK,
+             "a request");
+        for (size_t i = 0; i < 3; i++)
+            must(gpr_request_op(request, quantiles[i]) == GPR_OK, "an operation");
+        draw_tallier();
+        good = gpr_reduce(here, 0, request, &expected) == GPR_OK &&
+               gpr_reduce(there, 0, request, &got) == GPR_OK;
+        for (size_t i = 0; i < 3 && good; i++)
+            good = is_same(expected, got, quantiles[i]);
+        tap_case(&family, good, "run %u: %s: %s", run, s.type, gpr_error_text(context));
+        gpr_result_free(expected);
+        gpr_result_free(got);
+        gpr_request_free(request);
+        gpr_close(here);
+        gpr_close(there);
+    }
+    tap_family_end(&family, "quantiles by samples");
+    must(cudaFree(device) == cudaSuccess, "freeing");
+    free(host);
+    host = small[0];
+    device = small[1];
 }
 
 /* A view in memory of the host of elements in a row. */
@@ -403,6 +473,7 @@ int main(void)
          "a GPU");
     check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_samples();
     check_refused();
     check_kind();
     gpr_context_free(context);

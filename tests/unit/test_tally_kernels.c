@@ -112,6 +112,32 @@ static void expect_cells(const struct tally_plan *plan, size_t n, uint64_t *expe
     }
 }
 
+/* Counts of parts of the cells that are kept: as few bits as hold the greatest distance in a cell are
+   left out so that the others are no more than fine_bits. */
+static void expect_fine(const struct tally_plan *plan, size_t n, uint64_t *expected)
+{
+    const size_t others = (size_t)plan->kept_cells << plan->fine_bits;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t key = key_at(plan->type, i);
+        size_t at = others, before = 0;
+
+        for (unsigned c = 0; c < plan->cells; c++) {
+            const uint64_t first = plan->first[c], last = tally_last(plan, c);
+            uint64_t part = key - first, most = last - first;
+
+            if (!plan->keep[c])
+                continue;
+            for (; most >= UINT64_C(1) << plan->fine_bits; most /= 2)
+                part /= 2;
+            if (key >= first && key <= last)
+                at = (before << plan->fine_bits) + (size_t)part;
+            before++;
+        }
+        expected[at]++;
+    }
+}
+
 /* Whether element i is not before bound number `bound`. */
 static bool reaches(const struct tally_plan *plan, size_t i, size_t bound)
 {
@@ -207,9 +233,7 @@ static bool copy_table(const struct tally_plan *plan)
 
     switch (plan->kind) {
     case TALLY_CELLS:
-        memcpy(cells.first, plan->first, sizeof cells.first);
-        for (unsigned c = 0; c < plan->cells; c++)
-            cells.keep[c] = plan->keep[c];
+        cuda_tallies_fill(&cells, plan);
         return copy_in(table, &cells, sizeof cells);
     case TALLY_WORDS:
         break;
@@ -237,7 +261,10 @@ static size_t copy_present(enum element_type type, size_t n, unsigned char *to)
 static void check_with(struct tap_family *family, const struct tally_plan *plan, size_t n,
                        const char *what, unsigned launches, unsigned blocks, size_t shared)
 {
-    const size_t size = element_size(plan->type), counters = tally_size(plan);
+    const bool fine = plan->kind == TALLY_CELLS && plan->kept_cells > 0 && once_in(3);
+    const size_t size = element_size(plan->type);
+    const size_t counters =
+        fine ? ((size_t)plan->kept_cells << plan->fine_bits) + 1 : tally_size(plan);
     const size_t most = n / launches + 1;
     uint64_t *expected = calloc(1, COUNTS_BYTES), *got = calloc(1, COUNTS_BYTES);
     struct cuda_tally_launch launch = {.swap = size > 1 && once_in(2),
@@ -245,6 +272,7 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
                                        .table = table,
                                        .counts = counts,
                                        .kept = room,
+                                       .room = LENGTH_MAX,
                                        .multiprocessors = (int)blocks,
                                        .shared = shared < shared_most ? shared : shared_most};
     unsigned char *const present = allocate(n * size), *const all = data;
@@ -259,7 +287,12 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
     cuda_missing_set(&ranges, plan->type, &missing);
     launch.missing = missing.count > 0 ? &ranges : NULL;
     data = present;
-    expect(plan, present_count, expected);
+    launch.fine = fine;
+    launch.size = (unsigned)counters;
+    if (fine)
+        expect_fine(plan, present_count, expected);
+    else
+        expect(plan, present_count, expected);
     data = all;
     if (launch.swap)
         element_swap(swapped, data, n, size);
@@ -280,7 +313,7 @@ static void check_with(struct tap_family *family, const struct tally_plan *plan,
     got[counters + CUDA_TALLY_KEPT] = 0;
     data = present;
     right = good && memcmp(got, expected, COUNTS_BYTES) == 0 &&
-            (plan->kind != TALLY_CELLS || same_kept(plan, present_count, kept_count));
+            (fine || plan->kind != TALLY_CELLS || same_kept(plan, present_count, kept_count));
     data = all;
     tap_case(family, right,
              "%s, %s, %zu elements, %zu missing, in %u launches of %u blocks, swap %d, "
@@ -359,8 +392,10 @@ static void plan_cells(struct tally_plan *plan, enum element_type type, size_t n
         if (plan->cells > 0 && plan->first[plan->cells - 1] == first[i])
             continue;
         plan->keep[plan->cells] = once_in(3);
+        plan->kept_cells += plan->keep[plan->cells];
         plan->first[plan->cells++] = first[i];
     }
+    plan->fine_bits = 1 + (unsigned)below(6);
 }
 
 /* Bins of a range near the elements, or beyond them; false where none can be. */
