@@ -24,6 +24,7 @@ complete -c gpureduce -l shape -x -d 'dimensions of raw input for --axis, in C o
 complete -c gpureduce -l output -r -F -d 'write the results of --axis into FILE, a .npy'
 complete -c gpureduce -l diff -d 'compare two files, array by array'
 complete -c gpureduce -l tolerance -x -d 'with --diff, accept ulp'
+complete -c gpureduce -l map -x -d 'with --diff, s/REGEX/NAME/ before names match'
 complete -c gpureduce -l cast -d 'with --diff'
 complete -c gpureduce -l ignore-dtype -d 'with --diff, only values count, not types'
 complete -c gpureduce -l check -r -F -d 'compare with what --json or --tsv wrote'

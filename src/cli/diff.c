@@ -40,6 +40,7 @@ void diff_files(struct options *options)
     struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
                                    .tolerance = options->tolerance,
+                                   .rename = options->rename.count > 0 ? &options->rename : NULL,
                                    .cast = options->cast,
                                    .ignore_dtype = options->ignore_dtype,
                                    .verdict_only =
@@ -71,6 +72,7 @@ void diff_files(struct options *options)
         diff_close(diff);
     for (int side = 0; side < DIFF_SIDES; side++)
         operands_free(&sides[side]);
+    rename_free(&options->rename);
 }
 
 enum diff_status diff_exit_status(bool differs)

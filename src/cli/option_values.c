@@ -363,6 +363,18 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
+bool option_parse_map(const struct arguments *a, const struct argument *x, const char *text,
+                      void *target)
+{
+    char why[RENAME_WHY_MAX], format[RENAME_WHY_MAX + 32];
+
+    (void)x;
+    if (rename_add(&((struct options *)target)->rename, text, why))
+        return true;
+    snprintf(format, sizeof format, "bad --map %%s: %s", why);
+    return arguments_wrong(a, format, text);
+}
+
 bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *list,
                             void *target)
 {

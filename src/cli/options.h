@@ -11,6 +11,7 @@
 #include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
+#include "core/rename.h"
 #include "run/axis_layout.h"
 #include "run/session.h"
 #include "run/shard.h"
@@ -59,6 +60,7 @@ struct options {
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
     struct difference_tolerance tolerance; /* of --diff */
+    struct rename rename;                  /* of --diff: how names are changed before */
     bool cast;                             /* --diff: is B what rounding A gives? */
     bool ignore_dtype;                     /* --diff: types alone are no difference */
     struct axis_request axis;              /* a result for each slice along it */

@@ -24,6 +24,7 @@ library_sources += \
 	src/core/scale.c src/core/scale.h \
 	src/core/scaled.c src/core/scaled.h \
 	src/core/cast.c src/core/cast.h \
+	src/core/rename.c src/core/rename.h \
 	src/core/scaled_difference.c src/core/scaled_difference.h \
 	src/core/selection.c src/core/selection.h \
 	src/core/moments.c src/core/moments.h \

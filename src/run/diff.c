@@ -216,6 +216,7 @@ static void item_warning(const struct diff *d, const struct diff_item *item, siz
 /* An array of a side, by name. */
 struct named {
     const char *name; /* NULL: the file is one array */
+    char *key;        /* the name that it is matched by, of malloc; NULL: `name` */
     int file;
     size_t array;
     bool matched;
@@ -243,7 +244,7 @@ static bool list_names(struct diff *d, int side, struct names *names)
         const struct source_info *info = file_info(d, side, i);
 
         if (!info->container)
-            names->list[names->count++] = (struct named){NULL, i, 0, false};
+            names->list[names->count++] = (struct named){.file = i};
         for (size_t k = 0; info->container && k < info->pick_count; k++) {
             const struct container_array *a = info->picks[k].array;
 
@@ -252,18 +253,28 @@ static bool list_names(struct diff *d, int side, struct names *names)
                           error_of(ERROR_DATA, "array %s: %s", container_show_name(shown, a->name),
                                    a->unreadable));
             } else {
-                names->list[names->count++] = (struct named){a->name, i, k, false};
+                struct named *named = &names->list[names->count++];
+
+                *named = (struct named){.name = a->name, .file = i, .array = k};
+                if (d->request->rename && !(named->key = rename_apply(d->request->rename, a->name)))
+                    return note_no_memory(d);
             }
         }
     }
     return true;
 }
 
+/* The name that an array is matched by. */
+static const char *key_of(const struct named *named)
+{
+    return named->key ? named->key : named->name;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const struct named *const *x = a, *const *y = b;
 
-    return strcmp((*x)->name, (*y)->name);
+    return strcmp(key_of(*x), key_of(*y));
 }
 
 /* The names of a set in order, to be freed. NULL without memory, or where a name occurs twice. */
@@ -283,6 +294,17 @@ static struct named **sort_names(struct diff *d, int side, const struct names *n
     for (size_t i = 1; i < names->count; i++) {
         if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
             continue;
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
+            char other[CONTAINER_NAME_SHOWN], key[CONTAINER_NAME_SHOWN];
+
+            source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
+                         "arrays %s and %s would both be matched as %s",
+                         container_show_name(other, sorted[i - 1]->name),
+                         container_show_name(shown, sorted[i]->name),
+                         container_show_name(key, key_of(sorted[i])));
+            free(sorted);
+            return NULL;
+        }
         source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
                      "array %s is in another file, too: %s",
                      container_show_name(shown, sorted[i]->name),
@@ -309,6 +331,8 @@ static void set_side(const struct diff *d, struct diff_item *item, int side,
     }
     if (!item->name)
         item->name = named->name;
+    else if (side == DIFF_B && named->name && strcmp(item->name, named->name) != 0)
+        item->other_name = named->name;
 }
 
 /* Whether a shape has more than one dimension that counts, so that an order of these does. */
@@ -578,8 +602,11 @@ static bool match(struct diff *d)
     } else if (good) {
         good = match_names(d, &names[DIFF_A], &names[DIFF_B]);
     }
-    free(names[DIFF_A].list);
-    free(names[DIFF_B].list);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        for (size_t i = 0; i < names[side].count; i++)
+            free(names[side].list[i].key);
+        free(names[side].list);
+    }
     return good;
 }
 

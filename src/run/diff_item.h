@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/difference.h"
+#include "core/rename.h"
 #include "run/session_options.h"
 #include "source/source.h"
 
@@ -21,9 +22,10 @@ struct diff_request {
     const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
                                               progress are used */
     struct difference_tolerance tolerance;
-    bool cast;         /* it is asked whether side B is what side A is cast to */
-    bool ignore_dtype; /* arrays of two types whose values are the same do not differ */
-    bool verdict_only; /* stop at the first difference */
+    const struct rename *rename; /* arrays are matched by their names after this; NULL: by names */
+    bool cast;                   /* it is asked whether side B is what side A is cast to */
+    bool ignore_dtype;           /* arrays of two types whose values are the same do not differ */
+    bool verdict_only;           /* stop at the first difference */
     struct {
         const char *name;                   /* the name that the user gave */
         char *const *paths;                 /* the files that it stands for */
@@ -47,7 +49,8 @@ enum diff_kind {
 
 /* A pair of arrays, or an array of one side. */
 struct diff_item {
-    const char *name; /* NULL if both sides are one array without a name */
+    const char *name;       /* NULL if both sides are one array without a name */
+    const char *other_name; /* the name on side B, if it is another; NULL */
     enum diff_kind kind;
     struct {
         const struct source_info *info; /* facts about the file; NULL: the side has no such array */

@@ -68,6 +68,18 @@ static void add_sides(struct writer *w, const char *name, const char *a, const c
     writer_field(w, field_text(CELLS, name, text));
 }
 
+/* Adds the names of both sides, or of one. */
+static void add_name(struct writer *w, const struct diff_item *item)
+{
+    struct buffer both = {0};
+
+    if (item->other_name)
+        buffer_print(&both, "%s|%s%c", item->name, item->other_name, '\0');
+    writer_field(w, field_text(IN_CELLS, "array",
+                               item->other_name && !both.failed ? both.data : item->name));
+    buffer_free(&both);
+}
+
 static void add_both(struct writer *w, const struct diff_item *item)
 {
     char shapes[DIFF_SIDES][SIDE_MAX] = {"", ""}, elements[DIFF_SIDES][24] = {"", ""};
@@ -215,8 +227,11 @@ void diff_row_write(struct writer *w, const struct diff_request *request,
     writer_begin(w);
     WRITER_FIELDS(w, field_text(J, "file", request->sides[DIFF_A].name),
                   field_text(J, "other", request->sides[DIFF_B].name),
-                  field_text(IN_CELLS | J, "array", item->name),
-                  field_text(CELLS | J, "differs", kind_words[item->kind]));
+                  field_text(J, "array", item->name));
+    if (item->other_name)
+        writer_field(w, field_text(J, "other_array", item->other_name));
+    add_name(w, item);
+    WRITER_FIELDS(w, field_text(CELLS | J, "differs", kind_words[item->kind]));
     add_both(w, item);
     add_side(w, item, DIFF_A);
     add_side(w, item, DIFF_B);

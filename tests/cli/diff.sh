@@ -125,6 +125,43 @@ printf '' >two/y-3.safetensors
 run --diff one two
 trouble 'a part that is none' 'two/y-3.safetensors: does not hold several arrays, but other files of its set do'
 
+# Names that are changed before they are matched.
+set_of mapped-a.safetensors "{$(entry model.layers.0.w F32 3 0 12),$(entry model.b F32 3 12 24),$(entry x F32 3 24 36)}" \
+    three.f32 three.f32 three.f32
+set_of mapped-b.safetensors "{$(entry layers.0.w F32 3 0 12),$(entry b F32 3 12 24),$(entry x F32 3 24 36)}" \
+    three.f32 other.f32 three.f32
+run --diff -q mapped-a.safetensors mapped-b.safetensors
+is 'other names' 1 ''
+run --diff -q --map='s/^model\.//' --exclude=b --exclude=model.b mapped-a.safetensors mapped-b.safetensors
+is 'changed by --map' 0 ''
+row 'one with two names' 'values f32 [3] 3 2 1' --map='s/^model\.//' mapped-b.safetensors mapped-a.safetensors
+ok 'both are shown' test "$(sed -n 2p out | cut -f 1)" = 'b|model.b'
+run --diff --json --map='s,^model[.],,' mapped-a.safetensors mapped-b.safetensors
+ok 'also in JSON' grep -q '"array": "model.b", "other_array": "b", "differs": "values"' out
+# What sed makes of a name, as the name of the other side, which the command does not change.
+while read -r from command; do
+    to=$(printf '%s\n' "$from" | sed -E "$command")
+    set_of from.safetensors "{$(entry "$from" F32 3 0 12)}" three.f32
+    set_of to.safetensors "{$(entry "$to" F32 3 0 12)}" three.f32
+    run --diff -q --map="$command" from.safetensors to.safetensors
+    is "$from $command" 0 ''
+done <<'END'
+model.layers.0.w s/^model\.//
+model.layers.12.w s/layers\.([0-9]+)\./blk.\1_/
+a.b.c s/\./\//g
+a.b.c s|[.]|/|g
+ab s/^(a)(b)$/\2&\1&/
+abcabc s/(x*)c/\1d/g
+ab/c s/b\/c/e\/f/
+a+b s/a\+b/a\&b/
+END
+for bad in s s/a y/a/b/ s/a/b s/a/b/x 's/(/b/' 's/a/\1/' 's/a/b\/'; do
+    run --diff --map="$bad" mapped-a.safetensors mapped-b.safetensors
+    ok "--map=$bad" test "$status:$(grep -c '^gpureduce: bad --map ' err)" = 2:1
+done
+run --diff --map='s/model.*/x/' mapped-a.safetensors mapped-b.safetensors
+ok 'two of one name' test "$status:$(grep -c ': arrays model.* and model.* would both be matched as x$' err)" = 2:1
+
 #
 # Types, shapes and lengths.
 #
