@@ -129,8 +129,14 @@ static bool wrong(struct source *s, const struct tile *t, const struct container
 
     if (t->array->tiles->files &&
         container_chunk_path(t->array, t->array->tiles, t->number, path)) {
-        source_note_damage(s, t->of, t->number,
-                           error_at(ERROR_DATA, ERROR_NO_OFFSET, "chunk %s: %s", path, what));
+        const bool several = t->array->tiles->files->several;
+        char offset[40] = "";
+
+        if (several)
+            snprintf(offset, sizeof offset, ", from byte %" PRIu64 " on", tile->offset);
+        source_note_damage(
+            s, t->of, t->number,
+            error_at(ERROR_DATA, ERROR_NO_OFFSET, "chunk %s%s: %s", path, offset, what));
         return false;
     }
     source_note_damage(
@@ -198,7 +204,7 @@ static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, 
     return bytes;
 }
 
-/* Reads the file that a tile is. */
+/* Reads a tile from its file. */
 static bool read_chunk(struct source *s, struct tile *t, const struct container_tile *tile,
                        unsigned char *bytes, size_t size)
 {
@@ -214,7 +220,7 @@ static bool read_chunk(struct source *s, struct tile *t, const struct container_
     fd = openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
     while (!error && done < size && got > 0) {
-        got = pread(fd, bytes + done, size - done, (off_t)done);
+        got = pread(fd, bytes + done, size - done, (off_t)(tile->offset + done));
         if (got > 0)
             done += (size_t)got;
         else if (got < 0 && errno != EINTR)
@@ -229,7 +235,7 @@ static bool read_chunk(struct source *s, struct tile *t, const struct container_
         snprintf(what, sizeof what, "byte %zu: read error: %s", done, strerror(error));
     else if (done < size)
         snprintf(what, sizeof what, "ends at byte %zu: it became shorter while it was read", done);
-    else if ((uint64_t)status.st_size != size)
+    else if (!t->array->tiles->files->several && (uint64_t)status.st_size != size)
         snprintf(what, sizeof what, "it became longer while it was read");
     else
         return true;

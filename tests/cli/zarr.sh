@@ -129,7 +129,7 @@ fails 'a directory that is no store' 'none: a Zarr store: no zarr.json, .zarray 
 make link ',"compressor":null'
 ln -s nowhere link/2
 run -q -o sum link
-fails 'a chunk that is a link to nothing' 'link: array array: chunk 2: a symbolic link to a file that is missing' NA
+fails 'a chunk that is a link to nothing' 'link: array array: chunk 2: a symbolic link to a file that is missing'
 
 # make3 STORE TYPE FILL FIELDS: five elements in chunks of two, the first of which is there.
 make3() {
@@ -160,30 +160,68 @@ END
 for bad in 'float32 "0x3fc0"' 'float32 "1.5"' 'uint8 256' 'int8 -129' 'uint8 1.5' 'uint8 "NaN"' 'bool 2' 'float32 [1,2]'; do
     make3 unfilled "${bad% *}" "${bad#* }" "$keys$bytes"
     run -q -o sum unfilled
-    fails "the fill value $bad" "unfilled: array array: Zarr's fill_value of this array is not supported" NA
+    fails "the fill value $bad" "unfilled: array array: Zarr's fill_value of this array is not supported"
 done
 make3 extended uint8 1 "$keys$bytes,\"note\":{\"must_understand\":false}"
 run -q -o sum extended
 is 'an extension that need not be understood' 0 5
 make3 extended uint8 1 "$keys$bytes,\"note\":{\"must_understand\":true}"
 run -q -o sum extended
-fails 'an extension that must be' "extended: array array: Zarr's extension note is not supported" NA
+fails 'an extension that must be' "extended: array array: Zarr's extension note is not supported"
 for order in '[0,0]' '[0,2]' '[0]' '[0,1,2]' '[]'; do
     mkdir -p ordered
     printf '{"zarr_format":3,"node_type":"array","shape":[2,2],"data_type":"uint8","fill_value":1%s,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},
         "codecs":[{"name":"transpose","configuration":{"order":%s}},"bytes"]}' "$keys" "$order" >ordered/zarr.json
     run -q -o sum ordered
-    fails "an order of dimensions $order" "ordered: array array: Zarr's order of dimensions of this array is not supported" NA
+    fails "an order of dimensions $order" "ordered: array array: Zarr's order of dimensions of this array is not supported"
 done
 make3 checked uint8 1 "$keys,\"codecs\":[\"bytes\",\"crc32c\"]"
 printf '\001\002\007\054\062\177' >checked/c/0
 run -q -o sum checked
-fails 'a wrong checksum' 'checked: array array: chunk c/0: the checksum of a chunk is wrong' NA
+fails 'a wrong checksum' 'checked: array array: chunk c/0: the checksum of a chunk is wrong'
 printf '\001\002' >checked/c/0
 run -q -o sum checked
-fails 'a chunk without its checksum' 'checked: array array: chunk c/0: a chunk is shorter than it should be' NA
+fails 'a chunk without its checksum' 'checked: array array: chunk c/0: a chunk is shorter than it should be'
+# A shard: four elements in two chunks of two, of which the second is missing; the index has no checksum.
+shard() {
+    mkdir -p "$1/c"
+    printf '{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint8","fill_value":7%s,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},"codecs":[{"name":"sharding_indexed",
+        "configuration":{"chunk_shape":%s,"codecs":%s,"index_codecs":%s}}]}' "$keys" "$2" "$3" "$4" >"$1/zarr.json"
+}
+little='[{"name":"bytes","configuration":{"endian":"little"}}]' gone='\377\377\377\377\377\377\377\377'
+# shards NAME INDEX WHY: 1, 2 and an index.
+shards() {
+    shard shards '[2]' '["bytes"]' "$little"
+    # shellcheck disable=SC2059 # it is a format
+    printf "\001\002$2" >shards/c/0
+    run -q -o sum,count shards
+    if [ -z "$3" ]; then
+        is "a shard, $1" 0 '17
+4'
+    else
+        ok "a shard, $1" test "$status:$(cat err)" = "1:gpureduce: shards: array array: chunk c/0: $3"
+    fi
+}
+shards good '\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0'$gone$gone ''
+shards 'a chunk beyond it' '\041\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0'$gone$gone 'its index has 2 bytes at 33, and it has 34'
+shards 'a chunk far beyond it' '\377\377\377\377\377\377\377\377\2\0\0\0\0\0\0\0'$gone$gone 'its index has 2 bytes at 18446744073709551615, and it has 34'
+shards 'a chunk of no bytes' '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'$gone$gone '0 bytes, for a chunk of 2'
+shards 'a long chunk' '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0'$gone$gone '3 bytes, for a chunk of 2'
+shards 'a short index' '\0\0\0\0\0\0\0\0\2\0\0\0\0\0'$gone '24 bytes, for an index of 32'
+for bad in '[3] ["bytes"] '"$little"' shape of shards of this array' '[0] ["bytes"] '"$little"' shape of shards of this array' \
+    '[2,1] ["bytes"] '"$little"' shape of shards of this array' '[2] [] '"$little"' array without the codec bytes' \
+    '[2] ["bytes"] ["bytes"] index without a byte order' '[2] ["bytes"] ["gzip"] codec of an index gzip' \
+    '[2] [{"name":"sharding_indexed"}] '"$little"' codec sharding_indexed'; do
+    # shellcheck disable=SC2086 # four words and more
+    set -- $bad
+    shard unsharded "$1" "$2" "$3"
+    shift 3
+    run -q -o sum unsharded
+    ok "shards that are refused: $bad" test "$status:$(cat err)" = "1:gpureduce: unsharded: array array: Zarr's $* is not supported"
+done
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
-fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array' NA
+fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
 finish

@@ -48,10 +48,13 @@ def make_store(path, version):
         if i == 7:
             shape = (3, 0)
         chunks = tuple(random.randint(1, n + 2) for n in shape)
+        options = storage(version, kind, len(shape))
+        if version == 3 and shape and i % 3 == 0:
+            options['shards'] = {'shape': tuple(n * random.randint(1, 3) for n in chunks),
+                                 'index_location': random.choice(('start', 'end'))}
         fills = (0, 1, 100) if kind.kind != 'f' else (0, 1.5, -0.1, float('nan'), float('inf'), float('-inf'))
         name = random.choice(('', 'g/', 'g/h/')) + f'a{i}'
-        array = group.create_array(name, shape=shape, chunks=chunks, dtype=kind, fill_value=random.choice(fills),
-                                   **storage(version, kind, len(shape)))
+        array = group.create_array(name, shape=shape, chunks=chunks, dtype=kind, fill_value=random.choice(fills), **options)
         if i % 5 > 0:
             part = tuple(slice(random.randint(0, n) if i % 2 else 0, None) for n in shape)
             array[part or ...] = make_values(shape, kind)[part or ...]
@@ -73,8 +76,8 @@ def main():
     array = zarr.create_array(sys.argv[1] + '/alone.zarr', shape=(1000, 70), chunks=(64, 32), dtype='<f4')
     array[:900] = make_values((900, 70), np.dtype('<f4'))
     np.save(sys.argv[1] + '/alone.npy', array[...])
-    for name, codecs in (('blosc', {'compressors': zarr.codecs.BloscCodec()}), ('sharding_indexed', {'shards': (10,)})):
-        zarr.create_array(f'{sys.argv[1]}/{name}.refused', shape=(10,), chunks=(5,), dtype='<f4', **codecs)[:] = 1
+    zarr.create_array(sys.argv[1] + '/blosc.refused', shape=(10,), chunks=(5,), dtype='<f4',
+                      compressors=zarr.codecs.BloscCodec())[:] = 1
 
 
 main()

@@ -33,7 +33,7 @@ bool container_chunk_path(const struct container_array *a, const struct containe
     for (unsigned i = a->dimensions; i-- > 0;) {
         const uint64_t across = (a->sizes[i] + tiles->sizes[i] - 1) / tiles->sizes[i];
 
-        places[i] = number % across;
+        places[i] = number % across * tiles->sizes[i] / files->sizes[i];
         number /= across;
     }
     for (unsigned i = 0; i < a->dimensions && used < PATH_MAX; i++) {

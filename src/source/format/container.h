@@ -79,11 +79,13 @@ struct container_filter {
 #define CONTAINER_TILES_MAX ((uint64_t)1 << 24)
 #define CONTAINER_TILE_BYTES_MAX ((uint64_t)1 << 30)
 
-/* Files of tiles, each in one of its own, whose name has the place of the tile in each dimension. */
+/* Files of tiles, of one or several each, whose name has the place of the file in each dimension. */
 struct container_files {
-    const char *prefix; /* what precedes the places, from the directory on */
-    char separator;     /* between the places */
-    bool lettered;      /* the prefix ends with a letter, and a separator follows */
+    const uint64_t *sizes; /* elements of a file in each dimension, a multiple of those of a tile */
+    bool several;          /* a file has several tiles, at their offsets */
+    const char *prefix;    /* what precedes the places, from the directory on */
+    char separator;        /* between the places */
+    bool lettered;         /* the prefix ends with a letter, and a separator follows */
 };
 
 /* The tiles of an array. They do not change. */
@@ -170,7 +172,7 @@ static inline bool container_array_whole(const struct container_array *a)
 const char *container_find_missing(const struct container_array *a, enum element_type type,
                                    const struct missing_values *values, struct missing *m);
 
-/* Makes the path in the directory of the file of a tile. False where it is too long. */
+/* Makes the path in the directory of the file that has a tile. False where it is too long. */
 bool container_chunk_path(const struct container_array *a, const struct container_tiles *tiles,
                           uint64_t number, char path[PATH_MAX]);
 

@@ -23,6 +23,7 @@
 #include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "source/format/filters.h"
+#include "sys/bytes.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
@@ -41,6 +42,13 @@ struct store {
     char **paths; /* of the arrays, in the folder */
     size_t count, room;
     uint64_t tiles; /* of all arrays */
+};
+
+/* How a shard says where its chunks are. */
+struct index {
+    bool at_begin; /* it is at the beginning of a shard, and not at the end */
+    bool big;      /* its numbers are big-endian */
+    bool checked;  /* it has a checksum */
 };
 
 /* The metadata of an array. Readers stand before values. */
@@ -65,6 +73,10 @@ struct metadata {
     uint64_t order[CONTAINER_DIMENSIONS_MAX]; /* of version 3, of the codec transpose */
     unsigned order_dimensions;
     bool transposed; /* `order` is set */
+    bool sharded;    /* chunks are stored in shards, of `chunks`; chunks have `inner` elements */
+    uint64_t inner[CONTAINER_DIMENSIONS_MAX];
+    unsigned inner_dimensions;
+    struct index index; /* of shards */
     struct json_reader fill, attributes;
     char refused[160]; /* what is not supported; empty for nothing */
 };
@@ -303,13 +315,13 @@ static void add_filter(struct metadata *m, struct container_filter filter)
 
     if (why && !m->refused[0])
         snprintf(m->refused, sizeof m->refused, "Zarr's %s: %s", filter_of(filter.kind)->name, why);
-    if (m->compressed && filter_of(filter.kind)->compresses)
+    if (m->compressed && filter_compresses(&filter))
         refuse(m, "second compressor of", "an array");
     else if (m->filter_count == CONTAINER_FILTERS_MAX)
         refuse(m, "number of filters", "above 8");
     else
         m->filters[m->filter_count++] = filter;
-    m->compressed = m->compressed || filter_of(filter.kind)->compresses;
+    m->compressed = m->compressed || filter_compresses(&filter);
 }
 
 /* Filters that change bytes, by their names. False if it is none. */
@@ -347,32 +359,98 @@ static void read_order(const struct json_reader *configuration, struct metadata 
     m->transposed = true;
 }
 
-static void read_codecs(struct json_reader *r, struct metadata *m)
+/* The byte order that the codec bytes has. */
+static enum element_order read_endian(const struct json_reader *configuration)
 {
-    char name[WORD_MAX], endian[WORD_MAX];
+    char endian[WORD_MAX];
+
+    configured(configuration, "endian", endian);
+    return strcmp(endian, "little") == 0 ? ELEMENT_ORDER_LITTLE
+           : strcmp(endian, "big") == 0  ? ELEMENT_ORDER_BIG
+                                         : ELEMENT_ORDER_UNSAID;
+}
+
+/* Reads how the index of shards is stored. */
+static void read_index_codecs(struct json_reader *r, struct metadata *m)
+{
+    enum element_order order = ELEMENT_ORDER_UNSAID;
     struct json_reader configuration;
-    struct container_filter filter;
+    char name[WORD_MAX];
     bool bytes = false;
 
-    m->has_codecs = true;
     (void)json_read_begin(r, '[');
     while (json_read_more(r, ']')) {
         read_named(r, name, &configuration);
         if (strcmp(name, "bytes") == 0 && !bytes) {
-            configured(&configuration, "endian", endian);
-            m->order_of_bytes = strcmp(endian, "little") == 0 ? ELEMENT_ORDER_LITTLE
-                                : strcmp(endian, "big") == 0  ? ELEMENT_ORDER_BIG
-                                                              : ELEMENT_ORDER_UNSAID;
+            order = read_endian(&configuration);
+            bytes = true;
+        } else if (strcmp(name, "crc32c") == 0 && bytes && !m->index.checked) {
+            m->index.checked = true;
+        } else {
+            refuse(m, "codec of an index", name);
+        }
+    }
+    if (order == ELEMENT_ORDER_UNSAID)
+        refuse(m, "index without", "a byte order");
+    m->index.big = order == ELEMENT_ORDER_BIG;
+}
+
+static void read_codecs(struct json_reader *r, struct metadata *m);
+
+/* Reads what shards hold. NOLINTNEXTLINE(misc-no-recursion): once */
+static void read_sharding(const struct json_reader *configuration, struct metadata *m)
+{
+    struct json_reader inner, codecs, index;
+    char place[WORD_MAX];
+
+    m->sharded = true;
+    configured(configuration, "index_location", place);
+    m->index.at_begin = strcmp(place, "start") == 0;
+    if (*place && !m->index.at_begin && strcmp(place, "end") != 0)
+        refuse(m, "place of an index", place);
+    if (!find_member(configuration, "chunk_shape", &inner) ||
+        !find_member(configuration, "codecs", &codecs) ||
+        !find_member(configuration, "index_codecs", &index)) {
+        refuse(m, "codec sharding_indexed", "of this array");
+        return;
+    }
+    read_sizes(&inner, m, m->inner, &m->inner_dimensions);
+    read_index_codecs(&index, m);
+    read_codecs(&codecs, m);
+    if (inner.failed || index.failed || codecs.failed)
+        refuse(m, "codec sharding_indexed", "of this array");
+}
+
+/* Reads the codecs of chunks. NOLINTNEXTLINE(misc-no-recursion): once */
+static void read_codecs(struct json_reader *r, struct metadata *m)
+{
+    struct json_reader configuration;
+    struct container_filter filter;
+    const bool inside = m->sharded;
+    unsigned count = 0;
+    char name[WORD_MAX];
+    bool bytes = false;
+
+    m->has_codecs = true;
+    (void)json_read_begin(r, '[');
+    for (; json_read_more(r, ']'); count++) {
+        read_named(r, name, &configuration);
+        if (strcmp(name, "bytes") == 0 && !bytes) {
+            m->order_of_bytes = read_endian(&configuration);
             bytes = true;
         } else if (strcmp(name, "transpose") == 0 && !bytes) {
             read_order(&configuration, m);
+        } else if (strcmp(name, "sharding_indexed") == 0 && count == 0 && !inside) {
+            read_sharding(&configuration, m);
         } else if (bytes && find_filter(name, 3, &filter)) {
             add_filter(m, filter);
         } else {
             refuse(m, "codec", name);
         }
     }
-    if (!bytes)
+    if (m->sharded && !inside && count > 1)
+        refuse(m, "codec beside", "sharding_indexed");
+    if (!bytes && m->sharded == inside)
         refuse(m, "array without the codec", "bytes");
 }
 
@@ -877,51 +955,211 @@ static bool find_meaning(struct container *c, struct metadata *m, struct contain
  * Chunks.
  */
 
+/* A search for the files of an array, one after the other. */
+struct search {
+    struct store *store;
+    const struct container_array *array;
+    const struct container_tiles *tiles;
+    const struct index *index;                 /* of shards */
+    struct container_tile *found;              /* the tiles, in C order */
+    uint64_t at[CONTAINER_DIMENSIONS_MAX];     /* the place of the file among the files */
+    uint64_t ratio[CONTAINER_DIMENSIONS_MAX];  /* tiles of a file in each dimension */
+    uint64_t across[CONTAINER_DIMENSIONS_MAX]; /* tiles of the array in each dimension */
+    uint64_t each;                             /* tiles of a file */
+    unsigned char *bytes;                      /* an index */
+    char path[PATH_MAX];                       /* of the file */
+    char wrong[160];                           /* what is wrong with it; empty for nothing */
+};
+
+/* Whether so many bytes can be a chunk. */
+static bool is_possible(const struct search *s, uint64_t size)
+{
+    const uint64_t bytes = s->tiles->elements * element_size(s->array->type);
+
+    return size > 0 && size / 2 <= bytes + 4096 && (s->tiles->filter_count > 0 || size == bytes);
+}
+
+/* Notes a chunk of `size` bytes. False where it cannot be one. */
+static bool take_chunk(struct search *s, uint64_t number, uint64_t offset, uint64_t size)
+{
+    if (!is_possible(s, size)) {
+        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
+                 s->tiles->elements * element_size(s->array->type));
+        return false;
+    }
+    s->found[number].offset = offset;
+    s->found[number].compressed = (uint32_t)size;
+    return true;
+}
+
+/* The number of a tile: number `i` of those of the file. UINT64_MAX if it lies beyond the array. */
+static uint64_t number_of(const struct search *s, uint64_t i)
+{
+    uint64_t number = 0, step = 1;
+
+    for (unsigned d = s->array->dimensions; d-- > 0; i /= s->ratio[d]) {
+        const uint64_t place = s->at[d] * s->ratio[d] + i % s->ratio[d];
+
+        if (place >= s->across[d])
+            return UINT64_MAX;
+        number += place * step;
+        step *= s->across[d];
+    }
+    return number;
+}
+
+/* Reads the index of a shard of `size` bytes into s->bytes. */
+static bool read_index(struct search *s, uint64_t size)
+{
+    const size_t length = (size_t)s->each * 16, whole = length + (s->index->checked ? 4 : 0);
+    const uint64_t begin = s->index->at_begin ? 0 : size - whole;
+    size_t done = 0;
+    ssize_t got = 1;
+    int fd, error;
+
+    if (size < whole) {
+        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for an index of %zu", size, whole);
+        return false;
+    }
+    if (!s->bytes && !(s->bytes = malloc(whole))) {
+        snprintf(s->wrong, sizeof s->wrong, "out of memory");
+        return false;
+    }
+    fd = openat(s->store->in->file, s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    error = fd < 0 ? errno : 0;
+    while (!error && got != 0 && done < whole) {
+        got = pread(fd, s->bytes + done, whole - done, (off_t)(begin + done));
+        error = got < 0 && errno != EINTR ? errno : 0;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        snprintf(s->wrong, sizeof s->wrong, "byte %" PRIu64 ": read error: %s", begin + done,
+                 strerror(error));
+    else if (done < whole)
+        snprintf(s->wrong, sizeof s->wrong,
+                 "ends at byte %" PRIu64 ": it became shorter while it was read", begin + done);
+    else if (s->index->checked &&
+             filter_crc32c(s->bytes, length) != bytes_number(s->bytes + length, 4, false))
+        snprintf(s->wrong, sizeof s->wrong, "the checksum of its index is wrong");
+    return !s->wrong[0];
+}
+
+/* Notes the chunks of a shard of `size` bytes. */
+static bool take_shard(struct search *s, uint64_t size)
+{
+    if (!read_index(s, size))
+        return false;
+    for (uint64_t i = 0; i < s->each; i++) {
+        const uint64_t offset = bytes_number(s->bytes + 16 * i, 8, s->index->big);
+        const uint64_t length = bytes_number(s->bytes + 16 * i + 8, 8, s->index->big);
+        const uint64_t number = number_of(s, i);
+
+        if ((offset & length) == UINT64_MAX || number == UINT64_MAX)
+            continue;
+        if (length > size || offset > size - length) {
+            snprintf(s->wrong, sizeof s->wrong,
+                     "its index has %" PRIu64 " bytes at %" PRIu64 ", and it has %" PRIu64, length,
+                     offset, size);
+            return false;
+        }
+        if (!take_chunk(s, number, offset, length))
+            return false;
+    }
+    return true;
+}
+
+/* Looks for a file, and notes the chunks in it. */
+static bool find_file(struct search *s)
+{
+    const int folder = s->store->in->file;
+    const char *wrong = NULL;
+    struct stat status;
+
+    if (!container_chunk_path(s->array, s->tiles, number_of(s, 0), s->path))
+        wrong = "the name is too long";
+    else if (fstatat(folder, s->path, &status, 0) == 0)
+        wrong = S_ISREG(status.st_mode) ? NULL : "not a regular file";
+    else if (errno != ENOENT)
+        wrong = strerror(errno);
+    else if (fstatat(folder, s->path, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        wrong = "a symbolic link to a file that is missing";
+    else
+        return true;
+    if (wrong) {
+        snprintf(s->wrong, sizeof s->wrong, "%s", wrong);
+        return false;
+    }
+    return s->tiles->files->several ? take_shard(s, (uint64_t)status.st_size)
+                                    : take_chunk(s, number_of(s, 0), 0, (uint64_t)status.st_size);
+}
+
+/* Goes to the next file. False after the last one. */
+static bool find_next(struct search *s)
+{
+    for (unsigned d = s->array->dimensions; d-- > 0;) {
+        if (++s->at[d] * s->ratio[d] < s->across[d])
+            return true;
+        s->at[d] = 0;
+    }
+    return false;
+}
+
 /* Finds what chunks there are. False without memory; what is wrong with one makes the array one
    that cannot be read. */
-static bool find_chunks(struct store *z, struct container_array *a, struct container_tiles *t)
+static bool find_chunks(struct store *z, const struct index *index, struct container_array *a,
+                        struct container_tiles *t)
 {
-    const uint64_t bytes = t->elements * element_size(a->type);
-    struct container_tile *tiles = calloc((size_t)t->count + 1, sizeof *tiles);
-    const char *wrong = NULL;
-    char path[PATH_MAX];
+    struct search s = {.store = z,
+                       .array = a,
+                       .tiles = t,
+                       .index = index,
+                       .found = calloc((size_t)t->count + 1, sizeof *s.found),
+                       .each = 1};
 
-    if (!tiles)
+    if (!s.found)
         return false;
-    for (uint64_t i = 0; i < t->count && !wrong; i++) {
-        struct stat status;
-
-        if (!container_chunk_path(a, t, i, path)) {
-            wrong = "the name is too long";
-        } else if (fstatat(z->in->file, path, &status, 0) != 0) {
-            wrong = errno != ENOENT ? strerror(errno)
-                    : fstatat(z->in->file, path, &status, AT_SYMLINK_NOFOLLOW) == 0
-                        ? "a symbolic link to a file that is missing"
-                        : NULL;
-        } else if (!S_ISREG(status.st_mode)) {
-            wrong = "not a regular file";
-        } else if (status.st_size == 0 || (uint64_t)status.st_size / 2 > bytes + 4096 ||
-                   (t->filter_count == 0 && (uint64_t)status.st_size != bytes)) {
-            a->unreadable =
-                container_note(z->container, "chunk %s: %" PRIu64 " bytes, for a chunk of %" PRIu64,
-                               path, (uint64_t)status.st_size, bytes);
-            wrong = "";
-        } else {
-            tiles[i].compressed = (uint32_t)status.st_size;
-            a->compressed += tiles[i].compressed;
-        }
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        s.ratio[i] = t->files->sizes[i] / t->sizes[i];
+        s.across[i] = (a->sizes[i] + t->sizes[i] - 1) / t->sizes[i];
+        s.each *= s.ratio[i];
     }
-    if (wrong) {
-        if (*wrong)
-            a->unreadable = container_note(z->container, "chunk %s: %s", path, wrong);
+    if (t->count > 0)
+        while (find_file(&s) && find_next(&s))
+            ;
+    for (uint64_t i = 0; i < t->count; i++)
+        a->compressed += s.found[i].compressed;
+    if (s.wrong[0]) {
+        a->unreadable = container_note(z->container, "chunk %s: %s", s.path, s.wrong);
         a->typed = a->missing = true;
         a->tiles = NULL;
-        free(tiles);
-        return a->unreadable;
+    } else {
+        t->tiles = container_keep(z->container, s.found, (size_t)t->count * sizeof *s.found);
     }
-    t->tiles = container_keep(z->container, tiles, (size_t)t->count * sizeof *tiles);
-    free(tiles);
-    return t->tiles;
+    free(s.found);
+    free(s.bytes);
+    return a->unreadable || t->tiles;
+}
+
+/* Sets the sizes of files, and where they are shards makes m->chunks those of the chunks in them.
+   False where these do not fit into shards, or there are too many. */
+static bool split_shards(struct metadata *m, uint64_t files[CONTAINER_DIMENSIONS_MAX])
+{
+    uint64_t each = 1;
+
+    memcpy(files, m->chunks, sizeof m->chunks);
+    if (!m->sharded)
+        return true;
+    if (m->inner_dimensions != m->dimensions)
+        return false;
+    for (unsigned i = 0; i < m->dimensions; i++)
+        if (m->inner[i] == 0 || files[i] == 0 || files[i] % m->inner[i] != 0 ||
+            __builtin_mul_overflow(each, files[i] / m->inner[i], &each) ||
+            each > CONTAINER_TILES_MAX || files[i] > INT64_MAX)
+            return false;
+    memcpy(m->chunks, m->inner, sizeof m->chunks);
+    return true;
 }
 
 /* Completes the order of the dimensions of chunks, which is then `transposed` if it is not C order.
@@ -956,17 +1194,20 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
                        struct container_array *a, struct container_tiles *t)
 {
     struct container *c = z->container;
-    struct container_files files = {.separator = m->separator};
+    struct container_files files = {.separator = m->separator, .several = m->sharded};
+    uint64_t bytes, sizes[CONTAINER_DIMENSIONS_MAX];
     unsigned char fill[CONTAINER_FILL_MAX];
-    uint64_t bytes;
 
+    for (unsigned i = 0; i < m->dimensions; i++)
+        m->chunks[i] = m->chunks[i] == 0 && m->sizes[i] == 0 ? 1 : m->chunks[i];
+    if (!split_shards(m, sizes))
+        refuse(m, "shape of shards", "of this array");
     t->elements = t->count = 1;
     for (unsigned i = 0; i < m->dimensions; i++) {
-        uint64_t *const size = &m->chunks[i];
+        const uint64_t size = m->chunks[i];
 
-        *size = *size == 0 && m->sizes[i] == 0 ? 1 : *size;
-        if (*size == 0 || __builtin_mul_overflow(t->elements, *size, &t->elements) ||
-            __builtin_mul_overflow(t->count, (m->sizes[i] + *size - 1) / *size, &t->count) ||
+        if (size == 0 || __builtin_mul_overflow(t->elements, size, &t->elements) ||
+            __builtin_mul_overflow(t->count, (m->sizes[i] + size - 1) / size, &t->count) ||
             m->sizes[i] > INT64_MAX)
             refuse(m, "shape of chunks", "of this array");
     }
@@ -986,7 +1227,8 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
     files.prefix = container_note(c, "%s%s%s", path, *path ? "/" : "",
                                   m->version == 3 && !m->plain_keys ? "c" : "");
     files.lettered = m->version == 3 && !m->plain_keys;
-    t->files = container_keep(c, &files, sizeof files);
+    files.sizes = container_keep(c, sizes, sizeof sizes);
+    t->files = files.sizes ? container_keep(c, &files, sizeof files) : NULL;
     t->fill = container_keep(c, fill, sizeof fill);
     t->sizes = container_keep(c, m->chunks, sizeof m->chunks);
     t->order = m->transposed ? container_keep(c, m->order, sizeof m->order) : NULL;
@@ -998,7 +1240,7 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
         return true;
     }
     z->tiles += t->count;
-    return find_chunks(z, a, t);
+    return find_chunks(z, &m->index, a, t);
 }
 
 /*
