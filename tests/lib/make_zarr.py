@@ -8,6 +8,7 @@ import numcodecs
 import numpy as np
 import zarr
 
+BLOSC = ('lz4', 'lz4hc', 'blosclz', 'zlib', 'zstd')
 TYPES = ('i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>i8', '<u8', '<f2', '<f4', '>f4', '<f8', '>f8')
 
 
@@ -21,7 +22,7 @@ def storage(version, kind, dimensions):
     """Arguments that say how chunks are stored."""
     separator = random.choice('./')
     if version == 2:
-        compressors = (None, numcodecs.Zstd(3), numcodecs.GZip(5), numcodecs.Zlib(5))
+        compressors = (None, numcodecs.Zstd(3), numcodecs.GZip(5), numcodecs.Zlib(5), numcodecs.Blosc(random.choice(BLOSC), 5, random.randint(0, 2)))
         filters = [[], [numcodecs.Shuffle(kind.itemsize)]]
         if kind.kind != 'f':
             filters += [[numcodecs.Delta(kind)], [numcodecs.Delta(kind), numcodecs.Shuffle(kind.itemsize)]]
@@ -29,6 +30,7 @@ def storage(version, kind, dimensions):
                 'chunk_key_encoding': {'name': 'v2', 'separator': separator}}
     compressors = (None, [zarr.codecs.ZstdCodec(checksum=True)], [zarr.codecs.ZstdCodec()],
                    [zarr.codecs.GzipCodec()], [zarr.codecs.Crc32cCodec()],
+                   [zarr.codecs.BloscCodec(cname=random.choice(BLOSC), shuffle=random.choice(('noshuffle', 'shuffle', 'bitshuffle')))],
                    [zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()], [zarr.codecs.Crc32cCodec(), zarr.codecs.GzipCodec()])
     found = {'compressors': random.choice(compressors),
              'chunk_key_encoding': {'name': random.choice(('v2', 'default')), 'separator': separator}}
@@ -76,8 +78,6 @@ def main():
     array = zarr.create_array(sys.argv[1] + '/alone.zarr', shape=(1000, 70), chunks=(64, 32), dtype='<f4')
     array[:900] = make_values((900, 70), np.dtype('<f4'))
     np.save(sys.argv[1] + '/alone.npy', array[...])
-    zarr.create_array(sys.argv[1] + '/blosc.refused', shape=(10,), chunks=(5,), dtype='<f4',
-                      compressors=zarr.codecs.BloscCodec())[:] = 1
 
 
 main()

@@ -333,6 +333,7 @@ static bool find_filter(const char *name, unsigned version, struct container_fil
         enum container_filter_kind kind;
     } known[] = {{"zstd", 0, CONTAINER_ZSTD},
                  {"gzip", 0, CONTAINER_GZIP},
+                 {"blosc", 0, CONTAINER_BLOSC},
                  {"zlib", 2, CONTAINER_DEFLATE},
                  {"crc32c", 3, CONTAINER_CRC32C}};
 
