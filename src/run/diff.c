@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cpu/compare.h"
+#include "cpu/digest.h"
 #include "run/arrays.h"
 #include "source/inputs.h"
 #include "sys/clock.h"
@@ -90,6 +91,13 @@ struct diff_error {
     struct error error;
 };
 
+/* The digest of an array that only one side has by its name. */
+struct diff_digest {
+    bool wanted; /* the other side has one of this type, with as many elements */
+    bool found;
+    struct digest digest;
+};
+
 struct diff {
     const struct diff_request *request;
     unsigned worker_count;
@@ -114,6 +122,9 @@ struct diff {
     _Atomic size_t next_unseen;  /* the next of the unseen ranges to look at */
     _Atomic bool stop;           /* a worker failed, or all is known */
     _Atomic bool failed;
+
+    struct diff_digest *digests; /* of each item; NULL before arrays are looked for by them */
+    _Atomic size_t next_digest;  /* the next item that may need one */
 
     struct diff_error *errors; /* the session's thread's */
     size_t error_count, error_room;
@@ -322,6 +333,7 @@ static void set_side(const struct diff *d, struct diff_item *item, int side,
     const struct source_info *info = file_info(d, side, named->file);
 
     item->sides[side].info = info;
+    item->sides[side].number = named->array;
     item->sides[side].elements = info->elements;
     if (info->container) {
         item->sides[side].array = info->picks[named->array].array;
@@ -1220,6 +1232,182 @@ static void work_again(struct diff_worker *w)
     leave(w, SIZE_MAX);
 }
 
+/*
+ * Arrays that have other names.
+ */
+
+/* A call of cpu_digest_take. */
+struct digest_call {
+    struct cpu_digest *digest;
+    const struct chunk *chunk;
+    unsigned char *copy; /* room for elements in this machine's byte order; NULL: they are */
+    size_t size;         /* bytes of an element */
+    size_t most;         /* elements that the copy has room for */
+};
+
+static void call_digest(void *argument)
+{
+    const struct digest_call *c = argument;
+    const struct chunk *chunk = c->chunk;
+
+    for (size_t i = 0; i < chunk->count; i += c->most) {
+        const size_t n = chunk->count - i < c->most ? chunk->count - i : c->most;
+        const unsigned char *from = (const unsigned char *)chunk->data + i * c->size;
+
+        if (c->copy)
+            element_swap(c->copy, from, n, c->size);
+        cpu_digest_take(c->digest, c->copy ? c->copy : from, n, chunk->index + i, chunk);
+    }
+}
+
+/* The side of an array that the other one lacks. */
+static int side_of(const struct diff_item *item)
+{
+    return item->kind == DIFF_ONLY_B ? DIFF_B : DIFF_A;
+}
+
+/* Adds all elements of an array to a digest. Returns whether that succeeded; an array that is damaged
+   has none. False as well on failure: then give_up has been called. */
+static bool digest_elements(struct diff_worker *w, const struct diff_item *item,
+                            struct cpu_digest *digest)
+{
+    const int side = side_of(item);
+    const uint64_t count = item->sides[side].elements;
+    struct source *source = file_of(w->diff, item, side);
+    struct chunk chunk;
+    struct digest_call call = {.digest = digest, .chunk = &chunk};
+    bool swap, good = true;
+
+    call.size = element_size(diff_element(item, side, &swap));
+    call.copy = swap ? w->buffers[DIFF_B] : NULL;
+    call.most = w->diff->buffer_bytes / call.size;
+    for (uint64_t i = 0; good && i < count && !stopped(w->diff); i += chunk.count) {
+        struct chunk_request request = request_of(w, DIFF_A);
+
+        request.borrow = false;
+        chunk = (struct chunk){
+            .array = item->sides[side].number, .index = i, .count = (size_t)(count - i)};
+        switch (source_at(source, &request, &chunk)) {
+        case SOURCE_CHUNK:
+            break;
+        case SOURCE_END:
+            return false;
+        case SOURCE_FAILED:
+            return give_up(w->diff);
+        }
+        good = !chunk.mapped || mapping_guard(call_digest, &call);
+        if (!good) {
+            source_lost(source, &chunk);
+            return give_up(w->diff);
+        }
+        if (!chunk.mapped)
+            call_digest(&call);
+        source_release(source, w->number, &chunk);
+    }
+    return good && !stopped(w->diff);
+}
+
+/* Finds digests of arrays until there are no more. */
+static void work_digest(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    const struct cpu_kernels *kernels = cpu_kernels_choose(d->request->options->kernels);
+    bool good = begin_worker(w);
+    size_t k;
+
+    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_digest, 1)) < d->item_count) {
+        const struct diff_item *item = &d->items[k];
+        struct cpu_digest *digest;
+        bool swap;
+
+        if (!d->digests[k].wanted)
+            continue;
+        digest = cpu_digest_open(NULL, kernels, diff_element(item, side_of(item), &swap), NULL);
+        if (!digest) {
+            (void)no_memory(d);
+            return;
+        }
+        d->digests[k].found = digest_elements(w, item, digest);
+        d->digests[k].digest = cpu_digest_find(digest);
+        cpu_digest_close(digest);
+        source_leave(file_of(d, item, side_of(item)), w->number);
+    }
+}
+
+/* Whether an array that one side lacks may be one of the other side by another name: its elements lie
+   in the file, in C order. */
+static bool may_be_renamed(const struct diff *d, const struct diff_item *item)
+{
+    const int side = side_of(item);
+    struct source_shape shape;
+
+    if ((item->kind != DIFF_ONLY_A && item->kind != DIFF_ONLY_B) || diff_is_bytes(item, side) ||
+        item->sides[side].elements == 0 ||
+        !source_is_at_hand(file_of(d, item, side), item->sides[side].number))
+        return false;
+    diff_shape(item, side, &shape);
+    return !shape.fortran_order || !has_order(&shape);
+}
+
+/* Whether two arrays of two sides have one type, and as many elements. */
+static bool are_alike(const struct diff_item *a, const struct diff_item *b)
+{
+    bool swap;
+
+    return a->kind == DIFF_ONLY_A && b->kind == DIFF_ONLY_B &&
+           a->sides[DIFF_A].elements == b->sides[DIFF_B].elements &&
+           diff_element(a, DIFF_A, &swap) == diff_element(b, DIFF_B, &swap);
+}
+
+/* Sets which arrays need a digest. Returns whether any do; false without memory, too. */
+static bool want_digests(struct diff *d)
+{
+    bool any = false;
+
+    d->digests = calloc(d->item_count + 1, sizeof *d->digests);
+    if (!d->digests)
+        return no_memory(d);
+    for (size_t i = 0; i < d->item_count; i++)
+        d->digests[i].found = may_be_renamed(d, &d->items[i]);
+    for (size_t i = 0; i < d->item_count; i++) {
+        for (size_t k = i + 1; d->digests[i].found && k < d->item_count; k++) {
+            if (d->digests[k].found && are_alike(&d->items[i], &d->items[k]))
+                any = d->digests[i].wanted = d->digests[k].wanted = true;
+        }
+    }
+    for (size_t i = 0; i < d->item_count; i++)
+        d->digests[i].found = false;
+    return any;
+}
+
+/* Makes one item of two whose digests are the same, in their order. */
+static void join_renamed(struct diff *d)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->item_count; i++) {
+        for (size_t k = i + 1; d->digests[i].found && k < d->item_count; k++) {
+            struct diff_item *a = &d->items[i], *b = &d->items[k];
+
+            if (!d->digests[k].found || !are_alike(a, b) ||
+                memcmp(&d->digests[i].digest, &d->digests[k].digest, sizeof(struct digest)) != 0)
+                continue;
+            a->kind = DIFF_RENAMED;
+            a->other_name = b->name;
+            a->sides[DIFF_B] = b->sides[DIFF_B];
+            b->kind = DIFF_SAME; /* it is left out below */
+            b->name = NULL;
+            d->digests[i].found = d->digests[k].found = false;
+            break;
+        }
+    }
+    /* Only items of side B move, which are those of no pair. */
+    for (size_t i = 0; i < d->item_count; i++)
+        if (d->items[i].sides[DIFF_A].info || d->items[i].kind == DIFF_ONLY_B)
+            d->items[count++] = d->items[i];
+    d->item_count = count;
+}
+
 /* Workers at least, where the user has not asked for a number: inputs that are not cached want
    several requests at a time, whatever the cores. */
 #define WORKERS_MIN 4
@@ -1431,6 +1619,7 @@ void diff_close(struct diff *d)
     mutex_destroy(&d->mutex);
     free(d->unseen.list);
     free(d->begins);
+    free(d->digests);
     free(d->pairs);
     free(d->items);
     free(d);
@@ -1640,6 +1829,11 @@ static bool compare_pairs(struct diff *d)
             atomic_store(&d->failed, true);
         else if (d->unseen.count > 0)
             run_workers(d, workers_for(d), work_again);
+    }
+    if (!atomic_load(&d->stop) && want_digests(d)) {
+        run_workers(d, d->worker_count, work_digest);
+        if (!atomic_load(&d->stop))
+            join_renamed(d);
     }
     if (progress)
         progress->end(progress->context);

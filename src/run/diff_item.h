@@ -38,13 +38,14 @@ struct diff_request {
 /* How two arrays compare. */
 enum diff_kind {
     DIFF_SAME,
-    DIFF_VALUES, /* elements differ */
-    DIFF_BYTES,  /* the stored bytes of a type that is not read differ */
-    DIFF_SHAPE,  /* shapes, or numbers of elements, differ */
-    DIFF_TYPE,   /* types differ, and perhaps shapes and values as well */
-    DIFF_ONLY_A, /* only side A has an array of this name */
-    DIFF_ONLY_B, /* only side B has an array of this name */
-    DIFF_FAILED  /* unknown; an error of the comparison has the reason */
+    DIFF_VALUES,  /* elements differ */
+    DIFF_BYTES,   /* the stored bytes of a type that is not read differ */
+    DIFF_SHAPE,   /* shapes, or numbers of elements, differ */
+    DIFF_TYPE,    /* types differ, and perhaps shapes and values as well */
+    DIFF_ONLY_A,  /* only side A has an array of this name */
+    DIFF_ONLY_B,  /* only side B has an array of this name */
+    DIFF_RENAMED, /* the elements are the same, bit by bit, and the names are not */
+    DIFF_FAILED   /* unknown; an error of the comparison has the reason */
 };
 
 /* A pair of arrays, or an array of one side. */
@@ -55,6 +56,7 @@ struct diff_item {
     struct {
         const struct source_info *info; /* facts about the file; NULL: the side has no such array */
         const struct container_array *array; /* NULL if the file is one array */
+        size_t number;                       /* number of the array in the source */
         uint64_t elements;       /* elements to compare, or bytes of a type that is not read;
                               SOURCE_UNKNOWN of a stream that was not read to its end, or of
                               bytes that are not in one place */

@@ -12,9 +12,9 @@
 
 /* The words for how two arrays differ. */
 static const char *const kind_words[] = {
-    [DIFF_SAME] = "same",     [DIFF_VALUES] = "values", [DIFF_BYTES] = "bytes",
-    [DIFF_SHAPE] = "shape",   [DIFF_TYPE] = "dtype",    [DIFF_ONLY_A] = "only-a",
-    [DIFF_ONLY_B] = "only-b", [DIFF_FAILED] = "error",
+    [DIFF_SAME] = "same",     [DIFF_VALUES] = "values",   [DIFF_BYTES] = "bytes",
+    [DIFF_SHAPE] = "shape",   [DIFF_TYPE] = "dtype",      [DIFF_ONLY_A] = "only-a",
+    [DIFF_ONLY_B] = "only-b", [DIFF_RENAMED] = "renamed", [DIFF_FAILED] = "error",
 };
 
 #define J IN_OBJECT

@@ -138,6 +138,26 @@ row 'one with two names' 'values f32 [3] 3 2 1' --map='s/^model\.//' mapped-b.sa
 ok 'both are shown' test "$(sed -n 2p out | cut -f 1)" = 'b|model.b'
 run --diff --json --map='s,^model[.],,' mapped-a.safetensors mapped-b.safetensors
 ok 'also in JSON' grep -q '"array": "model.b", "other_array": "b", "differs": "values"' out
+# Arrays by their elements, where names are other ones: x and y of the first are p and r of the second.
+printf '\1\2\3' >u8
+printf '\0\0\300\177\0\0\200\77\0\0\0\0' >of-z   # NaN, 1, 0
+printf '\1\0\300\377\0\0\200\77\0\0\0\200' >of-q # another, 1, -0
+set_of was.safetensors "{$(entry x F32 3 0 12),$(entry y F32 3,1 12 24),$(entry z F32 3 24 36),$(entry k U8 3 36 39),$(entry same F32 3 39 51)}" \
+    other.f32 three.f32 of-z u8 three.f32
+set_of is.safetensors "{$(entry q F32 3 0 12),$(entry r F32 3 12 24),$(entry p F32 3 24 36),$(entry l I8 3 36 39),$(entry same F32 3 39 51)}" \
+    of-q three.f32 other.f32 u8 three.f32
+run --diff --tsv was.safetensors is.safetensors
+ok 'renamed arrays' test "$status:$(cut -f 1-5 out | tr '\t\n' ' ;')" = \
+    '1:array differs dtype shape elements;x|p renamed f32 [3] 3;y|r renamed f32 [3,1]|[3] 3;z only-a f32 [3] 3;k only-a u8 [3] 3;q only-b f32 [3] 3;l only-b i8 [3] 3;'
+run --diff -q was.safetensors is.safetensors
+is 'they differ' 1 ''
+if command -v python3 >/dev/null; then
+    { npy 1 "$(npy_header '>f4' '(3,)')" && printf '\77\200\0\0\100\0\0\0\100\100\0\0'; } >w.npy
+    python3 -c 'import zipfile; zipfile.ZipFile("named.npz", "w").write("w.npy")'
+    run --diff --tsv --array=w --array=y named.npz was.safetensors
+    ok 'in another byte order' test "$(sed -n 2p out | cut -f 1,2)" = "w|y${tab}renamed"
+fi
+
 # What sed makes of a name, as the name of the other side, which the command does not change.
 while read -r from command; do
     to=$(printf '%s\n' "$from" | sed -E "$command")
