@@ -32,6 +32,12 @@ static inline size_t out_left(const struct lz *z)
     return (size_t)(z->out_end - z->out);
 }
 
+/* Bytes that are decoded. */
+static inline size_t out_made(const struct lz *z)
+{
+    return (size_t)(z->out - z->begin);
+}
+
 static bool is_done(const struct lz *z)
 {
     return z->in == z->in_end && z->out == z->out_end;
@@ -57,15 +63,32 @@ static ALWAYS_INLINE bool copy_match(struct lz *z, size_t distance, size_t lengt
     const unsigned char *from = z->out - distance;
     unsigned char *to = z->out, *const end = to + length;
 
-    if (distance == 0 || distance > (size_t)(z->out - z->begin) || length > out_left(z))
+    if (distance == 0 || distance > out_made(z) || length > out_left(z))
         return false;
     z->out = end;
-    if (distance >= STEP && (size_t)(z->out_end - end) >= STEP) {
-        do {
-            memcpy(to, from, STEP);
-            to += STEP;
-            from += STEP;
-        } while (to < end);
+    if (distance == 1) {
+        memset(to, *from, length);
+        return true;
+    }
+    if ((size_t)(z->out_end - end) >= STEP) {
+        /* The most bytes up to 8 that are a multiple of the distance. */
+        static const unsigned char periods[8] = {0, 8, 8, 6, 8, 5, 6, 7};
+
+        if (distance >= STEP) {
+            for (; to < end; to += STEP, from += STEP)
+                memcpy(to, from, STEP);
+        } else if (distance >= 8) {
+            for (; to < end; to += 8, from += 8)
+                memcpy(to, from, 8);
+        } else {
+            uint64_t pattern;
+
+            for (size_t i = 0; i < 8; i++) /* these may be bytes that it has written */
+                to[i] = from[i];
+            memcpy(&pattern, to, sizeof pattern);
+            for (; to < end; to += periods[distance])
+                memcpy(to, &pattern, sizeof pattern);
+        }
         return true;
     }
     while (length > distance) { /* what has been copied is a part of the next copy */
@@ -89,7 +112,7 @@ static ALWAYS_INLINE bool take(struct lz *z, size_t bytes, size_t *number)
 }
 
 /* Adds bytes to a length that does not fit in its field: all up to one that is less than 255. */
-static bool lengthen(struct lz *z, size_t *length)
+static ALWAYS_INLINE bool lengthen(struct lz *z, size_t *length)
 {
     size_t more = 255;
 
@@ -108,15 +131,29 @@ bool lz_decode_lz4(const unsigned char *from, size_t size, unsigned char *to, si
 
     while (take(&z, 1, &token)) {
         length = token >> 4;
-        if ((length == 15 && !lengthen(&z, &length)) || !copy_literals(&z, length))
+        if (length < 15 && in_left(&z) >= STEP + 2 && out_left(&z) >= 2 * STEP) {
+            memcpy(z.out, z.in, STEP);
+            z.in += length;
+            z.out += length;
+        } else if ((length == 15 && !lengthen(&z, &length)) || !copy_literals(&z, length)) {
             return false;
+        }
         if (z.in == z.in_end) /* literals are last */
             break;
         if (!take(&z, 2, &distance))
             return false;
         length = token & 15;
-        if ((length == 15 && !lengthen(&z, &length)) || !copy_match(&z, distance, length + 4))
+        if (length < 15 && distance >= 8 && distance <= out_made(&z) && out_left(&z) >= 18) {
+            const unsigned char *match = z.out - distance;
+
+            memcpy(z.out, match, 8);
+            memcpy(z.out + 8, match + 8, 8);
+            memcpy(z.out + 16, match + 16, 2);
+            z.out += length + 4;
+        } else if ((length == 15 && !lengthen(&z, &length)) ||
+                   !copy_match(&z, distance, length + 4)) {
             return false;
+        }
     }
     return is_done(&z);
 }
