@@ -129,6 +129,31 @@ def make_gguf():
     expect('small.gguf', names)
 
 
+def make_quantised():
+    # The package quantises; the values are those of the formulas d * q and d * q + m, which binary64 holds.
+    x = (np.arange(5 * 64) % 47 - 19.3).astype('f4').reshape(5, 64)
+    writer = gguf.GGUFWriter(path('quantised.gguf'), 'none')
+    for name in ('Q8_0', 'Q4_1'):
+        kind = gguf.GGMLQuantizationType[name]
+        blocks = gguf.quants.quantize(x, kind)
+        writer.add_tensor(name, blocks, raw_dtype=kind)
+        values = []
+        for block in blocks.reshape(-1, gguf.GGML_QUANT_SIZES[kind][1]):
+            scales = [float(s) for s in block[:4].copy().view('<f2')]
+            if name == 'Q8_0':
+                values += [scales[0] * int(q) for q in block[2:].view('i1')]
+            else:
+                nibbles = [int(q) & 15 for q in block[4:]] + [int(q) >> 4 for q in block[4:]]
+                values += [scales[0] * q + scales[1] for q in nibbles]
+        found = make.reduce('f64', values)
+        for op in make.OPS:
+            rows.append(('containers/quantised.gguf', f'--array={name}', op, found[op]))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def make_hdf5():
     plain = ['spread.i8', 'spread.u64', 'none', 'scalar']
     chunked = {'mixed.f16': {}, 'mixed.f32': {'compression': 'gzip'}, 'spread.i32': {'fletcher32': True},
@@ -237,6 +262,7 @@ def main():
     make_npz()
     make_npy()
     make_gguf()
+    make_quantised()
     make_hdf5()
     make_filters()
     make_netcdf()

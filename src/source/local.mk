@@ -25,6 +25,7 @@ library_sources += \
 	src/source/format/containers.c src/source/format/containers.h \
 	src/source/format/filters.c src/source/format/filters.h \
 	src/source/format/fits.c \
+	src/source/format/ggml.c src/source/format/ggml.h \
 	src/source/format/gguf.c \
 	src/source/format/hdf5.c \
 	src/source/format/hdf5_records.c src/source/format/hdf5_records.h \

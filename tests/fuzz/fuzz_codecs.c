@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         f.kind = (enum container_filter_kind)fuzz_below(&in, CONTAINER_FILTER_KINDS);
     } while (filter_of(f.kind)->added > 0 && in.size > 0);
     for (size_t i = 0; i < CONTAINER_FILTER_VALUES; i++)
-        f.values[i] = (uint32_t)fuzz_below(&in, 20);
+        f.values[i] = (uint32_t)fuzz_below(&in, 64);
     out = (size_t)fuzz_below(&in, CONTENT_MAX) + 1;
     if (!filter_compresses(&f))
         out = in.size;

@@ -39,7 +39,7 @@ static void check_arrays(const struct container *c, uint64_t size)
         const struct container_array *a = &c->arrays[i];
         uint64_t product = 1;
 
-        const uint64_t length = a->deflated ? a->compressed : container_array_extent(a);
+        const uint64_t length = a->deflated || a->tiles ? a->compressed : container_array_extent(a);
 
         /* Tensors of PyTorch may share elements. */
         end = strcmp(c->format->name, "pytorch") == 0 ? 0 : end;

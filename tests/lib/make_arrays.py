@@ -90,9 +90,9 @@ try:
                and 0 < x.ndim < 5 and x.size}
     for name, x in written.items():
         writer.add_tensor(name, x)
-    for name in ("Q8_0", "Q4_0"):
+    for name in ("IQ2_S", "IQ1_S"):
         kind = gguf.GGMLQuantizationType[name]
-        writer.add_tensor(name, gguf.quants.quantize(np.ones((3, 64), np.float32), kind), raw_dtype=kind)
+        writer.add_tensor(name, np.ones((3, gguf.GGML_QUANT_SIZES[kind][1]), np.uint8), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -1201,7 +1201,12 @@ static void check_gguf(void)
                      "big %d: the first", big);
             tap_case(&family,
                      strcmp(a[1].name, "quantised") == 0 && strcmp(a[1].type_name, "Q8_0") == 0 &&
-                         a[1].unreadable && a[1].length == 68 && a[1].elements == 64,
+                         !a[1].unreadable == !big && a[1].elements == 64 &&
+                         (big ? a[1].length == 68
+                              : a[1].type == ELEMENT_F64 && a[1].length == 512 &&
+                                    a[1].compressed == 68 && a[1].tiles->count == 1 &&
+                                    a[1].tiles->tiles[0].offset == a[1].offset &&
+                                    a[1].tiles->tiles[0].compressed == 68),
                      "big %d: a quantised one", big);
             tap_case(&family,
                      strcmp(a[2].name, "new") == 0 && a[2].unreadable &&
@@ -1229,7 +1234,7 @@ static void check_gguf_wrong(void)
         {1, 6, 0, 32, "is not a multiple of 64"},
         {1, 6, 0, 64, "24 bytes at offset"},
         {1, 17, 0, 0, "68 bytes at offset"},
-        {1, 33, 2, 0, "not whole blocks of 32"},
+        {1, 33, 2, 0, "rows of 33 elements are not whole blocks of 32"},
         {0xffffffff, 0xffffffff, 28, 0, "more elements than any file"},
         {1, 6, 0, UINT64_C(1) << 63, "truncated inside array"},
     };

@@ -55,6 +55,7 @@ enum container_filter_kind {
     CONTAINER_DELTA, /* parameters: bytes of an element, and whether it is big-endian */
     CONTAINER_BITSHUFFLE,
     CONTAINER_BLOSC,
+    CONTAINER_GGML, /* blocks of quantised numbers; parameter: the number of their type (ggml.h) */
     CONTAINER_FILTER_KINDS
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "source/format/blosc.h"
+#include "source/format/ggml.h"
 #include "source/format/inflate.h"
 #include "source/format/shuffle.h"
 #include "sys/bytes.h"
@@ -302,6 +303,31 @@ static const char *undo_blosc(struct codec_memory *m, const struct container_fil
     return blosc_decode(m, from, size, to, out);
 }
 
+static const char *refuse_ggml(const struct container_filter *f)
+{
+    return ggml_find(f->values[0]) ? NULL : "the type of the blocks is unknown";
+}
+
+/* Decodes blocks. If fewer are stored than a tile has room for, zeros follow, which lie outside of the
+   array. */
+static const char *undo_ggml(struct codec_memory *m, const struct container_filter *f,
+                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    const struct ggml_type *type = ggml_find(f->values[0]);
+    const size_t block = type->elements * sizeof(double);
+    double numbers[GGML_ELEMENTS_MAX];
+
+    (void)m;
+    if (size % type->bytes != 0 || size / type->bytes > out / block)
+        return "the blocks have another size than they should";
+    for (; size > 0; size -= type->bytes, from += type->bytes, to += block, out -= block) {
+        type->decode(from, numbers);
+        memcpy(to, numbers, block);
+    }
+    memset(to, 0, out);
+    return NULL;
+}
+
 static const struct filter filters[] = {
     [CONTAINER_SHUFFLE] = {.name = "shuffle",
                            .number = 2,
@@ -341,6 +367,11 @@ static const struct filter filters[] = {
                          .number = FILTER_NO_NUMBER,
                          .refusal = refuse_delta,
                          .undo = undo_delta},
+    [CONTAINER_GGML] = {.name = "ggml",
+                        .number = FILTER_NO_NUMBER,
+                        .compresses = always,
+                        .refusal = refuse_ggml,
+                        .undo = undo_ggml},
 };
 
 const struct filter *filter_of(enum container_filter_kind kind)

@@ -1,6 +1,7 @@
 /*
  * GGUF, of llama.cpp: a header, metadata, descriptions of tensors, and their elements, each at a
- * multiple of an alignment (docs/gguf.md in ggml). Quantised tensors are left out.
+ * multiple of an alignment (docs/gguf.md in ggml). Blocks of quantised tensors are decoded to binary64, in
+ * tiles.
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "source/format/containers.h"
+#include "source/format/ggml.h"
 #include "sys/bytes.h"
 #include "sys/plural.h"
 
@@ -51,7 +53,7 @@ struct kind {
     }
 #define QUANTISED(name, elements, bytes)          \
     {                                             \
-        name, false, ELEMENT_F32, elements, bytes \
+        name, false, ELEMENT_F64, elements, bytes \
     }
 
 static const struct kind kinds[] = {
@@ -71,6 +73,7 @@ static const struct kind kinds[] = {
     [28] = READ("F64", ELEMENT_F64, 8),   [29] = QUANTISED("IQ1_M", 256, 56),
     [30] = READ("BF16", ELEMENT_BF16, 2), [34] = QUANTISED("TQ1_0", 256, 54),
     [35] = QUANTISED("TQ2_0", 256, 66),   [39] = QUANTISED("MXFP4", 32, 17),
+    [40] = QUANTISED("NVFP4", 64, 36),
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -207,15 +210,32 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
     container_name_type(a, kind->name);
     a->type = kind->type;
     a->big_endian = f->big;
-    a->unreadable = kind->read ? NULL : "quantised";
+    if (!kind->read)
+        a->unreadable =
+            !ggml_find((uint32_t)type)
+                ? "quantised by codebooks, which llama.cpp's llama-quantize decodes to F32"
+            : f->big
+                ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
+            : f->in->file < 0 ? "quantised, which is read from a file that is not compressed"
+                              : NULL;
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
         return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
                                container_show_name(shown, a->name));
-    if (a->elements % kind->elements != 0)
+    if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind->elements != 0)
         return container_wrong(f->in, at,
-                               "array %s: %" PRIu64 " elements are not whole blocks of %u",
-                               container_show_name(shown, a->name), a->elements, kind->elements);
+                               "array %s: rows of %" PRIu64 " elements are not whole blocks of %u",
+                               container_show_name(shown, a->name),
+                               a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind->elements);
+    if (!kind->read && !a->unreadable) {
+        struct container_tiles *const t = &f->container->tiles[f->container->count - 1];
+
+        t->filter_count = 1;
+        t->filters[0] =
+            (struct container_filter){.kind = CONTAINER_GGML, .values = {(uint32_t)type}};
+        a->tiles = t;
+        a->big_endian = element_host_is_big();
+    }
     a->length /= kind->elements;
     return true;
 }
@@ -266,6 +286,67 @@ static enum entry_status read_entry(struct file *f, struct table *t)
     return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
 }
 
+/* Elements of a tile, at most: their blocks and numbers fit the cache of a core. */
+#define TILE_ELEMENTS ((uint64_t)1 << 16)
+
+static const unsigned char zero[sizeof(double)];
+
+/* Divides a tensor, whose blocks lie at a->offset, into tiles whose blocks are consecutive: all of the
+   last dimensions, and a part of the one before. False without memory. */
+static bool divide(struct file *f, struct container_array *a)
+{
+    struct container *c = f->container;
+    struct container_tiles *t = &c->tiles[a->tiles - c->tiles];
+    const struct ggml_type *type = ggml_find(t->filters[0].values[0]);
+    uint64_t sizes[DIMENSIONS_MAX] = {1, 1, 1, 1}, inner = 1, row = 1, across = 1;
+    struct container_tile *tiles;
+    unsigned d = a->dimensions;
+
+    a->compressed = a->length;
+    a->length = 0;
+    t->elements = 1;
+    t->fill = zero;
+    if (a->elements > 0) {
+        const unsigned last = d - 1; /* a number alone is no block */
+        uint64_t parts;
+
+        while (d > 1 && inner * a->sizes[d - 1] <= TILE_ELEMENTS) {
+            d--;
+            inner *= sizes[d] = a->sizes[d];
+        }
+        d--;
+        row = a->sizes[d];
+        parts = (inner * row - 1) / TILE_ELEMENTS + 1;
+        sizes[d] = (row - 1) / parts + 1;
+        if (d == last)
+            sizes[d] += (type->elements - sizes[d] % type->elements) % type->elements;
+        across = (row - 1) / sizes[d] + 1;
+        t->elements = inner * sizes[d];
+        t->count = a->elements / (inner * row) * across;
+    }
+    if (t->count > CONTAINER_TILES_MAX) {
+        a->tiles = NULL;
+        a->unreadable = "more than 2^39 elements";
+        return true;
+    }
+    a->length = a->elements * sizeof(double);
+    t->sizes = container_keep(c, sizes, sizeof sizes);
+    t->count = f->in->headers_only ? 0 : t->count;
+    tiles = malloc((size_t)(t->count + 1) * sizeof *tiles);
+    for (uint64_t i = 0; tiles && i < t->count; i++) {
+        const uint64_t from = i % across * sizes[d];
+        const uint64_t count = row - from < sizes[d] ? row - from : sizes[d];
+        const uint64_t before = (i / across * row + from) * inner / type->elements;
+
+        tiles[i] = (struct container_tile){
+            .offset = a->offset + before * type->bytes,
+            .compressed = (uint32_t)(count * inner / type->elements * type->bytes)};
+    }
+    t->tiles = tiles ? container_keep(c, tiles, (size_t)t->count * sizeof *tiles) : NULL;
+    free(tiles);
+    return t->sizes && t->tiles;
+}
+
 /* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
 static bool finish(struct file *f, uint64_t end)
 {
@@ -294,6 +375,8 @@ static bool finish(struct file *f, uint64_t end)
             return container_wrong(f->in, a->offset, "array %s overlaps another",
                                    container_show_name(shown, a->name));
         end = a->offset + a->length;
+        if (a->tiles && !divide(f, a))
+            return container_no_memory(f->in);
     }
     c->end = end;
     return true;
@@ -312,7 +395,8 @@ static bool read_tensors(struct file *f)
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
                                plural(f->tensors), most, plural(most));
     c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
-    if (!c->sizes)
+    c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
+    if (!c->sizes || !c->tiles)
         return container_no_memory(f->in);
     c->text_offset = f->at;
     for (; status == ENTRY_CUT; t.size *= 2) {

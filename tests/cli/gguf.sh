@@ -1,0 +1,36 @@
+#!/bin/sh
+# GGUF: quantised tensors of files that the gguf package has written.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if ! find_python 'gguf, numpy'; then
+    skip 'quantised tensors' 'gguf is missing'
+    finish
+fi
+"$python" "$sources/tests/lib/make_gguf.py" made 2>made.err || { fail 'make_gguf.py' && show made.err; }
+for name in small tiles; do
+    for options in '' '-j 3 --chunk-size 16'; do
+        # shellcheck disable=SC2086 # none, or several words
+        run --tsv -o sum,min,max,argmin,argmax,nan,count $options "made/$name.gguf"
+        { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
+        { head -n 1 "made/$name.tsv" && sed 1d "made/$name.tsv" | LC_ALL=C sort -t "$tab" -k 1; } >wanted
+        ok "$name${options:+, $options}" cmp wanted found
+        cmp -s wanted found || { diff wanted found | head -n 5 | sed 's/^/# /' && show err; }
+    done
+done
+shell 'cat made/tiles.gguf | gpureduce -q -o sum --array=plain'
+is 'others, in a pipe' 0 10
+shell 'cat made/tiles.gguf | gpureduce -q -o sum --array=Q8_0.2'
+fails_like 'in a pipe' 'standard input: array Q8_0.2: type Q8_0 is not supported: quantised, which is read from a file that is not compressed'
+run --diff made/small.gguf made/small.gguf
+ok 'compared' test "$status" = 0
+for name in Q4_K Q8_0; do
+    run -q -o sum --axis=1 --array=$name.1 made/tiles.gguf
+    ok "along an axis, $name" cmp made/$name.axis out
+done
+size=$(wc -c <made/tiles.gguf)
+head -c $((size - 100)) made/tiles.gguf >cut.gguf
+run cut.gguf
+fails_like 'cut off' 'cut.gguf: a GGUF file: byte [0-9]*: truncated inside array .*'
+finish
