@@ -69,6 +69,7 @@ test_programs = \
 	tests/unit/test_partial \
 	tests/unit/test_plan \
 	tests/unit/test_partial_text \
+	tests/unit/test_group \
 	tests/unit/test_ranges \
 	tests/unit/test_profile \
 	tests/unit/test_progress \

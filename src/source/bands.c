@@ -9,6 +9,7 @@
 
 #include "source/tiles.h"
 #include "sys/align.h"
+#include "sys/group.h"
 
 /* Bytes that a worker claims together where bands are small, and memory for the bands of all
    workers, unless one of them takes more. */
@@ -110,11 +111,13 @@ static uint64_t memory_for(const struct container_array *a, const struct divisio
     return is_filled(a) ? bytes : bytes + 2 * tiles_bytes(a);
 }
 
-/* Bytes that may be used: half of the memory, and a part of the addresses. */
+/* Bytes that may be used: half of the memory of the machine, or of the container, and a part of the
+   addresses. */
 static uint64_t memory_allowed(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_MAX;
+    const uint64_t all = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    const uint64_t granted = group_memory(""), half = (granted < all ? granted : all) / 2;
     const uint64_t addresses = (uint64_t)SIZE_MAX / 4;
 
     return half < addresses ? half : addresses;

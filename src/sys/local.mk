@@ -7,6 +7,7 @@ library_sources += \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \
 	src/sys/inline.h \
+	src/sys/group.c src/sys/group.h \
 	src/sys/grow.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \

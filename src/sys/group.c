@@ -1,0 +1,159 @@
+#include "config.h"
+
+#include "sys/group.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Longer paths set no limit. */
+#define PATH_BYTES 1024
+
+/* A group's folder. */
+struct group {
+    const char *root;
+    const char *hierarchy; /* the folder of a controller, below that of all groups */
+    const char *path;      /* in the hierarchy; this group's is so many bytes of it */
+    int length;
+};
+
+/* A kind of limit: the controller that sets it, and the one of a group, from its files of version 2
+   and of version 1. */
+struct kind {
+    const char *controller;
+    uint64_t (*second)(const struct group *g);
+    uint64_t (*first)(const struct group *g);
+};
+
+/* Reads the `count` numbers at the beginning of a group's file. False where it has no such. */
+static bool read_numbers(const struct group *g, const char *file, unsigned count, uint64_t *numbers)
+{
+    char path[2 * PATH_BYTES];
+    const int length = snprintf(path, sizeof path, "%s/sys/fs/cgroup%s%.*s/%s", g->root,
+                                g->hierarchy, g->length, g->path, file);
+    FILE *in = length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
+    unsigned got = 0;
+
+    while (in && got < count && fscanf(in, "%" SCNu64, &numbers[got]) == 1)
+        got++;
+    if (in)
+        fclose(in);
+    return got == count;
+}
+
+/* The cores that so much of each period keeps busy. Version 1 says -1 where there is no limit. */
+static uint64_t cores_of(uint64_t quota, uint64_t period)
+{
+    return quota == 0 || quota > INT64_MAX || period == 0 ? GROUP_UNLIMITED
+                                                          : quota / period + (quota % period > 0);
+}
+
+static uint64_t cores_second(const struct group *g)
+{
+    uint64_t n[2];
+
+    return read_numbers(g, "cpu.max", 2, n) ? cores_of(n[0], n[1]) : GROUP_UNLIMITED;
+}
+
+static uint64_t cores_first(const struct group *g)
+{
+    uint64_t quota, period;
+
+    return read_numbers(g, "cpu.cfs_quota_us", 1, &quota) &&
+                   read_numbers(g, "cpu.cfs_period_us", 1, &period)
+               ? cores_of(quota, period)
+               : GROUP_UNLIMITED;
+}
+
+static uint64_t memory_second(const struct group *g)
+{
+    uint64_t bytes;
+
+    return read_numbers(g, "memory.max", 1, &bytes) ? bytes : GROUP_UNLIMITED;
+}
+
+static uint64_t memory_first(const struct group *g)
+{
+    uint64_t bytes;
+
+    return read_numbers(g, "memory.limit_in_bytes", 1, &bytes) ? bytes : GROUP_UNLIMITED;
+}
+
+/* The least limit of a group and of those that it is in. A container may see its own group as the
+   uppermost, and call it by the name that it has outside: then the groups below are not there. */
+static uint64_t least_of(struct group g, uint64_t (*limit)(const struct group *g))
+{
+    uint64_t least = GROUP_UNLIMITED;
+
+    g.length = (int)strlen(g.path);
+    for (;;) {
+        uint64_t own;
+
+        while (g.length > 0 && g.path[g.length - 1] == '/')
+            g.length--;
+        own = limit(&g);
+        least = own < least ? own : least;
+        if (g.length == 0)
+            return least;
+        while (g.length > 0 && g.path[g.length - 1] != '/')
+            g.length--;
+    }
+}
+
+/* Whether a list of controllers, with commas between them, has this one. */
+static bool has_controller(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",") == length && strncmp(list, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* The least limit of all groups that the process belongs to. */
+static uint64_t find(const char *root, const struct kind *kind)
+{
+    uint64_t least = GROUP_UNLIMITED;
+    char line[PATH_BYTES], hierarchy[16];
+    FILE *in = snprintf(line, sizeof line, "%s/proc/self/cgroup", root) < (int)sizeof line
+                   ? fopen(line, "re")
+                   : NULL;
+
+    (void)snprintf(hierarchy, sizeof hierarchy, "/%s", kind->controller);
+    /* A line is NUMBER:CONTROLLERS:PATH; version 2 has no controllers there. */
+    while (in && fgets(line, sizeof line, in)) {
+        char *controllers = strchr(line, ':'), *path = NULL;
+        uint64_t limit = GROUP_UNLIMITED;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (controllers)
+            path = strchr(++controllers, ':');
+        if (!path)
+            continue;
+        *path++ = '\0';
+        if (*controllers == '\0')
+            limit = least_of((struct group){root, "", path, 0}, kind->second);
+        else if (has_controller(controllers, kind->controller))
+            limit = least_of((struct group){root, hierarchy, path, 0}, kind->first);
+        least = limit < least ? limit : least;
+    }
+    if (in)
+        fclose(in);
+    return least;
+}
+
+uint64_t group_cores(const char *root)
+{
+    static const struct kind cores = {"cpu", cores_second, cores_first};
+
+    return find(root, &cores);
+}
+
+uint64_t group_memory(const char *root)
+{
+    static const struct kind memory = {"memory", memory_second, memory_first};
+
+    return find(root, &memory);
+}

@@ -1,0 +1,21 @@
+/*
+ * Control groups (cgroups): limits that a container, or a service manager, sets to this process.
+ *
+ * A limit is the least of those of all groups that the process belongs to, of both versions of
+ * cgroups, as /proc and /sys under the folder `root` tell; "" is the system's own. A file that
+ * cannot be read sets no limit. Any thread may ask.
+ */
+#ifndef GPUREDUCE_GROUP_H
+#define GPUREDUCE_GROUP_H
+
+#include <stdint.h>
+
+#define GROUP_UNLIMITED UINT64_MAX
+
+/* Cores that may be busy at a time, rounded up, at least 1; or GROUP_UNLIMITED. */
+uint64_t group_cores(const char *root);
+
+/* Bytes of memory; or GROUP_UNLIMITED. */
+uint64_t group_memory(const char *root);
+
+#endif
