@@ -37,6 +37,18 @@ struct diff_order {
 
 MUTEX_ROLE_OF(diff_order, struct diff_order, mutex);
 
+/* A pair at hand, one of whose arrays is in C order and the other in Fortran order. In the order of
+   side A it has `rows` of `row` elements each. Tiles of `high` rows and `wide` elements of each are
+   claimed; those of side B are put into the order of side A. */
+struct diff_turn {
+    uint64_t rows, row;
+    uint64_t high, wide;
+    uint64_t tiles;
+    _Atomic uint64_t next; /* the next tile that nobody has claimed */
+    unsigned dimensions;   /* of a row, the last of which changes fastest */
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
+};
+
 struct diff_pair {
     struct diff_item *item;
     struct {
@@ -50,6 +62,7 @@ struct diff_pair {
     struct cpu_compare_setup setup;
     size_t size;              /* bytes of an element of the side where they are larger */
     struct diff_order *order; /* NULL where both sides are at hand */
+    struct diff_turn *turn;   /* NULL where both have their dimensions in one order */
 
     _Atomic bool differs;          /* bytes do: from now on sums are taken */
     _Atomic bool failed;           /* one of its arrays could not be read: its source knows why */
@@ -73,6 +86,7 @@ struct diff_worker {
     unsigned number;
     struct cpu_compare *compare;
     unsigned char *buffers[DIFF_SIDES];
+    unsigned char *tile; /* of the size of a buffer; NULL before there is need for it */
 
     size_t pair; /* whose elements `compare` has; SIZE_MAX for none */
     bool found;  /* it has anything to hand in */
@@ -116,7 +130,8 @@ struct diff {
     struct diff_pair *pairs;
     size_t pair_count, ordered;
     uint64_t *begins;
-    _Atomic uint64_t next;       /* byte of these that nobody has claimed */
+    uint64_t turned_bytes; /* of side A of pairs that have a turn, which are not among these */
+    _Atomic uint64_t next; /* byte of these that nobody has claimed */
     _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
     struct diff_ranges unseen;   /* the second time */
     _Atomic size_t next_unseen;  /* the next of the unseen ranges to look at */
@@ -367,6 +382,22 @@ static struct source *file_of(const struct diff *d, const struct diff_item *item
     return d->files[side][i];
 }
 
+static bool is_at_hand(const struct diff *d, const struct diff_item *item, int side)
+{
+    return source_is_at_hand(file_of(d, item, side), item->sides[side].number);
+}
+
+/* Whether one side has its dimensions in Fortran order, and the other in C order. */
+static bool are_turned(const struct diff_item *item)
+{
+    struct source_shape a, b;
+
+    diff_shape(item, DIFF_A, &a);
+    diff_shape(item, DIFF_B, &b);
+    return a.known && b.known && diff_same_shape(&a, &b) && a.fortran_order != b.fortran_order &&
+           has_order(&a);
+}
+
 /* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
    same. */
 static bool compare_pieces(const struct diff *d, struct diff_item *item)
@@ -410,11 +441,13 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     diff_shape(item, DIFF_B, &b);
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
         item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
-    } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
+    } else if (are_turned(item) && (diff_is_bytes(item, DIFF_A) || !is_at_hand(d, item, DIFF_A) ||
+                                    !is_at_hand(d, item, DIFF_B))) {
         item_error(
             d, item,
             error_of(ERROR_REQUEST,
-                     "one is in Fortran order, the other in C order; these cannot be compared"));
+                     "one is in Fortran order, the other in C order; these can be compared only "
+                     "where both are read from files, neither compressed nor in chunks"));
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
@@ -621,6 +654,9 @@ static bool match(struct diff *d)
     }
     return good;
 }
+
+/* Elements of a row that a tile has at most. */
+#define TILE_WIDE ((uint64_t)512)
 
 /* Claims shrink towards the end, so that all workers end together; not below this. Bytes. */
 #define CLAIM_MIN ((uint64_t)64 << 10)
@@ -942,6 +978,135 @@ static bool claim(struct diff *d, struct diff_range *range)
 }
 
 /*
+ * Pairs whose dimensions are in two orders.
+ */
+
+/* Sets what is claimed of a pair whose elements are at most so many in a tile. False without memory. */
+static bool set_turn(struct diff_pair *p, size_t most)
+{
+    struct diff_turn *t = calloc(1, sizeof *t);
+    struct source_shape shape;
+
+    if (!t)
+        return false;
+    diff_shape(p->item, DIFF_A, &shape);
+    t->row = 1;
+    for (unsigned i = 0; i < shape.dimensions; i++) {
+        const uint64_t size = shape.sizes[shape.fortran_order ? shape.dimensions - 1 - i : i];
+
+        if (i == 0)
+            t->rows = size;
+        else
+            t->row *= t->sizes[t->dimensions++] = size;
+    }
+    t->wide = t->row < TILE_WIDE ? t->row : TILE_WIDE;
+    t->wide = t->wide < most ? t->wide : most;
+    t->high = t->rows < most / t->wide ? t->rows : most / t->wide;
+    t->tiles = t->rows == 0 || t->row == 0
+                   ? 0
+                   : ((t->rows - 1) / t->high + 1) * ((t->row - 1) / t->wide + 1);
+    p->turn = t;
+    return true;
+}
+
+/* The place of an element of a row, in the other order of its dimensions. */
+static uint64_t turn_place(const struct diff_turn *t, uint64_t place)
+{
+    uint64_t turned = 0;
+
+    for (unsigned i = t->dimensions; i-- > 0; place /= t->sizes[i])
+        turned = turned * t->sizes[i] + place % t->sizes[i];
+    return turned;
+}
+
+/* A call that copies elements one after the other to places that lie `stride` bytes apart. */
+struct spread_call {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t size, count, stride;
+};
+
+static void call_spread(void *argument)
+{
+    const struct spread_call *c = argument;
+
+    for (size_t i = 0; i < c->count; i++)
+        element_store(c->size, c->to + i * c->stride, element_bits(c->size, c->from + i * c->size));
+}
+
+/* Reads elements of side B that follow one another into a column of the worker's tile. */
+static bool read_column(struct diff_worker *w, uint64_t index, size_t count, unsigned char *to,
+                        size_t stride)
+{
+    const struct diff_pair *p = &w->diff->pairs[w->pair];
+    struct chunk chunk;
+
+    for (size_t i = 0; i < count; i += chunk.count) {
+        struct spread_call call = {.size = p->sides[DIFF_B].size, .stride = stride};
+
+        chunk = (struct chunk){.index = index + i, .count = count - i};
+        if (!get(w, DIFF_B, NULL, &chunk))
+            return false;
+        call.to = to + i * stride;
+        call.from = chunk.data;
+        call.count = chunk.count;
+        if (!chunk.mapped) {
+            call_spread(&call);
+        } else if (!mapping_guard(call_spread, &call)) {
+            source_lost(p->sides[DIFF_B].source, &chunk);
+            return give_up(w->diff);
+        }
+        put(w, DIFF_B, NULL, &chunk);
+    }
+    return true;
+}
+
+/* Compares a tile of the pair that the worker is at. */
+static bool compare_tile(struct diff_worker *w, uint64_t number)
+{
+    const struct diff_pair *p = &w->diff->pairs[w->pair];
+    const struct diff_turn *t = p->turn;
+    const uint64_t across = (t->row - 1) / t->wide + 1;
+    const uint64_t row = number / across * t->high, place = number % across * t->wide;
+    const size_t high = (size_t)(t->rows - row < t->high ? t->rows - row : t->high);
+    const size_t wide = (size_t)(t->row - place < t->wide ? t->row - place : t->wide);
+    const size_t size = p->sides[DIFF_B].size;
+    bool good = true;
+
+    for (size_t i = 0; good && i < wide; i++)
+        good = read_column(w, turn_place(t, place + i) * t->rows + row, high, w->tile + i * size,
+                           wide * size);
+    for (size_t i = 0; good && i < high; i++) {
+        const unsigned char *const data[DIFF_SIDES] = {NULL, w->tile + i * wide * size};
+
+        good = compare_range(w, data, (row + i) * t->row + place, wide);
+    }
+    return good || atomic_load(&p->failed);
+}
+
+/* Compares tiles of such pairs until there are no more. */
+static bool compare_tiles(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    bool good = true;
+
+    for (size_t k = d->ordered; good && k < d->pair_count; k++) {
+        struct diff_turn *t = d->pairs[k].turn;
+        uint64_t number;
+
+        if (!t)
+            continue;
+        w->tile = w->tile ? w->tile : mapping_alloc(d->buffer_bytes);
+        if (!w->tile)
+            return no_memory(d);
+        while (good && !stopped(d) && !atomic_load(&d->pairs[k].failed) &&
+               (number = atomic_fetch_add(&t->next, 1)) < t->tiles)
+            good = turn_to(w, k) && compare_tile(w, number);
+    }
+    return good;
+}
+
+/*
  * Pairs in order.
  */
 
@@ -1169,6 +1334,7 @@ static void work_first(struct diff_worker *w)
        thread. */
     while (good && (k = atomic_fetch_add(&d->next_ordered, 1)) < d->ordered)
         good = compare_in_order(w, k);
+    good = good && compare_tiles(w);
     while (good && claim(d, &range))
         good = turn_to(w, range.pair) && compare_range(w, at_hand, range.index, range.count);
     /* And then helps with those that are under way. */
@@ -1342,8 +1508,7 @@ static bool may_be_renamed(const struct diff *d, const struct diff_item *item)
     struct source_shape shape;
 
     if ((item->kind != DIFF_ONLY_A && item->kind != DIFF_ONLY_B) || diff_is_bytes(item, side) ||
-        item->sides[side].elements == 0 ||
-        !source_is_at_hand(file_of(d, item, side), item->sides[side].number))
+        item->sides[side].elements == 0 || !is_at_hand(d, item, side))
         return false;
     diff_shape(item, side, &shape);
     return !shape.fortran_order || !has_order(&shape);
@@ -1550,9 +1715,20 @@ static bool arrange(struct diff *d)
     free(d->pairs);
     d->pairs = arranged;
     d->begins[0] = 0;
+    for (size_t i = d->ordered; i < d->pair_count; i++) {
+        struct diff_pair *p = &d->pairs[i];
+
+        if (!are_turned(p->item))
+            continue;
+        if (!set_turn(p, d->buffer_bytes / p->size))
+            return note_no_memory(d);
+        p->differs = true; /* ranges of a row are not noted, to be looked at later */
+        d->turned_bytes += p->item->sides[DIFF_A].elements * p->size;
+    }
     for (size_t i = d->ordered; i < d->pair_count; i++)
         d->begins[i - d->ordered + 1] =
-            d->begins[i - d->ordered] + d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size;
+            d->begins[i - d->ordered] +
+            (d->pairs[i].turn ? 0 : d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size);
     for (size_t i = 0; i < d->ordered; i++) {
         struct diff_pair *p = &d->pairs[i];
 
@@ -1598,6 +1774,7 @@ static void close_pair(struct diff_pair *p)
         mutex_destroy(&p->order->mutex);
     }
     free(p->order);
+    free(p->turn);
     free(p->difference);
 }
 
@@ -1799,7 +1976,7 @@ static bool finish_sources(struct diff *d)
 /* How many workers the pairs can keep busy. */
 static unsigned workers_for(const struct diff *d)
 {
-    const uint64_t at_hand = 2 * d->begins[d->pair_count - d->ordered];
+    const uint64_t at_hand = 2 * (d->begins[d->pair_count - d->ordered] + d->turned_bytes);
     uint64_t count = at_hand / BYTES_OF_WORKER + 3 * (uint64_t)d->ordered;
 
     count = count > 0 ? count : 1;
@@ -1892,6 +2069,7 @@ static bool run(struct diff *d)
             cpu_compare_close(w->compare);
         free(w->buffers[DIFF_A]);
         free(w->buffers[DIFF_B]);
+        free(w->tile);
         free(w->unseen.list);
     }
     free(d->workers);

@@ -1,0 +1,88 @@
+#!/bin/sh
+# --diff of one array in several layouts: C and Fortran order, and files that other packages wrote of it. STRESS_SEED
+# draws other shapes.
+# Tags: threads
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+seed=${STRESS_SEED:-1}
+python=$(command -v python3)
+if [ -z "$python" ]; then
+    skip 'layouts' 'there is no python3'
+    finish
+fi
+"$python" "$sources/tests/lib/make_layouts.py" . "$seed" || fatal "make_layouts.py $seed fails"
+
+# found A B: how many elements differ, and the first.
+found() {
+    run --diff --tsv --nan=error "$how" "$1" "$2"
+    sed -n 2p out | cut -f 6,7 | sed 's/ .*//'
+}
+for how in -j2 --chunk-size=100; do
+    while read -r n count first first_fortran; do
+        ok "$n, C and Fortran order, $how" test "$(found "$n.a.npy" "$n.bf.npy")" = "$count$tab$first"
+        ok "$n, Fortran and C order, $how" test "$(found "$n.af.npy" "$n.b.npy")" = "$count$tab$first_fortran"
+        run --diff -q "$how" "$n.a.npy" "$n.af.npy"
+        is "$n, the same, $how" 0 ''
+        run --diff -q "$how" "$n.a.npy" "$n.bf.npy"
+        is "$n, a verdict, $how" 1 ''
+    done <layouts.tsv
+done
+run --diff -q 5.a.npy 5.bf.npy
+is 'nothing' 0 ''
+# All results are those of arrays in one order.
+for n in 3 4; do
+    run --diff --json "$n.a.npy" "$n.b.npy"
+    sed 's/"other": [^,]*//' out >expected
+    run --diff --json "$n.a.npy" "$n.bf.npy"
+    sed 's/"other": [^,]*//' out >turned
+    ok "$n, all results" cmp expected turned
+done
+
+# Packages that write one array in their own ways.
+if find_python 'numpy, safetensors, torch' 2>/dev/null && "$python" - <<'END'; then
+import numpy, torch, safetensors.numpy, safetensors.torch, os
+rng = numpy.random.default_rng(1)
+t = {f"layers.{i}.{n}": rng.standard_normal((33, 7 + i)).astype("f4") for i in range(6) for n in ("weight", "bias")}
+os.makedirs("one"); os.makedirs("sharded")
+safetensors.numpy.save_file(t, "one/model.safetensors")
+names = sorted(t, reverse=True)
+for i in range(3):
+    safetensors.numpy.save_file({n: t[n] for n in names[i::3]}, f"sharded/model-{i + 1:05}-of-00003.safetensors")
+torch.save({n: torch.from_numpy(x) for n, x in t.items()}, "model.pt")
+t["layers.3.bias"][32, 9] += 1
+torch.save({n: torch.from_numpy(x) for n, x in t.items()}, "other.pt")
+END
+    run --diff -q one sharded
+    is 'safetensors, resharded' 0 ''
+    run --diff -q model.pt sharded
+    is 'PyTorch and safetensors' 0 ''
+    run --diff --tsv other.pt one
+    ok 'and another element' test "$(sed -n '2,$p' out | cut -f 1,2,6,7)" = "layers.3.bias${tab}values${tab}1${tab}329 [32, 9]"
+else
+    skip 'safetensors and PyTorch' 'numpy, safetensors or torch is missing'
+fi
+if ! gpureduce --version | grep -qx 'HDF5: none' && find_python 'numpy, netCDF4, h5py' 2>/dev/null && "$python" - <<'END'; then
+import h5py, netCDF4, numpy
+x = numpy.random.default_rng(2).standard_normal((40, 50, 6)).astype("f4")
+for path, form, extra in (("3.nc", "NETCDF3_CLASSIC", {}), ("4.nc", "NETCDF4", {"zlib": True, "chunksizes": (7, 50, 3)})):
+    with netCDF4.Dataset(path, "w", format=form) as out:
+        for i, size in enumerate(x.shape):
+            out.createDimension(f"d{i}", size)
+        out.createVariable("x", "f4", ("d0", "d1", "d2"), **extra)[:] = x
+with h5py.File("chunked.h5", "w") as out:
+    out.create_dataset("x", data=x, chunks=(16, 16, 2), compression="gzip", shuffle=True)
+with h5py.File("contiguous.h5", "w") as out:
+    out.create_dataset("x", data=x)
+numpy.save("x.npy", x)
+END
+    for pair in '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5'; do
+        run --diff -q "${pair% *}" "${pair#* }"
+        is "$pair" 0 ''
+    done
+else
+    skip 'netCDF and HDF5' 'built without libhdf5, or netCDF4 or h5py is missing'
+fi
+
+finish
