@@ -112,7 +112,9 @@ static void classify(hid_t type, struct type *t)
         {H5T_FLOAT, "float", "its layout is unknown"},
         {H5T_ENUM, "enum", "an enumeration"},
         {H5T_STRING, "string", "text"},
-        {H5T_COMPOUND, "compound", "a record of several fields"},
+        {H5T_COMPOUND, "compound",
+         "records, whose fields are read in contiguous datasets ('h5repack -l CONTI OLD NEW' makes "
+         "these)"},
         {H5T_REFERENCE, "reference", "a reference to something else"},
         {H5T_VLEN, "vlen", "a sequence of any length"},
         {H5T_ARRAY, "array", "elements that are arrays themselves"},
@@ -711,6 +713,123 @@ static bool put_compact(struct visit *v, struct dataset *d)
     return good;
 }
 
+/* Fields of fields, at most. */
+#define FIELDS_DEEP 16
+
+/* Whether a type is that of complex numbers, as h5py has them. */
+static bool is_complex(hid_t type)
+{
+    static const char *const names[] = {"r", "i"};
+    bool is = H5Tget_nmembers(type) == 2;
+
+    for (unsigned i = 0; i < 2 && is; i++) {
+        char *name = H5Tget_member_name(type, i);
+
+        is = name && strcmp(name, names[i]) == 0 && H5Tget_member_class(type, i) == H5T_FLOAT;
+        H5free_memory(name);
+    }
+    return is;
+}
+
+/* Puts a field that holds no others, which begins at `at` in the file, as an array. */
+static bool put_field(struct visit *v, const struct dataset *d, hid_t type, const char *name,
+                      haddr_t at)
+{
+    const bool many = H5Tget_class(type) == H5T_ARRAY;
+    const int dimensions = many ? H5Tget_array_ndims(type) : 0;
+    const hid_t element = many ? H5Tget_super(type) : type;
+    struct dataset field = *d;
+    struct type found;
+    uint64_t here = 1, bytes = 0;
+    bool good = element >= 0 && dimensions >= 0;
+
+    if (good && dimensions <= CONTAINER_DIMENSIONS_MAX - d->dimensions)
+        good = !many || H5Tget_array_dims2(type, field.sizes + d->dimensions) >= 0;
+    if (!good)
+        return hdf5_wrong(&v->trouble);
+    classify(element, &found);
+    if (H5Tget_class(element) == H5T_COMPOUND)
+        found.unreadable = "records in an array, or in many others";
+    if (many)
+        H5Tclose(element);
+    field.type_name = found.name;
+    field.element = found.element;
+    field.big = found.big;
+    field.unreadable = found.unreadable;
+    field.not_numeric = found.not_numeric;
+    field.typed = !found.unreadable;
+    field.dimensions += dimensions;
+    if (field.dimensions > CONTAINER_DIMENSIONS_MAX) {
+        field.dimensions = d->dimensions;
+        field.unreadable = "more than 64 dimensions";
+    }
+    for (int i = d->dimensions; i < field.dimensions; i++)
+        if (__builtin_mul_overflow(here, field.sizes[i], &here))
+            here = 0;
+    put_head(&field, name, v->out);
+    if (field.unreadable) {
+        put(v->out, HDF5_NOWHERE);
+        return true;
+    }
+    if (here == 0 || __builtin_mul_overflow(here, found.size, &bytes) || bytes > d->size ||
+        __builtin_mul_overflow(bytes, d->elements, &bytes) ||
+        bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
+        return hdf5_fails(&v->trouble, "more elements than any file has");
+    v->bytes += bytes;
+    put(v->out, HDF5_FIELD);
+    put(v->out, at);
+    put(v->out, d->size);
+    put(v->out, here);
+    return true;
+}
+
+/* Puts the fields of a record, which begins at `at` in the file, and those of its fields. Numbers that
+   are complex have two, re and im.
+   NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
+static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, const char *name,
+                       haddr_t at, unsigned depth)
+{
+    static const char *const parts[] = {"re", "im"};
+    const int count = H5Tget_nmembers(type);
+    const bool complex = is_complex(type);
+    bool good = count >= 0;
+
+    for (unsigned i = 0; (int)i < count && good; i++) {
+        char *const member = H5Tget_member_name(type, i);
+        const hid_t inner = H5Tget_member_type(type, i);
+        struct buffer path = {0};
+
+        good = member && inner >= 0;
+        if (good) {
+            buffer_print(&path, "%s.%s", name, complex ? parts[i] : member);
+            good = !path.failed;
+        }
+        if (good) {
+            const haddr_t begin = at + H5Tget_member_offset(type, i);
+
+            good = H5Tget_class(inner) == H5T_COMPOUND && depth < FIELDS_DEEP
+                       ? put_fields(v, d, inner, path.data, begin, depth + 1)
+                       : put_field(v, d, inner, path.data, begin);
+        }
+        buffer_free(&path);
+        H5free_memory(member);
+        if (inner >= 0)
+            H5Tclose(inner);
+    }
+    return good || hdf5_wrong(&v->trouble);
+}
+
+/* Whether a dataset is one of records that lie in the file one after the other. */
+static bool has_fields(const struct dataset *d, H5D_layout_t layout)
+{
+    uint64_t bytes;
+
+    return H5Tget_class(d->type) == H5T_COMPOUND && layout == H5D_CONTIGUOUS && d->elements > 0 &&
+           H5Pget_external_count(d->creation) == 0 && H5Dget_offset(d->id) != HADDR_UNDEF &&
+           H5Dget_offset(d->id) != 0 && !__builtin_mul_overflow(d->elements, d->size, &bytes) &&
+           H5Dget_storage_size(d->id) >= bytes;
+}
+
 /* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
@@ -729,6 +848,9 @@ static bool put_dataset(struct visit *v, struct dataset *d)
         d->unreadable = "a virtual dataset: its elements are in other datasets";
     if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
+    if (has_fields(d, layout))
+        return lies_inside(v, H5Dget_offset(d->id), d->elements * d->size) &&
+               put_fields(v, d, d->type, v->walk.path.data, H5Dget_offset(d->id), 0);
     if (d->unreadable)
         return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
                                                               : put_stored(v, d, layout);

@@ -17,6 +17,8 @@ the file:
             2^40 elements of which few or none were written, and what `-o
             sum,min,max,argmin,argmax,nan,count,zeros,negatives,sumsq,var,l1,q0.25,median,p99 --nan=skip` prints
   kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
+  records.h5, records.tsv
+            records, and what is printed of their fields
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -153,7 +155,7 @@ with h5py.File(path("tall.h5"), "w") as file:
 
 with h5py.File(path("others.h5"), "w") as file:
     file["text"] = "text"
-    file["complex"] = np.ones(3, "c8")
+    file.create_dataset("complex", data=np.ones(3, "c8"), chunks=(3,))
     file["long"] = np.ones(3, "f16")
     file["empty"] = h5py.Empty("f4")
     file.create_dataset("filtered", (9,), "f8", chunks=(9,), compression=32099, allow_unknown_filter=True)
@@ -290,6 +292,24 @@ with h5py.File(path("chain.h5"), "w") as file:
         h5py.Group(group)["x"] = np.array([depth], "i4")
         if depth == 1000:
             h5py.Group(group)["up"] = file["/"]  # a group that holds itself
+
+record = np.zeros((3, 400), [("a", ">f4"), ("b", "<i8"), ("c", "u1", (2, 3)), ("n", [("x", "f8"), ("deep", [("y", ">i2")])]),
+                             ("z", "c8"), ("flag", "?"), ("text", "S5")])
+numbers = np.random.default_rng(2)
+parts = {"a": record["a"], "b": record["b"], "c": record["c"], "n.x": record["n"]["x"], "n.deep.y": record["n"]["deep"]["y"],
+         "z.re": record["z"].real, "z.im": record["z"].imag, "flag": record["flag"]}
+for part in parts.values():
+    part[...] = numbers.integers(0, 2, part.shape) if part.dtype == "?" else numbers.standard_normal(part.shape) * 9 + 30
+expected = {f"g/all.{key}": part for key, part in parts.items()}
+expected.update({f"one.{key}": part[1, 7] for key, part in parts.items()})
+expected.update({"complex.re": parts["n.x"], "complex.im": parts["n.x"]})
+with h5py.File(path("records.h5"), "w") as file:
+    file["g/all"] = record
+    file["one"] = record[1, 7]
+    file["complex"] = parts["n.x"] * (1 + 1j)
+    file.create_dataset("chunked", data=record, chunks=(2, 100))
+    file.create_dataset("arrays", data=np.zeros(3, [("z", "c8", 3), ("r", [("x", "f4")], 2)]))
+expect(path("records.tsv"), {key: np.asarray(part) for key, part in expected.items()})
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)

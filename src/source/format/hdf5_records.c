@@ -179,6 +179,25 @@ static bool take_here(struct reader *r, struct container_array *a)
     return t->bytes || broken(r);
 }
 
+/* A field of records. */
+static bool take_field(struct reader *r, struct container_array *a)
+{
+    const uint64_t offset = take(r), record = take(r), here = take(r);
+    uint64_t size, end;
+
+    if (here == 0 || a->elements == 0 || a->elements % here != 0 ||
+        __builtin_mul_overflow(here, element_size(a->type), &size) || record < size ||
+        __builtin_mul_overflow(a->elements / here - 1, record, &end) ||
+        __builtin_add_overflow(end, size, &end) || end > r->in->size || offset > r->in->size - end)
+        return broken(r);
+    a->offset = offset;
+    if (size < record && a->elements > here) {
+        a->record_elements = here;
+        a->record_stride = record;
+    }
+    return true;
+}
+
 /* Chunks that cannot be decoded. */
 static bool take_pieces(struct reader *r, struct container_array *a)
 {
@@ -213,6 +232,8 @@ static bool take_place(struct reader *r, struct container_array *a)
     case HDF5_RANGE:
         a->offset = take(r);
         return (a->length <= r->in->size && a->offset <= r->in->size - a->length) || broken(r);
+    case HDF5_FIELD:
+        return take_field(r, a);
     case HDF5_HERE:
         return take_here(r, a);
     case HDF5_TILES:

@@ -34,6 +34,8 @@ enum hdf5_place {
                      say how chunks are stored, these words, and for each chunk HDF5_PIECE words and
                      its place in the array, as many as that has dimensions */
     HDF5_RANGE,   /* the offset of the first follows */
+    HDF5_FIELD,   /* in records: the offset of the first follows, the bytes of a record, and the
+                     number of elements that lie side by side in each */
     HDF5_HERE,    /* the elements follow, as text */
     HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
                   value as text, whether the array is extended, and if so its sizes in the file and
