@@ -375,12 +375,10 @@ bool option_parse_map(const struct arguments *a, const struct argument *x, const
     return arguments_wrong(a, format, text);
 }
 
-bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *list,
-                            void *target)
+/* Reads a list of limits. */
+static bool parse_limits(const struct arguments *a, const char *list,
+                         struct difference_tolerance *limits)
 {
-    struct options *options = target;
-
-    (void)x;
     for (;;) {
         char one[ESCAPE_QUOTE_MAX];
         const size_t length = strcspn(list, ",");
@@ -397,7 +395,7 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
                 one, one);
             return arguments_wrong(a, format, one);
         }
-        if (!difference_parse_tolerance(&options->tolerance, one))
+        if (!difference_parse_tolerance(limits, one))
             return arguments_wrong(
                 a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers",
                 one);
@@ -405,6 +403,27 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
             return true;
         list += length + 1;
     }
+}
+
+bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    struct options *options = target;
+    const char *end = strrchr(text, '='); /* a name may hold some, and a limit none */
+    struct diff_tolerance *last = &options->tolerances[options->tolerance_count];
+    const size_t length = end ? (size_t)(end - text) : 0;
+
+    (void)x;
+    if (!end)
+        return parse_limits(a, text, &options->tolerance);
+    if (length >= sizeof last->pattern)
+        return arguments_wrong(a, "too long a pattern for names at %s", text);
+    if (options->tolerance_count == DIFF_TOLERANCES_MAX)
+        return arguments_wrong(a, "too many tolerances for names at %s", text);
+    *last = (struct diff_tolerance){.limits = {.by_ulps = false}};
+    memcpy(last->pattern, text, length);
+    options->tolerance_count++;
+    return parse_limits(a, end + 1, &last->limits);
 }
 
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,

@@ -13,6 +13,7 @@
 #include "core/operation.h"
 #include "core/rename.h"
 #include "run/axis_layout.h"
+#include "run/diff_item.h"
 #include "run/session.h"
 #include "run/shard.h"
 
@@ -59,12 +60,14 @@ struct options {
     const char *label;           /* the name of a partial result; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
-    struct difference_tolerance tolerance; /* of --diff */
-    struct rename rename;                  /* of --diff: how names are changed before */
-    bool cast;                             /* --diff: is B what rounding A gives? */
-    bool ignore_dtype;                     /* --diff: types alone are no difference */
-    struct axis_request axis;              /* a result for each slice along it */
-    const char *axis_output;               /* a .npy for these; NULL: standard output */
+    struct difference_tolerance tolerance;                 /* of --diff */
+    struct diff_tolerance tolerances[DIFF_TOLERANCES_MAX]; /* and of arrays by their names */
+    unsigned tolerance_count;
+    struct rename rename;     /* of --diff: how names are changed before */
+    bool cast;                /* --diff: is B what rounding A gives? */
+    bool ignore_dtype;        /* --diff: types alone are no difference */
+    struct axis_request axis; /* a result for each slice along it */
+    const char *axis_output;  /* a .npy for these; NULL: standard output */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

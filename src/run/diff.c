@@ -490,7 +490,7 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
     }
     pair->setup.terms = (struct difference_terms){
         .skip_nan = d->request->options->nan == NAN_SKIP,
-        .tolerance = d->request->tolerance,
+        .tolerance = *diff_tolerance(d->request, item),
         .scales = {*diff_scale(item, DIFF_A), *diff_scale(item, DIFF_B)},
     };
     a_type = diff_element(item, DIFF_A, &pair->setup.swap_a);
@@ -553,14 +553,14 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
                                  "casts of numbers with a scale or an offset are not supported"));
         return false;
     }
-    if (d->request->tolerance.by_ulps && !d->request->cast && !have_common_type(item)) {
+    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !have_common_type(item)) {
         item_error(d, item,
                    error_of(ERROR_REQUEST,
                             "a tolerance in ulps needs a type that has all numbers of %s and %s",
                             diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
         return false;
     }
-    if (d->request->tolerance.by_ulps &&
+    if (diff_tolerance(d->request, item)->by_ulps &&
         !scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B))) {
         item_error(d, item,
                    error_advised((struct advice){.kind = ADVICE_STORED},

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "source/format/pattern.h"
+
 bool diff_same_shape(const struct source_shape *a, const struct source_shape *b)
 {
     return a->dimensions == b->dimensions &&
@@ -17,6 +19,24 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
 
     *swap = array ? array->big_endian != element_host_is_big() : item->sides[side].info->swap;
     return array ? array->type : item->sides[side].info->type;
+}
+
+/* Whether a name matches. */
+static bool matches(const char *pattern, const char *name)
+{
+    struct container_pattern one = {.pattern = pattern};
+
+    return name && container_wants(&one, 1, name, false);
+}
+
+const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
+                                                  const struct diff_item *item)
+{
+    for (unsigned i = request->tolerance_count; i-- > 0;)
+        if (matches(request->tolerances[i].pattern, item->name) ||
+            matches(request->tolerances[i].pattern, item->other_name))
+            return &request->tolerances[i].limits;
+    return &request->tolerance;
 }
 
 const struct scale *diff_scale(const struct diff_item *item, int side)

@@ -17,11 +17,21 @@
 /* The two sides. */
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
+/* A tolerance of the arrays whose names on either side match a pattern (source/format/pattern.h). */
+#define DIFF_PATTERN_MAX 256
+#define DIFF_TOLERANCES_MAX 16
+struct diff_tolerance {
+    char pattern[DIFF_PATTERN_MAX];
+    struct difference_tolerance limits;
+};
+
 /* The request of a comparison, which does not change. */
 struct diff_request {
-    const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
+    const struct session_options *options;   /* only input, nan, missing, threads, chunk_size and
                                               progress are used */
-    struct difference_tolerance tolerance;
+    struct difference_tolerance tolerance;   /* of arrays that none of the following is of */
+    const struct diff_tolerance *tolerances; /* the last one that matches counts */
+    unsigned tolerance_count;
     const struct rename *rename; /* arrays are matched by their names after this; NULL: by names */
     bool cast;                   /* it is asked whether side B is what side A is cast to */
     bool ignore_dtype;           /* arrays of two types whose values are the same do not differ */
@@ -88,6 +98,10 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
 
 /* Whether the type of an item's array on one side is not read, so that its bytes are compared. */
 bool diff_is_bytes(const struct diff_item *item, int side);
+
+/* The tolerance of an item. */
+const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
+                                                  const struct diff_item *item);
 
 /* The scale of an item's array on one side. */
 const struct scale *diff_scale(const struct diff_item *item, int side);

@@ -236,7 +236,7 @@ void diff_row_write(struct writer *w, const struct diff_request *request,
     add_side(w, item, DIFF_A);
     add_side(w, item, DIFF_B);
     writer_field(w, field_text(J, "nan_policy", nan_policy_words[request->options->nan]));
-    add_tolerance(w, &request->tolerance);
+    add_tolerance(w, diff_tolerance(request, item));
     add_result(w, item, missing, request->cast);
     writer_end(w);
 }

@@ -286,6 +286,24 @@ run --diff --json -t u64 --tolerance=ulp:18446744073709551615 greatest least
 is 'is tolerated' 0 '' '*'
 run --diff --json --tolerance=ulp:18446744073709551615 nan.f32 nan3.f32
 ok 'the greatest tolerance is shown' grep -q '"tolerance": {"ulp": 18446744073709551615}' out
+# Of some arrays: bias has 2 and 2.5, 3 and -3, and x is the same.
+set_of some-a.safetensors "{$(entry w.bias F32 3 0 12),$(entry v.bias F32 3 12 24),$(entry a=b F32 3 24 36)}" three.f32 three.f32 three.f32
+set_of some-b.safetensors "{$(entry w.bias F32 3 0 12),$(entry v.bias F32 3 12 24),$(entry a=b F32 3 24 36)}" other.f32 other.f32 other.f32
+# tolerated NAMES OPTION...: the arrays that differ.
+tolerated() {
+    tolerated_names=$1
+    shift
+    run --diff --tsv "$@" some-a.safetensors some-b.safetensors
+    ok "with $*" test "$(sed 1d out | cut -f 1 | tr '\n' ' ')" = "$tolerated_names"
+}
+tolerated 'w.bias v.bias a=b ' --tolerance='*.weight=abs:6'
+tolerated 'a=b ' --tolerance='*.bias=abs:6'
+tolerated 'w.bias v.bias ' --tolerance='a=b=abs:6'
+tolerated 'v.bias a=b ' --tolerance='*.bias=abs:6' --tolerance='v*=abs:1'
+tolerated 'v.bias ' --tolerance=abs:6 --tolerance='v*=abs:1,rel:0.5'
+tolerated '' --tolerance='v*=ulp:1,rel:2' --tolerance=abs:1,abs:6
+run --diff --json --tolerance='v*=abs:1' some-a.safetensors some-b.safetensors
+ok 'each has its own in JSON' test "$(sed 's/.*"tolerance": \({[^}]*}\).*/\1/' out | tr '\n' ' ')" = '{} {"abs": 1} {} '
 run --diff -q --tolerance=ulp:1000 a.safetensors b.safetensors
 is 'a tolerance is for values alone' 1 ''
 
@@ -300,7 +318,7 @@ run --diff - - </dev/null
 is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be only one of the two files $try"
 run --tolerance=ulp:1 three.f32
 is '--tolerance alone' 2 '' "gpureduce: option '--tolerance' needs --diff $try"
-for bad in 1 ulp ulp: ulp:-1 ulp:18446744073709551616 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2; do
+for bad in 1 ulp ulp: ulp:-1 ulp:18446744073709551616 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2 '*=1' '*=' =abs:x; do
     run --diff --tolerance="$bad" three.f32 three.f32
     ok "--tolerance=$bad" test "$status:$(grep -c '^gpureduce: bad tolerance .*: must be ulp:N' err)" = 2:1
 done
