@@ -484,6 +484,19 @@ static bool plan_pass(struct session *session, struct input *in)
     return true;
 }
 
+/* Workers that will decode a compressed input at a time. Two that share one core with a busy thread
+   of another program wait for each other: they are no faster than one, which libzstd may serve. */
+static unsigned at_work(const struct session *session, const struct run *run)
+{
+    const bool fed = session->options->device == DEVICE_GPU;
+    unsigned count = fed ? run->feeders : run->cpu_workers;
+
+    if (count > session->cores)
+        count = session->cores;
+    return count == 2 && run->source && source_info(run->source)->compressed ? cores_idle("", 2)
+                                                                             : count;
+}
+
 /* Opens an input for a run, as planned. False on failure: run->source knows why, or, without one,
    *error says it. */
 static bool open_input(struct session *session, struct input *in, struct run *run,
@@ -496,9 +509,6 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.reopened = in->opened;
     options.earlier = &in->file;
     options.true_indices = session->options->wants & PARTIAL_DIGEST;
-    options.at_work = session->options->device == DEVICE_GPU ? run->feeders : run->cpu_workers;
-    if (options.at_work > session->cores)
-        options.at_work = session->cores;
     if (in->array) {
         run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;
@@ -523,6 +533,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.in_order = in->plan.how == PLAN_IN_ORDER;
     run->source = in->source;
     in->source = NULL;
+    options.at_work = at_work(session, run);
     return run->source && source_open_probed(run->source, &options, workers);
 }
 

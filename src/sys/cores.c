@@ -3,9 +3,14 @@
 #include "sys/cores.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/group.h"
+
+/* Threads that run at one moment may be about to end: the fewest of so many moments count. */
+#define MOMENTS 3
 
 /* The cores on which the system may run this process. */
 static unsigned cores_allowed(void)
@@ -24,4 +29,39 @@ unsigned cores_available(void)
     const uint64_t granted = allowed > 1 ? group_cores("") : 1;
 
     return granted < allowed ? (unsigned)granted : allowed;
+}
+
+/* Threads that run, or wait for a core, this one included; 0 where that cannot be told. */
+static unsigned threads_running(const char *root)
+{
+    char path[1024];
+    FILE *in = snprintf(path, sizeof path, "%s/proc/loadavg", root) < (int)sizeof path
+                   ? fopen(path, "re")
+                   : NULL;
+    unsigned running = 0;
+
+    /* Three averages, and then the threads that run, of all there are. */
+    if (in && fscanf(in, "%*f %*f %*f %u/", &running) != 1)
+        running = 0;
+    if (in)
+        fclose(in);
+    return running;
+}
+
+unsigned cores_idle(const char *root, unsigned most)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned found = 1;
+
+    for (unsigned i = 0; i < MOMENTS; i++) {
+        const unsigned running = threads_running(root);
+        const long idle = running > 0 ? cores - (long)running + 1 : (long)most;
+
+        if (idle >= (long)most)
+            return most;
+        if (idle > (long)found)
+            found = (unsigned)idle;
+        clock_rest();
+    }
+    return found;
 }

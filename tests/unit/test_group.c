@@ -1,5 +1,6 @@
 /*
- * Limits of control groups, read from folders that stand for /proc and /sys/fs/cgroup.
+ * Limits of control groups, and cores that others leave, read from folders that stand for /proc and
+ * /sys/fs/cgroup.
  */
 /* Tags: ports */
 #include "config.h"
@@ -9,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/tap.h"
+#include "sys/cores.h"
 
 #define FILES_MAX 8
 #define NONE GROUP_UNLIMITED
@@ -107,20 +110,63 @@ static void write_file(const char *root, const struct file *file)
         abort();
 }
 
+/* A new folder, whose name this is to become. */
+static void make_root(char *root)
+{
+    if (!mkdtemp(root))
+        abort();
+}
+
+static void remove_root(const char *root)
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof command, "rm -r %s", root);
+    if (system(command) != 0)
+        abort();
+}
+
+/* Cores that are idle while `running` threads run, this one included; -1: the system does not say. */
+static unsigned idle_beside(long running, unsigned most)
+{
+    char root[] = "test_group.XXXXXX", text[64];
+    const struct file file = {"proc/loadavg", text};
+    unsigned idle;
+
+    make_root(root);
+    (void)snprintf(text, sizeof text, "1.50 0.25 12.00 %ld/153 12196\n", running);
+    if (running >= 0)
+        write_file(root, &file);
+    idle = cores_idle(root, most);
+    remove_root(root);
+    return idle;
+}
+
+static void check_idle(void)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    tap_ok(idle_beside(-1, 7) == 7, "not told");
+    tap_ok(idle_beside(0, 7) == 7, "not told, by a container");
+    tap_ok(idle_beside(1, (unsigned)cores) == cores, "all are idle but for this thread");
+    tap_ok(idle_beside(1, 1) == 1, "no more than are asked for");
+    tap_ok(idle_beside(cores, 2) == 1, "one is left");
+    tap_ok(idle_beside(cores + 5, 2) == 1, "more run than there are cores");
+    tap_ok(idle_beside(2, (unsigned)cores) == (cores > 1 ? cores - 1 : 1), "another runs");
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char root[] = "test_group.XXXXXX", command[64];
+        char root[] = "test_group.XXXXXX";
 
-        if (!mkdtemp(root))
-            abort();
+        make_root(root);
         for (const struct file *f = cases[i].files; f < cases[i].files + FILES_MAX && f->path; f++)
             write_file(root, f);
         tap_ok(group_cores(root) == cases[i].cores && group_memory(root) == cases[i].memory, "%s",
                cases[i].name);
-        (void)snprintf(command, sizeof command, "rm -r %s", root);
-        if (system(command) != 0)
-            abort();
+        remove_root(root);
     }
+    check_idle();
     return tap_done();
 }
