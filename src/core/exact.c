@@ -72,6 +72,13 @@ void exact_merge(struct exact *e, const struct exact *other)
     exact_carry(e);
 }
 
+void exact_subtract(struct exact *e, const struct exact *other)
+{
+    for (int i = 0; i < EXACT_DIGITS; i++)
+        e->digit[i] -= other->digit[i];
+    exact_carry(e);
+}
+
 /* Carries the digits from number `low` up to before number `top`, or their negatives, into n, the
    others of which are 0. Returns whether they are less than 0: then these digits say nothing. */
 static bool carry_into(uint32_t *digit, int n, const int64_t *from, int low, int top, bool negate)
@@ -306,6 +313,13 @@ void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS
     for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
         e->digit[i] = digit[i];
     e->pending = 1;
+}
+
+void exact_wide_subtract(struct exact_wide *e, const struct exact_wide *other)
+{
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        e->digit[i] -= other->digit[i];
+    wide_carry(e);
 }
 
 void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other)

@@ -220,6 +220,9 @@ void exact_multiply(struct exact *e, uint64_t factor);
 /* Adds the value of another accumulator. */
 void exact_merge(struct exact *e, const struct exact *other);
 
+/* Subtracts the value of another accumulator. */
+void exact_subtract(struct exact *e, const struct exact *other);
+
 /* Propagates carries, until every digit but the last is in [0, 2^32). The value does not change. */
 void exact_carry(struct exact *e);
 
@@ -274,7 +277,8 @@ void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
 /* Multiplies the value, which is not negative, by a factor. */
 void exact_wide_multiply(struct exact_wide *e, uint64_t factor);
 
-/* Subtracts twice the value of `other`. */
+/* Subtracts the value of `other`, or twice that. */
+void exact_wide_subtract(struct exact_wide *e, const struct exact_wide *other);
 void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other);
 
 /* Writes the magnitude of the value in digits of 32 bits. Returns whether it is negative. */

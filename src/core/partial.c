@@ -43,6 +43,19 @@ void partial_merge(struct partial *p, const struct partial *other)
     digest_add(&p->digest, &other->digest);
 }
 
+void partial_take_out(struct partial *p, const struct partial *other)
+{
+    exact_subtract(&p->sum, &other->sum);
+    exact_subtract(&p->absolute, &other->absolute);
+    exact_wide_subtract(&p->squares, &other->squares);
+    p->nan -= other->nan;
+    p->positive_infinity -= other->positive_infinity;
+    p->negative_infinity -= other->negative_infinity;
+    p->zeros -= other->zeros;
+    p->negative -= other->negative;
+    p->subnormal -= other->subnormal;
+}
+
 static uint64_t index_behind(uint64_t before, uint64_t index)
 {
     return index == PARTIAL_NO_INDEX ? index : before + index;

@@ -147,6 +147,10 @@ void partial_append(struct partial *p, const struct partial *other);
    remain. */
 void partial_repeat(struct partial *p, uint64_t times);
 
+/* Takes the sums and the counts of `other`, whose elements are among those of p, out of p, but not
+   the number of elements. The extremes remain. */
+void partial_take_out(struct partial *p, const struct partial *other);
+
 /* Updates the minimum with a value, given by its key, at `index`. If keys are equal, the lesser
    index is kept. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,14 @@
 #define LOOKED_AT_BYTES ((size_t)4 << 10)
 #define PACKED_BYTES ((size_t)16 << 10)
 
+/* Bytes that are copied, with another element in place of missing ones, before they are reduced. */
+#define FILLED_BYTES ((size_t)8 << 10)
+
 /* Steps, after one that take_lacking32 did not take, that go another way without a trial. */
 #define STEPS_UNTRIED 15
+
+/* At most so many powers of two lie between an element that stands in for missing ones and others. */
+#define MAGNITUDES 10
 
 /* Reading one byte makes the kernel map all cached pages of the aligned part of so many bytes. */
 #define TOUCHED_BYTES ((size_t)64 << 10)
@@ -57,11 +64,15 @@ struct engine_worker {
     bool swap;              /* elements are of the other byte order */
     unsigned char *swapped; /* PIECE_BYTES, once they have been */
     bool has_missing;
-    bool lacking;               /* some of the last elements were missing */
-    bool nans_alone;            /* NaNs are missing, and nothing else is: kernels count them */
-    bool kernel_leaves_out;     /* the reducer's kernel needs no help with missing ones */
-    bool takes_lacking;         /* nor does take_lacking32, for most blocks */
-    unsigned steps_untried;     /* the next steps go another way, without a trial */
+    bool lacking;           /* some of the last elements were missing */
+    bool nans_alone;        /* NaNs are missing, and nothing else is: kernels count them */
+    bool kernel_leaves_out; /* the reducer's kernel needs no help with missing ones */
+    bool takes_lacking;     /* nor does take_lacking32, for most blocks */
+    unsigned steps_untried; /* the next steps go another way, without a trial */
+    bool fills;             /* one of the other elements may stand in for each missing one */
+    bool has_other;         /* there is one for that: */
+    unsigned char other[sizeof(uint64_t)];
+    uint64_t stood;             /* how often it did so, which is to be taken out again */
     struct cpu_missing missing; /* if `has_missing`: the setup's */
     unsigned char *present;     /* PIECE_BYTES: elements that are not missing; NULL until there are
                                    missing values */
@@ -118,6 +129,15 @@ static bool are_nans(const struct missing *m, enum element_type type)
     return missing_add(&nans, type, "nan") && missing_same(m, &nans);
 }
 
+/* Whether tallies can have elements taken out of them. */
+static bool tallies_only_count(const struct tally_set *tallies)
+{
+    for (unsigned i = 0; tallies && i < tallies->count; i++)
+        if (tallies->tally[i].plan->kind == TALLY_CELLS)
+            return false;
+    return true;
+}
+
 /* Sets what a setup says of the elements. False without memory. */
 static bool set_elements(struct engine_worker *worker, const struct engine_setup *setup)
 {
@@ -134,7 +154,11 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     worker->takes_lacking =
         setup->missing && !worker->tallies && !setup->split &&
         cpu_reducer_takes_lacking(&worker->reducer, worker->kernels, &worker->missing);
+    worker->fills = setup->missing && worker->missing.stand_in && !setup->split &&
+                    tallies_only_count(worker->tallies);
     worker->steps_untried = 0;
+    worker->has_other = false;
+    worker->stood = 0;
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
@@ -223,6 +247,116 @@ static bool reduce_some(struct engine_worker *worker, const unsigned char *data,
     return good;
 }
 
+/* The partial result of an element that is there so many times, from `index` on. */
+static struct partial repeated(const struct cpu_reducer *r, const void *element, uint64_t times,
+                               uint64_t index)
+{
+    struct partial p;
+
+    partial_clear(&p);
+    partial_take_element(&p, r->type, element, index);
+    if (r->wants & MOMENTS_WANTS)
+        moments_take_element(&p, r->type, element);
+    partial_repeat(&p, times);
+    return p;
+}
+
+/* Takes the element that stood in for missing ones out again, as often as it did. False without
+   memory. */
+static bool take_out_other(struct engine_worker *worker)
+{
+    struct cpu_reducer *r = &worker->reducer;
+    struct partial others;
+    bool good = true;
+
+    if (worker->stood == 0)
+        return true;
+    others = repeated(r, worker->other, worker->stood, 0);
+    partial_take_out(&r->partial, &others);
+    for (unsigned i = 0; worker->tallies && i < worker->tallies->count && good; i++)
+        good = cpu_tally_take_same(&worker->tallies->tally[i], worker->other, -worker->stood);
+    worker->stood = 0;
+    return good;
+}
+
+/* The exponent of a float; 0 for zeros and for integers, next to which no sum is dear. */
+static int exponent_of(enum element_type type, const void *element)
+{
+    const double x = element_is_integer(type) ? 0 : element_load(type, element);
+
+    return x == 0 ? 0 : (int)(exact_bits(x) >> 52 & 0x7ff);
+}
+
+static bool is_finite(enum element_type type, const void *element)
+{
+    return element_is_integer(type) || isfinite(element_load(type, element));
+}
+
+/* Chooses one of some elements that are there, at worker->present, to stand in for missing ones from
+   now on: an extreme of the partial result is not changed by that. False without memory. */
+static bool choose_other(struct engine_worker *worker, size_t count)
+{
+    const enum element_type type = worker->reducer.type;
+    const size_t size = element_size(type);
+
+    if (!take_out_other(worker))
+        return false;
+    memcpy(worker->other, worker->present + count / 2 * size, size);
+    worker->has_other = is_finite(type, worker->other);
+    return true;
+}
+
+/* Replaces the index of an extreme that was found in some elements from `index` on, if the one there
+   is missing: the extreme is the element that stood in for it, and was there before or is one of
+   them. */
+static void mend_index(const struct engine_worker *worker, uint64_t *found, uint64_t before,
+                       const unsigned char *data, size_t count, uint64_t index)
+{
+    const size_t size = worker->missing.size;
+
+    if (*found - index >= count ||
+        !cpu_missing_has(&worker->missing, data + (*found - index) * size))
+        return;
+    *found = before;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(data + i * size, worker->other, size) == 0) {
+            *found = index + i < before ? index + i : before;
+            return;
+        }
+}
+
+/* Takes a piece some of whose elements may be missing, in whose place another one is taken. False
+   without memory. */
+static bool reduce_filled(struct engine_worker *worker, const unsigned char *data, size_t count,
+                          uint64_t index)
+{
+    struct partial *p = &worker->reducer.partial;
+    const enum element_type type = worker->reducer.type;
+    const unsigned char *sample = worker->present + count / 2 * worker->missing.size;
+    const uint64_t min_index = p->min_index, max_index = p->max_index;
+    const size_t missing =
+        cpu_missing_stand_in(&worker->missing, worker->present, data, count, worker->other);
+    const int here = exponent_of(type, sample), other = exponent_of(type, worker->other);
+    bool good;
+
+    worker->lacking = missing > 0;
+    p->missing += missing;
+    if (missing == count) {
+        p->count += count;
+        return true;
+    }
+    worker->reducer.origin = missing > 0 ? (uintptr_t)data - (uintptr_t)worker->present : 0;
+    good = reduce_present(worker, missing > 0 ? worker->present : data, count, index);
+    worker->reducer.origin = 0;
+    if (!good)
+        return false;
+    worker->stood += missing;
+    mend_index(worker, &p->min_index, min_index, data, count, index);
+    mend_index(worker, &p->max_index, max_index, data, count, index);
+    /* Among elements of another magnitude, sums are dear. */
+    worker->has_other = here == 0 || other == 0 || abs(here - other) <= MAGNITUDES;
+    return true;
+}
 /* Takes a piece in which NaNs alone may be missing, and counts them as missing. If there are any,
    to leave them out first is faster. False without memory. */
 static bool reduce_with_nans(struct engine_worker *worker, const unsigned char *data, size_t count,
@@ -243,8 +377,10 @@ static bool reduce_with_nans(struct engine_worker *worker, const unsigned char *
    pieces. */
 static size_t step_bytes(const struct engine_worker *worker)
 {
-    if (worker->tallies)
+    if (worker->tallies && !worker->has_other)
         return PIECE_BYTES;
+    if (worker->has_other)
+        return FILLED_BYTES;
     return worker->lacking || worker->nans_alone ? PACKED_BYTES : LOOKED_AT_BYTES;
 }
 
@@ -302,11 +438,15 @@ static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk
             some = count < most ? count : most;
             if (worker->nans_alone && !worker->lacking) {
                 good = reduce_with_nans(worker, data, some, index);
+            } else if (worker->lacking && worker->has_other && !chunk->place) {
+                good = reduce_filled(worker, data, some, index);
             } else {
                 present = cpu_missing_leave_out(&worker->missing, worker->present, data, some);
                 worker->lacking = present < some;
-                good = worker->lacking ? reduce_some(worker, data, some, present, index)
-                                       : reduce_present(worker, data, some, index);
+                if (worker->fills && worker->lacking && present > 0)
+                    good = choose_other(worker, present);
+                good = good && (worker->lacking ? reduce_some(worker, data, some, present, index)
+                                                : reduce_present(worker, data, some, index));
             }
         }
         data += some * size;
@@ -343,11 +483,7 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         r->partial.missing += chunk->count;
         return true;
     }
-    partial_clear(&one);
-    partial_take_element(&one, r->type, element, chunk->index);
-    if (r->wants & MOMENTS_WANTS)
-        moments_take_element(&one, r->type, element);
-    partial_repeat(&one, chunk->count);
+    one = repeated(r, element, chunk->count, chunk->index);
     partial_merge(&r->partial, &one);
     if (worker->split)
         cpu_split_take_same(worker->split, element, chunk->count);
@@ -403,7 +539,7 @@ static uint64_t cpu_first_nan(const struct engine_worker *worker)
 static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
                        struct engine_times *times)
 {
-    bool good = true;
+    bool good = take_out_other(worker);
 
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++) {
         uint64_t begun = clock_now();

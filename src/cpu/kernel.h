@@ -158,6 +158,8 @@ struct cpu_missing {
     uint64_t add[CPU_MISSING_MAX], last[CPU_MISSING_MAX];
     size_t size; /* bytes of an element */
     size_t (*leave_out)(const struct cpu_missing *, void *to, const void *from, size_t count);
+    size_t (*stand_in)(const struct cpu_missing *, void *to, const void *from, size_t count,
+                       const void *other);
 };
 
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
@@ -190,6 +192,9 @@ struct cpu_kernels {
     void (*widen[ELEMENT_FLOATS])(void *to, const void *from, size_t n);
     /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
     size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
+    /* By the size, too: cpu_missing_stand_in. NULL for 1 byte. */
+    size_t (*stand_in[4])(const struct cpu_missing *, void *to, const void *from, size_t count,
+                          const void *other);
 };
 
 /* All instruction sets that this program was built with, the best first. */
@@ -253,6 +258,9 @@ struct cpu_reducer {
     const struct cpu_missing *missing; /* what `kernel` leaves out and counts; NULL for nothing */
     struct cpu_candidate min, max;
     double *scratch; /* CPU_BLOCK_MAX, aligned to 64 bytes */
+    /* The address of what the kernel's elements are copies of, less theirs: lines are asked for ahead
+       of their use there. 0 for elements that are no copies. */
+    uintptr_t origin;
 
     /* How the next blocks are summed, from what the last ones were like. */
     int extraction_bound;       /* the next block to be extracted should be below 2^this */

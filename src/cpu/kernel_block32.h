@@ -240,15 +240,15 @@ INLINE_TARGET void end_narrow(struct block32 *b, const struct narrow *found, enu
 
 /* Takes what fills vectors of a block's first n elements; returns how many that are. A sum takes no
    more of them than it does of as many elements of 32 bits. */
-INLINE_TARGET size_t pass_narrow(struct block32 *b, const unsigned char *x, size_t n,
-                                 enum element_type type, enum pass32 pass)
+INLINE_TARGET size_t pass_narrow(struct block32 *b, const unsigned char *x, uintptr_t origin,
+                                 size_t n, enum element_type type, enum pass32 pass)
 {
     const size_t step = 2 * V_LANES, quarter = n / (STREAMS * step) * step, whole = n - n % step;
     struct narrow found = {v_set1(SIGN32 | SIGN32 >> 16), v_set1(0), v_set1(UINT32_MAX),
                            v_set1(UINT32_MAX)};
 
     for (size_t i = 0; i < quarter; i += step) {
-        prefetch(x, quarter * 2, i * 2, step * 2, (size_t)2 << CPU_BLOCK32_LOG2);
+        prefetch(origin, quarter * 2, i * 2, step * 2, (size_t)2 << CPU_BLOCK32_LOG2);
 #pragma GCC unroll 4
         for (size_t stream = 0; stream < STREAMS; stream++)
             take_narrow(b, &found, v_load_f32(x + (stream * quarter + i) * 2), type, pass);
@@ -261,8 +261,8 @@ INLINE_TARGET size_t pass_narrow(struct block32 *b, const unsigned char *x, size
 }
 
 /* Takes streams of a block's first n elements, of any type; returns how many that are. */
-INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, size_t n,
-                                    enum element_type type, enum pass32 pass)
+INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, uintptr_t origin,
+                                    size_t n, enum element_type type, enum pass32 pass)
 {
     const size_t size = element_formats[type].size;
     const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
@@ -273,7 +273,7 @@ INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, s
         vec v2 = load32(x + (2 * quarter + i) * size, type);
         vec v3 = load32(x + (3 * quarter + i) * size, type);
 
-        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        prefetch(origin, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
         take32(b, v0, type, pass, 0);
         take32(b, v1, type, pass, 1);
         take32(b, v2, type, pass, 0);
@@ -282,9 +282,9 @@ INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, s
     return STREAMS * quarter;
 }
 
-/* `bound` is for PASS_EXTRACT. */
-INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum element_type type,
-                                    enum pass32 pass, int bound)
+/* `bound` is for PASS_EXTRACT; r->origin for prefetches. */
+INLINE_TARGET struct block32 pass32(const struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                    enum element_type type, enum pass32 pass, int bound)
 {
     const size_t size = element_formats[type].size;
     const int bit = bound - PART_BITS32;
@@ -296,9 +296,11 @@ INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum eleme
         .constant = {d_set1(extraction_constant(bit)),
                      d_set1(extraction_constant(bit - 1 - PART_BITS32))},
     };
+    const uintptr_t origin = (uintptr_t)x + r->origin;
     size_t taken;
 
-    taken = size == 2 ? pass_narrow(&b, x, n, type, pass) : pass_streams32(&b, x, n, type, pass);
+    taken = size == 2 ? pass_narrow(&b, x, origin, n, type, pass)
+                      : pass_streams32(&b, x, origin, n, type, pass);
     for (size_t i = taken; i < n; i += V_LANES)
         take32(&b, load32(x + i * size, type), type, pass, 0);
     return b;
@@ -368,10 +370,10 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
     const enum pass32 pass = !sum || r->blocks_dearest > 0 ? PASS_EXTREMES
                              : r->blocks_to_extract > 0    ? PASS_EXTRACT
                                                            : PASS_ADD;
-    const struct block32 b = pass == PASS_ADD ? pass32(x, n, type, PASS_ADD, 0)
+    const struct block32 b = pass == PASS_ADD ? pass32(r, x, n, type, PASS_ADD, 0)
                              : pass == PASS_EXTRACT
-                                 ? pass32(x, n, type, PASS_EXTRACT, r->extraction_bound)
-                                 : pass32(x, n, type, PASS_EXTREMES, 0);
+                                 ? pass32(r, x, n, type, PASS_EXTRACT, r->extraction_bound)
+                                 : pass32(r, x, n, type, PASS_EXTREMES, 0);
     const struct bit_extremes bits = extremes32_bits(&b.extremes);
     const uint64_t magnitude = bits_magnitude(&bits);
 

@@ -109,7 +109,8 @@ INLINE_TARGET wvec odd64(wvec v)
 }
 
 /* One pass over a block: its extremes, and for a sum two parts of each element, below 2^bound. */
-INLINE_TARGET struct block64 pass64(const unsigned char *x, size_t n, bool sum, int bound)
+INLINE_TARGET struct block64 pass64(const unsigned char *x, uintptr_t origin, size_t n, bool sum,
+                                    int bound)
 {
     /* The rest after the first extraction is at most half of the upper part's last bit. */
     const int bit = bound - PART_BITS64;
@@ -129,7 +130,7 @@ INLINE_TARGET struct block64 pass64(const unsigned char *x, size_t n, bool sum, 
         wvec v0 = w_load(x + i * 8), v1 = w_load(x + (quarter + i) * 8);
         wvec v2 = w_load(x + (2 * quarter + i) * 8), v3 = w_load(x + (3 * quarter + i) * 8);
 
-        prefetch(x, quarter * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
+        prefetch(origin, quarter * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
         *e = extremes64_both(extremes64_both(extremes64_both(extremes64_of(v0), extremes64_of(v1)),
                                              extremes64_both(extremes64_of(v2), extremes64_of(v3))),
                              *e);
@@ -158,7 +159,7 @@ INLINE_TARGET struct block64 pass64(const unsigned char *x, size_t n, bool sum, 
 INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t n, uint64_t index,
                            bool sum)
 {
-    const struct block64 b = pass64(x, n, sum, r->extraction_bound);
+    const struct block64 b = pass64(x, (uintptr_t)x + r->origin, n, sum, r->extraction_bound);
     const struct bit_extremes bits = extremes64_bits(&b.extremes, x, n);
     const uint64_t magnitude = bits_magnitude(&bits);
 

@@ -33,11 +33,11 @@ INLINE_TARGET void prefetch_line(uintptr_t p, size_t ahead, size_t block_bytes)
 
 /* Prefetches the lines at `offset` of a stream; `distance` bytes lie between streams. If a step is
    shorter than a line, the streams take turns. */
-INLINE_TARGET void prefetch_stream(const unsigned char *x, size_t stream, size_t distance,
-                                   size_t offset, size_t step, size_t block_bytes)
+INLINE_TARGET void prefetch_stream(uintptr_t x, size_t stream, size_t distance, size_t offset,
+                                   size_t step, size_t block_bytes)
 {
     const size_t ahead = AHEAD(block_bytes);
-    const uintptr_t first = (uintptr_t)x + offset + stream * distance;
+    const uintptr_t first = x + offset + stream * distance;
 
     if (step >= CACHE_LINE)
 #pragma GCC unroll 4
@@ -48,7 +48,7 @@ INLINE_TARGET void prefetch_stream(const unsigned char *x, size_t stream, size_t
 }
 
 /* Prefetches those of each stream. */
-INLINE_TARGET void prefetch(const unsigned char *x, size_t distance, size_t offset, size_t step,
+INLINE_TARGET void prefetch(uintptr_t x, size_t distance, size_t offset, size_t step,
                             size_t block_bytes)
 {
 #pragma GCC unroll 4

@@ -110,7 +110,7 @@ INLINE_TARGET struct float8_found pass_float8(const unsigned char *x, size_t n,
     for (size_t i = 0; i < quarter; i += V_BYTES) {
         struct float8_together together = begin_together8();
 
-        prefetch(x, quarter, i, V_BYTES, GROUP_PART);
+        prefetch((uintptr_t)x, quarter, i, V_BYTES, GROUP_PART);
         take_float8(&f, &together, x + i, pass);
         take_float8(&f, &together, x + quarter + i, pass);
         take_float8(&f, &together, x + 2 * quarter + i, pass);

@@ -208,7 +208,7 @@ INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes
         const size_t quarter = n / (STREAMS * V_BYTES) * V_BYTES;
 
         for (size_t i = 0; i < quarter; i += V_BYTES) {
-            prefetch(p, quarter, i, V_BYTES, GROUP_PART);
+            prefetch((uintptr_t)p, quarter, i, V_BYTES, GROUP_PART);
             take_integer_vector(&g, p + i, type, sum, present);
             take_integer_vector(&g, p + quarter + i, type, sum, present);
             take_integer_vector(&g, p + 2 * quarter + i, type, sum, present);

@@ -123,6 +123,75 @@ LEAVE_OUT8(leave_out8, SIMD_TARGET, b_pack)
 LEAVE_OUT16(leave_out16, SIMD_TARGET, h_pack)
 #endif
 
+/* Puts another element in place of the missing ones, of one size, by functions of the prefix p. `add_up`
+   has the sum of the lanes of vectors that count. */
+#define STAND_IN(name, p, vector, lane, signed_lane, load, select, tally, add_up)                \
+    static ALWAYS_INLINE SIMD_TARGET size_t name##_ranges(                                       \
+        const struct cpu_missing *m, unsigned char *to, const unsigned char *from, size_t count, \
+        lane other, vector *add, vector *last, unsigned ranges)                                  \
+    {                                                                                            \
+        const size_t size = sizeof(lane), step = LOOKED_AT * V_BYTES / size;                     \
+        const size_t whole = count - count % step;                                               \
+        const vector others = p##_set1(other);                                                   \
+        vector present[LOOKED_AT];                                                               \
+        size_t missing = whole;                                                                  \
+                                                                                                 \
+        for (unsigned k = 0; k < ranges; k++) {                                                  \
+            add[k] = p##_set1((lane)m->add[k]);                                                  \
+            last[k] = p##_set1((lane)m->last[k]);                                                \
+        }                                                                                        \
+        for (size_t j = 0; j < LOOKED_AT; j++)                                                   \
+            present[j] = p##_set1(0);                                                            \
+        for (size_t i = 0; i < whole; i += step) {                                               \
+            UNROLL_INLINED(LOOKED_AT)                                                            \
+            for (size_t j = 0; j < LOOKED_AT; j++) {                                             \
+                const size_t at = i * size + j * V_BYTES;                                        \
+                const vector x = load(from + at);                                                \
+                const p##mask there = p##_present(x, add, last, ranges);                         \
+                                                                                                 \
+                __builtin_prefetch((const void *)((uintptr_t)(from + at) + PACKED_AHEAD), 0, 2); \
+                present[j] = tally(present[j], there);                                           \
+                v_store(to + at, (vec)select(there, x, others));                                 \
+            }                                                                                    \
+        }                                                                                        \
+        for (size_t j = 0; j < LOOKED_AT; j++)                                                   \
+            missing -= (size_t)add_up(present[j]);                                               \
+        for (size_t i = whole; i < count; i++) {                                                 \
+            bool lacks = false;                                                                  \
+            lane x;                                                                              \
+                                                                                                 \
+            memcpy(&x, from + i * size, size);                                                   \
+            for (unsigned k = 0; k < ranges; k++)                                                \
+                lacks |= (signed_lane)(lane)(x + (lane)m->add[k]) <= (signed_lane)m->last[k];    \
+            missing += lacks;                                                                    \
+            x = lacks ? other : x;                                                               \
+            memcpy(to + i * size, &x, size);                                                     \
+        }                                                                                        \
+        return missing;                                                                          \
+    }                                                                                            \
+                                                                                                 \
+    static SIMD_TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,      \
+                                   size_t count, const void *other)                              \
+    {                                                                                            \
+        vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX];              \
+        lane bits;                                                                               \
+                                                                                                 \
+        memcpy(&bits, other, sizeof bits);                                                       \
+        if (m->count == 1)                                                                       \
+            return name##_ranges(m, to, from, count, bits, one, one + 1, 1);                     \
+        if (m->count == 2)                                                                       \
+            return name##_ranges(m, to, from, count, bits, two[0], two[1], 2);                   \
+        if (m->count <= CPU_MISSING_FEW)                                                         \
+            return name##_ranges(m, to, from, count, bits, few[0], few[1], CPU_MISSING_FEW);     \
+        return name##_ranges(m, to, from, count, bits, any[0], any[1], m->count);                \
+    }
+#define SELECT16(there, x, others) v_blend(h_lanes(there), x, others)
+#define TALLY16(count, there) h_sub(count, h_lanes(there))
+#define ADD_UP16(count) v_h_add(h_pairs(count))
+STAND_IN(stand_in16, h, vec, uint16_t, int16_t, v_load_f32, SELECT16, TALLY16, ADD_UP16)
+STAND_IN(stand_in32, v, vec, uint32_t, int32_t, v_load_f32, v_select, v_tally, v_h_add)
+STAND_IN(stand_in64, w, wvec, uint64_t, int64_t, w_load, w_select, w_tally, w_h_add)
+
 /* Takes a block of n elements of f32, a multiple of V_LANES, whose missing ones are one range. One of
    the others stands in for each that is missing: that changes no extreme, and the sum by a product.
    False, and nothing is taken, if elements are not finite, if their sum is not exact this way, or if
@@ -159,7 +228,7 @@ INLINE_TARGET bool block_lacking32(struct cpu_reducer *r, const struct cpu_missi
         take32(&b, v_select(there, a, other), ELEMENT_F32, PASS_ADD, half); \
     } while (0)
     for (i = 0; i < quarter; i += V_LANES) {
-        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        prefetch((uintptr_t)x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
         TAKE(x + i * size, 0);
         TAKE(x + (quarter + i) * size, 1);
         TAKE(x + (2 * quarter + i) * size, 0);

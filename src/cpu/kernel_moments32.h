@@ -96,8 +96,8 @@ INLINE_TARGET void take_moments32(struct moments32 *b, const unsigned char *x,
     }
 }
 
-INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, size_t n,
-                                  enum element_type type, unsigned finds, int bound)
+INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, uintptr_t origin,
+                                  size_t n, enum element_type type, unsigned finds, int bound)
 {
     const size_t size = element_formats[type].size;
     const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
@@ -122,7 +122,7 @@ INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, s
     for (size_t i = 0; i < quarter; i += V_LANES)
 #pragma GCC unroll 4
         for (size_t stream = 0; stream < STREAMS; stream++) {
-            prefetch_stream(x, stream, quarter * size, i * size, V_LANES * size,
+            prefetch_stream(origin, stream, quarter * size, i * size, V_LANES * size,
                             size << CPU_BLOCK32_LOG2);
             take_moments32(b, x + (stream * quarter + i) * size, type, finds, stream % 2);
         }
@@ -248,7 +248,7 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct moments32 *b, doubl
     if (rounded) {
         r->square_bound = exponent;
         if (!squares_rounded(exponent, last_place, exponent, type)) {
-            pass_moments32(b, x, n, type, finds, exponent);
+            pass_moments32(b, x, (uintptr_t)x, n, type, finds, exponent);
             bound = exponent;
             rounded = false;
         }
@@ -277,7 +277,7 @@ INLINE_TARGET void block_moments32(struct cpu_reducer *r, const unsigned char *x
     struct small s;
     uint64_t magnitude;
 
-    pass_moments32(&b, x, n, type, finds, bound);
+    pass_moments32(&b, x, (uintptr_t)x + r->origin, n, type, finds, bound);
     bits = moments32_bits(&b);
     magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY32) {

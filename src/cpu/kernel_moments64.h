@@ -168,7 +168,8 @@ INLINE_TARGET void pass_moments64(struct cpu_reducer *r, struct moments64 *b,
     for (int i = 0; i < PRODUCTS; i++)
         b->product[i] = d_set1(product_start(bound, i));
     for (size_t i = 0; i < part; i += W_LANES) {
-        prefetch(x, part * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
+        prefetch((uintptr_t)x + r->origin, part * 8, i * 8, W_LANES * 8,
+                 (size_t)8 << CPU_BLOCK64_LOG2);
         /* Two and two: the limbs of four would not stay in registers. */
         take_vectors64(r, b, x + i * 8, 2, part * 8, constant, finds, limbs);
         take_vectors64(r, b, x + (2 * part + i) * 8, 2, part * 8, constant, finds, limbs);

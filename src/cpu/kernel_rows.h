@@ -371,7 +371,7 @@ INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size
         }                                                   \
     } while (0)
     for (size_t i = 0; i < quarter; i += V_LANES) {
-        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        prefetch((uintptr_t)x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
         TAKE(x + i * size, 0);
         TAKE(x + (quarter + i) * size, 2);
         TAKE(x + (2 * quarter + i) * size, 0);

@@ -242,4 +242,5 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .digest = digest_pairs,
     .widen = {[ELEMENT_F16] = widen_f16, [ELEMENT_BF16] = widen_bf16},
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
+    .stand_in = {NULL, stand_in16, stand_in32, stand_in64},
 };

@@ -42,6 +42,7 @@ void cpu_missing_set(struct cpu_missing *m, const struct cpu_kernels *kernels,
         m->last[i] = m->last[i - 1];
     }
     m->leave_out = kernels->leave_out[__builtin_ctzll(m->size)];
+    m->stand_in = kernels->stand_in[__builtin_ctzll(m->size)];
 }
 
 size_t cpu_missing_find(const struct cpu_missing *m, void *scratch, const void *from, size_t count,

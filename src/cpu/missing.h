@@ -23,6 +23,15 @@ static inline size_t cpu_missing_leave_out(const struct cpu_missing *m, void *to
     return m->leave_out(m, to, from, count);
 }
 
+/* Copies `count` elements, of at most 2^20 bytes, to `to`, with that at `other` in place of each
+   that is missing. Returns how many these are. For elements of 1 byte there is no such
+   function: then m->stand_in is NULL. */
+static inline size_t cpu_missing_stand_in(const struct cpu_missing *m, void *to, const void *from,
+                                          size_t count, const void *other)
+{
+    return m->stand_in(m, to, from, count, other);
+}
+
 /* Whether the element at `from` is missing. */
 static inline bool cpu_missing_has(const struct cpu_missing *m, const void *from)
 {

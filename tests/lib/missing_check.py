@@ -3,6 +3,7 @@
 threads, in chunks of any size, by any kernels, and compares the results with those of the others, by fractions.
 Prints what differs; the exit status is 1 then."""
 
+import json
 import math
 import os
 import random
@@ -107,6 +108,14 @@ def some_file(kind):
     return pool, [x for x, _ in chosen], [x for _, x in chosen]
 
 
+def bins(values, missing):
+    """The elements in 16 bins from -8 to 8, and below, above, and NaN."""
+    present = [x for x in values if not any(equal(x, m) for m in missing)]
+    inside = Counter(min(int(Fraction(x) + 8), 15) for x in present if -8 <= x <= 8)
+    return [inside[i] for i in range(16)] + [sum(x < -8 for x in present), sum(x > 8 for x in present),
+                                             sum(x != x for x in present), len(values) - len(present)]
+
+
 wrong = 0
 for number in range(runs):
     kind = rnd.choice(list(LETTERS))
@@ -132,4 +141,13 @@ for number in range(runs):
         if expected[name] is not None and not agrees(text, expected[name]):
             wrong += 1
             print(number, kernels, arguments, name, text, "expected", expected[name])
+    if number % 2:
+        arguments[arguments.index("-o") + 1] = rnd.choice(("count", "sum", "std"))
+        done = subprocess.run([program, *arguments, "--json", "--histogram=16,-8,8"], capture_output=True, text=True,
+                              check=False, env={**os.environ, "GPUREDUCE_CPU": kernels})
+        found = json.loads(done.stdout)
+        counts = found["histogram"]
+        if [*counts["counts"], counts["below"], counts["above"], counts["nan"], found["missing"]] != bins(values, missing):
+            wrong += 1
+            print(number, kernels, arguments, counts, "expected", bins(values, missing))
 sys.exit(wrong > 0)
