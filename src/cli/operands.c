@@ -20,7 +20,8 @@
 #include "sys/json.h"
 #include "sys/plural.h"
 
-static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json";
+static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json",
+                  gguf_end[] = ".gguf";
 
 /* The longest index that is read. Those of models with ten thousand arrays have about a megabyte.
  */
@@ -331,13 +332,56 @@ static void warn_unnamed(const struct list *names, const struct list *files, siz
                         unnamed > 1 ? " and others" : "");
 }
 
+static int compare_text(const void *key, const void *name)
+{
+    return strcmp(key, *(const char *const *)name);
+}
+
+/* Whether all parts of models are there that gguf-split has divided, as NAME-00001-of-00003.gguf:
+   `names`, which are in order, have the next part of each of them, or the first of the last. Prints
+   what is missing. */
+static bool has_all_parts(const char *path, const struct list *names)
+{
+    static const char shape[] = "-00001-of-00003.gguf";
+    char where[ESCAPE_QUOTE_MAX], which[ESCAPE_QUOTE_MAX];
+
+    for (size_t i = 0; i < names->count; i++) {
+        const char *const name = names->names[i];
+        const size_t length = strlen(name);
+        const char *const end = length < sizeof shape ? "" : name + length - (sizeof shape - 1);
+        unsigned number = 0, count = 0;
+        int size = 0;
+        char *next;
+        bool there;
+
+        if (sscanf(end, "-%5u-of-%5u.gguf%n", &number, &count, &size) != 2 ||
+            size != (int)sizeof shape - 1 || number == 0 || number > count)
+            continue;
+        next = malloc(length + 1);
+        if (!next)
+            return false;
+        snprintf(next, length + 1, "%.*s-%05u-of-%05u.gguf", (int)(end - name), name,
+                 number % count + 1, count);
+        there = bsearch(next, names->names, names->count, sizeof *names->names, compare_text);
+        if (!there)
+            message_error(EXIT_FAILED, "%s: part %s of a model is missing",
+                          escape_quote(where, path), escape_quote(which, next));
+        free(next);
+        if (!there)
+            return false;
+    }
+    return true;
+}
+
 /* Adds the files of a directory; the directory itself where there are none. */
 static void add_directory(struct options *options, struct list *files, const char *path)
 {
     struct list indices = {0}, names = {0};
     char quoted[ESCAPE_QUOTE_MAX];
 
-    if (!read_directory(path, index_end, &indices) || !read_directory(path, data_end, &names)) {
+    if (!read_directory(path, index_end, &indices) || !read_directory(path, data_end, &names) ||
+        (indices.count + names.count == 0 &&
+         (!read_directory(path, gguf_end, &names) || !has_all_parts(path, &names)))) {
         options->left_out++;
     } else if (indices.count > 1) {
         message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors; name one of them",
@@ -387,7 +431,7 @@ static bool spares_operands(const struct options *options)
 bool operands_expand(struct options *options)
 {
     const enum source_format format = options->session.input.format;
-    const bool set = format == SOURCE_AUTO || format == SOURCE_SAFETENSORS;
+    const bool set = format == SOURCE_AUTO || format == SOURCE_SAFETENSORS || format == SOURCE_GGUF;
     struct list files = {0};
 
     options->expanded = false;

@@ -29,6 +29,27 @@ for name in Q4_K Q8_0; do
     run -q -o sum --axis=1 --array=$name.1 made/tiles.gguf
     ok "along an axis, $name" cmp made/$name.axis out
 done
+
+# A directory of the parts of a model.
+mkdir model
+for part in 1 2 3; do
+    cp made/small.gguf model/m-0000$part-of-00003.gguf
+done
+cp made/small.gguf model/other.gguf
+run -q -o sum --array=plain --total model
+is 'a model in several files' 0 '10
+10
+10
+10
+40'
+rm model/m-00002-of-00003.gguf
+run -q -o sum model
+fails 'a part is missing' 'model: part m-00002-of-00003.gguf of a model is missing'
+rm model/m-*
+mv model/other.gguf model/m-00003-of-00003.gguf
+run -q -o sum model
+fails 'the first part is missing' 'model: part m-00001-of-00003.gguf of a model is missing'
+
 size=$(wc -c <made/tiles.gguf)
 head -c $((size - 100)) made/tiles.gguf >cut.gguf
 run cut.gguf
