@@ -218,4 +218,12 @@ done
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
+
+# The directory itself has few bytes: those of its arrays tell how many threads are worth it.
+mkdir -p wide/c
+printf '{"zarr_format":3,"node_type":"array","shape":[8388608],"data_type":"uint8","fill_value":0,"attributes":{},
+    "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1048576]}}%s%s}' "$keys" "$bytes" >wide/zarr.json
+for chunk in 0 1 2 3 4 5 6 7; do head -c 1048576 /dev/zero >wide/c/$chunk; done
+run -v -j 2 -o sum wide
+ok 'all threads read a store' grep -q ', 2 threads$' err
 finish
