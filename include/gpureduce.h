@@ -210,8 +210,8 @@ typedef enum gpr_memory {
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
    cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce reads such memory where it
-   is, for all operations but digest, and without a mask. All else is GPR_ERROR_UNSUPPORTED, and so
-   is device memory without CUDA. */
+   is, if there is no mask. All else is GPR_ERROR_UNSUPPORTED, and so is device memory without
+   CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 

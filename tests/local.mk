@@ -169,10 +169,12 @@ tests_gpureduce_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpureduce_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
-kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
+kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda \
+	tests/unit/test_digest_cuda
 test_programs += $(kernel_tests_cuda) tests/unit/test_device_arrays_cuda \
 	tests/unit/test_device_library_cuda
-emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
+emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels \
+	tests/unit/test_digest_kernels
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
@@ -199,8 +201,15 @@ tests_unit_test_slice_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_slice_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_slice_cuda_SOURCES = tests/unit/test_slice_kernels.c
 tests_unit_test_slice_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_digest_kernels_SOURCES = \
+	tests/unit/test_digest_kernels.c \
+	tests/lib/digest_emulated.cu tests/lib/digest_emulated.h tests/lib/cuda_emulated.cuh
+tests_unit_test_digest_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_digest_kernels_LDADD = tests/libemulated.a $(LDADD)
+tests_unit_test_digest_cuda_SOURCES = tests/unit/test_digest_kernels.c
+tests_unit_test_digest_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
-	tests/lib/$(DEPDIR)/slice_emulated.Po
+	tests/lib/$(DEPDIR)/slice_emulated.Po tests/lib/$(DEPDIR)/digest_emulated.Po
 LDADD = tests/libtests.a src/libinternal.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \

@@ -153,7 +153,7 @@ struct scaled {
 
 static struct scaled multiply(uint64_t x, uint64_t y, int exponent)
 {
-    struct scaled s = {digits_product(x, y), exponent};
+    struct scaled s = {product_of(x, y), exponent};
     int shift;
 
     if (s.p.high == 0) {

@@ -6,32 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/digits.h"
 #include "core/number.h"
-
-/* 2^127 - 1. */
-#define MODULUS_HIGH (UINT64_MAX >> 1)
-#define MODULUS_LOW UINT64_MAX
-
-/* The seeds of A_r and B_t. No B_t is 0 before t is 2^60, and there are 2^54 tiles. */
-#define SEED_WORD 1
-#define SEED_TILE 2
-
-/* Number n, from 0, of the sequence of a seed. */
-static uint64_t split_mix(uint64_t seed, uint64_t n)
-{
-    uint64_t z = seed + (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-/* A_r. */
-static uint64_t word_factor(uint64_t r)
-{
-    return split_mix(SEED_WORD, r) >> 2;
-}
 
 /*
  * Modulo 2^127 - 1.
@@ -39,38 +14,15 @@ static uint64_t word_factor(uint64_t r)
 
 void digest_add(struct digest *to, const struct digest *other)
 {
-    const uint64_t low = to->low + other->low;
-    uint64_t high = to->high + other->high + (low < to->low);
-    const uint64_t over = high >> 63; /* 2^127 is 1 */
-
-    high &= MODULUS_HIGH;
-    to->low = low + over;
-    to->high = high + (to->low < over);
-    if (to->high == MODULUS_HIGH && to->low == MODULUS_LOW)
-        to->high = to->low = 0;
-}
-
-/* a b. */
-static struct digest multiply(const struct digest *a, uint64_t b)
-{
-    const struct product low = digits_product(a->low, b), high = digits_product(a->high, b);
-    const uint64_t middle = low.high + high.low, top = high.high + (middle < low.high);
-    const struct digest over = {.low = top << 1 | middle >> 63};
-    struct digest product = {low.low, middle & MODULUS_HIGH};
-
-    digest_add(&product, &over);
-    return product;
+    *to = digest_plus(*to, *other);
 }
 
 /* a b, where b has two digits of 64 bits, the lower one first. */
 static struct digest multiply_wide(const struct digest *a, const uint64_t b[2])
 {
-    const struct digest low = multiply(a, b[0]), high = multiply(a, b[1]);
-    struct digest product = multiply(&high, UINT64_C(1) << 63);
+    const struct digest half = digest_times(digest_times(*a, b[1]), UINT64_C(1) << 63);
 
-    digest_add(&product, &product);
-    digest_add(&product, &low);
-    return product;
+    return digest_plus(digest_plus(half, half), digest_times(*a, b[0]));
 }
 
 /*
@@ -102,7 +54,8 @@ static bool read_digits(struct digest *d, const char *text)
 bool digest_read(struct digest *d, const char *text)
 {
     return read_digits(d, text) &&
-           (d->high < MODULUS_HIGH || (d->high == MODULUS_HIGH && d->low < MODULUS_LOW));
+           (d->high < DIGEST_MODULUS_HIGH ||
+            (d->high == DIGEST_MODULUS_HIGH && d->low < DIGEST_MODULUS_LOW));
 }
 
 size_t digest_show(char text[DIGEST_TEXT_MAX], const struct digest_value *value)
@@ -112,7 +65,7 @@ size_t digest_show(char text[DIGEST_TEXT_MAX], const struct digest_value *value)
     char digits[DIGEST_DIGITS + 1];
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
-        shown = (struct digest){shown.high ^ split_mix(seeds[i], shown.low), shown.low};
+        shown = (struct digest){shown.high ^ digest_split_mix(seeds[i], shown.low), shown.low};
     digest_write(digits, &shown);
     return (size_t)snprintf(text, DIGEST_TEXT_MAX, "%s:%" PRIu64 ":%s", element_name(value->type),
                             value->count, digits);
@@ -167,7 +120,7 @@ void digest_sum_open(struct digest_sum *s, digest_kernel *kernel, enum element_t
     const uint64_t lower = UINT32_MAX >> 1;
 
     for (size_t i = 0; i < DIGEST_TILE / 2; i++) {
-        const uint64_t even = word_factor(2 * i), odd = word_factor(2 * i + 1);
+        const uint64_t even = digest_word_factor(2 * i), odd = digest_word_factor(2 * i + 1);
 
         s->factors.even[i] = even & lower;
         s->factors.even_upper[i] = even >> 31;
@@ -204,10 +157,8 @@ static struct digest sum_of_tile(const struct digest_tile *t)
 struct digest digest_sum_find(const struct digest_sum *s)
 {
     const struct digest sum = sum_of_tile(&s->tile);
-    struct digest found = multiply(&sum, split_mix(SEED_TILE, s->number));
 
-    digest_add(&found, &s->done);
-    return found;
+    return digest_plus(digest_times(sum, digest_tile_factor(s->number)), s->done);
 }
 
 /* Goes on with a tile. */
@@ -307,7 +258,7 @@ void digest_sum_take_same(struct digest_sum *s, const void *element, uint64_t co
         sum = sum_of_tile(&s->tile);
         s->tile = kept;
         for (uint64_t i = 0; i < tiles; i++)
-            digest_add(&weight, &(struct digest){.low = split_mix(SEED_TILE, first + i)});
+            digest_add(&weight, &(struct digest){.low = digest_tile_factor(first + i)});
         sum = multiply_wide(&sum, (const uint64_t[]){weight.low, weight.high});
         digest_add(&s->done, &sum);
     }

@@ -18,12 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/digest_arithmetic.h"
 #include "core/element.h"
-
-/* A number below 2^127 - 1. */
-struct digest {
-    uint64_t low, high;
-};
 
 /* Adds modulo 2^127 - 1. */
 void digest_add(struct digest *to, const struct digest *other);

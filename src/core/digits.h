@@ -11,21 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A product of two numbers of 64 bits. Not all compilers for 32-bit machines have integers of 128.
- */
-struct product {
-    uint64_t high, low;
-};
-
-static inline struct product digits_product(uint64_t a, uint64_t b)
-{
-    const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
-    const uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32);
-    const uint64_t middle = a0 * b1 + (cross & UINT32_MAX);
-
-    return (struct product){a1 * b1 + (cross >> 32) + (middle >> 32),
-                            middle << 32 | (low & UINT32_MAX)};
-}
+#include "core/product.h"
 
 /* The value rounded once to binary64, to nearest, ties to even; beyond the range an infinity, and
    +0 for an exact zero. lsb_exponent is at most -1074, unless there are 54 bits or more. */

@@ -267,7 +267,7 @@ void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
 void exact_wide_add_product(struct exact_wide *e, uint64_t x, uint64_t y, unsigned bit,
                             int negative)
 {
-    const struct product p = digits_product(x, y);
+    const struct product p = product_of(x, y);
 
     exact_wide_add_integer(e, p.low, bit, negative);
     exact_wide_add_integer(e, p.high, bit + 64, negative);

@@ -3,7 +3,7 @@ library_sources += \
 	src/core/chunk.h src/core/stream.h \
 	src/core/compression.h \
 	src/core/difference.c src/core/difference.h \
-	src/core/digest.c src/core/digest.h \
+	src/core/digest.c src/core/digest.h src/core/digest_arithmetic.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
 	src/core/error.c src/core/error.h \
@@ -18,6 +18,7 @@ library_sources += \
 	src/core/order.c src/core/order.h \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
+	src/core/product.h \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/quotient.c src/core/quotient.h \
 	src/core/ranges.c src/core/ranges.h \

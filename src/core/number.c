@@ -320,7 +320,7 @@ bool number_parse_integer(const char *text, struct integer *x)
 
         if (*text < '0' || *text > '9')
             return false;
-        ten = digits_product(x->low, 10);
+        ten = product_of(x->low, 10);
         if (__builtin_add_overflow(ten.low, unit, &x->low))
             ten.high++;
         if (__builtin_mul_overflow(x->high, UINT64_C(10), &x->high) ||

@@ -77,7 +77,7 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
 
     if (q->numerator == q->denominator)
         return (struct quantile_place){n - 1, 0};
-    place.rank = divide(digits_product(q->numerator, n - 1), q->denominator, &place.fraction);
+    place.rank = divide(product_of(q->numerator, n - 1), q->denominator, &place.fraction);
     return place;
 }
 

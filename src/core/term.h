@@ -53,7 +53,7 @@ static inline struct term term_of_order(enum element_type type, uint64_t key)
 /* Adds a term times a factor, or takes it away. */
 static inline void term_add(struct exact *e, struct term t, uint64_t factor, bool subtract)
 {
-    const struct product p = digits_product(t.magnitude, factor);
+    const struct product p = product_of(t.magnitude, factor);
     const unsigned bit = (unsigned)(t.exponent - EXACT_LSB_EXPONENT);
 
     exact_add_integer(e, p.low, bit, t.negative != subtract);

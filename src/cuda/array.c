@@ -8,6 +8,7 @@
 
 #include "core/moments.h"
 #include "cuda/array_launch.h"
+#include "cuda/digest_launch.h"
 #include "cuda/guest.h"
 #include "cuda/kernels.h"
 #include "sys/align.h"
@@ -36,6 +37,7 @@ struct slot {
                                     when that is cleared */
     struct partial *cleared;     /* one of no elements */
     struct cuda_scratch *scratch;
+    struct cuda_digest_scratch *digest;
     struct cuda_missing missing; /* elements that are left out, if any are */
     unsigned char *stage;        /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
 
@@ -103,6 +105,8 @@ static bool slot_reset(struct slot *s, struct error *error)
                                             cudaMemcpyHostToDevice, stream),
                             allocating, error) &&
            cuda_guest_check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating,
+                            error) &&
+           cuda_guest_check(cudaMemsetAsync(s->digest, 0, sizeof *s->digest, stream), allocating,
                             error);
     good = cuda_guest_check(cudaStreamSynchronize(stream), allocating, error) && good;
     (void)cudaStreamDestroy(stream);
@@ -116,6 +120,7 @@ static bool slot_reset(struct slot *s, struct error *error)
 static struct slot *slot_open(int device, struct error *error)
 {
     const size_t partial = align_up(sizeof(struct partial), CACHE_APART);
+    const size_t scratch = align_up(sizeof(struct cuda_scratch), CACHE_APART);
     struct slot *s = calloc(1, sizeof *s);
 
     if (!s) {
@@ -127,7 +132,7 @@ static struct slot *slot_open(int device, struct error *error)
             cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
             "asking the GPU", error) &&
         cuda_guest_check(cuda_reduce_check(), "loading the kernels", error) &&
-        cuda_guest_check(cudaMalloc((void **)&s->memory, 3 * partial + sizeof *s->scratch),
+        cuda_guest_check(cudaMalloc((void **)&s->memory, 3 * partial + scratch + sizeof *s->digest),
                          allocating, error) &&
         cuda_guest_check(cudaHostAlloc((void **)&s->sent, sizeof *s->sent,
                                        cudaHostAllocMapped | cudaHostAllocPortable),
@@ -140,6 +145,7 @@ static struct slot *slot_open(int device, struct error *error)
         s->partials[1] = (void *)(s->memory + partial);
         s->cleared = (void *)(s->memory + 2 * partial);
         s->scratch = (void *)(s->memory + 3 * partial);
+        s->digest = (void *)(s->memory + 3 * partial + scratch);
         s->sent->number = 0;
         if (slot_reset(s, error))
             return s;
@@ -176,19 +182,35 @@ static struct slot *find_slot(struct cuda_array *a, int device, cudaStream_t str
 static bool reduce(struct slot *s, const struct cuda_array_terms *terms, const unsigned char *data,
                    uint64_t count, uint64_t index, cudaStream_t stream, struct error *error)
 {
+    const bool digests = terms->wants & PARTIAL_DIGEST;
+    /* The kernel of digests counts, too. */
+    const bool alone = terms->wants == PARTIAL_DIGEST && !terms->missing;
+    struct partial *const partial = s->partials[s->current];
+    const struct cuda_digest_launch digest = {.type = terms->type,
+                                              .swap = terms->swap,
+                                              .counts = alone,
+                                              .data = data,
+                                              .count = (size_t)count,
+                                              .index = index,
+                                              .partial = partial,
+                                              .scratch = s->digest,
+                                              .multiprocessors = s->multiprocessors};
     const struct cuda_launch launch = {.type = terms->type,
                                        .swap = terms->swap,
                                        .missing = &s->missing,
-                                       .wants =
-                                           terms->wants | (terms->missing ? PARTIAL_MISSING : 0),
+                                       .wants = (terms->wants & ~(unsigned)PARTIAL_DIGEST) |
+                                                (terms->missing ? PARTIAL_MISSING : 0),
                                        .data = data,
                                        .count = (size_t)count,
                                        .index = index,
-                                       .partial = s->partials[s->current],
+                                       .partial = partial,
                                        .scratch = s->scratch,
                                        .multiprocessors = s->multiprocessors};
 
-    return count == 0 || cuda_guest_check(cuda_reduce(&launch, stream), launching, error);
+    if (count == 0)
+        return true;
+    return (!digests || cuda_guest_check(cuda_digest(&digest, stream), launching, error)) &&
+           (alone || cuda_guest_check(cuda_reduce(&launch, stream), launching, error));
 }
 
 /* Adds elements that do not lie in a row, or are not aligned to their size: copies of them. */
@@ -238,10 +260,12 @@ static bool reduce_layout(struct slot *s, const struct cuda_array_terms *terms,
     return true;
 }
 
-/* Bytes of a partial result that has these wants: the members of moments.h are the last ones. */
+/* Bytes of a partial result that has these wants: the members of moments.h and the digest are the
+   last ones. */
 static size_t bytes_of(unsigned wants)
 {
-    return wants & MOMENTS_WANTS ? sizeof(struct partial) : offsetof(struct partial, absolute);
+    return wants & (MOMENTS_WANTS | PARTIAL_DIGEST) ? sizeof(struct partial)
+                                                    : offsetof(struct partial, absolute);
 }
 
 /* Has the result of what was launched handed to the host. */
@@ -311,7 +335,7 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
 
     if (count == 0)
         return true;
-    if (terms->wants & ~CUDA_FINDS)
+    if (terms->wants & ~(CUDA_FINDS | PARTIAL_DIGEST))
         return error_set(error, ERROR_REQUEST,
                          "these operations of scaled numbers are not supported in device memory");
     if (!cuda_guest_find(&device, layout->data, error))

@@ -35,7 +35,7 @@ struct cuda_array;
 struct cuda_array_terms {
     enum element_type type;
     bool swap;                     /* elements are not in the machine's byte order */
-    unsigned wants;                /* partial_want bits: a part of PARTIAL_ALL */
+    unsigned wants;                /* partial_want bits: a part of PARTIAL_ALL | PARTIAL_DIGEST */
     const struct missing *missing; /* elements that are left out; NULL: none */
 };
 

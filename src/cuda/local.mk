@@ -6,6 +6,8 @@ cuda_sources = \
 	src/cuda/array_tallies.c src/cuda/array_tallies.h \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
+	src/cuda/digest_kernel.cuh \
+	src/cuda/digest_kernels.cu src/cuda/digest_launch.h \
 	src/cuda/engine.c \
 	src/cuda/feeder.c src/cuda/feeder.h \
 	src/cuda/guest.c src/cuda/guest.h \
@@ -79,6 +81,7 @@ cuda_sources = \
 cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_tallies.h
 cuda_depfiles += \
 	src/cuda/$(DEPDIR)/array_kernels.Po \
+	src/cuda/$(DEPDIR)/digest_kernels.Po \
 	src/cuda/$(DEPDIR)/reduce.Po \
 	src/cuda/$(DEPDIR)/reduce_bf16.Po \
 	src/cuda/$(DEPDIR)/reduce_f16.Po \

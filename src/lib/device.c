@@ -27,8 +27,6 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
 
     if (view->mask_form != VIEW_MASK_NONE)
         what = "masks";
-    else if (request->wants & PARTIAL_DIGEST)
-        what = "digests";
     else if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
              (view->scale.given || element_is_integer(view->type)))
         what = "exponents of integers and scaled numbers";

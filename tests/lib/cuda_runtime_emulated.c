@@ -29,6 +29,7 @@
 #include "core/moments.h"
 #include "core/order.h"
 #include "cuda/array_launch.h"
+#include "cuda/digest_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/zstd/kernels.h"
 #include "lib/cuda_runtime_emulated.h"
@@ -878,6 +879,56 @@ cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
     if (!is_current(stream))
         return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_reduce, launch, sizeof *launch);
+    return cudaSuccess;
+}
+
+static void run_digest(const void *arguments)
+{
+    const struct cuda_digest_launch *l = arguments;
+    const size_t size = element_size(l->type);
+    const unsigned char *at = l->data;
+    struct digest_sum *sum = malloc(sizeof *sum);
+    struct digest found;
+
+    if (!sum || l->scratch->ticket != 0)
+        abort();
+    digest_sum_open(sum, digest_add_pairs, l->type);
+    for (size_t i = 0; i < l->count; i++) {
+        unsigned char element[8];
+
+        if (l->swap)
+            element_swap(element, at + i * size, 1, size);
+        else
+            memcpy(element, at + i * size, size);
+        digest_sum_take(sum, element, 1, l->index + i);
+        if (l->counts) {
+            struct partial one;
+
+            partial_clear(&one);
+            partial_take_element(&one, l->type, element, l->index + i);
+            l->partial->count++;
+            l->partial->nan += one.nan;
+            l->partial->positive_infinity += one.positive_infinity;
+            l->partial->negative_infinity += one.negative_infinity;
+            if (one.first_nan < l->partial->first_nan)
+                l->partial->first_nan = one.first_nan;
+        }
+    }
+    found = digest_sum_find(sum);
+    digest_add(&l->partial->digest, &found);
+    free(sum);
+}
+
+cudaError_t cuda_digest(const struct cuda_digest_launch *launch, cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    check_memory(stream, launch->data);
+    check_memory(stream, launch->partial);
+    check_memory(stream, launch->scratch);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run_digest, launch, sizeof *launch);
     return cudaSuccess;
 }
 

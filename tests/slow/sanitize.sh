@@ -236,7 +236,7 @@ for tool in $SANITIZE_TOOLS; do
     [ "$tool" != racecheck ] || data=little
     cd "$work/$data" || fatal "no $data"
     # shellcheck disable=SC2046 # several words
-    set -- test_reduce_cuda test_slice_cuda test_tally_cuda $(seq "$(wc -l <chosen)")
+    set -- test_reduce_cuda test_slice_cuda test_tally_cuda test_digest_cuda $(seq "$(wc -l <chosen)")
     while [ $# -gt 0 ]; do
         begun=
         while [ $# -gt 0 ] && [ "$(echo "$begun" | wc -w)" -lt "$SANITIZE_JOBS" ]; do
