@@ -141,36 +141,95 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
         return __double2hiint(x) & 0x7fffffff;
     }
 
-    /* Takes all of a group but its sum; returns the largest biased exponent of what is finite. */
-    __device__ __forceinline__ int take_values(struct group *g, unsigned tile)
+    /* The largest magnitude's upper half. */
+    __device__ static __forceinline__ int largest_magnitude(const struct group *g)
+    {
+        int largest = magnitude(g->elements[0]);
+
+#pragma unroll
+        for (int i = 1; i < GROUP; i++)
+            largest = max(largest, magnitude(g->elements[i]));
+        return largest;
+    }
+
+    /* The upper half of the order. */
+    __device__ static __forceinline__ int upper_order(double x)
+    {
+        const int high = __double2hiint(x);
+
+        return high ^ (int)((unsigned)(high >> 31) >> 1);
+    }
+
+    /* Takes the extremes of a group of numbers of which some may be missing. */
+    __device__ __forceinline__ void renew_extremes(const struct group *g, unsigned tile,
+                                                   uint32_t gone)
+    {
+        order low = limits<order>::ORDER_MAX, high = low;
+
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            const order o = order_of(g->elements[i]);
+
+            low = gone >> i & 1 ? low : min(low, o);
+            high = gone >> i & 1 ? high : min(high, ~o);
+        }
+        this->take_extremes(low, high, tile);
+    }
+
+    /* As take_values, if elements may be missing. The upper halves of the orders tell mostly that
+       there is no new extreme; a missing element has one that is above the least. Where the least
+       order's lower half is 0, none with the same upper half is below it. */
+    __device__ __forceinline__ int take_present(struct group *g, unsigned tile)
     {
         const uint32_t gone = take_missing(g, tile);
+        const int between = this->has_extremes() ? (int)(this->least.order >> 32) + 1 : 0;
+        int lowest = INT32_MAX, highest = INT32_MIN;
+
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            const int upper = gone >> i & 1 ? between : upper_order(g->elements[i]);
+
+            lowest = min(lowest, upper);
+            highest = max(highest, upper);
+        }
+        /* That of a missing element at most makes it larger. */
+        const int largest = max(highest, ~lowest);
+
+        if (largest >= 0x7ff00000) {
+            order low, high;
+
+            take_specials(g, tile, gone, &low, &high);
+            this->take_extremes(low, high, tile);
+            return largest_magnitude(g) >> 20;
+        }
+        if (lowest <= (int)((this->least.order - 1) >> 32) ||
+            highest >= (int)(~this->greatest.order >> 32))
+            renew_extremes(g, tile, gone);
+        return largest >> 20;
+    }
+
+    /* Takes all of a group but its sum; returns the largest biased exponent of what is finite, or
+       one that is larger. */
+    __device__ __forceinline__ int take_values(struct group *g, unsigned tile)
+    {
+        if (HAS_MISSING)
+            return take_present(g, tile);
+
         double low = g->elements[0], high = low;
         int largest = magnitude(low);
         order first, last;
 
-        if (HAS_MISSING) {
-            low = __hiloint2double(0x7ff00000, 0);
-            high = -low;
-        }
 #pragma unroll
-        for (int i = HAS_MISSING ? 0 : 1; i < GROUP; i++) {
-            const bool present = !HAS_MISSING || !(gone >> i & 1);
-
-            low = fmin(low, present ? g->elements[i] : low);
-            high = fmax(high, present ? g->elements[i] : high);
+        for (int i = 1; i < GROUP; i++) {
+            low = fmin(low, g->elements[i]);
+            high = fmax(high, g->elements[i]);
             largest = max(largest, magnitude(g->elements[i]));
         }
         first = order_of(low);
         last = ~order_of(high);
-        if (HAS_MISSING && low > high)
-            first = last = limits<order>::ORDER_MAX; /* all elements are missing */
         if (largest >= 0x7ff00000) {
-            take_specials(g, tile, gone, &first, &last);
-            largest = 0;
-#pragma unroll
-            for (int i = 0; i < GROUP; i++)
-                largest = max(largest, magnitude(g->elements[i]));
+            take_specials(g, tile, 0, &first, &last);
+            largest = largest_magnitude(g);
         }
         this->take_extremes(first, last, tile);
         return largest >> 20;
@@ -370,14 +429,6 @@ template <bool SWAP> struct reducer<f64_left, SWAP, true> : values64<SWAP> {
         bins.begin(shared->bins);
     }
 
-    /* The upper half of the order. */
-    __device__ static __forceinline__ int upper_order(double x)
-    {
-        const int high = __double2hiint(x);
-
-        return high ^ (int)((unsigned)(high >> 31) >> 1);
-    }
-
     /* A group that holds NaNs or infinities. */
     __device__ __forceinline__ void take_special(group g, unsigned tile)
     {
@@ -406,8 +457,8 @@ template <bool SWAP> struct reducer<f64_left, SWAP, true> : values64<SWAP> {
         bins.reserve(values::GROUP, accumulator);
 #pragma unroll
         for (int i = 0; i < values::GROUP; i++) {
-            lowest = min(lowest, upper_order(g.elements[i]));
-            highest = max(highest, upper_order(g.elements[i]));
+            lowest = min(lowest, this->upper_order(g.elements[i]));
+            highest = max(highest, this->upper_order(g.elements[i]));
         }
         if (highest >= 0x7ff00000 || ~lowest >= 0x7ff00000) {
             take_special(g, tile);
