@@ -27,6 +27,9 @@ static void add_numbers(struct cuda_missing *m, enum element_type type, const st
             continue;
         if (element_formats[type].kind == ELEMENT_TRUTH) {
             add_range(m, r.first, r.last > 0 ? UINT8_MAX - r.first : 0); /* all but 0 are true */
+        } else if (r.first == sign - 1 && r.last == sign && !element_is_integer(type)) {
+            /* Both zeros: one comparison finds them. */
+            m->ranges[m->count++] = (struct cuda_missing_range){sign - 1, 0, 0};
         } else if (r.first < sign && r.last >= sign) {
             add_keys(m, type, r.first, sign - 1);
             add_keys(m, type, sign, r.last);

@@ -53,13 +53,12 @@ struct moments_counter : Reducer {
         uint32_t gone = 0;
 
         if (Reducer::MISSING) {
-            gone = find_missing_words<Type>(this, g->words, this->valid_of(tile));
-            find_present_extremes<Type>(g->words, gone, &low, &high);
-            least = magnitude_of<typename Type::pair>(Type::INFINITY_BITS);
-#pragma unroll
-            for (int i = 0; i < GROUP_WORDS; i++)
-                least = Type::least(least, magnitude_of<typename Type::pair>(present_or<Type>(
-                                               g->words[i], gone, i, Type::INFINITY_BITS)));
+            struct present_extremes<Type, true> extremes;
+
+            gone = take_words(this, g->words, this->valid_of(tile), &extremes);
+            low = extremes.low;
+            high = extremes.high;
+            least = extremes.nearest;
         } else {
 #pragma unroll
             for (int i = 1; i < GROUP_WORDS; i++) {

@@ -32,17 +32,6 @@ template <> struct narrow_format<f8e5m2> {
     static const int BITS = 3, LEAST = 113;
 };
 
-/* The magnitudes of what is in a word: of a float, which instructions take as they read it. */
-template <typename Pair> __device__ static __forceinline__ Pair magnitude_of(uint32_t word)
-{
-    word &= 0x7fff7fffu;
-    return *(const Pair *)&word;
-}
-template <> __device__ __forceinline__ float magnitude_of<float>(uint32_t word)
-{
-    return fabsf(__uint_as_float(word));
-}
-
 /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
    such bytes, too: __dp4a adds up products of four. */
 __device__ static __forceinline__ int moments_signs(uint32_t first, uint32_t second)

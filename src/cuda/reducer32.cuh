@@ -234,8 +234,11 @@ struct reducer : thread_state<int32_t>, missing_state<HAS_MISSING> {
         uint32_t gone = 0;
 
         if (HAS_MISSING) {
-            gone = find_missing_words<Type>(this, g->words, valid_of(tile));
-            find_present_extremes<Type>(g->words, gone, &low, &high);
+            struct present_extremes<Type, false> extremes;
+
+            gone = take_words(this, g->words, valid_of(tile), &extremes);
+            low = extremes.low;
+            high = extremes.high;
         } else {
 #pragma unroll
             for (int i = 1; i < GROUP_WORDS; i++) {

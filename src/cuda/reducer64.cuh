@@ -177,7 +177,7 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
     }
 
     /* As take_values, if elements may be missing. The upper halves of the orders tell mostly that
-       there is no new extreme; a missing element has one that is above the least. Where the least
+       there is no new extreme; a missing element has one that is above the least. If the least
        order's lower half is 0, none with the same upper half is below it. */
     __device__ __forceinline__ int take_present(struct group *g, unsigned tile)
     {
@@ -192,7 +192,7 @@ struct values64 : thread_state<int64_t>, missing_state<HAS_MISSING> {
             lowest = min(lowest, upper);
             highest = max(highest, upper);
         }
-        /* That of a missing element at most makes it larger. */
+        /* A missing element's upper half at most makes it larger. */
         const int largest = max(highest, ~lowest);
 
         if (largest >= 0x7ff00000) {

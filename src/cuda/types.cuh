@@ -136,6 +136,17 @@ struct f64 {
 struct f64_left {
 };
 
+/* The magnitudes of what is in a word: of a float, which instructions take as they read it. */
+template <typename Pair> __device__ static __forceinline__ Pair magnitude_of(uint32_t word)
+{
+    word &= 0x7fff7fffu;
+    return *(const Pair *)&word;
+}
+template <> __device__ __forceinline__ float magnitude_of<float>(uint32_t word)
+{
+    return fabsf(__uint_as_float(word));
+}
+
 /*
  * Keys. An order is an integer that compares as the values do, -0 before +0, in as few bits as the
  * values have.

@@ -161,6 +161,20 @@ template <typename To, typename From> static To same_bits(From from)
 #define __popcll(x) __builtin_popcountll(x)
 #define __ldcs(from) (*(from))
 
+/* The least and the greatest of two numbers of 16 bits each. */
+template <typename Half, bool GREATEST> static uint32_t emulated_halves(uint32_t a, uint32_t b)
+{
+    uint32_t result = 0;
+
+    for (int i = 0; i < 32; i += 16) {
+        const Half x = (Half)(a >> i), y = (Half)(b >> i);
+
+        result |= (uint32_t)(uint16_t)((GREATEST ? x > y : x < y) ? x : y) << i;
+    }
+    return result;
+}
+#define __vminu2(a, b) emulated_halves<uint16_t, false>(a, b)
+
 static int emulated_dp4a(int a, int b, int sum)
 {
     for (int i = 0; i < 32; i += 8)
