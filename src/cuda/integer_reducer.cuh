@@ -108,6 +108,11 @@ struct integer_memory {
     }
 };
 
+/* Words of two elements, as missing_words takes them. */
+struct two_halves {
+    static const int PER_WORD = 2;
+};
+
 template <typename Type, bool HAS_MISSING = false>
 struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
     typedef int64_t order;
@@ -369,7 +374,80 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
         }
     }
 
+    /* The least and the greatest of each half of two words. */
+    __device__ static __forceinline__ uint32_t least_halves(uint32_t a, uint32_t b)
+    {
+        return SIGNED ? __vmins2(a, b) : __vminu2(a, b);
+    }
+    __device__ static __forceinline__ uint32_t greatest_halves(uint32_t a, uint32_t b)
+    {
+        return SIGNED ? __vmaxs2(a, b) : __vmaxu2(a, b);
+    }
+
+    /* Takes a group of halves of words, of which one number is missing: two at once. The type's least
+       number takes the place of those, which is no new greatest one, and the least magnitude of
+       none that has a sign; what it adds to sums and counts is taken away. */
+    __device__ __forceinline__ void take_halves(const group *g, unsigned tile)
+    {
+        const uint32_t least_number = SIGNED ? 0x80008000u : 0;
+        const int64_t magnitude_of_least = SIGNED ? 0x8000 : 0;
+        struct missing_words<two_halves> wanted;
+        uint32_t low = ~least_number, high = least_number, ones = 0;
+        narrow_magnitude least = (narrow_magnitude)-1;
+        group_sums s = {0, 0, 0, 0};
+        unsigned zeros = 0, negative = 0;
+
+        wanted.begin(&this->missing_set()->ranges[0]);
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const uint32_t one = wanted.template present<false>(g->words[i]);
+            const uint32_t present = one * 0xffffu, there = g->words[i] & present;
+            const uint32_t both = there | (least_number & ~present);
+
+            ones += one;
+            low = least_halves(low, there | (~least_number & ~present));
+            high = greatest_halves(high, both);
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const element x = (element)(both >> 16 * half);
+
+                if (SIGNED)
+                    least = min(least, (narrow_magnitude)magnitude(x));
+                take_sums(&s, x);
+                zeros += x == 0;
+                negative += is_negative(x);
+            }
+        }
+        const unsigned missing = GROUP - (ones & 0xffff) - (ones >> 16);
+
+        this->count_missing(missing);
+        if (missing == GROUP)
+            return;
+        s.sum += (narrow_sum)(magnitude_of_least * missing);
+        if (SIGNED)
+            s.absolute -= (uint32_t)(magnitude_of_least * missing);
+        s.squares_low -= (uint64_t)(magnitude_of_least * magnitude_of_least) * missing;
+        add_sums(&s);
+        small.zeros += SIGNED ? zeros : zeros - missing;
+        small.negative += SIGNED ? negative - missing : negative;
+
+        const element first = min((element)low, (element)(low >> 16));
+        const element last = max((element)high, (element)(high >> 16));
+
+        take_extremes(order_of_element(first), ~order_of_element(last), tile);
+        smallest = min(smallest, SIGNED ? (uint64_t)least : (uint64_t)first);
+    }
+
     __device__ __forceinline__ void take(group *g, unsigned tile)
+    {
+        if (HAS_MISSING && SIZE == 2 && this->missing_set()->count == 1 &&
+            this->missing_set()->ranges[0].distance == 0)
+            take_halves(g, tile);
+        else
+            take_one_by_one(g, tile);
+    }
+
+    __device__ __forceinline__ void take_one_by_one(group *g, unsigned tile)
     {
         const bits_of_group gone =
             this->template find_missing<bits_of_group, bits_of_element, GROUP>(

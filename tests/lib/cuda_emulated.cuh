@@ -174,6 +174,9 @@ template <typename Half, bool GREATEST> static uint32_t emulated_halves(uint32_t
     return result;
 }
 #define __vminu2(a, b) emulated_halves<uint16_t, false>(a, b)
+#define __vmaxu2(a, b) emulated_halves<uint16_t, true>(a, b)
+#define __vmins2(a, b) emulated_halves<int16_t, false>(a, b)
+#define __vmaxs2(a, b) emulated_halves<int16_t, true>(a, b)
 
 static int emulated_dp4a(int a, int b, int sum)
 {
