@@ -209,8 +209,12 @@ is 'several operations' 0 ''
 ok 'their header' test "$(header three.npy)" = \
     "{'descr': [('min', '<i4'), ('mean', '<f8'), ('argmax', '<i8'), ], 'fortran_order': True, 'shape': (2, 2,), }"
 ok 'their size' test "$(wc -c <three.npy)" = $((128 + 4 * 20))
+for field in min mean argmax; do
+    gpureduce -q --axis=1 -o $field --output=field.npy cube-f.npy
+    gpureduce -q --axis=0 -o sum field.npy
+done >fields
 run -q --axis=0 -o sum three.npy
-ok 'records are not reduced' test $status = 1
+ok 'records are reduced by their fields' cmp fields out
 run -q --axis=0 -o max,nan --output=both.npy --shape=4 odd.f32
 ok 'of one slice' test "$(header both.npy)" = \
     "{'descr': [('max', '<f4'), ('nan', '<i8'), ], 'fortran_order': False, 'shape': (), }"

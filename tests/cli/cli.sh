@@ -59,6 +59,7 @@ cat >options <<'END'
 --allow-gaps
 --array
 --axis
+--cast
 --check
 --chunk-size
 --ddof
@@ -71,11 +72,13 @@ cat >options <<'END'
 --format
 --help
 --histogram
+--ignore-dtype
 --json
 --label
 --length
 --list
 --long
+--map
 --merge
 --missing
 --nan

@@ -204,17 +204,19 @@ shards 'a chunk far beyond it' '\377\377\377\377\377\377\377\377\2\0\0\0\0\0\0\0
 shards 'a chunk of no bytes' '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'$gone$gone '0 bytes, for a chunk of 2'
 shards 'a long chunk' '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0'$gone$gone '3 bytes, for a chunk of 2'
 shards 'a short index' '\0\0\0\0\0\0\0\0\2\0\0\0\0\0'$gone '24 bytes, for an index of 32'
-for bad in '[3] ["bytes"] '"$little"' shape of shards of this array' '[0] ["bytes"] '"$little"' shape of shards of this array' \
-    '[2,1] ["bytes"] '"$little"' shape of shards of this array' '[2] [] '"$little"' array without the codec bytes' \
-    '[2] ["bytes"] ["bytes"] index without a byte order' '[2] ["bytes"] ["gzip"] codec of an index gzip' \
-    '[2] [{"name":"sharding_indexed"}] '"$little"' codec sharding_indexed'; do
-    # shellcheck disable=SC2086 # four words and more
-    set -- $bad
-    shard unsharded "$1" "$2" "$3"
-    shift 3
+while read -r shape codecs index what; do
+    shard unsharded "$shape" "$codecs" "$index"
     run -q -o sum unsharded
-    ok "shards that are refused: $bad" test "$status:$(cat err)" = "1:gpureduce: unsharded: array array: Zarr's $* is not supported"
-done
+    ok "shards that are refused: $what" test "$status:$(cat err)" = "1:gpureduce: unsharded: array array: Zarr's $what is not supported"
+done <<END
+[3] ["bytes"] $little shape of shards of this array
+[0] ["bytes"] $little shape of shards of this array
+[2,1] ["bytes"] $little shape of shards of this array
+[2] [] $little array without the codec bytes
+[2] ["bytes"] ["bytes"] index without a byte order
+[2] ["bytes"] ["gzip"] codec of an index gzip
+[2] [{"name":"sharding_indexed"}] $little codec sharding_indexed
+END
 make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
