@@ -177,6 +177,41 @@ fails 'a wrong checksum' 'checked: array array: chunk c/0: the checksum of a chu
 printf '\001\002' >checked/c/0
 run -q -o sum checked
 fails 'a chunk without its checksum' 'checked: array array: chunk c/0: a chunk is shorter than it should be'
+# Archives, of five bytes in chunks of two, the last of which is missing.
+if find_python zipfile; then
+    cat >archive.py <<'END'
+import sys, zipfile
+method = zipfile.ZIP_DEFLATED if 'deflated' in sys.argv[1] else zipfile.ZIP_STORED
+with zipfile.ZipFile(sys.argv[1], 'w', method) as file:
+    for name in sys.argv[2:]:
+        file.write('plain/' + name.replace('\\', '/').split('/')[-1], name)
+END
+    printf '\003\004' >plain/1
+    "$python" archive.py plain.zip x/.zarray x/0 x/1
+    run -q -o sum,count plain.zip
+    is 'an archive' 0 '17
+5'
+    run --list --json plain.zip
+    ok 'an archive, a list' grep -q '"array": "x", "format": "zarr", .*"chunks": 3, "missing_chunks": 1, ' out
+    shell 'cat plain.zip | gpureduce --format=zarr'
+    ok 'an archive in a pipe' test "$status:$(cat out)" = 1:
+    "$python" archive.py deflated.zip .zarray 0 1
+    run -q -o sum deflated.zip
+    fails 'a deflated archive' 'deflated.zip: array array: .zarray: compressed by the archive; archive files as they are (zip -0)'
+    "$python" archive.py none.zip 0 1
+    run --format=zarr none.zip
+    fails 'an archive without metadata' 'none.zip: a Zarr store: no zarr.json, .zarray or .zgroup in the archive'
+    "$python" archive.py back.zip .zarray 'y\0'
+    run back.zip
+    fails_like 'a name with a backslash' 'back.zip: a Zarr store: byte [0-9]*: a backslash in the name of a member'
+    printf '\003' >plain/1
+    "$python" archive.py short.zip .zarray 0 1
+    run -q -o sum short.zip
+    fails 'a short chunk in an archive' 'short.zip: array array: chunk 1: 1 bytes, for a chunk of 2'
+else
+    skip archives 'python3 is missing'
+fi
+
 # A shard: four elements in two chunks of two, of which the second is missing; the index has no checksum.
 shard() {
     mkdir -p "$1/c"

@@ -41,8 +41,9 @@ def storage(version, kind, dimensions):
     return found
 
 
-def make_store(path, version):
-    group = zarr.open_group(path + '.zarr', mode='w', zarr_format=version)
+def make_store(path, version, archived):
+    store = zarr.storage.ZipStore(path + '.zarr', mode='w') if archived else path + '.zarr'
+    group = zarr.open_group(store, mode='w', zarr_format=version)
     values = {}
     for i in range(40):
         kind = np.dtype(TYPES[i % len(TYPES)])
@@ -66,15 +67,17 @@ def make_store(path, version):
         for name in sorted(values):
             if values[name].dtype.kind != 'f':
                 print(name, sum(int(x) for x in values[name].ravel()), sep='\t', file=out)
-    if version == 2:
+    if archived:
+        store.close()
+    elif version == 2:
         zarr.consolidate_metadata(path + '.zarr')
 
 
 def main():
-    for seed in range(4):
+    for seed in range(6):
         random.seed(seed)
         np.random.seed(seed)
-        make_store(f'{sys.argv[1]}/v{2 + seed % 2}-{seed}', 2 + seed % 2)
+        make_store(f'{sys.argv[1]}/v{2 + seed % 2}-{seed}', 2 + seed % 2, seed % 6 > 3)
     array = zarr.create_array(sys.argv[1] + '/alone.zarr', shape=(1000, 70), chunks=(64, 32), dtype='<f4')
     array[:900] = make_values((900, 70), np.dtype('<f4'))
     np.save(sys.argv[1] + '/alone.npy', array[...])

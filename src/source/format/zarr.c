@@ -1,5 +1,5 @@
 /*
- * Zarr, versions 2 and 3: directories of arrays. An array is a folder with its metadata, JSON, and
+ * Zarr, versions 2 and 3: directories of arrays, or archives of such (zip). An array is a folder with its metadata, JSON, and
  * a file for each chunk; a chunk without a file has the fill value. Metadata that is consolidated
  * repeats that of the folders, which are looked at instead.
  */
@@ -23,10 +23,12 @@
 #include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "source/format/filters.h"
+#include "source/format/zip.h"
 #include "sys/bytes.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
+#include "sys/search.h"
 
 /* Limits of what is read: bytes of a file of metadata, folders in each other, and arrays. */
 #define METADATA_MAX 100000000
@@ -42,6 +44,22 @@ struct store {
     char **paths; /* of the arrays, in the folder */
     size_t count, room;
     uint64_t tiles; /* of all arrays */
+    bool archived;  /* it is an archive, `zip`, of these members, by their names */
+    struct zip zip;
+    struct member *members;
+    size_t member_count, member_room;
+};
+
+/* A file of an archive. */
+struct member {
+    const char *name;
+    struct zip_member member;
+};
+
+/* A file of a store. */
+struct entry {
+    uint64_t offset; /* in an archive; otherwise 0 */
+    uint64_t size;   /* bytes */
 };
 
 /* How a shard says where its chunks are. */
@@ -127,54 +145,111 @@ static char *quote_numbers(const char *text)
     return quoted;
 }
 
+/* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
+static bool find_in_archive(struct store *s, const char *path, struct entry *e)
+{
+    size_t low = 0, high = s->member_count;
+    const struct zip_member *m;
+    struct zip_content content;
+
+    SEARCH(low, high, strcmp(s->members[middle].name, path) < 0);
+    if (low == s->member_count || strcmp(s->members[low].name, path) != 0)
+        return false;
+    m = &s->members[low].member;
+    if ((m->flags & 1) || m->method != ZIP_STORED || m->size != m->compressed)
+        return container_wrong(s->in, ERROR_NO_OFFSET,
+                               "%s by the archive; archive files as they are (zip -0)",
+                               m->flags & 1 ? "encrypted" : "compressed");
+    *e = (struct entry){.size = m->size};
+    if (!zip_read_local(&s->zip, m, &content))
+        return false;
+    e->offset = content.offset;
+    return true;
+}
+
+/* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
+static bool find_entry(struct store *s, const char *path, struct entry *e)
+{
+    const char *wrong;
+    struct stat status;
+
+    if (s->archived)
+        return find_in_archive(s, path, e);
+    if (fstatat(s->in->file, path, &status, 0) == 0) {
+        *e = (struct entry){.size = (uint64_t)status.st_size};
+        wrong = S_ISREG(status.st_mode) ? NULL : "not a regular file";
+    } else if (errno != ENOENT) {
+        wrong = strerror(errno);
+    } else if (fstatat(s->in->file, path, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        wrong = "a symbolic link to a file that is missing";
+    } else {
+        return false;
+    }
+    return !wrong || container_wrong(s->in, ERROR_NO_OFFSET, "%s", wrong);
+}
+
+/* Reads `size` bytes of a file at byte `offset` of it. False on failure: in->error says why. */
+static bool read_entry(struct store *s, const char *path, const struct entry *e, uint64_t offset,
+                       void *buffer, size_t size)
+{
+    struct container_input *in = s->in;
+    size_t done = 0;
+    ssize_t got = 1;
+    int fd, error;
+
+    if (s->archived) {
+        if (in->read(in, buffer, size, e->offset + offset))
+            return true;
+        return container_wrong(in, ERROR_NO_OFFSET, "byte %" PRIu64 ": %.200s", e->offset + offset,
+                               in->error.kind != ERROR_NONE ? in->error.text : "read error");
+    }
+    fd = openat(in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    error = fd < 0 ? errno : 0;
+    while (!error && got != 0 && done < size) {
+        got = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+        error = got < 0 && errno != EINTR ? errno : 0;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        return container_wrong(in, ERROR_NO_OFFSET, "byte %" PRIu64 ": read error: %s",
+                               offset + done, strerror(error));
+    return done == size ||
+           container_wrong(in, ERROR_NO_OFFSET,
+                           "ends at byte %" PRIu64 ": it became shorter while it was read",
+                           offset + done);
+}
+
 /* Reads a file of metadata, which free gives back. NULL where there is none, or it cannot be read:
    in->error then says why. */
 static char *read_metadata(struct store *s, const char *folder, const char *name)
 {
     char path[PATH_MAX], *text = NULL, *quoted = NULL;
-    struct stat status;
-    size_t used = 0;
-    ssize_t got = 1;
-    int fd, error;
+    struct container_input *in = s->in;
+    struct entry e;
 
     if (snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name) >= PATH_MAX)
         return NULL;
-    fd = openat(s->in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return NULL;
-    error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
-    if (!error && (!S_ISREG(status.st_mode) || status.st_size > METADATA_MAX)) {
-        (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: not a file of at most %d bytes", path,
-                              METADATA_MAX);
-        close(fd);
-        return NULL;
+    if (find_entry(s, path, &e)) {
+        if (e.size > METADATA_MAX)
+            (void)container_wrong(in, ERROR_NO_OFFSET, "more than %d bytes", METADATA_MAX);
+        else if (!(text = malloc((size_t)e.size + 1)))
+            (void)container_no_memory(in);
+        else if (read_entry(s, path, &e, 0, text, (size_t)e.size)) {
+            text[e.size] = '\0';
+            if (strlen(text) != e.size)
+                (void)container_wrong(in, ERROR_NO_OFFSET, "byte %zu: not JSON", strlen(text));
+            else if (!(quoted = quote_numbers(text)))
+                (void)container_no_memory(in);
+        }
+        free(text);
     }
-    text = error ? NULL : malloc((size_t)status.st_size + 1);
-    while (text && !error && got != 0 && used < (size_t)status.st_size) {
-        got = read(fd, text + used, (size_t)status.st_size - used);
-        error = got < 0 && errno != EINTR ? errno : 0;
-        used += got > 0 ? (size_t)got : 0;
+    if (in->error.kind == ERROR_DATA) {
+        const struct error why = in->error;
+
+        (void)container_wrong(in, ERROR_NO_OFFSET, "%s: %s", name, why.text);
     }
-    if (fd >= 0)
-        close(fd);
-    if (text && !error && got == 0) {
-        (void)container_wrong(s->in, ERROR_NO_OFFSET,
-                              "%s: ends at byte %zu: it became shorter while it was read", path,
-                              used);
-    } else if (text && !error) {
-        text[used] = '\0';
-        if (strlen(text) != used)
-            (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: byte %zu: not JSON", path,
-                                  strlen(text));
-        else
-            quoted = quote_numbers(text);
-    }
-    free(text);
-    if (error)
-        (void)container_wrong(s->in, ERROR_NO_OFFSET, "%s: byte %zu: read error: %s", path, used,
-                              strerror(error));
-    else if (!quoted && s->in->error.kind == ERROR_NONE)
-        (void)container_no_memory(s->in);
     return quoted;
 }
 
@@ -1009,48 +1084,35 @@ static uint64_t number_of(const struct search *s, uint64_t i)
     return number;
 }
 
-/* Reads the index of a shard of `size` bytes into s->bytes. */
-static bool read_index(struct search *s, uint64_t size)
+/* Reads the index of a shard into s->bytes. */
+static bool read_index(struct search *s, const struct entry *e)
 {
     const size_t length = (size_t)s->each * 16, whole = length + (s->index->checked ? 4 : 0);
-    const uint64_t begin = s->index->at_begin ? 0 : size - whole;
-    size_t done = 0;
-    ssize_t got = 1;
-    int fd, error;
 
-    if (size < whole) {
-        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for an index of %zu", size, whole);
+    if (e->size < whole) {
+        snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for an index of %zu", e->size,
+                 whole);
         return false;
     }
     if (!s->bytes && !(s->bytes = malloc(whole))) {
         snprintf(s->wrong, sizeof s->wrong, "out of memory");
         return false;
     }
-    fd = openat(s->store->in->file, s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    error = fd < 0 ? errno : 0;
-    while (!error && got != 0 && done < whole) {
-        got = pread(fd, s->bytes + done, whole - done, (off_t)(begin + done));
-        error = got < 0 && errno != EINTR ? errno : 0;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (error)
-        snprintf(s->wrong, sizeof s->wrong, "byte %" PRIu64 ": read error: %s", begin + done,
-                 strerror(error));
-    else if (done < whole)
-        snprintf(s->wrong, sizeof s->wrong,
-                 "ends at byte %" PRIu64 ": it became shorter while it was read", begin + done);
-    else if (s->index->checked &&
-             filter_crc32c(s->bytes, length) != bytes_number(s->bytes + length, 4, false))
+    if (!read_entry(s->store, s->path, e, s->index->at_begin ? 0 : e->size - whole, s->bytes,
+                    whole))
+        return false;
+    if (s->index->checked &&
+        filter_crc32c(s->bytes, length) != bytes_number(s->bytes + length, 4, false))
         snprintf(s->wrong, sizeof s->wrong, "the checksum of its index is wrong");
     return !s->wrong[0];
 }
 
-/* Notes the chunks of a shard of `size` bytes. */
-static bool take_shard(struct search *s, uint64_t size)
+/* Notes the chunks of a shard. */
+static bool take_shard(struct search *s, const struct entry *e)
 {
-    if (!read_index(s, size))
+    const uint64_t size = e->size;
+
+    if (!read_index(s, e))
         return false;
     for (uint64_t i = 0; i < s->each; i++) {
         const uint64_t offset = bytes_number(s->bytes + 16 * i, 8, s->index->big);
@@ -1065,7 +1127,7 @@ static bool take_shard(struct search *s, uint64_t size)
                      offset, size);
             return false;
         }
-        if (!take_chunk(s, number, offset, length))
+        if (!take_chunk(s, number, e->offset + offset, length))
             return false;
     }
     return true;
@@ -1074,26 +1136,19 @@ static bool take_shard(struct search *s, uint64_t size)
 /* Looks for a file, and notes the chunks in it. */
 static bool find_file(struct search *s)
 {
-    const int folder = s->store->in->file;
-    const char *wrong = NULL;
-    struct stat status;
+    struct error *error = &s->store->in->error;
+    bool good = true;
+    struct entry e;
 
     if (!container_chunk_path(s->array, s->tiles, number_of(s, 0), s->path))
-        wrong = "the name is too long";
-    else if (fstatat(folder, s->path, &status, 0) == 0)
-        wrong = S_ISREG(status.st_mode) ? NULL : "not a regular file";
-    else if (errno != ENOENT)
-        wrong = strerror(errno);
-    else if (fstatat(folder, s->path, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        wrong = "a symbolic link to a file that is missing";
-    else
-        return true;
-    if (wrong) {
-        snprintf(s->wrong, sizeof s->wrong, "%s", wrong);
-        return false;
-    }
-    return s->tiles->files->several ? take_shard(s, (uint64_t)status.st_size)
-                                    : take_chunk(s, number_of(s, 0), 0, (uint64_t)status.st_size);
+        snprintf(s->wrong, sizeof s->wrong, "the name is too long");
+    else if (find_entry(s->store, s->path, &e))
+        good = s->tiles->files->several ? take_shard(s, &e)
+                                        : take_chunk(s, number_of(s, 0), e.offset, e.size);
+    if (error->kind != ERROR_NONE && !s->wrong[0])
+        snprintf(s->wrong, sizeof s->wrong, "%.150s", error->text);
+    *error = (struct error){.kind = ERROR_NONE};
+    return good && !s->wrong[0];
 }
 
 /* Goes to the next file. False after the last one. */
@@ -1138,6 +1193,8 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
     } else {
         t->tiles = container_keep(z->container, s.found, (size_t)t->count * sizeof *s.found);
     }
+    if (z->archived)
+        t->files = NULL; /* tiles are parts of the archive */
     free(s.found);
     free(s.bytes);
     return a->unreadable || t->tiles;
@@ -1404,7 +1461,30 @@ static enum node find_node(struct store *z, const char *path)
     return NODE_NONE;
 }
 
+/* Notes the path of an array; one whose metadata cannot be read is listed as such. */
+static bool add_path(struct store *z, const char *path)
+{
+    if (z->in->error.kind != ERROR_NONE)
+        return add_wrong(z, path);
+    if (z->count == ARRAYS_MAX)
+        return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
+    if (!GROW(z->paths, z->room, z->count + 1) || !(z->paths[z->count] = strdup(path)))
+        return container_no_memory(z->in);
+    z->count++;
+    return true;
+}
+
 static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned depth);
+
+static bool is_folder(DIR *folder, const struct dirent *entry)
+{
+    struct stat status;
+
+    return entry->d_type == DT_DIR ||
+           (entry->d_type == DT_UNKNOWN &&
+            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(status.st_mode));
+}
 
 /* Walks through the folders in a group. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
 static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsigned depth)
@@ -1424,7 +1504,7 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
     while (good && (entry = readdir(folder))) {
         const size_t more = strlen(entry->d_name);
 
-        if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+        if (entry->d_name[0] == '.' || !is_folder(folder, entry))
             continue;
         if (length + more + 2 > PATH_MAX || depth == DEPTH_MAX) {
             good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: more than %d groups in each other",
@@ -1446,14 +1526,7 @@ static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned d
 {
     switch (find_node(z, path)) {
     case NODE_ARRAY:
-        if (z->in->error.kind != ERROR_NONE)
-            return add_wrong(z, path);
-        if (z->count == ARRAYS_MAX)
-            return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
-        if (!GROW(z->paths, z->room, z->count + 1) || !(z->paths[z->count] = strdup(path)))
-            return container_no_memory(z->in);
-        z->count++;
-        return true;
+        return add_path(z, path);
     case NODE_GROUP:
         return walk_group(z, path, length, depth);
     case NODE_NONE:
@@ -1463,6 +1536,74 @@ static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned d
                                          "no zarr.json, .zarray or .zgroup in the directory");
 }
 
+/* Members of one name are in the order of the directory. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order ? order : x->member.at < y->member.at ? -1 : x->member.at > y->member.at;
+}
+
+/* Reads the directory of an archive. If members have one name, the last counts. */
+static bool read_archive(struct store *z)
+{
+    size_t at = 0, count = 0;
+
+    z->archived = true;
+    z->zip = (struct zip){.container = z->container, .in = z->in};
+    if (!zip_read_directory(&z->zip))
+        return false;
+    for (uint64_t i = 0; i < z->zip.members; i++) {
+        struct member m;
+
+        if (!zip_read_entry(&z->zip, &at, &m.member))
+            return false;
+        m.name = (const char *)m.member.name;
+        if (memchr(m.name, '\\', m.member.name_length))
+            return container_wrong(z->in, m.member.at, "a backslash in the name of a member");
+        if (!GROW(z->members, z->member_room, z->member_count + 1))
+            return container_no_memory(z->in);
+        z->members[z->member_count++] = m;
+    }
+    /* Names are ended where they stand, once what follows them has been read. */
+    for (size_t i = 0; i < z->member_count; i++)
+        z->container->text[z->members[i].name - z->container->text +
+                           (ptrdiff_t)z->members[i].member.name_length] = '\0';
+    if (z->member_count > 0)
+        qsort(z->members, z->member_count, sizeof *z->members, compare_members);
+    for (size_t i = 0; i < z->member_count; i++)
+        if (i + 1 == z->member_count || strcmp(z->members[i].name, z->members[i + 1].name) != 0)
+            z->members[count++] = z->members[i];
+    z->member_count = count;
+    return true;
+}
+
+/* Notes the arrays of an archive: folders with their metadata. */
+static bool walk_archive(struct store *z)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < z->member_count; i++) {
+        const char *const name = z->members[i].name, *const slash = strrchr(name, '/');
+        const char *const base = slash ? slash + 1 : name;
+        const size_t length = slash ? (size_t)(slash - name) : 0;
+        char path[PATH_MAX];
+
+        if ((strcmp(base, "zarr.json") != 0 && strcmp(base, ".zarray") != 0 &&
+             strcmp(base, ".zgroup") != 0) ||
+            length >= sizeof path)
+            continue;
+        found = true;
+        memcpy(path, name, length);
+        path[length] = '\0';
+        if (strcmp(base, ".zgroup") != 0 && find_node(z, path) == NODE_ARRAY && !add_path(z, path))
+            return false;
+    }
+    return found || container_wrong(z->in, ERROR_NO_OFFSET,
+                                    "no zarr.json, .zarray or .zgroup in the archive");
+}
+
 static bool read_store(struct container *c, struct container_input *in)
 {
     struct store z = {.container = c, .in = in};
@@ -1470,25 +1611,41 @@ static bool read_store(struct container *c, struct container_input *in)
     struct stat status;
     bool good;
 
-    if (in->file < 0 || fstat(in->file, &status) != 0 || !S_ISDIR(status.st_mode))
-        return container_wrong(in, ERROR_NO_OFFSET, "not a directory");
-    good = walk(&z, path, 0, 0);
+    in->lenient = true;
+    if (in->file >= 0 && fstat(in->file, &status) == 0 && S_ISDIR(status.st_mode))
+        good = walk(&z, path, 0, 0);
+    else
+        good = read_archive(&z) && walk_archive(&z);
     if (good && z.count > 0)
         qsort(z.paths, z.count, sizeof *z.paths, compare_paths);
     c->tiles = good ? calloc(z.count + 1, sizeof *c->tiles) : NULL;
     good = good && (c->tiles || container_no_memory(in));
     for (size_t i = 0; i < z.count; i++) {
-        good = good && add_array(&z, z.paths[i], &c->tiles[i]);
-        free(z.paths[i]);
+        const bool again = i > 0 && strcmp(z.paths[i - 1], z.paths[i]) == 0; /* of both versions */
+
+        good = good && (again || add_array(&z, z.paths[i], &c->tiles[i]));
     }
+    for (size_t i = 0; i < z.count; i++)
+        free(z.paths[i]);
     free(z.paths);
+    free(z.members);
     return good;
 }
 
-/* It is known by the names of files in a directory. */
+/* A directory is known by the names of files in it; an archive by that of the first one. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
-    (void)bytes, (void)size;
+    static const char *const names[] = {"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"};
+    size_t length;
+    const unsigned char *name = zip_first_name(bytes, size, &length);
+
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
+        const size_t most = strlen(names[i]);
+
+        if (length >= most && memcmp(name + length - most, names[i], most) == 0 &&
+            (length == most || name[length - most - 1] == '/'))
+            return true;
+    }
     return false;
 }
 
