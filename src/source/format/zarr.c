@@ -38,30 +38,6 @@
 /* Room for a name in the metadata. */
 #define WORD_MAX 128
 
-struct store {
-    struct container *container;
-    struct container_input *in;
-    char **paths; /* of the arrays, in the folder */
-    size_t count, room;
-    uint64_t tiles; /* of all arrays */
-    bool archived;  /* it is an archive, `zip`, of these members, by their names */
-    struct zip zip;
-    struct member *members;
-    size_t member_count, member_room;
-};
-
-/* A file of an archive. */
-struct member {
-    const char *name;
-    struct zip_member member;
-};
-
-/* A file of a store. */
-struct entry {
-    uint64_t offset; /* in an archive; otherwise 0 */
-    uint64_t size;   /* bytes */
-};
-
 /* How a shard says where its chunks are. */
 struct index {
     bool at_begin; /* it is at the beginning of a shard, and not at the end */
@@ -97,6 +73,33 @@ struct metadata {
     struct index index; /* of shards */
     struct json_reader fill, attributes;
     char refused[160]; /* what is not supported; empty for nothing */
+};
+
+/* A file of an archive. */
+struct member {
+    const char *name;
+    struct zip_member member;
+};
+
+/* A file of a store. */
+struct entry {
+    uint64_t offset; /* in an archive; otherwise 0 */
+    uint64_t size;   /* bytes */
+};
+
+struct store {
+    struct container *container;
+    struct container_input *in;
+    char **paths; /* of the arrays, in the folder */
+    size_t count, room;
+    uint64_t tiles; /* of all arrays */
+    bool archived;  /* it is an archive, `zip`, of these members, by their names */
+    struct zip zip;
+    struct member *members;
+    size_t member_count, member_room;
+    struct metadata metadata; /* of the array that is looked at */
+    char file[PATH_MAX];      /* a file that is looked at, in the folder of the store */
+    char folder[PATH_MAX];    /* a folder that is walked through, and an array's if it is one */
 };
 
 static void refuse(struct metadata *m, const char *what, const char *name)
@@ -225,11 +228,11 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
    in->error then says why. */
 static char *read_metadata(struct store *s, const char *folder, const char *name)
 {
-    char path[PATH_MAX], *text = NULL, *quoted = NULL;
+    char *const path = s->file, *text = NULL, *quoted = NULL;
     struct container_input *in = s->in;
     struct entry e;
 
-    if (snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name) >= PATH_MAX)
+    if (snprintf(path, sizeof s->file, "%s%s%s", folder, *folder ? "/" : "", name) >= PATH_MAX)
         return NULL;
     if (find_entry(s, path, &e)) {
         if (e.size > METADATA_MAX)
@@ -1043,7 +1046,7 @@ struct search {
     uint64_t across[CONTAINER_DIMENSIONS_MAX]; /* tiles of the array in each dimension */
     uint64_t each;                             /* tiles of a file */
     unsigned char *bytes;                      /* an index */
-    char path[PATH_MAX];                       /* of the file */
+    char *path;                                /* of the file, of PATH_MAX bytes */
     char wrong[160];                           /* what is wrong with it; empty for nothing */
 };
 
@@ -1171,6 +1174,7 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
                        .array = a,
                        .tiles = t,
                        .index = index,
+                       .path = z->file,
                        .found = calloc((size_t)t->count + 1, sizeof *s.found),
                        .each = 1};
 
@@ -1407,7 +1411,7 @@ static bool add_array(struct store *z, const char *path, struct container_tiles 
     char *attributes = NULL, *text = read_metadata(z, path, "zarr.json");
     const unsigned version = text ? 3 : 2;
     const char *const name = version == 3 ? "zarr.json" : ".zarray";
-    struct metadata m;
+    struct metadata *const m = &z->metadata;
     bool good = false;
     size_t at;
 
@@ -1415,15 +1419,15 @@ static bool add_array(struct store *z, const char *path, struct container_tiles 
         text = read_metadata(z, path, ".zarray");
     if (!text && z->in->error.kind == ERROR_NONE)
         (void)container_wrong(z->in, ERROR_NO_OFFSET, "its metadata are gone");
-    if (text && !parse(text, version, &m, &at))
+    if (text && !parse(text, version, m, &at))
         (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: byte %zu: not JSON of Zarr", name, at);
-    else if (text && !is_complete(&m))
+    else if (text && !is_complete(m))
         (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: not the metadata of an array", name);
     else if (text)
-        good = version == 3 || read_attributes(z, path, &m, &attributes);
-    if (good && version == 2 && !m.separator)
-        m.separator = '.';
-    good = good ? take_array(z, path, &m, t) || container_no_memory(z->in) : add_wrong(z, path);
+        good = version == 3 || read_attributes(z, path, m, &attributes);
+    if (good && version == 2 && !m->separator)
+        m->separator = '.';
+    good = good ? take_array(z, path, m, t) || container_no_memory(z->in) : add_wrong(z, path);
     free(attributes);
     free(text);
     return good;
@@ -1448,13 +1452,13 @@ static enum node find_node(struct store *z, const char *path)
 
     for (int i = 0; i < 3; i++) {
         char *text = read_metadata(z, path, names[i]);
-        struct metadata m;
         bool group;
         size_t at;
 
         if (!text && z->in->error.kind == ERROR_NONE)
             continue;
-        group = text && (i == 2 || (i == 0 && parse(text, 3, &m, &at) && !m.is_array));
+        group = text &&
+                (i == 2 || (i == 0 && parse(text, 3, &z->metadata, &at) && !z->metadata.is_array));
         free(text);
         return group ? NODE_GROUP : NODE_ARRAY;
     }
@@ -1588,11 +1592,11 @@ static bool walk_archive(struct store *z)
         const char *const name = z->members[i].name, *const slash = strrchr(name, '/');
         const char *const base = slash ? slash + 1 : name;
         const size_t length = slash ? (size_t)(slash - name) : 0;
-        char path[PATH_MAX];
+        char *const path = z->folder;
 
         if ((strcmp(base, "zarr.json") != 0 && strcmp(base, ".zarray") != 0 &&
              strcmp(base, ".zgroup") != 0) ||
-            length >= sizeof path)
+            length >= sizeof z->folder)
             continue;
         found = true;
         memcpy(path, name, length);
@@ -1604,31 +1608,45 @@ static bool walk_archive(struct store *z)
                                     "no zarr.json, .zarray or .zgroup in the archive");
 }
 
-static bool read_store(struct container *c, struct container_input *in)
+static bool read_arrays(struct store *z)
 {
-    struct store z = {.container = c, .in = in};
-    char path[PATH_MAX] = "";
+    struct container *c = z->container;
     struct stat status;
     bool good;
 
-    in->lenient = true;
-    if (in->file >= 0 && fstat(in->file, &status) == 0 && S_ISDIR(status.st_mode))
-        good = walk(&z, path, 0, 0);
+    z->in->lenient = true;
+    if (z->in->file >= 0 && fstat(z->in->file, &status) == 0 && S_ISDIR(status.st_mode))
+        good = walk(z, z->folder, 0, 0);
     else
-        good = read_archive(&z) && walk_archive(&z);
-    if (good && z.count > 0)
-        qsort(z.paths, z.count, sizeof *z.paths, compare_paths);
-    c->tiles = good ? calloc(z.count + 1, sizeof *c->tiles) : NULL;
-    good = good && (c->tiles || container_no_memory(in));
-    for (size_t i = 0; i < z.count; i++) {
-        const bool again = i > 0 && strcmp(z.paths[i - 1], z.paths[i]) == 0; /* of both versions */
+        good = read_archive(z) && walk_archive(z);
+    if (good && z->count > 0)
+        qsort(z->paths, z->count, sizeof *z->paths, compare_paths);
+    c->tiles = good ? calloc(z->count + 1, sizeof *c->tiles) : NULL;
+    good = good && (c->tiles || container_no_memory(z->in));
+    for (size_t i = 0; i < z->count; i++) {
+        const bool again =
+            i > 0 && strcmp(z->paths[i - 1], z->paths[i]) == 0; /* of both versions */
 
-        good = good && (again || add_array(&z, z.paths[i], &c->tiles[i]));
+        good = good && (again || add_array(z, z->paths[i], &c->tiles[i]));
     }
-    for (size_t i = 0; i < z.count; i++)
-        free(z.paths[i]);
-    free(z.paths);
-    free(z.members);
+    return good;
+}
+
+static bool read_store(struct container *c, struct container_input *in)
+{
+    struct store *z = calloc(1, sizeof *z); /* too large for the stack */
+    bool good;
+
+    if (!z)
+        return container_no_memory(in);
+    z->container = c;
+    z->in = in;
+    good = read_arrays(z);
+    for (size_t i = 0; i < z->count; i++)
+        free(z->paths[i]);
+    free(z->paths);
+    free(z->members);
+    free(z);
     return good;
 }
 
