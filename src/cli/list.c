@@ -47,11 +47,12 @@ static void write_meaning(struct writer *w, const struct item *item)
     buffer_char(&missing, '\0');
     buffer_char(&scale, '\0');
     w->out->failed = w->out->failed || missing.failed || scale.failed;
-    WRITER_FIELDS(w, field_count(IN_ARRAY, "missing_chunks", item->missing_chunks),
+    WRITER_FIELDS(w,
                   missing.size > 1 ? field_text(IN_ARRAY, "missing", missing.data)
                                    : field_of(IN_ARRAY, "missing", FIELD_MISSING),
                   scale.size > 1 ? field_text(IN_ARRAY, "scale", scale.data)
-                                 : field_of(IN_ARRAY, "scale", FIELD_MISSING));
+                                 : field_of(IN_ARRAY, "scale", FIELD_MISSING),
+                  field_count(IN_ARRAY, "missing_chunks", item->missing_chunks));
     buffer_free(&missing);
     buffer_free(&scale);
 }

@@ -144,9 +144,9 @@ golden 'objects' 0 missing-json
 run --missing=2 --missing=0 --missing=1 --missing=-1.5 --list --json rain.npz
 golden 'a list' 0 missing-list
 run -v --missing=2 --missing=0 --missing=nan --missing=-1.5 --list rain.npz
-is '--list -v' 0 "file${tab}array${tab}dtype${tab}shape${tab}elements${tab}bytes${tab}offset${tab}missing_chunks${tab}missing${tab}scale
-rain.npz${tab}rain${tab}f32${tab}[2,2]${tab}4${tab}16${tab}108${tab}NA${tab}-1.5, 0, 2, nan${tab}NA
-rain.npz${tab}bytes${tab}u8${tab}[5]${tab}5${tab}5${tab}231${tab}NA${tab}0, 2${tab}NA"
+is '--list -v' 0 "file${tab}array${tab}dtype${tab}shape${tab}elements${tab}bytes${tab}offset${tab}missing${tab}scale${tab}missing_chunks
+rain.npz${tab}rain${tab}f32${tab}[2,2]${tab}4${tab}16${tab}108${tab}-1.5, 0, 2, nan${tab}NA${tab}NA
+rain.npz${tab}bytes${tab}u8${tab}[5]${tab}5${tab}5${tab}231${tab}0, 2${tab}NA${tab}NA"
 run -q --missing=7 --where='missing=1' --sort=-missing -o missing --missing=5 rain.npz rain.safetensors
 is '--where' 0 '1
 1'

@@ -64,7 +64,7 @@ is 'a chunk that is missing' 0 '17
 run --list --json plain
 ok 'chunks are counted' grep -q '"chunks": 3, "missing_chunks": 1, ' out
 run --list -v --tsv plain
-ok 'and those that are missing' test "$(cut -f 8 out | tr '\n' :)" = missing_chunks:1:
+ok 'and those that are missing' test "$(cut -f 10 out | tr '\n' :)" = missing_chunks:1:
 run --list --tsv plain
 ok 'an array that is the whole store' test "$(sed 1d out | cut -f 2-3)" = "array${tab}u8"
 printf '\003' >plain/1
