@@ -332,10 +332,7 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
 /* Filters that are not supported, where the file does not name them. */
 static const char *filter_name(H5Z_filter_t id)
 {
-    return id == H5Z_FILTER_SZIP          ? "szip"
-           : id == H5Z_FILTER_NBIT        ? "nbit"
-           : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset"
-                                          : "";
+    return id == H5Z_FILTER_SZIP ? "szip" : id == H5Z_FILTER_NBIT ? "nbit" : "";
 }
 
 /* The filters of a dataset, in the order in which they are applied. Sets d->unreadable where one is

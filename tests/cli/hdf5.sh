@@ -115,7 +115,7 @@ gpureduce: made/others.h5: array complex: type compound is not supported: record
 gpureduce: made/others.h5: array enum: type enum is not supported: an enumeration
 gpureduce: made/others.h5: array filtered: HDF5 filter (32099) is not supported; h5repack -f NONE removes filters
 gpureduce: made/others.h5: array long: type float is not supported: its layout is unknown
-gpureduce: made/others.h5: array scaled: HDF5 filter scaleoffset (6) is not supported; h5repack -f NONE removes filters
+gpureduce: made/others.h5: array scaled: HDF5 filter (32098) is not supported; h5repack -f NONE removes filters
 gpureduce: made/others.h5: array virtual: a virtual dataset: its elements are in other datasets
 END
 ok 'and why' cmp expected found

@@ -11,7 +11,7 @@ import numpy as np
 
 x = np.arange(1, 9, dtype="<f4")
 plain = x.tobytes()  # 32 bytes
-LZF, BLOSC, LZ4, BITSHUFFLE, ZSTD = 32000, 32001, 32004, 32008, 32015
+SCALE, LZF, BLOSC, LZ4, BITSHUFFLE, ZSTD = 6, 32000, 32001, 32004, 32008, 32015
 
 
 def lz4_block(literals):
@@ -38,6 +38,13 @@ def bits(data, element):
     return np.packbits(b.T.ravel(), bitorder="little").tobytes()
 
 
+def scale(bits, numbers=range(0, 800, 100), least=1.0):
+    """Packed numbers, by which elements are more than the least, in hundredths."""
+    text = "".join(f"{n:0{bits}b}" for n in numbers)
+    text += "0" * (-len(text) % 8)
+    return struct.pack("<IBf12x", bits, 8, least) + int(text, 2).to_bytes(len(text) // 8, "big")
+
+
 def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, start=20, size=None):
     total = 24 + len(stream) if size is None else size
     return (struct.pack("<BBBBIII", version, 1, flags, element, content, block, total) + struct.pack("<I", start)
@@ -45,6 +52,7 @@ def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, star
 
 
 shuffled = np.frombuffer(plain, "u1").reshape(8, 4).T.tobytes()
+scaled = scale(10)
 SHORT = r"the compressed data are cut off"
 cut = r"the Blosc data are cut off"
 other = "a chunk has another size than it should"
@@ -112,6 +120,12 @@ cases = {  # the filters and their parameters, the chunk, the mask of filters it
     "blosc.header": ([(BLOSC, ())], blosc(lz4_block(plain))[:15], 0, cut),
     "blosc.stored.size": ([(BLOSC, ())], struct.pack("<BBBBIII", 2, 1, 2, 4, 32, 32, 47) + plain, 0, cut),
     "twice": ([(LZF, ()), (ZSTD, (3,))], plain, 0, "is not supported: it follows another compression"),
+    "scale": ([(SCALE, (0, 2))], scaled, 0, None),
+    "scale.short": ([(SCALE, (0, 2))], scaled[:30], 0, SHORT),
+    "scale.header": ([(SCALE, (0, 2))], scaled[:20], 0, SHORT),
+    "scale.bits": ([(SCALE, (0, 2))], struct.pack("<I", 33) + scaled[4:], 0, other),
+    "scale.many": ([(SCALE, (0, 2))], struct.pack("<I", 31) + scaled[4:], 0, SHORT),
+    "scale.decimals": ([(SCALE, (0, 11))], scaled, 0, "is not supported: its parameters are missing, .*"),
     "unknown": ([(32099, ())], plain, 0, "HDF5 filter (32099) is not supported"),
 }
 with h5py.File(sys.argv[1], "w") as file:

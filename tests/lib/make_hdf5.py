@@ -160,7 +160,7 @@ with h5py.File(path("others.h5"), "w") as file:
     file["empty"] = h5py.Empty("f4")
     file.create_dataset("filtered", (9,), "f8", chunks=(9,), compression=32099, allow_unknown_filter=True)
     file["filtered"].id.write_direct_chunk((0,), np.arange(9.0).tobytes())
-    file.create_dataset("scaled", data=np.arange(9), chunks=(9,), scaleoffset=True)
+    file.create_dataset("scaled", data=np.arange(9), chunks=(9,), compression=32098, allow_unknown_filter=True)
     file["x"] = np.arange(9, dtype="i2")
     file["same"] = file["x"]
     file["soft"] = h5py.SoftLink("/x")

@@ -56,11 +56,12 @@ enum container_filter_kind {
     CONTAINER_BITSHUFFLE,
     CONTAINER_BLOSC,
     CONTAINER_GGML, /* blocks of quantised numbers; parameter: the number of their type (ggml.h) */
+    CONTAINER_SCALEOFFSET,
     CONTAINER_FILTER_KINDS
 };
 
 /* Parameters of a filter, at most. */
-#define CONTAINER_FILTER_VALUES 8
+#define CONTAINER_FILTER_VALUES 10
 
 /* A filter, which is applied to each tile. */
 struct container_filter {

@@ -328,6 +328,124 @@ static const char *undo_ggml(struct codec_memory *m, const struct container_filt
     return NULL;
 }
 
+/* Parameters of scale-offset; the fill value is two of them, the lower half first. */
+enum {
+    SCALE_KIND,
+    SCALE_FACTOR, /* bits of a packed integer, 0 for as few as suffice; or decimals of floats */
+    SCALE_ELEMENTS,
+    SCALE_CLASS,
+    SCALE_SIZE, /* bytes of an element */
+    SCALE_SIGN,
+    SCALE_ORDER,
+    SCALE_FILLED, /* whether there is a fill value */
+    SCALE_FILL
+};
+enum { SCALE_FLOATS = 0, SCALE_INTEGERS = 2, SCALE_CLASS_INTEGER = 0, SCALE_CLASS_FLOAT = 1 };
+
+/* Bytes before the packed numbers: how many bits these have, and the least of them. */
+#define SCALE_HEADER 21
+
+/* Powers of ten up to this one are exact in f32 and in f64. */
+enum { SCALE_DECIMALS_32 = 10, SCALE_DECIMALS_64 = 22 };
+
+static const char *refuse_scaleoffset(const struct container_filter *f)
+{
+    const uint32_t size = f->values[SCALE_SIZE], factor = f->values[SCALE_FACTOR];
+    const bool integers = f->values[SCALE_CLASS] == SCALE_CLASS_INTEGER &&
+                          f->values[SCALE_KIND] == SCALE_INTEGERS &&
+                          (size == 1 || size == 2 || size == 4 || size == 8);
+    const bool floats =
+        f->values[SCALE_CLASS] == SCALE_CLASS_FLOAT && f->values[SCALE_KIND] == SCALE_FLOATS &&
+        ((size == 4 && factor <= SCALE_DECIMALS_32) || (size == 8 && factor <= SCALE_DECIMALS_64));
+
+    return (integers || floats) && f->values[SCALE_ORDER] <= 1
+               ? NULL
+               : "its parameters are missing, or others than libhdf5 writes for whole decimals";
+}
+
+/* The float that stands for a packed number: so many units of 10^-decimals more than the least, with
+   the roundings of libhdf5. */
+static uint64_t unscale(uint64_t number, uint64_t least, size_t size, unsigned decimals)
+{
+    const uint32_t least_low = (uint32_t)least;
+    double power = 1, wide;
+    uint32_t low;
+    float narrow;
+
+    for (unsigned i = 0; i < decimals; i++)
+        power *= 10;
+    if (size == sizeof narrow) {
+        memcpy(&narrow, &least_low, sizeof narrow);
+        narrow = (float)(int32_t)number / (float)power + narrow;
+        memcpy(&low, &narrow, sizeof low);
+        return low;
+    }
+    memcpy(&wide, &least, sizeof wide);
+    wide = (double)(int64_t)number / power + wide;
+    memcpy(&number, &wide, sizeof number);
+    return number;
+}
+
+/* A number of so many bits, the most significant first, after `at` bits. */
+static uint64_t take_bits(const unsigned char *bytes, uint64_t at, unsigned count)
+{
+    uint64_t x = 0;
+
+    while (count > 0) {
+        const unsigned left = 8 - at % 8, n = left < count ? left : count;
+
+        x = x << n | (bytes[at / 8] >> (left - n) & ((1U << n) - 1));
+        at += n;
+        count -= n;
+    }
+    return x;
+}
+
+/* Undoes scale-offset: numbers of few bits, by which elements are more than the least of them. The
+   greatest of these stands for the fill value. */
+static const char *undo_scaleoffset(struct codec_memory *m, const struct container_filter *f,
+                                    const unsigned char *from, size_t size, unsigned char *to,
+                                    size_t out)
+{
+    const size_t element = f->values[SCALE_SIZE], count = out / element;
+    const bool integers = f->values[SCALE_CLASS] == SCALE_CLASS_INTEGER;
+    const uint64_t fill = f->values[SCALE_FILL] | (uint64_t)f->values[SCALE_FILL + 1] << 32;
+    uint64_t bits, least;
+
+    (void)m;
+    if (integers && f->values[SCALE_FACTOR] == 8 * element) { /* it has done nothing */
+        if (size != out)
+            return OTHER_SIZE;
+        memcpy(to, from, out);
+        return NULL;
+    }
+    if (size < SCALE_HEADER)
+        return CUT_OFF;
+    bits = bytes_number(from, 4, false);
+    least = bytes_number(from + 5, from[4] < 8 ? from[4] : 8, false);
+    if (bits > 8 * element || out % element != 0 || f->values[SCALE_ELEMENTS] != count)
+        return OTHER_SIZE;
+    if ((uint64_t)(size - SCALE_HEADER) * 8 < bits * count)
+        return CUT_OFF;
+    from += SCALE_HEADER;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x;
+
+        if (bits == 8 * element) /* little-endian, and nothing was subtracted */
+            x = bytes_number(from + i * element, element, false);
+        else {
+            x = take_bits(from, i * bits, (unsigned)bits);
+            x = f->values[SCALE_FILLED] && x == (UINT64_C(1) << bits) - 1 ? fill
+                : integers                                                ? x + least
+                           : unscale(x, least, element, f->values[SCALE_FACTOR]);
+        }
+        for (size_t k = 0; k < element; k++)
+            to[i * element + (f->values[SCALE_ORDER] ? element - 1 - k : k)] =
+                (unsigned char)(x >> 8 * k);
+    }
+    return NULL;
+}
+
 static const struct filter filters[] = {
     [CONTAINER_SHUFFLE] = {.name = "shuffle",
                            .number = 2,
@@ -355,6 +473,11 @@ static const struct filter filters[] = {
                               .compresses = is_bitshuffle_compressed,
                               .refusal = refuse_bitshuffle,
                               .undo = undo_bitshuffle},
+    [CONTAINER_SCALEOFFSET] = {.name = "scaleoffset",
+                               .number = 6,
+                               .compresses = always,
+                               .refusal = refuse_scaleoffset,
+                               .undo = undo_scaleoffset},
     [CONTAINER_BLOSC] = {.name = "blosc",
                          .number = 32001,
                          .compresses = always,
