@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cuda/array.h"
+#include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "engine/engine.h"
 
@@ -105,4 +106,47 @@ const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
     (void)tallier;
     (void)error_set(error, ERROR_REQUEST, "%s", built_without);
     return NULL;
+}
+
+struct cuda_summer *cuda_summer_open(void)
+{
+    static char none;
+
+    return (struct cuda_summer *)&none;
+}
+
+void cuda_summer_close(struct cuda_summer *summer)
+{
+    (void)summer;
+}
+
+bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_elements *elements,
+                           const struct cuda_array_axis *axis, double *results, struct error *error)
+{
+    (void)summer;
+    (void)elements;
+    (void)axis;
+    (void)results;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const double *results,
+                                   uint64_t first, uint64_t count, uint64_t *found,
+                                   struct error *error)
+{
+    (void)summer;
+    (void)results;
+    (void)first;
+    (void)count;
+    (void)found;
+    (void)error_set(error, ERROR_REQUEST, "%s", built_without);
+    return NULL;
+}
+
+bool cuda_array_set_sum(struct cuda_summer *summer, double *sum, double value, struct error *error)
+{
+    (void)summer;
+    (void)sum;
+    (void)value;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }

@@ -69,3 +69,69 @@ cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
     publish<<<1, THREADS, 0, stream>>>(*job);
     return cudaGetLastError();
 }
+
+/* A warp takes a slice, and each of its lanes every 32nd part. */
+__global__ void __launch_bounds__(THREADS)
+    merge_sums(const __grid_constant__ struct cuda_merge_sums job)
+{
+    const unsigned lane = threadIdx.x % 32;
+    const uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
+
+    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; i < job.slices;
+         i += step) {
+        struct cuda_pair sum = {0, 0, false};
+
+        for (uint64_t part = lane; part < job.parts; part += 32) {
+            const uint64_t at = job.columns ? part * job.slices + i : i * job.parts + part;
+
+            cuda_pair_add(&sum, job.high[at], job.low[at]);
+        }
+        for (unsigned distance = 16; distance > 0; distance /= 2) {
+            const double high = __shfl_xor_sync(0xffffffffu, sum.high, distance);
+            const double low = __shfl_xor_sync(0xffffffffu, sum.low, distance);
+
+            sum.left = (__shfl_xor_sync(0xffffffffu, (int)sum.left, distance) != 0) || sum.left;
+            cuda_pair_add(&sum, high, low);
+        }
+        if (lane == 0) {
+            const double rounded = __dadd_rn(sum.high, sum.low);
+            const bool known =
+                !sum.left && fabs(rounded) < __longlong_as_double(0x7ff0000000000000ll);
+
+            job.to[i] = known ? rounded : __longlong_as_double(0x7ff8000000000000ll);
+        }
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    find_nans(const __grid_constant__ struct cuda_find_nans job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step) {
+        const double x = job.numbers[job.first + i];
+
+        if (!(x == x)) {
+            const unsigned long long at = atomicAdd((unsigned long long *)job.found, 1ull);
+
+            if (at < job.room)
+                job.found[1 + at] = job.first + i;
+        }
+    }
+}
+
+cudaError_t cuda_merge_sums(const struct cuda_merge_sums *job, int multiprocessors,
+                            cudaStream_t stream)
+{
+    merge_sums<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
+        *job);
+    return cudaGetLastError();
+}
+
+cudaError_t cuda_find_nans(const struct cuda_find_nans *job, int multiprocessors,
+                           cudaStream_t stream)
+{
+    find_nans<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
+        *job);
+    return cudaGetLastError();
+}

@@ -1,6 +1,6 @@
 /*
- * The kernels of array.h, as kernels.h does: one hands the host a partial result, the other copies
- * elements into a row.
+ * The kernels of array.h and array_slices.h, as kernels.h does: they hand the host a partial result,
+ * copy elements into a row, merge sums of parts of slices, and look for sums that are not known.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 #define GPUREDUCE_CUDA_ARRAY_LAUNCH_H
@@ -40,6 +40,40 @@ struct cuda_gather {
     unsigned char *to;       /* aligned */
 };
 
+/* Adds up the sums of the parts of slices, as struct engine_found has them. All but the numbers is
+   device memory. */
+struct cuda_merge_sums {
+    const double *high, *low;
+    double *to; /* the rounded sums; NaN where one is not known */
+    uint64_t slices, parts;
+    bool columns;
+};
+
+/* Finds which numbers are NaN. */
+struct cuda_find_nans {
+    const double *numbers;
+    uint64_t first, count; /* that are looked at */
+    uint64_t *found;       /* device memory: first how many there are, then which, in any order */
+    uint64_t room;         /* for how many there is room */
+};
+
+/* A sum of two numbers, and whether it is exact. */
+struct cuda_pair {
+    double high, low;
+    bool left;
+};
+
+/* Adds other to a pair. */
+EXACT_SHARED void cuda_pair_add(struct cuda_pair *p, double high, double low)
+{
+    double error, low_error, rest;
+
+    p->high = exact_two_sum(p->high, high, &error);
+    p->low = exact_two_sum(p->low, low, &low_error);
+    p->low = exact_two_sum(p->low, error, &rest);
+    p->left = p->left || !(rest == 0) || !(low_error == 0); /* NaN, too */
+}
+
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */
 static inline bool cuda_array_is_row(const struct view_layout *layout, size_t size)
 {
@@ -61,9 +95,13 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
     return at + (int64_t)i * g->from.strides[0];
 }
 
-/* Both are asynchronous, on the stream that is given and the device that is current. */
+/* All are asynchronous, on the stream that is given and the device that is current. */
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiprocessors,
+                            cudaStream_t stream);
+cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
+                           cudaStream_t stream);
 
 #ifdef __cplusplus
 }

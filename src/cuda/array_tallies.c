@@ -18,13 +18,7 @@
 const struct cuda_tallier_tuning cuda_tallier_shipped = {.room = (uint64_t)1 << 20,
                                                          .fetched = (uint64_t)1 << 15};
 
-static const char *const allocating = "device memory", *const launching = "starting a kernel";
-
-/* Memory that grows. */
-struct room {
-    unsigned char *memory;
-    size_t bytes;
-};
+static const char *const launching = "starting a kernel";
 
 /* Elements that a tally of cells has left in device memory. */
 struct held {
@@ -41,7 +35,7 @@ struct cuda_tallier {
 
     /* Device memory: of jobs, for elements that are kept and that a next pass keeps of these, for
        counts of parts, for copies, and for samples. And pinned memory: of jobs, and for samples. */
-    struct room job, kept, few, fine, stage, gathered, pinned, sample;
+    struct cuda_room job, kept, few, fine, stage, gathered, pinned, sample;
 
     struct held held;
 
@@ -71,12 +65,11 @@ struct cuda_tallier *cuda_tallier_open(const struct cuda_tallier_tuning *tuning)
 
 static void free_rooms(struct cuda_tallier *t)
 {
-    struct room *const rooms[] = {&t->job, &t->kept, &t->few, &t->fine, &t->stage, &t->gathered};
+    struct cuda_room *const rooms[] = {&t->job,  &t->kept,  &t->few,
+                                       &t->fine, &t->stage, &t->gathered};
 
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
-        (void)cudaFree(rooms[i]->memory);
-        *rooms[i] = (struct room){.memory = NULL};
-    }
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        cuda_room_free(rooms[i]);
     if (t->back)
         (void)cudaStreamDestroy(t->back);
     if (t->sampled)
@@ -112,26 +105,14 @@ void cuda_tallier_close(struct cuda_tallier *t)
     free(t);
 }
 
-/* Ensures that there is memory of so many bytes; what was in it is lost where there was less. */
-static bool grow(struct room *room, size_t bytes, struct error *error)
-{
-    if (bytes <= room->bytes)
-        return true;
-    (void)cudaFree(room->memory);
-    *room = (struct room){.memory = NULL};
-    if (!cuda_guest_check(cudaMalloc((void **)&room->memory, bytes), allocating, error))
-        return false;
-    room->bytes = bytes;
-    return true;
-}
-
-static bool grow_pinned(struct room *room, size_t bytes, struct error *error)
+/* Ensures that there is pinned memory of so many bytes. */
+static bool grow_pinned(struct cuda_room *room, size_t bytes, struct error *error)
 {
     if (bytes <= room->bytes)
         return true;
     if (room->memory)
         (void)cudaFreeHost(room->memory);
-    *room = (struct room){.memory = NULL};
+    *room = (struct cuda_room){.memory = NULL};
     if (!cuda_guest_check(cudaHostAlloc((void **)&room->memory, bytes, cudaHostAllocPortable),
                           "pinned memory", error))
         return false;
@@ -219,7 +200,7 @@ static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t firs
 
     if (count == 0)
         return true;
-    if (!grow(&t->stage, (size_t)(count < most ? count : most) * t->size, error))
+    if (!cuda_room_grow(&t->stage, (size_t)(count < most ? count : most) * t->size, error))
         return false;
     job.to = t->stage.memory;
     if (job.from.rank == 0) {
@@ -324,7 +305,7 @@ static bool take_kept(struct cuda_tallier *t, struct tally *tally, struct error 
     if (kept <= t->tuning.fetched && kept <= tallies->launch[0].room)
         return cuda_tallies_fetch(tallies, 0, tallies->kept[0][0], (size_t)kept, reason) ||
                fail(reason, error);
-    if (!grow(&t->fine, fine, error) ||
+    if (!cuda_room_grow(&t->fine, fine, error) ||
         !cuda_guest_check(cudaMemsetAsync(t->fine.memory, 0, fine, t->stream), launching, error))
         return false;
     if (!t->from_held && kept <= tallies->launch[0].room) {
@@ -347,7 +328,7 @@ static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *e
     struct cuda_tallies *const tallies = &t->tallies;
     struct cuda_job *const job = &tallies->job;
     const bool cells = set->tally[0].plan->kind == TALLY_CELLS;
-    struct room *const to = t->from_held ? &t->few : &t->kept;
+    struct cuda_room *const to = t->from_held ? &t->few : &t->kept;
     uint64_t room = e->count / KEPT_PART;
     char reason[ENGINE_REASON_MAX];
 
@@ -359,8 +340,8 @@ static bool begin(struct cuda_tallier *t, struct tally_set *set, struct error *e
                       cells ? (size_t)room * t->size : 0);
     tallies->appends = true;
     tallies->back = t->back;
-    if ((cells && !grow(to, tallies->kept_bytes, error)) ||
-        !grow(&t->job, job->device_bytes, error) ||
+    if ((cells && !cuda_room_grow(to, tallies->kept_bytes, error)) ||
+        !cuda_room_grow(&t->job, job->device_bytes, error) ||
         !grow_pinned(&t->pinned, job->pinned_bytes, error))
         return false;
     tallies->kept[0][0] = cells ? to->memory : NULL;
@@ -436,7 +417,8 @@ static bool begin_sample(struct cuda_tallier *t, struct selection_runs runs, str
         !cuda_guest_check(cudaEventCreateWithFlags(&t->sampled, cudaEventDisableTiming),
                           "creating an event", error))
         return false;
-    if (!grow(&t->gathered, all * size, error) || !grow_pinned(&t->sample, all * size, error))
+    if (!cuda_room_grow(&t->gathered, all * size, error) ||
+        !grow_pinned(&t->sample, all * size, error))
         return false;
     job.to = t->gathered.memory;
     return cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) &&

@@ -55,3 +55,20 @@ bool cuda_guest_find(int *device, const void *data, struct error *error)
         return error_set(error, ERROR_REQUEST, "the elements are not in memory of a CUDA device");
     return true;
 }
+
+bool cuda_room_grow(struct cuda_room *room, size_t bytes, struct error *error)
+{
+    if (bytes <= room->bytes)
+        return true;
+    cuda_room_free(room);
+    if (!cuda_guest_check(cudaMalloc((void **)&room->memory, bytes), "device memory", error))
+        return false;
+    room->bytes = bytes;
+    return true;
+}
+
+void cuda_room_free(struct cuda_room *room)
+{
+    (void)cudaFree(room->memory);
+    *room = (struct cuda_room){.memory = NULL};
+}

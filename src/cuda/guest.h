@@ -37,4 +37,17 @@ void cuda_guest_leave(struct cuda_guest *guest);
    negative: it becomes the current one. */
 bool cuda_guest_find(int *device, const void *data, struct error *error);
 
+/* Device memory that grows. */
+struct cuda_room {
+    unsigned char *memory; /* NULL if there is none */
+    size_t bytes;
+};
+
+/* Ensures that there is memory of so many bytes on the current device; what was in it is lost where
+   there was less. */
+bool cuda_room_grow(struct cuda_room *room, size_t bytes, struct error *error);
+
+/* Frees the memory, once its device is idle. */
+void cuda_room_free(struct cuda_room *room);
+
 #endif

@@ -3,6 +3,7 @@ EXTRA_DIST += src/cuda/configure.m4
 cuda_sources = \
 	src/cuda/array.c src/cuda/array.h \
 	src/cuda/array_kernels.cu src/cuda/array_launch.h \
+	src/cuda/array_slices.c src/cuda/array_slices.h \
 	src/cuda/array_tallies.c src/cuda/array_tallies.h \
 	src/cuda/bins.cuh \
 	src/cuda/decoder.c src/cuda/decoder.h \
@@ -78,7 +79,7 @@ cuda_sources = \
 	src/cuda/zstd/resolve.cuh \
 	src/cuda/zstd/sequences.cuh \
 	src/cuda/zstd/tuning.h
-cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_tallies.h
+cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_slices.h src/cuda/array_tallies.h
 cuda_depfiles += \
 	src/cuda/$(DEPDIR)/array_kernels.Po \
 	src/cuda/$(DEPDIR)/digest_kernels.Po \

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "lib/device.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
 
@@ -358,7 +359,11 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     lib_begin(context);
     if (array >= gpr_input_arrays(input))
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
-    if (check_operations(context, request) != GPR_OK || !reducer_prepare(input, request, &options))
+    if (check_operations(context, request) != GPR_OK)
+        return context->status;
+    if (device_holds(input))
+        return device_reduce_axis(input, request, axis, results, count);
+    if (!reducer_prepare(input, request, &options))
         return context->status;
     for (unsigned i = 0; i < SOURCE_DIMENSIONS_MAX; i++)
         out.places[i] = i;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cuda/array.h"
+#include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
@@ -33,6 +34,7 @@ void gpr_context_free(gpr_context *context)
     if (context) {
         cuda_array_close(context->device_array);
         cuda_tallier_close(context->device_tallier);
+        cuda_summer_close(context->device_summer);
         reducer_close(context->reducer);
     }
     free(context);

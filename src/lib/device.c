@@ -4,19 +4,20 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/missing.h"
 #include "core/order.h"
 #include "core/pass_plan.h"
 #include "cuda/array.h"
+#include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/result.h"
 
 gpr_status device_refuse(gpr_context *context)
 {
     return lib_fail(context, GPR_ERROR_UNSUPPORTED,
-                    "memory: totals, comparisons and reductions along an axis of device memory are "
-                    "not supported");
+                    "memory: totals and comparisons of device memory are not supported");
 }
 
 /* Refuses what kernels that read memory of the caller do not find. */
@@ -214,4 +215,124 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     }
     gpr_result_free(made);
     return context->status;
+}
+
+/*
+ * Sums along an axis.
+ */
+
+/* Refuses what cannot be found along an axis. */
+static gpr_status check_axis(const gpr_input *input, const gpr_request *request, unsigned axis)
+{
+    const struct view *view = &input->view.view;
+    const char *what = NULL;
+
+    for (unsigned i = 0; i < request->operations.count; i++)
+        if (strcmp(lib_operation(&request->operations, i)->name, "sum") != 0)
+            what = "operations other than sum";
+    if (!element_is_float(view->type) || view->scale.given)
+        what = "integers and scaled numbers";
+    else if (request->missing.count > 0 || view->mask_form != VIEW_MASK_NONE)
+        what = "missing values";
+    else if (request->nan == NAN_ERROR)
+        what = "errors about NaNs";
+    else if (request->length < view->elements || view->elements == 0)
+        what = "parts of arrays, and arrays without elements,";
+    if (what)
+        return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                        "memory: %s along an axis of device memory are not supported", what);
+    return axis < view->shaped.rank
+               ? GPR_OK
+               : lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                          "memory: the array has no axis %u: it has %u", axis, view->shaped.rank);
+}
+
+/* Sums a slice by itself, which the kernels do not know the sum of. */
+static gpr_status sum_slice(gpr_input *input, const gpr_request *request, unsigned axis,
+                            uint64_t number, double *sum)
+{
+    const struct view *view = &input->view.view;
+    const struct view_layout *given = &view->shaped;
+    const unsigned char *data = given->data;
+    gpr_result *result = NULL;
+    struct view slice = *view;
+    gpr_status status;
+
+    for (unsigned d = given->rank; d-- > 0;) {
+        if (d == axis)
+            continue;
+        data += (int64_t)(number % given->sizes[d]) * given->strides[d];
+        number /= given->sizes[d];
+    }
+    (void)view_set(&slice, data, view->type, view->swap, 1, &given->sizes[axis],
+                   &given->strides[axis]);
+    status = device_reduce(input, &slice, request, &result);
+    if (status == GPR_OK)
+        status = gpr_result_double(result, "sum", sum);
+    gpr_result_free(result);
+    return status;
+}
+
+/* Sums along an axis into an array of the device. */
+static gpr_status sum_axis(gpr_input *input, const gpr_request *request, unsigned axis,
+                           const struct cuda_array_axis *along, double *results)
+{
+    gpr_context *context = input->context;
+    const struct view *view = &input->view.view;
+    const uint64_t count = along->outer * along->inner;
+    const struct cuda_array_elements elements = {.type = view->type,
+                                                 .swap = view->swap,
+                                                 .layout = &view->folded,
+                                                 .count = view->elements,
+                                                 .device = input->view.ordinal,
+                                                 .stream = input->view.stream};
+    struct cuda_summer *summer = context->device_summer;
+    struct error error = {.kind = ERROR_NONE};
+    const uint64_t *unknown;
+    uint64_t left;
+
+    if (!cuda_array_sum_slices(summer, &elements, along, results, &error))
+        return lib_fail_error(context, input->path, NULL, &error);
+    unknown = cuda_array_unknown(summer, results, 0, count, &left, &error);
+    for (uint64_t first = 0, n; unknown && left > 0 && first < count; first += n) {
+        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
+        unknown = cuda_array_unknown(summer, results, first, n, &left, &error);
+        for (uint64_t i = 0; unknown && i < left; i++) {
+            double sum;
+
+            if (sum_slice(input, request, axis, unknown[i], &sum) != GPR_OK)
+                return context->status;
+            if (!cuda_array_set_sum(summer, results + unknown[i], sum, &error))
+                unknown = NULL;
+        }
+        left = 1; /* in the others */
+    }
+    return unknown ? GPR_OK : lib_fail_error(context, input->path, NULL, &error);
+}
+
+gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsigned axis,
+                              void *const *results, uint64_t count)
+{
+    gpr_context *context = input->context;
+    const struct view_layout *given = &input->view.view.shaped;
+    struct cuda_array_axis along;
+
+    if (check_axis(input, request, axis) != GPR_OK)
+        return context->status;
+    along = (struct cuda_array_axis){.outer = 1, .length = given->sizes[axis], .inner = 1};
+    for (unsigned d = 0; d < axis; d++)
+        along.outer *= given->sizes[d];
+    for (unsigned d = axis + 1; d < given->rank; d++)
+        along.inner *= given->sizes[d];
+    if (along.outer * along.inner != count)
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,
+                        along.outer * along.inner, count);
+    if (!context->device_summer)
+        context->device_summer = cuda_summer_open();
+    if (!context->device_summer)
+        return lib_fail_memory(context);
+    for (unsigned i = 0; i < request->operations.count; i++)
+        if (sum_axis(input, request, axis, &along, results[i]) != GPR_OK)
+            return context->status;
+    return GPR_OK;
 }

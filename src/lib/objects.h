@@ -59,6 +59,7 @@ struct gpr_context {
     /* For views of device memory; NULL before they are needed. */
     struct cuda_array *device_array;
     struct cuda_tallier *device_tallier;
+    struct cuda_summer *device_summer;
 
     struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
 };

@@ -975,3 +975,59 @@ cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, c
     queue_call(stream, run_gather, gather, sizeof *gather);
     return cudaSuccess;
 }
+
+static void run_merge_sums(const void *arguments)
+{
+    const struct cuda_merge_sums *job = arguments;
+
+    for (uint64_t i = 0; i < job->slices; i++) {
+        struct cuda_pair sum = {.left = false};
+
+        for (uint64_t part = 0; part < job->parts; part++) {
+            const uint64_t at = job->columns ? part * job->slices + i : i * job->parts + part;
+
+            cuda_pair_add(&sum, job->high[at], job->low[at]);
+        }
+        job->to[i] = sum.left || !isfinite(sum.high + sum.low) ? (double)NAN : sum.high + sum.low;
+    }
+}
+
+cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiprocessors,
+                            cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    (void)multiprocessors;
+    check_memory(stream, merge->high);
+    check_memory(stream, merge->to);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run_merge_sums, merge, sizeof *merge);
+    return cudaSuccess;
+}
+
+static void run_find_nans(const void *arguments)
+{
+    const struct cuda_find_nans *job = arguments;
+
+    for (uint64_t i = job->first; i < job->first + job->count; i++)
+        if (isnan(job->numbers[i])) {
+            if (job->found[0] < job->room)
+                job->found[1 + job->found[0]] = i;
+            job->found[0]++;
+        }
+}
+
+cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
+                           cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    (void)multiprocessors;
+    check_memory(stream, find->numbers);
+    check_memory(stream, find->found);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run_find_nans, find, sizeof *find);
+    return cudaSuccess;
+}

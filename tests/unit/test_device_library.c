@@ -298,6 +298,88 @@ static void check_samples(void)
     device = small[1];
 }
 
+static enum element_type type_of(const char *name)
+{
+    unsigned type = 0;
+
+    while (strcmp(element_name((enum element_type)type), name) != 0)
+        type++;
+    return (enum element_type)type;
+}
+
+/* A few long rows, or columns: their slices have parts. */
+static struct shape draw_long(enum element_type type)
+{
+    const uint64_t few = 1 + rng_below(&rng, 3), many = 1000 + rng_below(&rng, 1000);
+    const bool tall = rng_below(&rng, 2);
+    const int64_t size = (int64_t)element_size(type);
+    struct shape s = {.type = element_name(type), .rank = 2, .off = 16 * size};
+
+    s.sizes[0] = tall ? many : few;
+    s.sizes[1] = tall ? few : many;
+    s.strides[0] = (int64_t)s.sizes[1] * size;
+    s.strides[1] = size;
+    return s;
+}
+
+/* Sums along an axis, on both sides. The kernels do not know those of slices with NaNs, infinities or
+   exponents that are far apart. */
+static void check_axes(unsigned long runs)
+{
+    const size_t most = (size_t)SIDE * SIDE + 2000;
+    double *const expected = allocate((most + 1) * 8), *const got = allocate((most + 1) * 8);
+    struct tap_family family = {0};
+    double *results = NULL;
+
+    must(cudaMalloc((void **)&results, (most + 1) * 8) == cudaSuccess, "memory");
+    for (unsigned long run = 0; run < runs; run++) {
+        const struct shape drawn = draw_shape();
+        const enum element_type type = type_of(drawn.type);
+        struct shape s = rng_below(&rng, 2) ? drawn : draw_long(type);
+        const unsigned axis = s.rank > 0 ? (unsigned)rng_below(&rng, s.rank) : 0;
+        /* Aligned to 16 bytes or not. */
+        const size_t off = rng_below(&rng, 2);
+        void *const here[] = {expected}, *const there[] = {results + off};
+        gpr_input *inputs[2];
+        gpr_request *request = NULL;
+        uint64_t count = 1, elements = 1;
+        bool good;
+
+        s.scaled = false;
+        for (unsigned d = 0; d < s.rank; d++) {
+            elements *= s.sizes[d];
+            count *= d == axis ? 1 : s.sizes[d];
+        }
+        if (!element_is_float(type) || s.rank == 0 || elements == 0 || count > most)
+            continue;
+        fill(s.type);
+        if (rng_below(&rng, 2))
+            for (size_t i = 0; i < ROOM / element_size(type); i++)
+                memset(host + i * element_size(type) + element_size(type) - 1,
+                       (int)(0x38 + rng_below(&rng, 4)), 1);
+        must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_op(request, "sum") == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, GPR_NAN_SKIP) == GPR_OK,
+             "a request");
+        inputs[0] = open_view(&s, false);
+        inputs[1] = open_view(&s, true);
+        good = gpr_reduce_axis(inputs[0], 0, request, axis, here, count) == GPR_OK &&
+               gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
+               cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
+               memcmp(expected, got, count * 8) == 0;
+        tap_case(&family, good, "run %lu: %s, rank %u, axis %u: %s", run, s.type, s.rank, axis,
+                 gpr_error_text(context));
+        gpr_request_free(request);
+        gpr_close(inputs[0]);
+        gpr_close(inputs[1]);
+    }
+    tap_family_end(&family, "sums along an axis");
+    must(cudaFree(results) == cudaSuccess, "freeing");
+    free(expected);
+    free(got);
+}
+
 /* A view in memory of the host of elements in a row. */
 static gpr_view *open_row(const char *type, const void *data, uint64_t count)
 {
@@ -474,6 +556,7 @@ int main(void)
     check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_samples();
+    check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_refused();
     check_kind();
     gpr_context_free(context);

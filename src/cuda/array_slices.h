@@ -1,0 +1,53 @@
+/*
+ * Sums of slices of arrays of floats in device memory of the caller, rounded there, as array.h does.
+ *
+ * Kernels add up the parts of slices exactly in two numbers, and say of those that do not fit that
+ * they are not known: the caller sums these slices one by one.
+ *
+ * A summer keeps memory from one call to the next. One thread at a time uses it. In a build without
+ * CUDA there is nothing to sum.
+ */
+#ifndef GPUREDUCE_CUDA_ARRAY_SLICES_H
+#define GPUREDUCE_CUDA_ARRAY_SLICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "cuda/array_tallies.h"
+
+/* The shape of elements in C order: slices go along the one in the middle. All are above 0. */
+struct cuda_array_axis {
+    uint64_t outer, length, inner;
+};
+
+/* The most slices that cuda_array_unknown finds at a time. */
+#define CUDA_ARRAY_UNKNOWN ((uint64_t)1 << 14)
+
+struct cuda_summer;
+
+/* NULL without memory. */
+struct cuda_summer *cuda_summer_open(void);
+
+/* Frees all memory. NULL is allowed. */
+void cuda_summer_close(struct cuda_summer *summer);
+
+/* Puts the rounded sum of each slice into outer * inner numbers at `results`, in memory of the
+   device of the elements, or NaN if it is not known. Waits for nothing, once there is memory for it.
+   None is known of slices that are too large to be copied where they have to be. Missing elements
+   are not looked for. */
+bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_elements *elements,
+                           const struct cuda_array_axis *axis, double *results,
+                           struct error *error);
+
+/* Waits. Returns which of `count` sums from number `first` on, no more than CUDA_ARRAY_UNKNOWN, are
+   not known, and their number in *found; they remain until the next call. With more sums than that
+   only their number is right. NULL after an error. */
+const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const double *results,
+                                   uint64_t first, uint64_t count, uint64_t *found,
+                                   struct error *error);
+
+/* Sets a number on the device of the last call. */
+bool cuda_array_set_sum(struct cuda_summer *summer, double *sum, double value, struct error *error);
+
+#endif
