@@ -266,11 +266,36 @@ def of_cupy(x: Any) -> Array:
                  stream=cupy.cuda.get_current_stream().ptr)
 
 
+def _owner(array: Array) -> Tuple[Any, str]:
+    """What an array on a GPU was made of, and the name of its package."""
+    x = array.keep[0] if isinstance(array.keep, tuple) else array.keep
+    return x, type(x).__module__.partition(".")[0]
+
+
+def empty_on_device(shape: Tuple[int, ...], array: Array) -> Optional[Tuple[Any, int]]:
+    """An array of binary64 of the package that an array on a GPU is of, on its GPU, and its address;
+    None of other packages than PyTorch and CuPy."""
+    x, root = _owner(array)
+    if root == "torch":
+        import torch
+
+        found = torch.empty(shape, dtype=torch.float64, device=x.device)
+        return found, found.data_ptr()
+    if root == "cupy":
+        import cupy
+
+        with x.device:
+            found = cupy.empty(shape, "f8")
+        return found, found.data.ptr
+    return None
+
+
 def on_device(values: Any, array: Array, elements: bool) -> Any:
     """Results along an axis, as an array of the package that the array on a GPU is of, on its GPU; of
     NumPy where that has no arrays of such numbers. `elements`: they get the type of the elements."""
-    x = array.keep[0] if isinstance(array.keep, tuple) else array.keep
-    root = type(x).__module__.partition(".")[0]
+    x, root = _owner(array)
+    if not type(values).__module__.startswith("numpy"):
+        return values  # it is there
     if root == "torch":
         import torch
 

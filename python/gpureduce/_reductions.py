@@ -13,7 +13,7 @@ from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tupl
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
-                      on_device, torch_stream, torch_type, with_mask)
+                      empty_on_device, on_device, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -305,10 +305,36 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
         lib.give_back(context)
 
 
+def _sums_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
+    """The sums along one axis of floats on a GPU, in an array there; None for all else, and where the
+    library cannot compute them so."""
+    shape = array.shape[:axis] + array.shape[axis + 1:]
+    room = empty_on_device(shape, array) if key[0] == (b"sum",) and not key[1] \
+        and array.kind == "f" and array.mask_form == 0 and array.size > 0 else None
+    if room is None:
+        return None
+    context = lib.borrow()
+    context.input.value = None
+    try:
+        set_view(context, array)
+        context.check(lib.open_view(context.handle, context.view, context.input_ref))
+        pointers = (ctypes.c_void_p * 1)(room[1])
+        context.run(lib.reduce_axis, context.input, 0, context.request(key), axis, pointers,
+                    math.prod(shape), progress=progress)
+        return room[0]
+    except lib.UnsupportedError:
+        return None
+    finally:
+        if context.input:
+            lib.close(context.input)
+        lib.give_back(context)
+
+
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
     """The results along one axis, also those that the library cannot compute along one."""
     if array.memory != HOST:
-        return _by_slices(array, key, (axis,), progress)
+        sums = _sums_on_device(array, key, axis, progress)
+        return _by_slices(array, key, (axis,), progress) if sums is None else [sums]
     ops, quantiles = key[:2]
     ratios = [quantile_of(op) for op in ops]
     native = tuple(op for op, q in zip(ops, ratios) if q is None)

@@ -292,3 +292,24 @@ def test_masks_that_are_refused():
         gr.sum(x, mask=[0, 1, 0])
     with pytest.raises(ValueError):
         gr.sum(x, mask=[True, False])
+
+
+@pytest.mark.parametrize("package", ["torch", "cupy"])
+def test_sums_along_axes_on_a_gpu(package):
+    """Sums of floats stay on the GPU, and are those of the host."""
+    there = pytest.importorskip(package)
+    if not there.cuda.is_available():
+        pytest.skip("no GPU")
+    rng = np.random.default_rng(5)
+    for shape in ((1, 1), (3, 50), (400, 7), (5, 1000), (20, 3, 60)):
+        for dtype in ("f4", "f8", "f2"):
+            x = rng.standard_normal(shape).astype(dtype)
+            x.reshape(-1)[:: 1 + x.size // 3] = np.nan if shape[0] == 3 else 1000
+            y = there.from_numpy(x).cuda() if package == "torch" else there.asarray(x)
+            for axis in range(x.ndim):
+                found = gr.sum(y, axis=axis)
+                assert type(found) is type(y) and found.device == y.device
+                found = found.cpu().numpy() if package == "torch" else there.asnumpy(found)
+                assert np.array_equal(found, gr.sum(x, axis=axis), equal_nan=True)
+            assert gr.sum(y.T, axis=0, keepdims=True).shape == (1,) + x.T.shape[1:]
+            assert type(gr.sum(y, axis=0, nan="skip")) is type(y)
