@@ -337,6 +337,19 @@ static int compare_text(const void *key, const void *name)
     return strcmp(key, *(const char *const *)name);
 }
 
+/* Whether this is "-00001-of-00003.gguf" or its like, and the numbers in it. */
+static bool is_part(const char *end, unsigned long *number, unsigned long *count)
+{
+    static const char shape[] = "-ddddd-of-ddddd.gguf";
+
+    for (size_t i = 0; i < sizeof shape; i++)
+        if (shape[i] == 'd' ? end[i] < '0' || end[i] > '9' : end[i] != shape[i])
+            return false;
+    *number = strtoul(end + 1, NULL, 10);
+    *count = strtoul(end + 10, NULL, 10);
+    return true;
+}
+
 /* Whether all parts of models are there that gguf-split has divided, as NAME-00001-of-00003.gguf:
    `names`, which are in order, have the next part of each of them, or the first of the last. Prints
    what is missing. */
@@ -349,18 +362,16 @@ static bool has_all_parts(const char *path, const struct list *names)
         const char *const name = names->names[i];
         const size_t length = strlen(name);
         const char *const end = length < sizeof shape ? "" : name + length - (sizeof shape - 1);
-        unsigned number = 0, count = 0;
-        int size = 0;
+        unsigned long number = 0, count = 0;
         char *next;
         bool there;
 
-        if (sscanf(end, "-%5u-of-%5u.gguf%n", &number, &count, &size) != 2 ||
-            size != (int)sizeof shape - 1 || number == 0 || number > count)
+        if (!is_part(end, &number, &count) || number == 0 || number > count)
             continue;
         next = malloc(length + 1);
         if (!next)
             return false;
-        snprintf(next, length + 1, "%.*s-%05u-of-%05u.gguf", (int)(end - name), name,
+        snprintf(next, length + 1, "%.*s-%05lu-of-%05lu.gguf", (int)(end - name), name,
                  number % count + 1, count);
         there = bsearch(next, names->names, names->count, sizeof *names->names, compare_text);
         if (!there)

@@ -46,7 +46,7 @@ bool rename_add(struct rename *r, const char *text, char why[RENAME_WHY_MAX])
     regex_t *regex = &r->list[r->count].regex;
     char *pattern = malloc(strlen(text) + 1), *replacement = malloc(strlen(text) + 1);
     const char *rest = text[0] == 's' && text[1] && text[1] != '\\' ? text + 2 : NULL;
-    const char delimiter = rest ? text[1] : '\0';
+    const char delimiter = text[rest ? 1 : strlen(text)];
     int error = 1;
 
     strcpy(why, "out of memory");

@@ -67,7 +67,8 @@ static void widen_e4m3(float *to, const unsigned char *from, size_t n)
         }                                              \
         break;
 
-/* Converts elements whose numbers C's type TO has. */
+/* Converts elements whose numbers C's type TO has. A type stands in no parentheses.
+   NOLINTBEGIN(bugprone-macro-parentheses) */
 #define CONVERT_TO(TO)                                                                     \
     static void convert_to_##TO(TO *to, const unsigned char *from, enum element_type type, \
                                 size_t n)                                                  \
@@ -90,6 +91,7 @@ static void widen_e4m3(float *to, const unsigned char *from, size_t n)
             break; /* C has none of these */                                               \
         }                                                                                  \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 CONVERT_TO(float)
 CONVERT_TO(double)
 CONVERT_TO(int32_t)

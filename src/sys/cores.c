@@ -4,6 +4,8 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sys/clock.h"
@@ -38,14 +40,19 @@ static unsigned threads_running(const char *root)
     FILE *in = snprintf(path, sizeof path, "%s/proc/loadavg", root) < (int)sizeof path
                    ? fopen(path, "re")
                    : NULL;
-    unsigned running = 0;
+    char line[128] = "";
+    const char *at = line;
 
-    /* Three averages, and then the threads that run, of all there are. */
-    if (in && fscanf(in, "%*f %*f %*f %u/", &running) != 1)
-        running = 0;
-    if (in)
+    if (in) {
+        at = fgets(line, sizeof line, in) ? line : NULL;
         fclose(in);
-    return running;
+    }
+    /* Three averages, and then the threads that run, of all there are. */
+    for (unsigned i = 0; i < 3 && at; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at ? (unsigned)strtoul(at, NULL, 10) : 0;
 }
 
 unsigned cores_idle(const char *root, unsigned most)

@@ -2,9 +2,9 @@
 
 #include "sys/group.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Longer paths set no limit. */
@@ -33,13 +33,20 @@ static bool read_numbers(const struct group *g, const char *file, unsigned count
     const int length = snprintf(path, sizeof path, "%s/sys/fs/cgroup%s%.*s/%s", g->root,
                                 g->hierarchy, g->length, g->path, file);
     FILE *in = length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
+    char line[128] = "", *at = line, *end;
     unsigned got = 0;
 
-    while (in && got < count && fscanf(in, "%" SCNu64, &numbers[got]) == 1)
-        got++;
-    if (in)
+    if (in) {
+        if (!fgets(line, sizeof line, in))
+            line[0] = '\0';
         fclose(in);
-    return got == count;
+    }
+    for (; got < count; got++, at = end) {
+        numbers[got] = strtoull(at, &end, 10);
+        if (end == at)
+            return false;
+    }
+    return true;
 }
 
 /* The cores that so much of each period keeps busy. Version 1 says -1 where there is no limit. */

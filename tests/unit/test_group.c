@@ -7,6 +7,7 @@
 
 #include "sys/group.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -117,12 +118,15 @@ static void make_root(char *root)
         abort();
 }
 
+static int remove_file(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status, (void)kind, (void)place;
+    return remove(path);
+}
+
 static void remove_root(const char *root)
 {
-    char command[64];
-
-    (void)snprintf(command, sizeof command, "rm -r %s", root);
-    if (system(command) != 0)
+    if (nftw(root, remove_file, 8, FTW_DEPTH | FTW_PHYS) != 0)
         abort();
 }
 

@@ -1245,7 +1245,8 @@ static void test_devices(gpr_context *context)
            "accumulators refuse such views: %s", gpr_error_text(context));
     tap_ok(gpr_total(&input, 1, request, &result) == GPR_ERROR_UNSUPPORTED && !result,
            "and totals: %s", gpr_error_text(context));
-    tap_ok(gpr_reduce_axis(input, 0, request, 0, rows, 1) == GPR_ERROR_UNSUPPORTED && sums[0] == -1,
+    status = gpr_reduce_axis(input, 0, request, 0, rows, 1);
+    tap_ok((status == GPR_ERROR_UNSUPPORTED || status == GPR_ERROR_DEVICE) && sums[0] == -1,
            "and reductions along an axis: %s", gpr_error_text(context));
     tap_ok(gpr_diff_inputs(host, input, NULL, NULL, NULL, NULL, 0, NULL) == GPR_ERROR_UNSUPPORTED &&
                gpr_diff_inputs(input, host, NULL, NULL, NULL, NULL, 0, NULL) ==

@@ -86,7 +86,7 @@ static void test_containers(void)
 static void test_types(void)
 {
     static const double a[] = {1, 2, 3.25};
-    static const float b[] = {1, 2, 3.25};
+    static const float b[] = {1, 2, 3.25F};
     static const int8_t c[] = {1, 2, 4};
     const void *const data[] = {a, b, c};
     static const char *const types[] = {"f64", "f32", "i8"};

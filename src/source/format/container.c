@@ -37,9 +37,10 @@ bool container_chunk_path(const struct container_array *a, const struct containe
         number /= across;
     }
     for (unsigned i = 0; i < a->dimensions && used < PATH_MAX; i++) {
-        const char separator[2] = {i > 0 || files->lettered ? files->separator : '\0', '\0'};
+        const char separator[2] = {files->separator, '\0'};
+        const char *const before = separator + (i == 0 && !files->lettered);
 
-        used += (size_t)snprintf(path + used, PATH_MAX - used, "%s%" PRIu64, separator, places[i]);
+        used += (size_t)snprintf(path + used, PATH_MAX - used, "%s%" PRIu64, before, places[i]);
     }
     if (a->dimensions == 0 && !files->lettered && used < PATH_MAX)
         used += (size_t)snprintf(path + used, PATH_MAX - used, "0");

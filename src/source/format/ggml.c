@@ -118,7 +118,7 @@ static double half_ue4m3(unsigned char bits)
 static void decode_nvfp4(const unsigned char *restrict b, double *restrict y)
 {
     for (int i = 0; i < 4; i++)
-        decode_nibbles(b + 4 + 8 * i, 8, e2m1_values, half_ue4m3(b[i]), y + 16 * i);
+        decode_nibbles(b + 4 + (size_t)8 * i, 8, e2m1_values, half_ue4m3(b[i]), y + (size_t)16 * i);
 }
 
 /*
@@ -131,7 +131,7 @@ static void decode_q2_k(const unsigned char *restrict b, double *restrict y)
 
     for (int g = 0; g < 16; g++) {
         const double scale = d * (b[g] & 15), least = e * (b[g] >> 4);
-        const unsigned char *const q = b + 16 + g / 8 * 32 + g % 2 * 16;
+        const unsigned char *const q = b + 16 + (size_t)(g / 8 * 32 + g % 2 * 16);
         const int shift = g % 8 / 2 * 2;
 
         for (int i = 0; i < 16; i++)
@@ -147,8 +147,8 @@ static void decode_q3_k(const unsigned char *restrict b, double *restrict y)
     for (int g = 0; g < 16; g++) {
         const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
         const double scale = d * ((low | (scales[8 + g % 4] >> g / 4 * 2 & 3) << 4) - 32);
-        const unsigned char *const q = b + 32 + g / 8 * 32 + g % 2 * 16;
-        const unsigned char *const high = b + g % 2 * 16;
+        const unsigned char *const q = b + 32 + (size_t)(g / 8 * 32 + g % 2 * 16);
+        const unsigned char *const high = b + (size_t)(g % 2) * 16;
 
         for (int i = 0; i < 16; i++)
             y[16 * g + i] = scale * ((q[i] >> g % 8 / 2 * 2 & 3) + (high[i] >> g / 2 << 2 & 4) - 4);
@@ -173,7 +173,7 @@ static void decode_q4_k(const unsigned char *restrict b, double *restrict y)
     const double d = binary16(b), e = binary16(b + 2);
 
     for (int g = 0; g < 8; g++) {
-        const unsigned char *const q = b + 16 + g / 2 * 32;
+        const unsigned char *const q = b + 16 + (size_t)(g / 2) * 32;
         int s = 0, m = 0;
 
         find_scale(b + 4, g, &s, &m);
@@ -191,7 +191,7 @@ static void decode_q5_k(const unsigned char *restrict b, double *restrict y)
     const double d = binary16(b), e = binary16(b + 2);
 
     for (int g = 0; g < 8; g++) {
-        const unsigned char *const q = b + 48 + g / 2 * 32, *const high = b + 16;
+        const unsigned char *const q = b + 48 + (size_t)(g / 2) * 32, *const high = b + 16;
         int s = 0, m = 0;
 
         find_scale(b + 4, g, &s, &m);
@@ -211,8 +211,8 @@ static void decode_q6_k(const unsigned char *restrict b, double *restrict y)
 
     for (int g = 0; g < 16; g++) {
         const double scale = d * (int8_t)b[192 + g];
-        const unsigned char *const low = b + g / 8 * 64 + g % 4 * 16;
-        const unsigned char *const high = b + 128 + g / 8 * 32 + g % 2 * 16;
+        const unsigned char *const low = b + (size_t)(g / 8 * 64 + g % 4 * 16);
+        const unsigned char *const high = b + 128 + (size_t)(g / 8 * 32 + g % 2 * 16);
         const int shift = g % 8 / 4 * 4, up = g % 8 / 2 * 2;
 
         for (int i = 0; i < 16; i++)
@@ -237,7 +237,8 @@ static void decode_iq4_xs(const unsigned char *restrict b, double *restrict y)
     for (int g = 0; g < 8; g++) {
         const unsigned scale = (b[4 + g / 2] >> g % 2 * 4 & 15U) | (high >> 2 * g & 3) << 4;
 
-        decode_nibbles(b + 8 + 16 * g, 16, iq4_values, d * ((int)scale - 32), y + 32 * g);
+        decode_nibbles(b + 8 + (size_t)16 * g, 16, iq4_values, d * ((int)scale - 32),
+                       y + (size_t)32 * g);
     }
 }
 

@@ -131,7 +131,7 @@ bool lz_decode_lz4(const unsigned char *from, size_t size, unsigned char *to, si
 
     while (take(&z, 1, &token)) {
         length = token >> 4;
-        if (length < 15 && in_left(&z) >= STEP + 2 && out_left(&z) >= 2 * STEP) {
+        if (length < 15 && in_left(&z) >= STEP + 2 && out_left(&z) >= (size_t)2 * STEP) {
             memcpy(z.out, z.in, STEP);
             z.in += length;
             z.out += length;

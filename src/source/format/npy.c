@@ -434,7 +434,7 @@ static bool give(struct fields *f)
     f->field.big_endian = order == '>' || (order != '<' && element_host_is_big());
     f->field.scattered = f->field.scattered || f->field.elements != 1;
     for (unsigned i = 0; i < 2 && good; i++) {
-        f->field.offset = offset + i * part;
+        f->field.offset = offset + (size_t)i * part;
         snprintf(f->field.name + length, NPY_NAME_MAX - length, "%s%s", length > 0 ? "." : "",
                  i == 0 ? "re" : "im");
         good = f->take(f->user, &f->field);

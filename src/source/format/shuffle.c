@@ -31,8 +31,8 @@ static ALWAYS_INLINE void interleave(bytes16 *v, int n)
 
         UNROLL_INLINED(8)
         for (int i = 0; i < n / 2; i++) {
-            mixed[2 * i] = INTERLEAVED(v[i], v[i + n / 2], LOWER);
-            mixed[2 * i + 1] = INTERLEAVED(v[i], v[i + n / 2], UPPER);
+            mixed[(size_t)2 * i] = INTERLEAVED(v[i], v[i + n / 2], LOWER);
+            mixed[(size_t)2 * i + 1] = INTERLEAVED(v[i], v[i + n / 2], UPPER);
         }
         UNROLL_INLINED(16)
         for (int i = 0; i < n; i++)
@@ -96,14 +96,14 @@ void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from
 
 /* Exchanges bits of 8 bytes, the words 8 / n vectors of the type: bit i of byte j becomes bit j of
    byte i. */
-#define TRANSPOSE_STEP(v, step, mask)                                      \
-    UNROLL_INLINED(8)                                                      \
-    for (int i = 0; i < 8; i++)                                            \
-        if (!(i & (step))) {                                               \
-            const words16 t = ((v[i] >> (step)) ^ v[i + (step)]) & (mask); \
-                                                                           \
-            v[i + (step)] ^= t;                                            \
-            v[i] ^= t << (step);                                           \
+#define TRANSPOSE_STEP(v, step, mask)                                          \
+    UNROLL_INLINED(8)                                                          \
+    for (int i = 0; i < 8; i++)                                                \
+        if (!(i & (step))) {                                                   \
+            const words16 t = (((v)[i] >> (step)) ^ (v)[i + (step)]) & (mask); \
+                                                                               \
+            (v)[i + (step)] ^= t;                                              \
+            (v)[i] ^= t << (step);                                             \
         }
 
 /* The bytes of one place of 8 * LANES elements, of the vectors of their bits. */
