@@ -43,7 +43,6 @@ static bool groups_exist(const char *replacement, size_t groups)
 
 bool rename_add(struct rename *r, const char *text, char why[RENAME_WHY_MAX])
 {
-    regex_t *regex = &r->list[r->count].regex;
     char *pattern = malloc(strlen(text) + 1), *replacement = malloc(strlen(text) + 1);
     const char *rest = text[0] == 's' && text[1] && text[1] != '\\' ? text + 2 : NULL;
     const char delimiter = text[rest ? 1 : strlen(text)];
@@ -58,6 +57,8 @@ bool rename_add(struct rename *r, const char *text, char why[RENAME_WHY_MAX])
         } else if (r->count == RENAME_MAX) {
             snprintf(why, RENAME_WHY_MAX, "at most %d substitutions", RENAME_MAX);
         } else {
+            regex_t *const regex = &r->list[r->count].regex;
+
             error = regcomp(regex, pattern, REG_EXTENDED);
             if (error) {
                 regerror(error, regex, why, RENAME_WHY_MAX);

@@ -114,15 +114,14 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
 static uint64_t work_bytes(const struct run *run)
 {
     const struct source_info *info = run->info;
-    const bool counted = info->elements <= SOURCE_UNKNOWN / info->element_size;
-    const uint64_t elements = info->container ? info->pick_bytes
-                              : counted       ? info->elements * info->element_size
-                                              : 0;
-    uint64_t bytes = info->input_bytes;
+    uint64_t bytes = info->input_bytes, elements = 0;
 
+    if (info->container)
+        elements = info->pick_bytes;
+    else if (info->compressed && info->elements <= SOURCE_UNKNOWN / info->element_size)
+        elements = info->elements * info->element_size;
     /* A container may be a directory, whose arrays are in other files. */
-    if ((info->container || info->compressed) && bytes < elements)
-        bytes = elements;
+    bytes = bytes < elements ? elements : bytes;
     if (run->arrays && bytes != SOURCE_UNKNOWN)
         return bytes + info->pick_count * ARRAY_BYTES;
     /* An array may be a small part of its file. */

@@ -28,7 +28,7 @@ bool container_chunk_path(const struct container_array *a, const struct containe
 {
     const struct container_files *files = tiles->files;
     size_t used = (size_t)snprintf(path, PATH_MAX, "%s", files->prefix);
-    uint64_t places[CONTAINER_DIMENSIONS_MAX];
+    uint64_t places[CONTAINER_DIMENSIONS_MAX] = {0};
 
     for (unsigned i = a->dimensions; i-- > 0;) {
         const uint64_t across = (a->sizes[i] + tiles->sizes[i] - 1) / tiles->sizes[i];

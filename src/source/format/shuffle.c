@@ -36,7 +36,7 @@ static ALWAYS_INLINE void interleave(bytes16 *v, int n)
         }
         UNROLL_INLINED(16)
         for (int i = 0; i < n; i++)
-            v[i] = mixed[i];
+            v[i] = mixed[i]; /* cppcheck-suppress uninitvar */
     }
 }
 
