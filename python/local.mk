@@ -23,13 +23,12 @@ EXTRA_DIST += \
 	python/tests/test_numpy.py \
 	python/tests/test_runtime.py
 
-# make wheel: a wheel of this build in wheels/, for other machines if auditwheel is there. It links
-# gpureduce-hdf5 again, by the HDF5_LIBS that it is given: doc/python.md has a static one.
+# make wheel: a wheel of this build in wheels/, for other machines if auditwheel is there.
 PYTHON = python3
 wheels = wheels
 .PHONY: wheel
 wheel: all
-	@rm -rf $(wheels) src/gpureduce-hdf5 && $(MKDIR_P) $(wheels)/here
+	@rm -rf $(wheels) && $(MKDIR_P) $(wheels)/here
 	GPUREDUCE_BUILD='$(abs_builddir)' $(PYTHON) '$(srcdir)/python/backend.py' wheel $(wheels)/here
 	if $(PYTHON) -m auditwheel --version >/dev/null 2>&1; then \
 	  $(PYTHON) -m auditwheel repair -w $(wheels) $(wheels)/here/*.whl; \
