@@ -123,11 +123,28 @@ static uint64_t bound_scaled(enum element_type type, uint32_t bins,
     return low;
 }
 
+/* Finds the least key of the elements that are not before bin i, without exact arithmetic: of types
+   of few bits, where no element is so near to the edge that rounding matters. */
+static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
+                       const struct histogram_range *range, uint32_t i)
+{
+    const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
+    /* Four roundings, each of 2^-53 at most of what is rounded. */
+    const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+
+    if (element_size(type) > sizeof(float) || range->low_integer.known || !isnormal(edge) ||
+        !isnormal(wrong))
+        return false;
+    *key = order_first(type, edge - wrong, false);
+    return *key == order_first(type, edge + wrong, false);
+}
+
 /* The least key of the elements that are not before bin i, for types whose values are all binary64;
    with i = bins, of those after the last bin. */
 static uint64_t bound_key(enum element_type type, uint32_t bins,
                           const struct histogram_range *range, uint32_t i)
 {
+    uint64_t key;
     double edge;
     struct exact e;
 
@@ -135,6 +152,8 @@ static uint64_t bound_key(enum element_type type, uint32_t bins,
         return bound_scaled(type, bins, range, i);
     if (i == bins)
         return order_first(type, range->high, true);
+    if (bound_soon(&key, type, bins, range, i))
+        return key;
     edge = rounded_edge(bins, range, i);
     /* Between the edge and the number that it was rounded to there is no element: only whether that
        one lies before the edge is to be found out. */

@@ -3,6 +3,7 @@
 #include "core/order.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sys/bytes.h"
 #include "sys/search.h"
@@ -73,10 +74,33 @@ uint64_t order_greatest(enum element_type type)
     return order_key(type, greatest_float(type));
 }
 
+/* The key of a binary32 or binary64 next to a number, not NaN, which is in the range of the type. */
+static uint64_t key_near(enum element_type type, double x)
+{
+    const float narrow = (float)x;
+    uint64_t bits = 0;
+    uint32_t bits32;
+
+    if (type == ELEMENT_F64) {
+        memcpy(&bits, &x, sizeof bits);
+    } else {
+        memcpy(&bits32, &narrow, sizeof bits32);
+        bits = bits32;
+    }
+    return order_key(type, bits);
+}
+
 uint64_t order_first(enum element_type type, double x, bool beyond)
 {
     uint64_t low = order_least(type), high = order_greatest(type) + 1;
 
+    /* Rounding leads to a neighbour, and there are two zeros. */
+    if ((type == ELEMENT_F32 || type == ELEMENT_F64) && fabs(x) < 0x1p127) {
+        const uint64_t near = key_near(type, x);
+
+        low = near - 2;
+        high = near + 3;
+    }
     SEARCH(low, high, beyond ? order_value(type, middle) <= x : order_value(type, middle) < x);
     return low;
 }
