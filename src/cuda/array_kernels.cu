@@ -70,19 +70,21 @@ cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-/* A warp takes a slice, and each of its lanes every 32nd part. */
+/* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part. */
 __global__ void __launch_bounds__(THREADS)
     merge_sums(const __grid_constant__ struct cuda_merge_sums job)
 {
     const unsigned lane = threadIdx.x % 32;
     const uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
 
-    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32; i < job.slices;
-         i += step) {
+    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+         i < job.slices * job.groups; i += step) {
+        const uint64_t slice = i / job.groups, end = cuda_merge_first(&job, i % job.groups + 1);
         struct cuda_pair sum = {0, 0, false};
 
-        for (uint64_t part = lane; part < job.parts; part += 32) {
-            const uint64_t at = job.columns ? part * job.slices + i : i * job.parts + part;
+        for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
+             part += 32) {
+            const uint64_t at = job.columns ? part * job.slices + slice : slice * job.parts + part;
 
             cuda_pair_add(&sum, job.high[at], job.low[at]);
         }
@@ -93,13 +95,8 @@ __global__ void __launch_bounds__(THREADS)
             sum.left = (__shfl_xor_sync(0xffffffffu, (int)sum.left, distance) != 0) || sum.left;
             cuda_pair_add(&sum, high, low);
         }
-        if (lane == 0) {
-            const double rounded = __dadd_rn(sum.high, sum.low);
-            const bool known =
-                !sum.left && fabs(rounded) < __longlong_as_double(0x7ff0000000000000ll);
-
-            job.to[i] = known ? rounded : __longlong_as_double(0x7ff8000000000000ll);
-        }
+        if (lane == 0)
+            cuda_merge_put(&job, i, &sum);
     }
 }
 

@@ -47,6 +47,11 @@ struct cuda_merge_sums {
     double *to; /* the rounded sums; NaN where one is not known */
     uint64_t slices, parts;
     bool columns;
+
+    /* If it is not NULL, sums are not rounded, and this has what `to` lacks: as many sums of each
+       slice, side by side, as there are groups of its parts. */
+    double *to_low;
+    uint64_t groups; /* 1 if sums are rounded */
 };
 
 /* Finds which numbers are NaN. */
@@ -72,6 +77,24 @@ EXACT_SHARED void cuda_pair_add(struct cuda_pair *p, double high, double low)
     p->low = exact_two_sum(p->low, low, &low_error);
     p->low = exact_two_sum(p->low, error, &rest);
     p->left = p->left || !(rest == 0) || !(low_error == 0); /* NaN, too */
+}
+
+/* The first part of group number g. */
+EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge_sums *m, uint64_t g)
+{
+    return m->parts / m->groups * g + (m->parts % m->groups < g ? m->parts % m->groups : g);
+}
+
+/* Puts what group number i of all groups has. */
+EXACT_SHARED void cuda_merge_put(const struct cuda_merge_sums *m, uint64_t i,
+                                 const struct cuda_pair *sum)
+{
+    const double rounded = sum->high + sum->low, no = exact_from_bits(0x7ff8000000000000);
+    const bool known = !sum->left && rounded - rounded == 0;
+
+    m->to[i] = !known ? no : m->to_low ? sum->high : rounded;
+    if (m->to_low)
+        m->to_low[i] = sum->low;
 }
 
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */

@@ -8,9 +8,14 @@
 #include "cuda/guest.h"
 #include "cuda/slice_launch.h"
 
-/* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
-#define THREADS_WANTED ((uint64_t)32768)
+/* Columns of all parts together, and rows of each part at least: with CUDA_SLICE_COLUMNS of them a
+   thread there are as many threads as an H200 holds at once. */
+#define COLUMNS_WANTED ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)16)
+
+/* Sums of parts that a warp merges at once, and warps that are enough for a device. */
+#define MERGED_LEAST ((uint64_t)32)
+#define WARPS_WANTED ((uint64_t)8192)
 
 /* Parts of a launch whose sums are not rounded at once, at most. */
 #define PARTS_MAX ((uint64_t)1 << 21)
@@ -72,7 +77,7 @@ struct block {
 
 static uint64_t column_parts(uint64_t rows, uint64_t columns)
 {
-    uint64_t parts = THREADS_WANTED / columns;
+    uint64_t parts = COLUMNS_WANTED / columns;
 
     parts = parts > rows / ROWS_LEAST ? rows / ROWS_LEAST : parts;
     if (parts > CUDA_SLICE_COLUMNS)
@@ -85,6 +90,38 @@ static uint64_t row_parts(uint64_t length)
     return (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
 }
 
+/* Groups of the parts of each slice that are merged by themselves first. */
+static uint64_t merge_groups(uint64_t slices, uint64_t parts)
+{
+    const uint64_t most = WARPS_WANTED / slices, groups = parts / MERGED_LEAST;
+
+    return groups < 2 || most < 2 ? 1 : groups < most ? groups : most;
+}
+
+/* Merges the sums of parts: if there are many, those of groups of them first, for which there
+   is `room`, two numbers each. */
+static bool merge_parts(struct cuda_summer *s, struct cuda_merge_sums merge, double *room,
+                        struct error *error)
+{
+    struct cuda_merge_sums group = merge;
+
+    group.groups = merge_groups(merge.slices, merge.parts);
+    merge.groups = 1;
+    if (group.groups > 1) {
+        group.to = room;
+        group.to_low = room + merge.slices * group.groups;
+        if (!cuda_guest_check(cuda_merge_sums(&group, s->multiprocessors, s->stream), launching,
+                              error))
+            return false;
+        merge.high = group.to;
+        merge.low = group.to_low;
+        merge.parts = group.groups;
+        merge.columns = false;
+    }
+    return cuda_guest_check(cuda_merge_sums(&merge, s->multiprocessors, s->stream), launching,
+                            error);
+}
+
 static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e,
                       const struct block *b, struct error *error)
 {
@@ -92,6 +129,7 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
     const uint64_t parts = b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
     const bool direct = parts == 1 && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
     const size_t all = align_up((size_t)(slices * parts) * sizeof(double), CUDA_ALIGNMENT);
+    const size_t groups = (size_t)(slices * merge_groups(slices, parts)) * sizeof(double);
     struct cuda_slice_launch launch = {.type = e->type,
                                        .swap = e->swap,
                                        .columns = b->columns,
@@ -107,13 +145,12 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
 
     if (direct)
         return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error);
-    if (!cuda_room_grow(&s->parts, 2 * all, error))
+    if (!cuda_room_grow(&s->parts, 2 * all + 2 * groups, error))
         return false;
     merge.high = launch.high = (void *)s->parts.memory;
     merge.low = launch.low = (void *)(s->parts.memory + all);
     return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error) &&
-           cuda_guest_check(cuda_merge_sums(&merge, s->multiprocessors, s->stream), launching,
-                            error);
+           merge_parts(s, merge, (void *)(s->parts.memory + 2 * all), error);
 }
 
 /* Sums `count` elements from number `first` on, which are whole slices, where they are if they lie

@@ -980,15 +980,17 @@ static void run_merge_sums(const void *arguments)
 {
     const struct cuda_merge_sums *job = arguments;
 
-    for (uint64_t i = 0; i < job->slices; i++) {
+    for (uint64_t i = 0; i < job->slices * job->groups; i++) {
+        const uint64_t slice = i / job->groups, end = cuda_merge_first(job, i % job->groups + 1);
         struct cuda_pair sum = {.left = false};
 
-        for (uint64_t part = 0; part < job->parts; part++) {
-            const uint64_t at = job->columns ? part * job->slices + i : i * job->parts + part;
+        for (uint64_t part = cuda_merge_first(job, i % job->groups); part < end; part++) {
+            const uint64_t at =
+                job->columns ? part * job->slices + slice : slice * job->parts + part;
 
             cuda_pair_add(&sum, job->high[at], job->low[at]);
         }
-        job->to[i] = sum.left || !isfinite(sum.high + sum.low) ? (double)NAN : sum.high + sum.low;
+        cuda_merge_put(job, i, &sum);
     }
 }
 
