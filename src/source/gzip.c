@@ -51,13 +51,19 @@ enum group_state {
     GROUP_IN_TURN /* its bytes are there, and are to be decoded in order */
 };
 
+/* Memory of a group. The one that was used last is used next, since it is in a cache. */
+struct memory {
+    unsigned char *bytes, *content;
+    size_t room, content_room; /* bytes that there is memory for */
+};
+
 struct group {
     enum group_state state; /* guarded */
-    unsigned char *bytes, *content;
-    size_t size, room;                 /* bytes, and how many there is memory for */
-    size_t content_size, content_room; /* of what they decode to */
-    size_t given;                      /* bytes that have been handed out, or decoded in order */
-    uint64_t offset;                   /* of its first byte in the input */
+    struct memory memory;
+    size_t size;         /* bytes */
+    size_t content_size; /* of what they decode to */
+    size_t given;        /* bytes that have been handed out, or decoded in order */
+    uint64_t offset;     /* of its first byte in the input */
 };
 
 MUTEX_ROLE(gzip_role);
@@ -83,6 +89,8 @@ struct gzip {
     size_t held GUARDED_BY(gzip_role);                  /* bytes of content of groups */
     struct inflate *idle[GROUPS] GUARDED_BY(gzip_role); /* decoders that nobody uses */
     size_t idle_count GUARDED_BY(gzip_role);
+    struct memory spare[GROUPS] GUARDED_BY(gzip_role); /* of groups that have been handed out */
+    size_t spare_count GUARDED_BY(gzip_role);
     struct group groups[GROUPS];
 
     /* Owned by the thread that reads. */
@@ -132,9 +140,9 @@ static bool read_more(struct gzip *g, struct group *group, size_t size)
 {
     ptrdiff_t got;
 
-    if (!make_room(&group->bytes, &group->room, size))
+    if (!make_room(&group->memory.bytes, &group->memory.room, size))
         return source_no_memory(g->source);
-    got = reader_fill(g->input, group->bytes + group->size, size - group->size);
+    got = reader_fill(g->input, group->memory.bytes + group->size, size - group->size);
     if (got < 0)
         return false;
     g->ended = (size_t)got < size - group->size;
@@ -143,21 +151,28 @@ static bool read_more(struct gzip *g, struct group *group, size_t size)
     return true;
 }
 
+/* Reads a group to its byte `size`, and to where it is to end if that is further and the input is no
+   pipe, which may be slow. Bytes after the end of a group are copied to the next one. */
+static bool read_ahead(struct gzip *g, struct group *group, size_t size)
+{
+    return read_more(g, group,
+                     g->source->has_size && size < GROUP_COMPRESSED ? GROUP_COMPRESSED : size);
+}
+
 /* Finds the size of the member at `at` of a group, for which more is read; 0 where it is not soon
    known, or on failure. */
 static size_t find_size(struct gzip *g, struct group *group, size_t at)
 {
-    const size_t ahead = g->source->has_size ? PIECE : 0; /* a pipe may be slow */
     size_t from = at + MEMBER_LEAST, size;
 
-    if (group->size < at + MEMBER_LEAST && !g->ended &&
-        !read_more(g, group, at + MEMBER_LEAST + ahead))
+    if (group->size < at + MEMBER_LEAST && !g->ended && !read_ahead(g, group, at + MEMBER_LEAST))
         return 0;
-    if (group->size < at + MEMBER_LEAST || !inflate_recognise_gzip(group->bytes + at, MEMBER_LEAST))
+    if (group->size < at + MEMBER_LEAST ||
+        !inflate_recognise_gzip(group->memory.bytes + at, MEMBER_LEAST))
         return 0;
-    size = block_size(group->bytes + at);
+    size = block_size(group->memory.bytes + at);
     if (size > 0) {
-        if (group->size < at + size && !g->ended && !read_more(g, group, at + size + ahead))
+        if (group->size < at + size && !g->ended && !read_ahead(g, group, at + size))
             return 0;
         return size >= MEMBER_LEAST && at + size <= group->size ? size : 0;
     }
@@ -167,10 +182,10 @@ static size_t find_size(struct gzip *g, struct group *group, size_t at)
         const unsigned char *found;
 
         while (from + 10 <= group->size &&
-               (found = memchr(group->bytes + from, 0x1f, group->size - from - 9))) {
+               (found = memchr(group->memory.bytes + from, 0x1f, group->size - from - 9))) {
             if (inflate_recognise_gzip(found, 10))
-                return (size_t)(found - group->bytes) - at;
-            from = (size_t)(found - group->bytes) + 1;
+                return (size_t)(found - group->memory.bytes) - at;
+            from = (size_t)(found - group->memory.bytes) + 1;
         }
         if (g->ended)
             return group->size - at;
@@ -189,10 +204,10 @@ static bool fill(struct gzip *g, struct group *group)
     group->content_size = 0;
     group->given = 0;
     group->offset = g->offset - g->rest_size;
-    if (!make_room(&group->bytes, &group->room, g->rest_size + 1))
+    if (!make_room(&group->memory.bytes, &group->memory.room, g->rest_size + 1))
         return source_no_memory(g->source);
     if (g->rest_size > 0)
-        memcpy(group->bytes, g->rest, g->rest_size);
+        memcpy(group->memory.bytes, g->rest, g->rest_size);
     group->size = g->rest_size;
     g->rest_size = 0;
     while (at < GROUP_COMPRESSED && group->content_size < GROUP_CONTENT) {
@@ -203,7 +218,7 @@ static bool fill(struct gzip *g, struct group *group)
         size = find_size(g, group, at);
         if (size == 0)
             break;
-        content = (size_t)bytes_number(group->bytes + at + size - 4, 4, false);
+        content = (size_t)bytes_number(group->memory.bytes + at + size - 4, 4, false);
         if (content > MEMBER_CONTENT)
             break;
         at += size;
@@ -215,7 +230,7 @@ static bool fill(struct gzip *g, struct group *group)
     if (!make_room(&g->rest, &g->rest_room, size))
         return source_no_memory(g->source);
     if (size > 0)
-        memcpy(g->rest, group->bytes + at, size);
+        memcpy(g->rest, group->memory.bytes + at, size);
     g->rest_size = size;
     group->size = at;
     return true;
@@ -226,13 +241,13 @@ static bool decode(struct group *group, struct inflate *z)
 {
     size_t at = 0, done = 0;
 
-    if (!make_room(&group->content, &group->content_room, group->content_size + 1))
+    if (!make_room(&group->memory.content, &group->memory.content_room, group->content_size + 1))
         return false;
     while (at < group->size) {
         size_t used, size = group->content_size - done;
 
-        if (!inflate_member(z, group->bytes + at, group->size - at, &used, group->content + done,
-                            &size))
+        if (!inflate_member(z, group->memory.bytes + at, group->size - at, &used,
+                            group->memory.content + done, &size))
             return false;
         at += used;
         done += size;
@@ -255,6 +270,8 @@ static bool begin_group_locked(struct gzip *g)
         return false;
     g->filling = true;
     group->state = GROUP_FILLED;
+    if (g->spare_count > 0)
+        group->memory = g->spare[--g->spare_count];
     g->next++;
     z = g->idle_count > 0 ? g->idle[--g->idle_count] : NULL;
     gzip_unlock(g);
@@ -311,6 +328,8 @@ static void pass_group(struct gzip *g, struct group *group)
     gzip_lock(g);
     g->held -= group->state == GROUP_READY ? group->content_size : 0;
     group->state = GROUP_EMPTY;
+    g->spare[g->spare_count++] = group->memory;
+    group->memory = (struct memory){.room = 0};
     g->taken++;
     gzip_unlock(g);
 }
@@ -333,7 +352,7 @@ static bool refill(struct gzip *g)
         pass_group(g, group);
     if (group) {
         got = (ptrdiff_t)(group->size - group->given < PIECE ? group->size - group->given : PIECE);
-        memcpy(g->piece, group->bytes + group->given, (size_t)got);
+        memcpy(g->piece, group->memory.bytes + group->given, (size_t)got);
         group->given += (size_t)got;
     } else if (g->rest_size > 0) {
         got = (ptrdiff_t)(g->rest_size < PIECE ? g->rest_size : PIECE);
@@ -458,7 +477,7 @@ static ptrdiff_t gzip_read(struct reader *r, void *buffer, size_t size)
         }
         count = group->content_size - group->given;
         count = count < size ? count : size;
-        memcpy(buffer, group->content + group->given, count);
+        memcpy(buffer, group->memory.content + group->given, count);
         group->given += count;
         if (group->given == group->content_size)
             pass_group(g, group);
@@ -475,8 +494,12 @@ UNCHECKED static void gzip_close(struct reader *r)
     struct gzip *g = (struct gzip *)r;
 
     for (size_t i = 0; i < GROUPS; i++) {
-        free(g->groups[i].bytes);
-        free(g->groups[i].content);
+        free(g->groups[i].memory.bytes);
+        free(g->groups[i].memory.content);
+    }
+    for (size_t i = 0; i < g->spare_count; i++) {
+        free(g->spare[i].bytes);
+        free(g->spare[i].content);
     }
     for (size_t i = 0; i < g->idle_count; i++)
         inflate_close(g->idle[i]);
