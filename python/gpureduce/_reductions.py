@@ -203,26 +203,22 @@ def set_place(context: Context, place: Tuple[int, int, int]) -> None:
         context.place = place
 
 
-class Reduction:
-    """A reduction of one array, whose result the caller may look at within a with statement."""
+class _Opened:
+    """A context whose input is an array, within a with statement; it frees its result at the end."""
 
-    def __init__(self, array: Array, key: RequestKey, progress: Optional[Progress] = None) -> None:
-        self.array, self.key, self.progress = array, key, progress
-
-    def __enter__(self) -> Tuple[Context, Any]:
+    def __init__(self, array: Array) -> None:
         self.context = context = lib.borrow()
         context.result.value = None
         context.input.value = None
         try:
-            request = context.request(self.key)
-            set_view(context, self.array)
+            set_view(context, array)
             context.check(lib.open_view(context.handle, context.view, context.input_ref))
-            context.run(lib.reduce, context.input, ctypes.c_size_t(0), request, context.result_ref,
-                        progress=self.progress)
         except BaseException:
             self.__exit__()
             raise
-        return context, context.result
+
+    def __enter__(self) -> Context:
+        return self.context
 
     def __exit__(self, *_: Any) -> None:
         context = self.context
@@ -233,10 +229,18 @@ class Reduction:
         lib.give_back(context)
 
 
+def _reduced(context: Context, key: RequestKey, progress: Optional[Progress] = None) -> Any:
+    """The result of a request for all elements of a context's input; it belongs to the context."""
+    context.run(lib.reduce, context.input, ctypes.c_size_t(0), context.request(key),
+                context.result_ref, progress=progress)
+    return context.result
+
+
 def reduce_array(array: Array, key: RequestKey, progress: Optional[Progress] = None
                  ) -> List[Any]:
     """The results of the operations and quantiles of a request, for all elements."""
-    with Reduction(array, key, progress) as (context, result):
+    with _Opened(array) as context:
+        result = _reduced(context, key, progress)
         return [value_of(context, result, op, array.kind) for op in key[0]] + \
             [value_of(context, result, name, "f") for name, _, _ in key[1]]
 
@@ -277,32 +281,25 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
     import numpy as np
 
     shape = array.shape[:axis] + array.shape[axis + 1:]
-    context = lib.borrow()
-    context.input.value = None
     try:
-        set_view(context, array)
-        context.check(lib.open_view(context.handle, context.view, context.input_ref))
-        found: List[Any] = [None] * len(key[0])
-        pointers = (ctypes.c_void_p * len(key[0]))()
-        some: List[bytes] = []
-        for i, op in enumerate(key[0]):
-            name = lib.axis_dtype(context.input, 0, context.request(((op,),) + key[1:]), op)
-            if name is not None:
-                found[i] = np.empty(shape, {b"f64": "f8", b"i64": "i8", b"u64": "u8"}[name])
-                pointers[len(some)] = found[i].ctypes.data
-                some.append(op)
-        if some:
-            request = context.request((tuple(some),) + key[1:])
-            context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
-                        math.prod(shape), progress=progress)
-        return found
+        with _Opened(array) as context:
+            found: List[Any] = [None] * len(key[0])
+            pointers = (ctypes.c_void_p * len(key[0]))()
+            some: List[bytes] = []
+            for i, op in enumerate(key[0]):
+                name = lib.axis_dtype(context.input, 0, context.request(((op,),) + key[1:]), op)
+                if name is not None:
+                    found[i] = np.empty(shape, {b"f64": "f8", b"i64": "i8", b"u64": "u8"}[name])
+                    pointers[len(some)] = found[i].ctypes.data
+                    some.append(op)
+            if some:
+                request = context.request((tuple(some),) + key[1:])
+                context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
+                            math.prod(shape), progress=progress)
+            return found
     except lib.UnsupportedError:
         # An integer does not fit, or there is none; each slice tells which.
         return [None] * len(key[0])
-    finally:
-        if context.input:
-            lib.close(context.input)
-        lib.give_back(context)
 
 
 def _sums_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
@@ -313,21 +310,14 @@ def _sums_on_device(array: Array, key: RequestKey, axis: int, progress: Optional
         and array.kind == "f" and array.mask_form == 0 and array.size > 0 else None
     if room is None:
         return None
-    context = lib.borrow()
-    context.input.value = None
     try:
-        set_view(context, array)
-        context.check(lib.open_view(context.handle, context.view, context.input_ref))
-        pointers = (ctypes.c_void_p * 1)(room[1])
-        context.run(lib.reduce_axis, context.input, 0, context.request(key), axis, pointers,
-                    math.prod(shape), progress=progress)
-        return room[0]
+        with _Opened(array) as context:
+            pointers = (ctypes.c_void_p * 1)(room[1])
+            context.run(lib.reduce_axis, context.input, 0, context.request(key), axis, pointers,
+                        math.prod(shape), progress=progress)
+            return room[0]
     except lib.UnsupportedError:
         return None
-    finally:
-        if context.input:
-            lib.close(context.input)
-        lib.give_back(context)
 
 
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
@@ -962,8 +952,9 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
             raise ValueError(f"the range from {low} to {high} is not finite and ascending")
         if low == high:
             low, high = _around(low)
-    with Reduction(array, make_key([b"count"], nan, missing, histogram=(int(bins), low, high))
-                   ) as (context, result):
+    with _Opened(array) as context:
+        result = _reduced(context, make_key([b"count"], nan, missing,
+                                            histogram=(int(bins), low, high)))
         counts = np.empty(int(bins), "u8")
         edges = np.empty(int(bins) + 1)
         context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None, None))
@@ -1011,8 +1002,8 @@ def exact_sum(x: Any, *, nan: str = "propagate", missing: Any = None, mask: Any 
     array = describe(x)
     if mask is not None:
         array = with_mask(array, mask)
-    with Reduction(array, make_key([b"sum"], nan, missing)) as (context, result):
-        return exact_of(context, result, b"sum")
+    with _Opened(array) as context:
+        return exact_of(context, _reduced(context, make_key([b"sum"], nan, missing)), b"sum")
 
 
 def digest(x: Any) -> str:
@@ -1026,5 +1017,5 @@ def digest(x: Any) -> str:
     >>> gr.digest(np.array([1.5, -0.25, 3], dtype=np.float32))
     'f32:3:ba900116bc8a562cf1c0c1dacecaba83'
     """
-    with Reduction(describe(x), make_key([b"digest"])) as (context, result):
-        return digest_of(context, result)
+    with _Opened(describe(x)) as context:
+        return digest_of(context, _reduced(context, make_key([b"digest"])))
