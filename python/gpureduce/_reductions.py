@@ -207,6 +207,7 @@ class _Opened:
     """A context whose input is an array, within a with statement; it frees its result at the end."""
 
     def __init__(self, array: Array) -> None:
+        self.array = array  # keeps its memory
         self.context = context = lib.borrow()
         context.result.value = None
         context.input.value = None
