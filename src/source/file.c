@@ -195,6 +195,12 @@ struct file_range {
     uint64_t begin, end;
 };
 
+/* Memory that is kept for the next array. */
+struct room {
+    unsigned char *bytes;
+    size_t size;
+};
+
 /* The claim of a worker, which it alone uses. */
 struct claim {
     _Alignas(CACHE_APART) size_t array; /* as in struct chunk */
@@ -206,7 +212,8 @@ struct claim {
     const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;                  /* the decompressor; NULL before the first */
-    unsigned char *content;              /* what it has been decompressed to at once; else NULL */
+    struct room whole, content;          /* its bytes, and what they have been decompressed to */
+    bool at_once;                        /* `content` is that of the array */
     const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
     uint64_t number;                     /* then: of the tile that has been claimed */
     struct tile *tile;                   /* the tile that the worker has; NULL before the first */
@@ -519,41 +526,48 @@ static bool finish_compressed(struct source *s, struct claim *claim)
     return true;
 }
 
-/* Arrays of at most so many bytes, compressed or not, are decompressed at once. */
+/* Arrays of at most so many bytes, compressed or not, are decompressed at once, with as many before
+   them. */
 #define AT_ONCE_MAX ((uint64_t)64 << 20)
+#define AT_ONCE_BEFORE ((uint64_t)64 << 10)
+
+static bool make_room(struct room *room, size_t size)
+{
+    if (room->size >= size)
+        return true;
+    free(room->bytes);
+    room->bytes = mapping_alloc(size);
+    room->size = room->bytes ? size : 0;
+    return room->bytes;
+}
 
 /* Decompresses all of an array to claim->content. False where that is not done: it is decompressed
    piece by piece then, and what is wrong is found. */
 static bool inflate_whole_array(struct source *s, struct claim *claim)
 {
     const struct container_array *a = claim->compressed;
-    unsigned char *in, *out;
+    const uint64_t length = a->before + a->length;
     uint64_t begun;
     bool good;
 
     if (!inflate_possible_at_once() || claim->count < a->elements || a->compressed > AT_ONCE_MAX ||
-        a->length > AT_ONCE_MAX || a->before > AT_ONCE_MAX - a->length)
+        a->length > AT_ONCE_MAX || a->before > AT_ONCE_BEFORE ||
+        !make_room(&claim->whole, (size_t)a->compressed + 1) ||
+        !make_room(&claim->content, (size_t)length + 1) ||
+        !source_pread_array(s, claim->array, 0, claim->whole.bytes, (size_t)a->compressed,
+                            s->start + a->offset))
         return false;
-    in = malloc((size_t)a->compressed + 1);
-    out = malloc((size_t)(a->before + a->length) + 1);
-    good = in && out &&
-           source_pread_array(s, claim->array, 0, in, (size_t)a->compressed, s->start + a->offset);
     begun = clock_now();
-    good = good && inflate_at_once(claim->inflate, in, (size_t)a->compressed, out,
-                                   (size_t)(a->before + a->length), a->checksum);
+    good = inflate_at_once(claim->inflate, claim->whole.bytes, (size_t)a->compressed,
+                           claim->content.bytes, (size_t)length, a->checksum);
     atomic_fetch_add_explicit(&s->decode_time, clock_between(begun, clock_now()),
                               memory_order_relaxed);
-    free(in);
-    if (good)
-        claim->content = out;
-    else
-        free(out);
     return good;
 }
 
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
-   request's buffer. False on failure; if only the array is damaged, that is noted, and the source
-   goes on. */
+   request's buffer, or lends them. False on failure; if only the array is damaged, that is noted,
+   and the source goes on. */
 static bool inflate_next(struct source *s, struct claim *claim, const struct chunk_request *request,
                          struct chunk *chunk)
 {
@@ -565,9 +579,8 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
             claim->inflate = inflate_open();
         if (!claim->inflate)
             return compressed_wrong(s, claim, a->offset, "out of memory");
-        free(claim->content);
-        claim->content = NULL;
-        if (!inflate_whole_array(s, claim)) {
+        claim->at_once = inflate_whole_array(s, claim);
+        if (!claim->at_once) {
             inflate_begin(claim->inflate, s->start + a->offset, a->compressed);
             if (!inflate_bytes(s, claim, NULL, a->before))
                 return false;
@@ -575,9 +588,13 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
     }
     chunk->data = request->buffer;
     chunk->count = (size_t)(claim->count < most ? claim->count : most);
-    if (claim->content) {
-        memcpy(request->buffer, claim->content + a->before + claim->index * claim->size,
-               chunk->count * claim->size);
+    if (claim->at_once) {
+        const unsigned char *from = claim->content.bytes + a->before + claim->index * claim->size;
+
+        if (request->borrow)
+            chunk->data = from;
+        else
+            memcpy(request->buffer, from, chunk->count * claim->size);
         return true;
     }
     if (!inflate_bytes(s, claim, request->buffer, chunk->count * claim->size))
@@ -1123,7 +1140,8 @@ static void file_close(struct source *s)
     for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
         inflate_close(f->claims[i].inflate);
-        free(f->claims[i].content);
+        free(f->claims[i].whole.bytes);
+        free(f->claims[i].content.bytes);
         tile_close(f->claims[i].tile);
         mapping_pieces_close(&f->claims[i].kept);
     }

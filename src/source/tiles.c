@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "source/format/filters.h"
-#include "sys/align.h"
 #include "sys/clock.h"
+#include "sys/mapping.h"
 #include "sys/search.h"
 
 /* Elements of the fill value that are handed out at a time. Bytes. */
@@ -23,8 +23,6 @@
 /* As many bytes of it are handed out as one chunk of elements that are the same: for fewer, that
    takes longer. */
 #define SAME_BYTES ((size_t)16 << 10)
-
-#define ALIGNMENT 64
 
 /* Memory that grows. */
 struct space {
@@ -48,13 +46,11 @@ struct tile {
 
 static bool make_room(struct space *space, size_t size)
 {
-    if (space->size >= size)
+    if (space->bytes && space->size >= size)
         return true;
     free(space->bytes);
-    space->size = align_up(size, ALIGNMENT);
-    space->bytes = aligned_alloc(ALIGNMENT, space->size);
-    if (!space->bytes)
-        space->size = 0;
+    space->bytes = mapping_alloc(size);
+    space->size = space->bytes ? size : 0;
     return space->bytes;
 }
 
@@ -210,7 +206,7 @@ static bool read_chunk(struct source *s, struct tile *t, const struct container_
 {
     const uint64_t begun = clock_now();
     char path[PATH_MAX], what[ERROR_TEXT_MAX];
-    struct stat status;
+    struct stat status = {.st_size = 0};
     size_t done = 0;
     ssize_t got = 1;
     int fd, error;
