@@ -30,7 +30,7 @@ complete -c gpureduce -l ignore-dtype -d 'with --diff, only values count, not ty
 complete -c gpureduce -l check -r -F -d 'compare with what --json or --tsv wrote'
 complete -c gpureduce -l list -d 'list the arrays of files, without reducing'
 complete -c gpureduce -l where -x -d 'only rows for which CONDITION holds'
-complete -c gpureduce -l sort -x -a 'name dtype elements bytes sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals missing median' -d 'sort rows by a result or name'
+complete -c gpureduce -l sort -x -a 'name dtype elements bytes sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals missing median different max_abs max_rel max_ulp rmsd cosine nearest other_rounding' -d 'sort rows by a result or name'
 complete -c gpureduce -l json -d 'print one JSON object per file or array'
 complete -c gpureduce -l tsv -d 'print a table with tabs between the values'
 complete -c gpureduce -l number -x -a 'decimal hex' -d 'print numbers in decimal (default) or hex'

@@ -60,7 +60,7 @@ const char *option_condition_word(size_t i);
 void rows_ask(struct options *options);
 
 /* Whether --sort and --where go with the other options. A message says which do not. */
-bool rows_go_with(const struct arguments *a, const struct options *options);
+bool rows_go_with(const struct arguments *a, struct options *options);
 
 /* Leaves quantiles out where they may be, if partial results are asked for. False, after a message,
    where there are others. */

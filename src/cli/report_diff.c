@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/message.h"
+#include "cli/rows.h"
 #include "run/diff_row.h"
 #include "sys/plural.h"
 
@@ -24,7 +25,19 @@ static void report_stats_line(const struct diff *diff, bool single)
                  report_rate(s.bytes, s.seconds));
 }
 
-/* Writes the rows of all that differ, as the options ask. */
+/* The row of an item, for --where and --sort: type and size are of the first side that has it. */
+static struct row row_of_item(const struct diff_request *request, const struct diff_item *item)
+{
+    const int side = item->sides[DIFF_A].info ? DIFF_A : DIFF_B;
+
+    return (struct row){.path = request->sides[side].name,
+                        .name = item->name,
+                        .dtype = diff_type(item, side),
+                        .elements = diff_elements(item, side),
+                        .item = item};
+}
+
+/* Writes the rows of all that differ, as the options ask. People read the worst first. */
 static void write_items(const struct options *options, const struct diff_request *request,
                         const struct diff *diff, bool single)
 {
@@ -32,6 +45,8 @@ static void write_items(const struct options *options, const struct diff_request
     const bool table = text && !single && writer_is_aligned(false);
     const bool missing = diff_has_missing(diff);
     const struct diff_item blank = {.name = ""};
+    struct rows_request order = options->rows;
+    struct rows rows = {0};
     struct buffer out = {0};
     struct writer w = {.form = json             ? WRITER_JSON
                                : text && single ? WRITER_LINES
@@ -42,8 +57,7 @@ static void write_items(const struct options *options, const struct diff_request
                                 : text && single ? IN_LINES
                                                  : IN_CELLS,
                        .left = 4,
-                       .out = &out,
-                       .print = writer_flush};
+                       .out = &out};
 
     if (!writer_open(&w))
         return;
@@ -51,9 +65,31 @@ static void write_items(const struct options *options, const struct diff_request
     if (w.heading)
         diff_row_write(&w, request, &blank, missing);
     w.heading = false;
-    for (size_t k = 0; k < diff_count(diff); k++)
-        if (diff_differs(diff_get(diff, k)))
-            diff_row_write(&w, request, diff_get(diff, k), missing);
+    if (text && order.sort.field == ROW_UNASKED) {
+        order.sort.field = ROW_BADNESS;
+        order.descending = true;
+    }
+    for (size_t k = 0; k < diff_count(diff); k++) {
+        const struct row row = row_of_item(request, diff_get(diff, k));
+        const size_t before = out.size;
+        struct buffer line;
+
+        if (!diff_differs(row.item) || !rows_hold(&order, &row))
+            continue;
+        w.print = order.sort.field == ROW_UNASKED ? writer_flush : NULL;
+        diff_row_write(&w, request, row.item, missing);
+        if (!w.print) {
+            line = out;
+            line.data += before;
+            line.size -= before;
+            rows_keep(&rows, &order, &row, &line, line.size);
+            out.size = before;
+        }
+    }
+    rows_sort(&rows);
+    for (size_t i = 0; i < rows.count; i++)
+        buffer_bytes(&out, rows_get(&rows, i)->text, rows_get(&rows, i)->length);
+    rows_free(&rows);
     writer_flush(&w);
     writer_close(&w);
     buffer_free(&out);

@@ -58,7 +58,36 @@ static struct row_value value_of_operation(const struct operation *op,
 
 static bool has_failed(const struct row *row)
 {
-    return row->reduction && row->reduction->error.kind != ERROR_NONE;
+    return (row->reduction && row->reduction->error.kind != ERROR_NONE) ||
+           (row->item && row->item->kind == DIFF_FAILED);
+}
+
+static struct row_value value_of_difference(const struct diff_item *item, enum diff_result result)
+{
+    const struct field field = diff_result(item, result);
+
+    if (field.kind == FIELD_INTEGER)
+        return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *field.integer};
+    if (field.kind == FIELD_COUNT)
+        return value_of_count(field.count);
+    return value_of_number(field.kind == FIELD_NUMBER ? field.number : (double)NAN);
+}
+
+/* How bad a difference is, for people: an integer. Its upper half is the class, 3 for arrays that
+   are not compared, 2 for elements beyond the tolerance, 1 for other differences, 0 for names; the
+   lower one has the bits of the largest relative difference, which are more for a greater number,
+   and most for a NaN. */
+static struct row_value badness_of(const struct diff_item *item)
+{
+    const struct field relative = diff_result(item, DIFF_MAX_REL);
+    struct integer badness = {.known = true, .high = item->kind == DIFF_RENAMED ? 0 : 3};
+
+    if (relative.kind == FIELD_NUMBER) {
+        badness.high = item->result.different > 0 ? 2 : 1;
+        memcpy(&badness.low, &relative.number, sizeof badness.low);
+        badness.low &= INT64_MAX;
+    }
+    return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = badness};
 }
 
 static struct row_value value_of(const struct row_key *key, const struct row *row)
@@ -84,6 +113,12 @@ static struct row_value value_of(const struct row_key *key, const struct row *ro
         if (!has_failed(row))
             return value_of_operation(key->op, row->reduction);
         break;
+    case ROW_DIFFERENCE:
+        if (!has_failed(row))
+            return value_of_difference(row->item, key->result);
+        break;
+    case ROW_BADNESS:
+        return badness_of(row->item);
     }
     return (struct row_value){.kind = ROW_VALUE_NONE};
 }
@@ -114,7 +149,7 @@ static struct row_value read_number(const struct row_condition *c, const struct 
     number.kind = ROW_VALUE_NUMBER;
     (void)number_parse(
         c->number,
-        kind == ROW_VALUE_NUMBER
+        kind == ROW_VALUE_NUMBER && c->key.op
             ? operation_shown_type(c->key.op, row->reduction->type, &row->reduction->scale)
             : ELEMENT_F64,
         &number.number);

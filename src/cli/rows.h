@@ -13,6 +13,7 @@
 
 #include "cli/rows_request.h"
 #include "core/operation.h"
+#include "run/diff_item.h"
 #include "run/reduction.h"
 #include "sys/buffer.h"
 
@@ -23,6 +24,7 @@ struct row {
     const char *dtype;                 /* NULL if there is none */
     uint64_t elements, bytes;          /* SOURCE_UNKNOWN if unknown */
     const struct reduction *reduction; /* NULL: the row is of --list, which has no results */
+    const struct diff_item *item;      /* a pair of --diff; NULL: the row is of no pair */
 };
 
 /* The row of a reduction. */

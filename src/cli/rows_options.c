@@ -35,6 +35,9 @@ const char *option_row_word(size_t i)
     for (size_t k = 0; k < operation_table_count; k++)
         if (is_compared(&operation_table[k]) && i-- == 0)
             return operation_table[k].name;
+    for (size_t k = 0; k < DIFF_RESULTS; k++)
+        if (k != DIFF_NAN && k != DIFF_MISSING && i-- == 0) /* operations have these names, too */
+            return diff_result_names[k];
     return NULL;
 }
 
@@ -57,13 +60,17 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     if (key->field != ROW_UNASKED)
         return true;
     key->field = ROW_OPERATION;
+    while (key->result < DIFF_RESULTS &&
+           (strlen(diff_result_names[key->result]) != length ||
+            memcmp(diff_result_names[key->result], name, length) != 0))
+        key->result++;
     key->op = operation_find(named, name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
     if (operation_beyond(named, name, length))
         return option_quantiles_full(a, shown);
     if (key->op && !is_compared(key->op))
         key->op = NULL;
-    return key->op || arguments_unknown_word(a, x, shown);
+    return key->op || key->result < DIFF_RESULTS || arguments_unknown_word(a, x, shown);
 }
 
 bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
@@ -143,11 +150,39 @@ void rows_ask(struct options *options)
     }
 }
 
-bool rows_go_with(const struct arguments *a, const struct options *options)
+/* Has a name stand for a result of comparisons with --diff, and otherwise for that of an operation.
+   False, after a message, if the command has no such result. */
+static bool choose_result(const struct arguments *a, const struct options *options,
+                          struct row_key *key)
+{
+    const bool diff = options->command == COMMAND_DIFF;
+
+    if (key->field == ROW_OPERATION && !diff && !key->op)
+        return arguments_wrong(a, "%s needs --diff", diff_result_names[key->result]);
+    if (!diff || (key->field != ROW_BYTES && key->field != ROW_OPERATION))
+        return true;
+    if (key->field == ROW_BYTES || key->result == DIFF_RESULTS)
+        return arguments_wrong(a,
+                               "--diff has no results such as %s; use name, dtype, elements, "
+                               "different, max_abs, max_rel, max_ulp, rmsd, cosine, nan or missing",
+                               key->op ? key->op->name : fields[ROW_BYTES - 1]);
+    if (key->result >= DIFF_NEAREST && !options->cast)
+        return arguments_wrong(a, "%s needs --cast", diff_result_names[key->result]);
+    key->field = ROW_DIFFERENCE;
+    key->op = NULL;
+    return true;
+}
+
+bool rows_go_with(const struct arguments *a, struct options *options)
 {
     const char *name = options->rows.count > 0 ? "--where" : "--sort";
     const struct operation *all[ROWS_OPERATIONS_MAX];
 
+    for (unsigned i = 0; i < options->rows.count; i++)
+        if (!choose_result(a, options, &options->rows.conditions[i].key))
+            return false;
+    if (!choose_result(a, options, &options->rows.sort))
+        return false;
     if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
         return true;
     if (options->session.passes.histogram.kind != HISTOGRAM_NONE)

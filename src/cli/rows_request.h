@@ -7,14 +7,25 @@
 #include <stdbool.h>
 
 #include "core/operation.h"
+#include "run/diff_row.h"
 
 /* A value of a row. */
-enum row_field { ROW_UNASKED, ROW_NAME, ROW_DTYPE, ROW_ELEMENTS, ROW_BYTES, ROW_OPERATION };
+enum row_field {
+    ROW_UNASKED,
+    ROW_NAME,
+    ROW_DTYPE,
+    ROW_ELEMENTS,
+    ROW_BYTES,
+    ROW_OPERATION,
+    ROW_DIFFERENCE, /* a result of a comparison */
+    ROW_BADNESS     /* how bad a difference is; the order of --diff for people */
+};
 
 /* A value of a row that a condition or an order names. */
 struct row_key {
     enum row_field field;
     const struct operation *op; /* of ROW_OPERATION */
+    enum diff_result result;    /* of ROW_DIFFERENCE */
 };
 
 /* The relations of conditions. */

@@ -172,53 +172,84 @@ static void add_index(struct writer *w, const struct diff_item *item, const char
                   field_list(J, place_key, array.dimensions > 0 ? places : NULL, array.dimensions));
 }
 
+const char *const diff_result_names[DIFF_RESULTS] = {
+    "different", "max_abs", "max_rel", "max_ulp", "rmsd",
+    "cosine",    "nan",     "missing", "nearest", "other_rounding"};
+
 /* A field that differences of bytes of unknown meaning, which are counted at most, do not have. */
-static struct field known(struct field field, bool has)
+static struct field known(struct field field, const struct diff_item *item)
 {
-    field.kind = has ? field.kind : FIELD_ABSENT;
+    const struct container_array *array = item->sides[DIFF_A].array;
+
+    field.kind = item->compared && !(array && array->unreadable) ? field.kind : FIELD_ABSENT;
     return field;
+}
+
+struct field diff_result(const struct diff_item *item, enum diff_result which)
+{
+    const struct difference_result *r = &item->result;
+    const char *name = diff_result_names[which];
+
+    switch (which) {
+    case DIFF_DIFFERENT:
+        return item->compared ? field_count(CELLS | J, name, r->different)
+                              : field_of(CELLS | J, name, FIELD_ABSENT);
+    case DIFF_MAX_ABS:
+        return known(field_value(CELLS | J, name, &r->max_absolute_integer, r->max_absolute), item);
+    case DIFF_MAX_REL:
+        return known(field_number(CELLS | J, name, r->max_relative, ELEMENT_F64), item);
+    case DIFF_MAX_ULP:
+        return r->has_ulps ? known(field_value(CELLS | J, name, &r->max_ulps, NAN), item)
+                           : field_of(CELLS | J, name, FIELD_ABSENT);
+    case DIFF_RMSD:
+        return known(field_number(CELLS | J, name, r->root_mean_square, ELEMENT_F64), item);
+    case DIFF_COSINE:
+        return known(field_number(CELLS | J, name, r->cosine, ELEMENT_F64), item);
+    case DIFF_NAN:
+        return known(field_count(CELLS | J, name, r->nan_one), item);
+    case DIFF_MISSING:
+        return known(field_count(CELLS | J, name, r->missing_one), item);
+    case DIFF_NEAREST:
+        return known(field_count(CELLS | J, name, r->nearest), item);
+    case DIFF_OTHER_ROUNDING:
+        return known(field_count(CELLS | J, name, r->other_rounding), item);
+    case DIFF_RESULTS:
+        break;
+    }
+    return field_of(CELLS | J, "", FIELD_ABSENT); /* not reached */
 }
 
 static void add_result(struct writer *w, const struct diff_item *item, bool missing, bool cast)
 {
     const struct difference_result *r = &item->result;
-    const bool bytes = item->sides[DIFF_A].array && item->sides[DIFF_A].array->unreadable;
-    const bool has = item->compared && !bytes;
-    static const char *const values[] = {"max_abs", "max_rel", "max_ulp"};
     static const char *const indices[] = {"max_abs_at", "max_rel_at", "max_ulp_at"};
     static const char *const places[] = {"max_abs_place", "max_rel_place", "max_ulp_place"};
-    const struct field fields[] = {
-        field_value(CELLS | J, values[0], &r->max_absolute_integer, r->max_absolute),
-        field_number(CELLS | J, values[1], r->max_relative, ELEMENT_F64),
-        field_value(CELLS | J, values[2], &r->max_ulps, NAN)};
     const uint64_t at[] = {r->absolute_at, r->relative_at, r->ulps_at};
 
-    writer_field(w, known(field_count(CELLS | J, "different", r->different), item->compared));
+    writer_field(w, diff_result(item, DIFF_DIFFERENT));
     if (item->compared)
         add_index(w, item, "first", "first_place", r->first);
     else
         writer_field(w, field_of(CELLS | J, "first", FIELD_ABSENT));
     for (int i = 0; i < 3; i++) {
-        const bool there = has && (i < 2 || r->has_ulps);
+        const struct field field = diff_result(item, DIFF_MAX_ABS + (unsigned)i);
 
-        writer_field(w, known(fields[i], there));
-        if (there)
+        writer_field(w, field);
+        if (field.kind != FIELD_ABSENT)
             add_index(w, item, indices[i], places[i], at[i]);
         else
             writer_field(w, field_of(CELLS | J, indices[i], FIELD_ABSENT));
     }
-    WRITER_FIELDS(w, known(field_number(CELLS | J, "rmsd", r->root_mean_square, ELEMENT_F64), has),
-                  known(field_number(CELLS | J, "cosine", r->cosine, ELEMENT_F64), has),
-                  known(field_of(J, "nonfinite", FIELD_NONFINITE), has),
-                  known(field_count(CELLS | J, "nan", r->nan_one), has));
+    WRITER_FIELDS(w, diff_result(item, DIFF_RMSD), diff_result(item, DIFF_COSINE),
+                  known(field_of(J, "nonfinite", FIELD_NONFINITE), item),
+                  diff_result(item, DIFF_NAN));
     if (missing)
-        WRITER_FIELDS(w, known(field_count(CELLS | J, "missing", r->missing_one), has),
-                      known(field_count(J, "missing_both", r->missing_both), has));
+        WRITER_FIELDS(w, diff_result(item, DIFF_MISSING),
+                      known(field_count(J, "missing_both", r->missing_both), item));
     if (cast)
-        WRITER_FIELDS(w, known(field_count(CELLS | J, "nearest", r->nearest), has),
-                      known(field_count(CELLS | J, "other_rounding", r->other_rounding), has));
-    WRITER_FIELDS(w, known(field_count(J, "nan_both", r->nan_both), has),
-                  known(field_count(J, "rewritten", r->rewritten), has));
+        WRITER_FIELDS(w, diff_result(item, DIFF_NEAREST), diff_result(item, DIFF_OTHER_ROUNDING));
+    WRITER_FIELDS(w, known(field_count(J, "nan_both", r->nan_both), item),
+                  known(field_count(J, "rewritten", r->rewritten), item));
 }
 
 void diff_row_write(struct writer *w, const struct diff_request *request,

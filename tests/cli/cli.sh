@@ -556,7 +556,6 @@ done <<'END'
 --list --partial|'--partial' does not go with --list
 --axis=0 --partial|'--partial' does not go with --axis
 --diff --partial|'--partial' does not go with --diff
---diff --sort=name --merge|'--sort' does not go with --diff
 --merge --partial --sort=name|'--sort' does not go with --partial
 --merge --histogram=3|'--histogram' does not go with --merge
 --partial --histogram=3|'--histogram' does not go with --partial

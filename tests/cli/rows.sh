@@ -138,12 +138,15 @@ refused() { # TEXT OPTION...
 for option in --where='sum>1' --sort=sum; do
     name=${option%%=*}
     refused "option '$name' does not go with --axis" "$option" --axis=0
-    refused "option '$name' does not go with --diff" "$option" --diff b.safetensors
+    refused "--diff has no results such as 'sum'; use name, dtype, elements, different, max_abs, max_rel, max_ulp, rmsd, cosine, nan or missing" \
+        "$option" --diff b.safetensors
     refused "option '$name' does not go with --partial" "$option" --partial
     refused "option '$name' does not go with --check" "$option" --check=x
     refused "option '$name' does not go with --histogram" "$option" --histogram=3
     refused "--list has no results such as 'sum'; use name, dtype, elements or bytes" "$option" --list
 done
+refused "'max_rel' needs --diff" --sort=max_rel
+refused "'nearest' needs --cast" --where='nearest>0' --diff b.safetensors
 refused "option '--fail-on' does not go with --list" --list --fail-on=nan
 refused "partial results cannot hold quantiles; leave them out of '--where'" --merge --where='median>1'
 refused "partial results cannot hold quantiles; leave them out of '--sort and --where'" --merge --sort=median
@@ -155,7 +158,7 @@ for condition in '' sum 'sum>' 'sum>x' 'sum>+1' 'sum~1' '=1' 'sum><1' 'sum>1 '; 
     *) is "a condition $condition" 2 '' "gpureduce: bad condition '$condition': $syntax (try 'gpureduce --help')" ;;
     esac
 done
-refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, missing, median or a quantile such as q0.25 or p99.9" --where='x=1'
+refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, missing, median, different, max_abs, max_rel, max_ulp, rmsd, cosine, nearest, other_rounding or a quantile such as q0.25 or p99.9" --where='x=1'
 refused "bad condition 'sum=nan': nan is equal to no number; nan>0 finds NaNs" --where='sum=nan'
 refused "bad condition 'name=1': names are not compared with numbers; --array chooses by name" --where='name=1'
 run --sort=nothing a.safetensors

@@ -1,6 +1,7 @@
 """rows_oracle.py PROGRAM RUNS: makes two files of many small arrays, and has PROGRAM print all results of
 them, as TSV. Then which rows --where leaves, and the order in which --sort puts them, are worked out from
-that by fractions, for RUNS random choices, and compared with what the program prints."""
+that by fractions, for RUNS random choices, and compared with what the program prints. Rows of --diff are
+checked in this way, too; people get these with the worst first."""
 
 import json
 import random
@@ -19,8 +20,7 @@ LETTERS = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "U64": "Q", "I32": "i
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "i64": 8, "u64": 8, "i32": 4, "u8": 1}
 
 
-def some_values(kind):
-    count = rnd.choice((0, 1, 1, 2, 3, 8))
+def some_values(kind, count):
     if kind[0] == "F":
         pool = (0.0, -0.0, 0.1, 0.25, -1.5, 1 / 3, 3.0, 1e-7, 60000.0, 2.0**53 if kind != "F16" else 2.0,
                 2.0**53 + 2 if kind == "F64" else 1.0, 2.0**-24, float("inf"), float("-inf"), float("nan"))
@@ -36,18 +36,23 @@ def some_values(kind):
     return [rnd.choice(pool) for _ in range(count)]
 
 
-def write(path, prefix, count):
+def write(path, arrays):
+    """Writes arrays, each a name, a type and values."""
     header, data = {}, b""
-    for i in range(count):
-        kind = rnd.choice(list(LETTERS))
-        values = some_values(kind)
+    for name, kind, values in arrays:
         packed = struct.pack(f"<{len(values)}{LETTERS[kind]}", *values)
-        header[f"{prefix}{rnd.randrange(1000)}.{i}"] = {
-            "dtype": kind, "shape": [len(values)], "data_offsets": [len(data), len(data) + len(packed)]}
+        header[name] = {"dtype": kind, "shape": [len(values)], "data_offsets": [len(data), len(data) + len(packed)]}
         data += packed
     text = json.dumps(header).encode()
     with open(path, "wb") as out:
         out.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def some_arrays(prefix, count):
+    for i in range(count):
+        kind = rnd.choice(list(LETTERS))
+        values = some_values(kind, rnd.choice((0, 1, 1, 2, 3, 8)))
+        yield f"{prefix}{rnd.randrange(1000)}.{i}", kind, values
 
 
 def rounded(number, dtype):
@@ -79,16 +84,16 @@ def exact(text, name, dtype):
     return Fraction(number)
 
 
-def run(*arguments):
+def run(*arguments, status=0):
     done = subprocess.run([program, "--no-progress", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0 or done.stderr:
+    if done.returncode != status or (done.stderr and status == 0):
         sys.exit(f"{arguments}: {done.returncode} {done.stderr}")
     return done.stdout.split("\n")[:-1]
 
 
 FILES = ["a.safetensors", "b.safetensors"]
-write(FILES[0], "w", 40)
-write(FILES[1], "v/", 25)
+write(FILES[0], some_arrays("w", 40))
+write(FILES[1], some_arrays("v/", 25))
 heading, *lines = run("--tsv", "-o", ",".join(OPERATIONS), *FILES)
 assert heading.split("\t") == ["file", "array", "dtype", "shape"] + OPERATIONS
 table = []
@@ -105,17 +110,20 @@ def value(row, name):
     return exact(row[name], name, row["dtype"])
 
 
-def holds(row, name, sign, number):
-    x, y = value(row, name), exact(number, name, row["dtype"])
+def compare(x, sign, y):
     if x is None:
         return sign == "!="
     return {"<": x < y, "<=": x <= y, "=": x == y, "==": x == y, "!=": x != y, ">=": x >= y, ">": x > y}[sign]
 
 
-def order(rows, name, descending):
+def holds(row, name, sign, number):
+    return compare(value(row, name), sign, exact(number, name, row["dtype"]))
+
+
+def order(rows, name, descending, value=value):
     if name in ("name", "dtype"):
         key = "array" if name == "name" else "dtype"
-        return sorted(rows, key=lambda row: row[key].encode(), reverse=descending)
+        return sorted(rows, key=lambda row: row[key].split("|")[0].encode(), reverse=descending)
     known = [row for row in rows if value(row, name) is not None]
     return (sorted(known, key=lambda row: value(row, name), reverse=descending) +
             [row for row in rows if value(row, name) is None])
@@ -178,3 +186,59 @@ for i in range(int(runs)):
     left += len(table) * (len(operations) if form == "-q" else 1) - len(names)
 if int(runs) > 50 and (kept < 1000 or left < 1000):
     sys.exit("rows are hardly left out, or hardly left")
+
+#
+# Differences.
+#
+RESULTS = "different max_abs max_rel max_ulp rmsd cosine nan".split()
+PAIR = ["c.safetensors", "d.safetensors"]
+for path in PAIR:
+    arrays = [(path[0], "F32", [1, 2]), (path[0] * 2, "U64", [3])]  # which are renamed
+    for i in range(40):
+        kind = list(LETTERS)[i % 7] if rnd.random() < 0.8 else rnd.choice(list(LETTERS))
+        values = some_values(kind, i % 5 if rnd.random() < 0.9 else 8)
+        arrays.append((f"x{i}" if rnd.random() < 0.95 else f"{path}.{i}", kind, values))
+    write(path, arrays)
+
+
+def number_of(row, name, text):
+    """What a number stands for beside a result of a row: an integer in full, or a binary64 number. None for NaN
+    and for no value."""
+    integer = name in ("different", "max_ulp", "nan") or \
+        (name == "max_abs" and all(dtype[0] in "iu" for dtype in row["dtype"].split("|")))
+    return None if text == "NA" else exact(text, "count" if integer else "mean", "f64")
+
+
+def badness(row):
+    """A key by which the worst row is the first."""
+    if row["max_rel"] == "NA":
+        return (3 if row["differs"] == "renamed" else 0,)
+    relative = number_of(row, "max_rel", row["max_rel"])
+    return 1 if row["different"] != "0" else 2, relative is not None, -(relative or 0)
+
+
+for i in range(max(int(runs) // 4, 1)):
+    options = rnd.choice(([], ["--tolerance=rel:0.5"], ["--ignore-dtype"], ["--nan=skip"]))
+    heading, *lines = run("--diff", "--tsv", *options, *PAIR, status=1)
+    table = [dict(zip(heading.split("\t"), line.split("\t")), line=line) for line in lines]
+    people = run("--diff", *options, *PAIR, status=1)[1:]
+    rows = sorted(table, key=badness)
+    if people != [row["line"] for row in rows]:
+        sys.exit(f"{options}: the worst first:\n{people}")
+    rows = table
+    for _ in range(rnd.choice((0, 1, 1, 2))):
+        name = rnd.choice(RESULTS)
+        sign = rnd.choice(("<", "<=", "=", "==", "!=", ">=", ">"))
+        number = rnd.choice([row[name] for row in table] + ["0", "0.5", "inf"])
+        if number in ("nan", "NA"):
+            continue
+        rows = [row for row in rows if compare(number_of(row, name, row[name]), sign, number_of(row, name, number))]
+        options = [*options, f"--where={name}{sign}{number}"]
+    name, descending = rnd.choice(RESULTS + ["name", "dtype"]), rnd.random() < 0.5
+    rows = order(rows, name, descending, lambda row, key: number_of(row, key, row[key]))
+    options = [*options, f"--sort={'-' if descending else ''}{name}"]
+    if run("--diff", *rnd.choice(([], ["--tsv"])), *options, *PAIR, status=1)[1:] != [row["line"] for row in rows]:
+        sys.exit(f"--diff {options}: expected:\n" + "\n".join(row["line"] for row in rows))
+    if [json.loads(line)["array"] for line in run("--diff", "--json", *options, *PAIR, status=1)] != \
+            [row["array"].split("|")[0] for row in rows]:
+        sys.exit(f"--diff --json {options}: other rows")
