@@ -25,6 +25,9 @@ shell 'cat made/tiles.gguf | gpureduce -q -o sum --array=Q8_0.2'
 fails_like 'in a pipe' 'standard input: array Q8_0.2: type Q8_0 is not supported: quantised, which is read from a file that is not compressed'
 run --diff made/small.gguf made/small.gguf
 ok 'compared' test "$status" = 0
+run --diff --tsv --number=hex --ignore-dtype --map='s/^model\.layers/blk/' made/source.safetensors made/source.gguf
+sed 1d out | cut -f 1,6,8,9,14 >found
+ok 'with what they were quantised from' cmp made/source.tsv found
 for name in Q4_K Q8_0; do
     run -q -o sum --axis=1 --array=$name.1 made/tiles.gguf
     ok "along an axis, $name" cmp made/$name.axis out

@@ -2,17 +2,21 @@
 """make_gguf.py DIRECTORY: writes GGUF files of random blocks of each quantised type by the gguf package into DIRECTORY, and
 what gpureduce prints of each NAME.gguf, behind the name of the file, into NAME.tsv
 (`-o sum,min,max,argmin,argmax,nan,count`). The values are those of the package's own formulas, in binary64 in place of
-binary32, which is exact; sums are rounded once."""
+binary32, which is exact; sums are rounded once. Besides, source.safetensors of f32, source.gguf that the package has
+quantised it to, and source.tsv: name, elements that differ, the greatest difference, where, and the root mean square, by
+fractions (`--number=hex`)."""
 
 import math
 import os
 import sys
+from fractions import Fraction
 
 sys.dont_write_bytecode = True  # the sources may be read-only
 
 import gguf
 import gguf.quants as quants
 import numpy as np
+from diff_oracle import TYPES, root, rounded, show, write_safetensors
 from expected import expect
 from shortest import shortest
 
@@ -76,3 +80,24 @@ tiles = make("tiles", ["Q4_K", "Q8_0"], [((), 2100), ((3,), 700), ((700,), 1), (
 for name in ("Q4_K", "Q8_0"):  # sums of rows
     with open(os.path.join(directory, name + ".axis"), "w", encoding="utf-8") as out:
         out.writelines(shortest(math.fsum(row), "float64") + "\n" for row in tiles[f"{name}.1"])
+
+writer = gguf.GGUFWriter(os.path.join(directory, "source.gguf"), "none")
+sources, lines = {}, []
+for number, name in enumerate(("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "TQ1_0", "TQ2_0")):
+    source = random.standard_normal(512 * (number + 1)).astype(np.float32)
+    blocks = quants.quantize(source, gguf.GGMLQuantizationType[name])
+    writer.add_tensor(f"blk.{number}.weight", blocks, raw_dtype=gguf.GGMLQuantizationType[name])
+    size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]][1]
+    decoded = decode(name, blocks.reshape(-1, size)).ravel()
+    gaps = [abs(Fraction(x) - Fraction(y)) for x, y in zip(source.tolist(), decoded.tolist())]
+    sources[f"model.layers.{number}.weight"] = (TYPES["f32"], source.view("<u4").tolist())
+    lines.append("\t".join((f"model.layers.{number}.weight|blk.{number}.weight", str(sum(gap > 0 for gap in gaps)),
+                            show(rounded(max(gaps))), str(gaps.index(max(gaps))),
+                            show(root(sum(gap * gap for gap in gaps) / len(gaps))))) + "\n")
+writer.write_header_to_file()
+writer.write_kv_data_to_file()
+writer.write_tensors_to_file()
+writer.close()
+write_safetensors(os.path.join(directory, "source.safetensors"), sources, 0)
+with open(os.path.join(directory, "source.tsv"), "w", encoding="utf-8") as out:
+    out.writelines(lines)
