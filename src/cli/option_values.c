@@ -194,6 +194,8 @@ bool option_parse_dtype(const struct arguments *a, const struct argument *x, con
     struct options *options = target;
     enum element_order order;
 
+    if (options->session.input.record.bytes > 0)
+        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
     if (!element_parse(text, &options->session.input.type, &order)) {
         const struct element_foreign *foreign = element_find_foreign(text);
         char format[200];
@@ -207,6 +209,65 @@ bool option_parse_dtype(const struct arguments *a, const struct argument *x, con
     options->session.input.type_given = true;
     if (order != ELEMENT_ORDER_UNSAID)
         options->session.input.order = order;
+    return true;
+}
+
+/* Adds a field, COUNT TYPE as in NumPy, to a record: *next bytes so far. It is the one that is asked for
+   if `wanted`. False where it is no field. */
+static bool add_field(const char *text, size_t length, bool wanted, struct source_options *input,
+                      uint64_t *next)
+{
+    const size_t digits = strspn(text, "0123456789");
+    char name[32], number[16] = "1";
+    uint64_t count, size;
+    enum element_type type;
+    enum element_order order = ELEMENT_ORDER_UNSAID;
+
+    if (digits >= sizeof number || digits >= length || length - digits >= sizeof name)
+        return false;
+    if (digits > 0)
+        snprintf(number, sizeof number, "%.*s", (int)digits, text);
+    snprintf(name, sizeof name, "%.*s", (int)(length - digits), text + digits);
+    if (!number_parse_count(number, &count) || count == 0 || count > INT32_MAX)
+        return false;
+    if (element_parse_numpy(name, &type, &order))
+        size = element_size(type);
+    else if (wanted || (*name != 'V' && *name != 'S') || !number_parse_count(name + 1, &size) ||
+             size == 0 || size > INT32_MAX)
+        return false;
+    if (wanted) {
+        input->record = (struct source_record){.offset = *next, .elements = count, .order = order};
+        input->type = type;
+    }
+    *next += count * size;
+    return *next <= INT32_MAX;
+}
+
+/* TYPE,TYPE,...:FIELD */
+bool option_parse_record(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct source_options *input = &((struct options *)target)->session.input;
+    const char *const colon = strrchr(text, ':');
+    uint64_t field, number = 0, bytes = 0;
+    bool good = colon && number_parse_count(colon + 1, &field);
+
+    (void)x;
+    if (input->type_given)
+        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
+    for (const char *at = text; good && at <= colon; number++) {
+        const size_t length = strcspn(at, ",:");
+
+        good = add_field(at, length, number == field, input, &bytes);
+        at += length + 1;
+    }
+    if (!good || field >= number)
+        return arguments_wrong(
+            a,
+            "bad record %s: must be TYPE,TYPE,...:FIELD, with NumPy's types (f4, "
+            "<i8, 3f4; V2: 2 bytes) and the number of one of numbers, from 0",
+            text);
+    input->record.bytes = bytes;
     return true;
 }
 

@@ -38,9 +38,10 @@ extern const char *const option_endian_aliases[];
    why, if it is not one. The last of --json and --tsv counts; --partial goes with neither. */
 argument_parser option_parse_operations, option_parse_histogram, option_parse_dtype,
     option_parse_endian, option_parse_missing, option_parse_pattern, option_parse_device,
-    option_parse_output, option_parse_fail_on, option_parse_map, option_parse_tolerance,
-    option_parse_chunk_size, option_parse_long, option_parse_threads, option_parse_sort,
-    option_parse_where, option_parse_axis, option_parse_shard, option_parse_shape;
+    option_parse_record, option_parse_output, option_parse_fail_on, option_parse_map,
+    option_parse_tolerance, option_parse_chunk_size, option_parse_long, option_parse_threads,
+    option_parse_sort, option_parse_where, option_parse_axis, option_parse_shard,
+    option_parse_shape;
 
 /* Whether the options go with --axis, where it is given. If not, an error says why. */
 bool axis_goes_with(struct options *options, const struct arguments *arguments);

@@ -313,6 +313,14 @@ static bool compare_with_index(struct source *s, const struct source_options *op
     return true;
 }
 
+bool arrays_take_record(struct source *s, const struct source_options *options, const char *article)
+{
+    if (options->record.bytes > 0)
+        source_error(s, ERROR_REQUEST,
+                     "%s says what its elements are: only raw files are read as records", article);
+    return options->record.bytes == 0;
+}
+
 /* Lays out the container that has been read; NULL where it could not be. */
 static bool lay_out(struct source *s, const struct container_format *format,
                     const struct container_input *in, const struct source_options *options)
@@ -328,7 +336,7 @@ static bool lay_out(struct source *s, const struct container_format *format,
         return false;
     }
     s->info.format = s->info.compressed ? format->inside[s->info.compression] : format->name;
-    if (!compare_with_index(s, options))
+    if (!arrays_take_record(s, options, format->article) || !compare_with_index(s, options))
         return false;
     if (!pick(s, options))
         return false;
@@ -512,7 +520,8 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
 
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m)
 {
-    const char *const lacking = container_find_missing(s->array, s->info.type, values, m);
+    const struct container_array *const a = s->array == &s->field ? NULL : s->array;
+    const char *const lacking = container_find_missing(a, s->info.type, values, m);
 
     if (lacking)
         source_refuse(s, NO_ADVICE, "the missing value %s is not a value of type %s", lacking,

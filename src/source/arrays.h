@@ -19,6 +19,11 @@ const struct container_format *arrays_asked(const struct source_options *options
 bool arrays_layout(struct source *s, const struct container_format *format,
                    const struct source_options *options);
 
+/* Whether the input is read without regard to records; if not, the source fails: `article`, its format,
+   describes the elements. */
+bool arrays_take_record(struct source *s, const struct source_options *options,
+                        const char *article);
+
 /* Sets the layout to that of options->array alone, whose container was read before. False on
    failure. */
 bool arrays_layout_one(struct source *s, const struct source_options *options);

@@ -462,6 +462,7 @@ bool source_check_end(struct source *s, uint64_t size)
 {
     uint64_t data = size > s->data_offset ? size - s->data_offset : 0;
     const char *where = s->info.compressed ? " of the decompressed data" : "";
+    const uint64_t unit = s->array ? s->array->record_stride : s->info.element_size;
 
     if (size < s->data_offset) {
         source_refuse(s, (struct advice){.kind = ADVICE_SKIP, .skip = s->data_offset},
@@ -478,15 +479,33 @@ bool source_check_end(struct source *s, uint64_t size)
                         s->data_offset + s->stated * s->info.element_size);
         return false;
     }
-    if (s->stated == SOURCE_UNKNOWN && data % s->info.element_size != 0 &&
-        s->info.elements > data / s->info.element_size) {
-        source_error_at(s, ERROR_DATA, size - data % s->info.element_size,
-                        "byte %" PRIu64 "%s: the last %s element is cut off after %zu of %zu bytes",
-                        size - data % s->info.element_size, where, element_name(s->info.type),
-                        (size_t)(data % s->info.element_size), s->info.element_size);
+    if (s->stated == SOURCE_UNKNOWN && data % unit != 0 &&
+        s->info.elements > source_whole_elements(s, data)) {
+        source_cut_off(s, size, data % unit, unit);
         return false;
     }
     return true;
+}
+
+uint64_t source_whole_elements(const struct source *s, uint64_t data)
+{
+    const size_t size = s->info.element_size;
+    const uint64_t end = s->data_offset + data;
+
+    if (!s->array)
+        return data / size;
+    return end < size ? 0 : container_elements_before(s->array, end - size + 1, size, UINT64_MAX);
+}
+
+void source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size)
+{
+    const bool record = size > s->info.element_size;
+
+    source_error_at(
+        s, ERROR_DATA, end - there,
+        "byte %" PRIu64 "%s: the last %s%s is cut off after %" PRIu64 " of %" PRIu64 " bytes",
+        end - there, s->info.compressed ? " of the decompressed data" : "",
+        record ? "record" : element_name(s->info.type), record ? "" : " element", there, size);
 }
 
 const struct source_info *source_info(const struct source *s)

@@ -1211,6 +1211,15 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     return f;
 }
 
+/* The number of elements that begin before byte `offset` of the input. */
+static uint64_t elements_before(const struct source *s, uint64_t offset)
+{
+    const size_t size = s->info.element_size;
+
+    return s->array ? container_elements_before(s->array, offset, size, s->info.of)
+                    : source_elements_before(offset, s->data_offset, size, s->info.of);
+}
+
 bool file_layout(struct source *s, const struct source_options *options)
 {
     struct reader *reader = input_reader_open(s);
@@ -1219,9 +1228,16 @@ bool file_layout(struct source *s, const struct source_options *options)
 
     if (reader)
         reader->close(reader);
+    if (ok && options->record.bytes > 0) {
+        s->field = (struct container_array){.type = s->info.type,
+                                            .offset = s->data_offset + options->record.offset,
+                                            .record_elements = options->record.elements,
+                                            .record_stride = options->record.bytes};
+        s->array = &s->field;
+    }
     if (!ok || !source_check_end(s, s->info.input_bytes))
         return false;
-    available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
+    available = source_whole_elements(s, s->info.input_bytes - s->data_offset);
     if (s->stated != SOURCE_UNKNOWN && s->stated <= available)
         behind = s->info.input_bytes - s->data_offset - s->stated * s->info.element_size;
     if (behind > 0)
@@ -1233,12 +1249,8 @@ bool file_layout(struct source *s, const struct source_options *options)
     atomic_store(&s->input_read, s->header ? s->data_offset : 0);
     s->info.of = s->info.elements;
     if (options->part.end > 0) {
-        const size_t size = s->info.element_size;
-
-        s->info.first =
-            source_elements_before(options->part.begin, s->data_offset, size, s->info.of);
-        s->info.elements =
-            source_elements_before(options->part.end, s->data_offset, size, s->info.of);
+        s->info.first = elements_before(s, options->part.begin);
+        s->info.elements = elements_before(s, options->part.end);
     }
     s->info.parallel = true;
     return true;

@@ -24,7 +24,8 @@ _Static_assert(FORMATS_HEAD <= READER_PUSHED_MAX, "what is read goes back to the
 static bool layout_raw(struct source *s, const struct source_options *options,
                        struct reader *reader, const unsigned char *prefix, size_t had)
 {
-    bool big = options->order == ELEMENT_ORDER_BIG;
+    const enum element_order order = options->record.order;
+    bool big = (order == ELEMENT_ORDER_UNSAID ? options->order : order) == ELEMENT_ORDER_BIG;
     struct advice better = {.kind = ADVICE_NONE};
     bool nans = false;
 
@@ -32,7 +33,8 @@ static bool layout_raw(struct source *s, const struct source_options *options,
     s->info.type = options->type;
     s->info.swap = big != element_host_is_big();
     s->data_offset = options->skip;
-    if (options->plausibility && !options->reopened && options->skip < had) {
+    if (options->plausibility && !options->reopened && options->skip < had &&
+        options->record.bytes == 0) {
         const unsigned char *first = prefix + options->skip;
         size_t size = had - (size_t)options->skip;
 
@@ -270,10 +272,21 @@ static const struct format *asked_inside(const struct source_options *options)
     return asked && asked->compression != COMPRESSION_NONE ? NULL : asked;
 }
 
-/* Position behind so many elements of a size, from `begin` on; SOURCE_UNKNOWN where it is larger
-   than any. */
-static uint64_t position_behind(uint64_t begin, uint64_t elements, size_t size)
+/* Position behind so many elements of a size, from `begin` on, or of a field of records;
+   SOURCE_UNKNOWN where it is larger than any. */
+static uint64_t position_behind(const struct source_options *options, uint64_t begin,
+                                uint64_t elements, size_t size)
 {
+    const struct source_record *r = &options->record;
+
+    if (r->bytes > 0 && elements > 0) { /* from the last record on */
+        const uint64_t before = (elements - 1) / r->elements;
+
+        if (elements == SOURCE_UNKNOWN || before > (SOURCE_UNKNOWN - r->offset) / r->bytes ||
+            __builtin_add_overflow(begin, before * r->bytes + r->offset, &begin))
+            return SOURCE_UNKNOWN;
+        elements -= before * r->elements;
+    }
     return begin < SOURCE_UNKNOWN && elements < (SOURCE_UNKNOWN - begin) / size
                ? begin + elements * size
                : SOURCE_UNKNOWN;
@@ -325,7 +338,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     s->info.compressed = true;
     s->info.compression = found->compression;
     /* Unless it is a .npy, or a container. */
-    s->zstd.stop = position_behind(options->skip, options->length, element_size(options->type));
+    s->zstd.stop =
+        position_behind(options, options->skip, options->length, element_size(options->type));
     return true;
 }
 
@@ -357,8 +371,10 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
     /* In zstd the first frame is looked at, and another may follow. */
     bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
+    const uint64_t unit =
+        options->record.bytes > 0 ? options->record.bytes : element_size(options->type);
     bool torn = ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
-                (size - options->skip) % element_size(options->type) != 0;
+                (size - options->skip) % unit != 0;
     struct unsupported_input input = {.bytes = head,
                                       .size = size,
                                       .ends = ends,
@@ -400,7 +416,7 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size)
 {
-    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order &&
+    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !source_reads_in_order(options) &&
                        s->info.compression == COMPRESSION_ZSTD;
     ptrdiff_t more = 1;
 
@@ -455,6 +471,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
             return false;
         found = find(SOURCE_RAW);
     }
+    if (found->recognise && !arrays_take_record(s, options, "a .npy file"))
+        return false;
     if (!found->layout(s, options, reader, head, (size_t)got))
         return false;
     s->header = found->recognise != NULL;
@@ -462,8 +480,9 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     s->info.format = found->inside[s->info.compression];
     s->info.element_size = element_size(s->info.type);
     s->info.elements = options->length < s->stated ? options->length : s->stated;
-    s->zstd.stop = s->info.compressed && s->info.elements != s->stated
-                       ? position_behind(s->data_offset, s->info.elements, s->info.element_size)
-                       : SOURCE_UNKNOWN;
+    s->zstd.stop =
+        s->info.compressed && s->info.elements != s->stated
+            ? position_behind(options, s->data_offset, s->info.elements, s->info.element_size)
+            : SOURCE_UNKNOWN;
     return true;
 }

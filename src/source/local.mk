@@ -12,6 +12,7 @@ library_sources += \
 	src/source/memory.c src/source/memory.h \
 	src/source/open.c \
 	src/source/reader.c src/source/reader.h \
+	src/source/record.c src/source/record.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/source.h \
 	src/source/source_impl.h \

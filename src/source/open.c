@@ -193,8 +193,8 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
                (options->headers_only || file_source_open(s, workers));
     if (!file_layout(s, options))
         return false;
-    return s->head_size == s->info.input_bytes ? whole_source_open(s)
-                                               : file_source_open(s, workers);
+    return s->head_size == s->info.input_bytes && !s->array ? whole_source_open(s)
+                                                            : file_source_open(s, workers);
 }
 
 /* Opens a container that the reader reads from front to back, and closes the reader in any case. */
@@ -302,7 +302,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader = gzip_reader_open(s, reader);
         return reader && open_serial(s, options, reader);
     }
-    if (s->has_size && !(s->info.compressed && options->in_order)) {
+    if (s->has_size && !(s->info.compressed && source_reads_in_order(options))) {
         reader->close(reader);
         return s->info.compressed ? open_zstd(s, options, workers)
                                   : open_plain_file(s, options, workers);
@@ -311,7 +311,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         return zstd_part_open_in_order(s, options);
     }
-    if (s->info.compressed && options->undecoded && !options->in_order) {
+    if (s->info.compressed && options->undecoded && !source_reads_in_order(options)) {
         struct source_options undecoded = *options;
 
         undecoded.arrays_in_order = false; /* what has been read of the pipe is gone */
@@ -400,6 +400,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
     zstd_file_init(&s.zstd);
     s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    *cut = *cut && options->record.bytes == 0;
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
     s.muted = false; /* that the file cannot be read is told */
     zstd_source_error(&s);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "source/formats.h"
+#include "source/record.h"
 #include "sys/plural.h"
 #include "sys/waiters.h"
 
@@ -394,7 +395,9 @@ bool serial_source_open(struct source *s, const struct source_options *options,
         reader->close(reader);
         return false;
     }
-    state = begin(s, reader);
+    if (options->record.bytes > 0)
+        reader = record_reader_open(s, &options->record, s->data_offset, reader);
+    state = reader ? begin(s, reader) : NULL;
     if (!state)
         return false;
     state->to_skip = s->header ? 0 : s->data_offset;

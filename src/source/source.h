@@ -122,6 +122,14 @@ struct source_tuning {
 };
 extern const struct source_tuning source_tuning_shipped;
 
+/* Records that raw input is made of, and the field of them that is read. */
+struct source_record {
+    uint64_t bytes;           /* of a record, less than 2^31; 0: the elements follow one another */
+    uint64_t offset;          /* bytes of a record before the field */
+    uint64_t elements;        /* of the field in a record, side by side; at least 1 */
+    enum element_order order; /* of the field; ELEMENT_ORDER_UNSAID: that of raw input */
+};
+
 /* How an input is to be read. The owner fills it in, and it does not change while sources use
    it. */
 struct source_options {
@@ -144,7 +152,8 @@ struct source_options {
     struct source_wanted *wanted; /* the requested arrays of containers; NULL: all */
     const struct source_index *index; /* the arrays that containers should hold; NULL: unknown. One
                                          that is missing counts as an array that cannot be read */
-    bool skip_unsupported; /* warn of arrays of numbers that cannot be read, and skip them */
+    bool skip_unsupported;       /* warn of arrays of numbers that cannot be read, and skip them */
+    struct source_record record; /* where raw elements are, after what is skipped */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
     bool stored;          /* ignore attributes of containers that give stored numbers another

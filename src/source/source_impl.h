@@ -67,7 +67,8 @@ struct source {
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails
                                              without an error */
-    const struct container_array *array;  /* options->array; NULL for none */
+    const struct container_array *array;  /* options->array, or `field`; NULL for none */
+    struct container_array field;         /* that of records, as an array without a name */
     struct source_wanted *wanted;         /* options->wanted */
     bool header;                          /* the elements follow a header that describes them */
     bool cancellable, no_direct;          /* from the options, as the next four are */
@@ -170,6 +171,19 @@ static inline uint64_t source_end_position(const struct source *s)
    that a header states, nor within a requested element. If not, the source fails and this
    returns false. */
 bool source_check_end(struct source *s, uint64_t size);
+
+/* The number of whole elements in `data` bytes from the first element, or record, on. */
+uint64_t source_whole_elements(const struct source *s, uint64_t data);
+
+/* Makes the source fail since the input ends at byte `end`, where it has `there` of the `size` bytes
+   of its last element or record. */
+void source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size);
+
+/* Whether compressed input is read from front to back, as fields of records always are. */
+static inline bool source_reads_in_order(const struct source_options *options)
+{
+    return options->in_order || options->record.bytes > 0;
+}
 
 /* Maps the file from its beginning to the end of the input. NULL if that is not possible, or not
    worth it: for block devices and small files. *size: bytes, for munmap. */

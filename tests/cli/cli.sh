@@ -91,6 +91,7 @@ cat >options <<'END'
 --plot
 --progress
 --quiet
+--record
 --shape
 --shard
 --skip

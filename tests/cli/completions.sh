@@ -56,7 +56,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'a name' 'gpureduce --dt' '--dtype='
     offers bash 'names alike' 'gpureduce --pr' '--progress'
     offers bash 'names of one beginning' 'gpureduce --l' '--label=\n--length=\n--list\n--long'
-    offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,--histogram=,--plot=,-t,--dtype=,--endian=} \
+    offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,--histogram=,--plot=,-t,--dtype=,--endian=,--record=} \
         {--format=,--array=,--exclude=,--skip-unsupported,--list,--stored,--missing=,--where=,--sort=,--skip=,--length=,--long,--no-check,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
         {--json,--tsv,--number=,--total,--check=,--diff,--tolerance=,--map=,--cast,--ignore-dtype,--fail-on=,--axis=,--shape=,--output=} \
         {-q,--quiet,-v,--verbose,--progress,--no-progress,--partial,--merge,--allow-gaps,--label=,--shard=,-h,--help,-V,--version}' |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records: .npy files of structured and complex types.
+# Records: raw files, and .npy files of structured and complex types.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -58,6 +58,48 @@ run -q -o count --array='a*' twice.npy
 is 'two fields of one name' 0 '1
 1'
 
+# Raw files: 1.5, 7, 2; -2, 8, 3; and a part of a third record.
+printf '\0\0\300\77\7\2\0\0\0\300\10\3\0\0' >r.bin
+raw='--record=f4,u1,u1'
+run -q "$raw:0" r.bin
+fails 'a record is cut off' 'r.bin: byte 12: the last record is cut off after 2 of 6 bytes'
+shell "cat r.bin | gpureduce -q $raw:1"
+fails 'in a pipe' 'standard input: byte 12: the last record is cut off after 2 of 6 bytes'
+run -q -o sum "$raw:1" --length=2 r.bin
+is 'unless enough of it is read' 0 15
+head -c 11 r.bin >short.bin
+run -q -o sum "$raw:1" --length=2 short.bin
+is 'and the end of a record is not needed' 0 15
+shell "cat short.bin | gpureduce -q -o sum $raw:1 --length=2"
+is 'in a pipe, either' 0 15
+run -q -o sum "$raw:2" --length=2 short.bin
+fails 'if it is not the field' 'short.bin: byte 6: the last record is cut off after 5 of 6 bytes'
+head -c 12 r.bin >r12.bin
+run -q --axis=1 --shape=2,1 -o sum "$raw:2" r12.bin
+is 'along an axis' 0 '2
+3'
+run --diff "$raw:1" r12.bin r12.bin
+ok 'compared' grep -q '^the same: 2 elements' err
+run --list "$raw:1" r12.bin
+ok 'listed' grep -q "^r12.bin$tab${tab}u8$tab.2.${tab}2${tab}2${tab}0\$" out
+run -q -o sum "$raw:1" --missing=300 r12.bin
+fails 'a missing value' 'r12.bin: the missing value 300 is not a value of type u8'
+run -q "$raw:0" x.npy
+fails 'a .npy file' 'x.npy: a .npy file says what its elements are: only raw files are read as records'
+shell "cat data/containers/small.gguf | gpureduce -q $raw:0"
+fails_like 'a container in a pipe' 'standard input: a GGUF file says .*'
+for bad in f4 f4: :0 f4:1 f4:-1 f4:0x f32:0 ,f4:0 f4,:0 0f4:0 V3:0 f4,V0:0 f4,S:0 2147483648u1:0 \
+    99999999999999999999f4:0 2000000000u1,2000000000u1:1 f4:0:1; do
+    run "--record=$bad" r.bin
+    ok "--record=$bad" grep -q "^gpureduce: bad record '$bad': must be TYPE,TYPE,...:FIELD, " err
+    ok "--record=$bad: status" test "$status" = 2
+done
+for options in "-t f4 $raw:0" "$raw:0 -t f4"; do
+    # shellcheck disable=SC2086 # two words
+    run $options r.bin
+    is "$options" 2 '' "gpureduce: option '--dtype' does not go with --record (try 'gpureduce --help')"
+done
+
 if ! find_python numpy; then
     skip 'files by NumPy' 'numpy is missing'
     finish
@@ -72,6 +114,20 @@ for expected in made/*.tsv; do
         { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
         ok "$name${options:+, $options}" cmp "$expected" found
         cmp -s "$expected" found || { diff "$expected" found | head -n 5 | sed 's/^/# /' && show err; }
+    done
+done
+for expected in made/*.one; do
+    name=${expected##*/}
+    name=${name%.one}
+    read -r options <"made/$name.options"
+    options="--tsv -o sum,min,max,argmin,argmax,nan,count $options"
+    cut -f 4- "$expected" >one
+    for how in "gpureduce $options made/$name.bin" "gpureduce $options -j 3 --chunk-size 16 made/$name.bin" \
+        "cat made/$name.bin | gpureduce $options" "${ZSTD:-false} -qc made/$name.bin | gpureduce -j 2 $options"; do
+        case $how in false*) continue ;; esac
+        shell "$how"
+        cut -f 2- out >found
+        ok "$how" cmp one found
     done
 done
 finish

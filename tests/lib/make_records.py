@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """make_records.py DIRECTORY: writes .npy files of structured and complex types by NumPy into DIRECTORY, and what gpureduce
-prints of each NAME.npy, behind the name of the file, into NAME.tsv (`-o sum,min,max,argmin,argmax,nan,count`)."""
+prints of each NAME.npy, behind the name of the file, into NAME.tsv (`-o sum,min,max,argmin,argmax,nan,count`). Fields of raw
+files: what is printed of NAME.bin with the options in NAME.options into NAME.one."""
 
 import os
 import sys
@@ -56,3 +57,17 @@ save("complex", fill(np.zeros((40, 5), "<c16")))
 save("big", fill(np.zeros(1000, ">c8")))
 wide = np.zeros(300, [("head", "u1", 3000), ("v", "<f4", 5000)])
 save("apart", fill(wide))
+
+TYPES = ["f4", "<f4", ">f8", "i8", "u1", ">i2", "f2", "?", "3f4", "2<i4", "S3", "V5", "u8"]
+for i in range(12):
+    types = [TYPES[k] for k in random.integers(0, len(TYPES), random.integers(1, 9))] + [TYPES[i % 10]]
+    big, skip, count = i % 3 == 0, [0, 1, 4097][i % 3], [0, 1, 3000, 70000][i % 4]
+    parts = [np.dtype(t).base.newbyteorder("|" if {"<", ">"} & set(t) else "<>"[big]) for t in types]
+    record = np.dtype([(f"f{k}", part, np.dtype(t).shape) for k, (part, t) in enumerate(zip(parts, types))])
+    array = fill(np.frombuffer(random.bytes(count * record.itemsize), record).copy()) if count else np.zeros(0, record)
+    field = len(types) - 1
+    with open(os.path.join(directory, f"raw{i}.bin"), "wb") as out:
+        out.write(random.bytes(skip) + array.tobytes())
+    with open(os.path.join(directory, f"raw{i}.options"), "w", encoding="ascii") as out:
+        out.write(f"'--record={','.join(types)}:{field}' --skip={skip}" + " --endian=big" * big + "\n")
+    expect(os.path.join(directory, f"raw{i}.one"), {"": array[f"f{field}"]})
