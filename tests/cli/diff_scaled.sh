@@ -16,21 +16,13 @@ if ! find_python netCDF4; then
 fi
 "$python" "$sources/tests/lib/diff_scaled.py" . "$seed" || fatal "diff_scaled.py $seed fails"
 
-# same_as EXPECTED NAME ARGUMENT...: prints what EXPECTED holds.
-same_as() {
-    same_expected=$1 same_name=$2
-    shift 2
-    run --diff --tsv --number=hex "$@" a.nc b.nc
-    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' out"
-    cmp -s "$same_expected" out || diff "$same_expected" out | head -n 10 | sed 's/^/#   /'
-}
 ok 'there are some' test "$(wc -l <scaled.tsv)" -gt 100
 for how in '' '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
     # shellcheck disable=SC2086 # none, or several words
-    same_as scaled.tsv "seed $seed, ${how:-by default}" $how
+    differs_as scaled.tsv "seed $seed, ${how:-by default}" $how a.nc b.nc
 done
 while read -r asked; do
-    same_as "$asked.tsv" "with $asked" --tolerance="$asked"
+    differs_as "$asked.tsv" "with $asked" --tolerance="$asked" a.nc b.nc
 done <scaled.tolerances
 run --diff -q a.nc b.nc
 is 'a verdict' 1 ''

@@ -13,52 +13,43 @@ if [ -z "$python" ] || ! "$python" -c 'import zlib' 2>/dev/null; then
 fi
 "$python" "$sources/tests/lib/diff_oracle.py" . || fatal 'the oracle fails'
 
-# same_as EXPECTED NAME ARGUMENT...: prints the same, as a table.
-same_as() {
-    same_expected=$1 same_name=$2
-    shift 2
-    run --diff --tsv --number=hex "$@"
-    grep -v "${tab}only-[ab]$tab" out >rows
-    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' rows"
-    cmp -s "$same_expected" rows || diff "$same_expected" rows | head -n 10 | sed 's/^/#   /'
-}
 ok 'there are some' test "$(wc -l <propagate.tsv)" -gt 150
-same_as propagate.tsv 'what differs' a.safetensors b.safetensors
-same_as skip.tsv 'without NaNs' --nan=skip a.safetensors b.safetensors
+differs_as propagate.tsv 'what differs' a.safetensors b.safetensors
+differs_as skip.tsv 'without NaNs' --nan=skip a.safetensors b.safetensors
 while read -r asked; do
-    same_as "$asked.tsv" "with $asked" --nan=skip --tolerance="$asked" a.safetensors b.safetensors
+    differs_as "$asked.tsv" "with $asked" --nan=skip --tolerance="$asked" a.safetensors b.safetensors
 done <asked.tolerances
 for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
     # shellcheck disable=SC2086 # several words
-    same_as propagate.tsv "$how" $how a.safetensors b.safetensors
+    differs_as propagate.tsv "$how" $how a.safetensors b.safetensors
 done
 missing='--missing=0 --missing=1 --missing=nan --missing=-inf'
 # shellcheck disable=SC2086 # several words
 for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --nan=error'; do
-    same_as missing.tsv "with missing values, $how" $how $missing a.safetensors b.safetensors
+    differs_as missing.tsv "with missing values, $how" $how $missing a.safetensors b.safetensors
 done
 environment=GPUREDUCE_CPU=vector16
-same_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
+differs_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
 environment=
-same_as numpy.tsv 'one side big-endian' a.safetensors big-b.npz
-same_as numpy.tsv 'the other side' big-a.npz b.safetensors
-same_as numpy.tsv 'both' big-a.npz big-b.npz
+differs_as numpy.tsv 'one side big-endian' a.safetensors big-b.npz
+differs_as numpy.tsv 'the other side' big-a.npz b.safetensors
+differs_as numpy.tsv 'both' big-a.npz big-b.npz
 if gpureduce -q -o count deflated-b.npz >/dev/null 2>&1; then
-    same_as numpy.tsv 'deflated' big-a.npz deflated-b.npz
-    same_as numpy.tsv 'deflated, in small pieces' -j 3 --chunk-size=999 a.safetensors deflated-b.npz
+    differs_as numpy.tsv 'deflated' big-a.npz deflated-b.npz
+    differs_as numpy.tsv 'deflated, in small pieces' -j 3 --chunk-size=999 a.safetensors deflated-b.npz
 fi
 
 # Of one array, as raw files, pipes and zstd.
 sed -n -e 1p -e "s/^f64.long$tab/$tab/p" propagate.tsv >one.tsv
-same_as one.tsv 'raw' -t f64 long-a long-b
+differs_as one.tsv 'raw' -t f64 long-a long-b
 shell 'cat long-b | gpureduce --diff --tsv --number=hex -t f64 long-a -'
 ok 'a pipe' cmp one.tsv out
 shell 'cat long-a | gpureduce --diff --tsv --number=hex -j 1 --chunk-size=333 -t f64 - long-b'
 ok 'a pipe on the other side, in small pieces' cmp one.tsv out
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q long-a && { head -c 40003 long-b | "$ZSTD" -q && tail -c +40004 long-b | "$ZSTD" -q; } >long-b.zst
-    same_as one.tsv 'zstd' -t f64 long-a.zst long-b
-    same_as one.tsv 'zstd, frames that elements lie across' -t f64 long-a.zst long-b.zst
+    differs_as one.tsv 'zstd' -t f64 long-a.zst long-b
+    differs_as one.tsv 'zstd, frames that elements lie across' -t f64 long-a.zst long-b.zst
     shell 'cat long-b.zst | gpureduce --diff --tsv --number=hex -j 3 --chunk-size=5000 -t f64 long-a.zst -'
     ok 'zstd and a pipe of it' cmp one.tsv out
     head -c 3000 long-a.zst >cut.zst

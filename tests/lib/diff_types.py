@@ -10,7 +10,7 @@ import random
 import sys
 from fractions import Fraction
 
-from diff_oracle import HEADING, INF, NAN, TYPES, count_pairs, root, rounded, show, special, write_safetensors
+from diff_oracle import HEADING, NAN, TYPES, count_pairs, root, rounded, show, special, write_safetensors
 
 
 @functools.lru_cache(None)
@@ -64,9 +64,30 @@ def steps(w, x, y):
     return int(abs(x - y)) if not w.is_float else abs(ordinal(x) - ordinal(y))
 
 
-def difference(t, u, pairs, policy):
-    w = common(t, u)
-    found = {"different": 0, "first": None, "nan": 0}
+class Side:
+    """The elements of an array, as bits, and what they mean: their type, their factor and offset, each perhaps None, or
+    None for neither, and missing values, as bits."""
+
+    def __init__(self, t, bits, scale=None, missing=()):
+        self.t, self.bits, self.scale, self.missing = t, bits, scale, missing
+        self.absent = {number(t, m) for m in missing}
+        self.factor, self.offset = (Fraction(standard if x is None else x) for x, standard in zip(scale or (1, 0), (1, 0)))
+        self.is_integer = not t.is_float and self.factor == 1 and self.offset.denominator == 1
+
+    def value(self, bits):
+        """NAN, an infinity as a float, or a fraction; None where it is missing."""
+        x = number(self.t, bits)
+        if x in self.absent:
+            return None
+        if not self.scale or x == NAN:
+            return x
+        return x * (1 if self.factor > 0 else -1) if abs(x) == math.inf else self.factor * x + self.offset
+
+
+def difference(a, b, pairs, policy, tolerances):
+    """What two sides differ in, of which count_pairs has told the bits."""
+    w = common(a.t, b.t) if (a.scale is None, a.factor, a.offset) == (b.scale is None, b.factor, b.offset) else None
+    found = {"different": 0, "first": None, "nan": 0, "missing": 0}
     peaks = {"max_abs": (0, None), "max_rel": (0, None), "max_ulp": (0, None)}
     first_nan, infinite, xx, yy, xy, squares, count = None, False, 0, 0, 0, 0, 0
 
@@ -75,7 +96,12 @@ def difference(t, u, pairs, policy):
         found["first"] = i if found["first"] is None else found["first"]
 
     for (p, q), i, n in pairs:
-        x, y = number(t, p), number(u, q)
+        x, y = a.value(p), b.value(q)
+        if x is None or y is None:
+            if x is not y:
+                found["missing"] += n
+                note(i, n)
+            continue
         if x == NAN or y == NAN:
             if x != y:
                 found["nan"] += n
@@ -93,11 +119,12 @@ def difference(t, u, pairs, policy):
             xx, yy, xy, squares = xx + n * x * x, yy + n * y * y, xy + n * x * y, squares + n * (x - y) ** 2
             if x == y:
                 continue
-            gap = abs(x - y)
-            rel = gap / max(abs(x), abs(y))
-        note(i, n)
-        for name, amount in ("max_abs", gap), ("max_rel", rel), ("max_ulp", steps(w, x, y) if w else 0):
-            if amount > peaks[name][0]:
+            gap, largest = abs(x - y), max(abs(x), abs(y))
+            rel = gap / largest
+        if gap == math.inf or not any(gap <= limit * (largest if kind == "rel" else 1) for kind, limit in tolerances):
+            note(i, n)
+        for name, amount in ("max_abs", gap), ("max_rel", rel), ("max_ulp", w and steps(w, number(a.t, p), number(b.t, q))):
+            if amount and amount > peaks[name][0]:
                 peaks[name] = (amount, i)
     no_number = found["nan"] > 0 and policy == "propagate" or count == 0
     for name, (amount, index) in peaks.items():
@@ -105,7 +132,7 @@ def difference(t, u, pairs, policy):
             amount = index = None
         elif no_number:
             amount, index = math.nan, first_nan if policy == "propagate" else None
-        elif name == "max_abs" and not t.is_float and not u.is_float:
+        elif name == "max_abs" and a.is_integer and b.is_integer and amount < 2**128:
             amount = int(amount)
         elif name != "max_ulp":
             amount = rounded(amount) if amount != math.inf else amount
@@ -145,9 +172,9 @@ def draw_pairs(rnd, few):
             equal = [(x, y) for x, y in zip(some, both) if number(t, x) == number(u, y)]
             a, b = [x for x, _ in equal], [y for _, y in equal]
             name = f"{t.name} {u.name} "
-            pairs[name + "equal"] = (t, a, u, b)
-            pairs[name + "near"] = (t, some, u, both)
-            pairs[name + "all"] = (t, [x for x in ours for _ in theirs], u, theirs * len(ours))
+            pairs[name + "equal"] = (Side(t, a), Side(u, b))
+            pairs[name + "near"] = (Side(t, some), Side(u, both))
+            pairs[name + "all"] = (Side(t, [x for x in ours for _ in theirs]), Side(u, theirs * len(ours)))
             if few and rnd.random() < 0.8 or not equal:
                 continue
             # Longer than what is converted at a time.
@@ -156,29 +183,31 @@ def draw_pairs(rnd, few):
             b = [of[x] for x in a]
             if rnd.random() < 0.5:
                 b[rnd.randrange(len(b))] = rnd.choice(theirs)
-            pairs[name + "long"] = (t, a, u, b)
+            pairs[name + "long"] = (Side(t, a), Side(u, b))
     return pairs
 
 
-def write_expected(path, pairs, counted, policy, ignored):
+def write_expected(path, pairs, counted, policy="propagate", ignored=False, tolerances="", columns=()):
+    tolerances = [(kind, Fraction(float(x))) for kind, x in (one.split(":") for one in tolerances.split(",") if one)]
     with open(path, "w") as out:
-        print(*HEADING, sep="\t", file=out)
-        for name, (t, a, u, _) in pairs.items():
-            found = difference(t, u, counted[name], policy)
-            if found["different"] == 0 and (ignored or t is u):
+        print(*HEADING, *columns, sep="\t", file=out)
+        for name, (a, b) in pairs.items():
+            found, is_same = difference(a, b, counted[name], policy, tolerances), a.t is b.t
+            if found["different"] == 0 and (ignored or is_same):
                 continue
-            found.update(array=name, differs="dtype" if t is not u and not ignored else "values", shape=f"[{len(a)}]",
-                         dtype=t.name if t is u else f"{t.name}|{u.name}", elements=len(a))
-            print(*(found[key] if isinstance(found[key], str) else show(found[key]) for key in HEADING), sep="\t", file=out)
+            found.update(array=name, differs="values" if is_same or ignored else "dtype", shape=f"[{len(a.bits)}]",
+                         dtype=a.t.name if is_same else f"{a.t.name}|{b.t.name}", elements=len(a.bits))
+            print(*(found[key] if isinstance(found[key], str) else show(found[key]) for key in (*HEADING, *columns)),
+                  sep="\t", file=out)
 
 
 if __name__ == "__main__":
     path = lambda name: os.path.join(sys.argv[1], name)
     pairs = draw_pairs(random.Random(int(sys.argv[2])), sys.argv[3:] != ["all"])
-    counted = {name: count_pairs(a, b) for name, (_, a, _, b) in pairs.items()}
+    counted = {name: count_pairs(a.bits, b.bits) for name, (a, b) in pairs.items()}
     for side in (0, 1):
         write_safetensors(path("ab"[side] + ".safetensors"),
-                          {name: (pair[2 * side],) + 2 * (pair[2 * side + 1],) for name, pair in pairs.items()}, side)
-    write_expected(path("types.tsv"), pairs, counted, "propagate", False)
-    write_expected(path("skip.tsv"), pairs, counted, "skip", False)
-    write_expected(path("ignored.tsv"), pairs, counted, "propagate", True)
+                          {name: (pair[side].t,) + 2 * (pair[side].bits,) for name, pair in pairs.items()}, side)
+    write_expected(path("types.tsv"), pairs, counted)
+    write_expected(path("skip.tsv"), pairs, counted, "skip")
+    write_expected(path("ignored.tsv"), pairs, counted, ignored=True)

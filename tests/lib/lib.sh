@@ -277,6 +277,18 @@ fails_like() {
     fi
 }
 
+# differs_as EXPECTED NAME ARGUMENT...: whether --diff with these arguments finds differences, and prints
+# what EXPECTED holds of the arrays that both sides have, in the columns $columns.
+columns=1-
+differs_as() {
+    differs_expected=$1 differs_name=$2
+    shift 2
+    run --diff --tsv --number=hex "$@"
+    grep -v "${tab}only-[ab]$tab" out | cut -f "$columns" >rows
+    ok "$differs_name" sh -c "test $status -eq 1 && cmp '$differs_expected' rows"
+    cmp -s "$differs_expected" rows || diff "$differs_expected" rows | head -n 10 | sed 's/^/#   /'
+}
+
 #
 # GPU and CPU compared. To make a context takes a GPU up to a second, in one process after the other.
 # So a run has as many inputs as it can, and a real GPU has fewer runs than an emulated one.
