@@ -164,6 +164,22 @@ static void queue_call(cudaStream_t stream, void (*run)(const void *), const voi
     memcpy(o->arguments, arguments, size);
 }
 
+/* Queues a kernel that uses these parts of memory, each perhaps NULL. */
+static cudaError_t queue_kernel(cudaStream_t stream, void (*run)(const void *),
+                                const void *arguments, size_t size, const void *one,
+                                const void *other, const void *third)
+{
+    ONE_AT_A_TIME;
+
+    check_memory(stream, one);
+    check_memory(stream, other);
+    check_memory(stream, third);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
+    queue_call(stream, run, arguments, size);
+    return cudaSuccess;
+}
+
 void emulated_queue(cudaStream_t stream, void (*run)(const void *), const void *arguments,
                     size_t size)
 {
@@ -646,14 +662,9 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyK
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct copying c = {to, NULL, size, byte};
 
-    check_memory(stream, to);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_setting, &c, sizeof c);
-    return cudaSuccess;
+    return queue_kernel(stream, run_setting, &c, sizeof c, to, NULL, NULL);
 }
 
 /*
@@ -679,13 +690,9 @@ cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
                                  const struct zstd_tree *codes, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_literals, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_literals, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_sequences(const void *arguments)
@@ -700,14 +707,10 @@ cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
                                   const struct zstd_counts *tables,
                                   struct zstd_sequences_result *results, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .jobs = jobs, .count = count, .tables = tables, .results = results};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_sequences, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_sequences, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_execute(const void *arguments)
@@ -721,14 +724,10 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
                                 const struct zstd_execution *blocks, const uint32_t *units,
                                 uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .jobs = blocks, .tables = units, .count = unit_count, .results = symbols};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_execute, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_execute, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_resolve(const void *arguments)
@@ -741,13 +740,9 @@ static void run_resolve(const void *arguments)
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {.slice = *slice, .tables = symbols, .number = wave};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_resolve, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_resolve, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_copy(const void *arguments)
@@ -761,14 +756,10 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
                              const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
                              const struct zstd_ring_slice *slice, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .slice = *slice, .jobs = blocks, .count = count, .number = largest};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_copy, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_copy, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_hash(const void *arguments)
@@ -782,16 +773,12 @@ cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
                              const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
                              cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct launch l = {.slice = {.ring = (uint8_t *)ring, .ring_size = ring_size},
                              .jobs = jobs,
                              .count = count,
                              .results = wrong};
 
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_hash, &l, sizeof l);
-    return cudaSuccess;
+    return queue_kernel(stream, run_hash, &l, sizeof l, l.jobs, l.tables, l.results);
 }
 
 static void run_move(const void *arguments)
@@ -803,15 +790,9 @@ static void run_move(const void *arguments)
 
 cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
     const struct copying c = {to, from, size, 0};
 
-    check_memory(stream, to);
-    check_memory(stream, from);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_move, &c, sizeof c);
-    return cudaSuccess;
+    return queue_kernel(stream, run_move, &c, sizeof c, to, from, NULL);
 }
 
 /*
@@ -871,15 +852,8 @@ static void run_reduce(const void *arguments)
 
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
-    check_memory(stream, launch->data);
-    check_memory(stream, launch->partial);
-    check_memory(stream, launch->scratch);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_reduce, launch, sizeof *launch);
-    return cudaSuccess;
+    return queue_kernel(stream, run_reduce, launch, sizeof *launch, launch->data, launch->partial,
+                        launch->scratch);
 }
 
 static void run_digest(const void *arguments)
@@ -921,15 +895,8 @@ static void run_digest(const void *arguments)
 
 cudaError_t cuda_digest(const struct cuda_digest_launch *launch, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
-    check_memory(stream, launch->data);
-    check_memory(stream, launch->partial);
-    check_memory(stream, launch->scratch);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_digest, launch, sizeof *launch);
-    return cudaSuccess;
+    return queue_kernel(stream, run_digest, launch, sizeof *launch, launch->data, launch->partial,
+                        launch->scratch);
 }
 
 static void run_publish(const void *arguments)
@@ -944,15 +911,8 @@ static void run_publish(const void *arguments)
 
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
-    check_memory(stream, publish->from);
-    check_memory(stream, publish->cleared);
-    check_memory(stream, publish->clear);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_publish, publish, sizeof *publish);
-    return cudaSuccess;
+    return queue_kernel(stream, run_publish, publish, sizeof *publish, publish->from,
+                        publish->cleared, publish->clear);
 }
 
 static void run_gather(const void *arguments)
@@ -965,15 +925,9 @@ static void run_gather(const void *arguments)
 
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
     (void)multiprocessors;
-    check_memory(stream, gather->from.data);
-    check_memory(stream, gather->to);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_gather, gather, sizeof *gather);
-    return cudaSuccess;
+    return queue_kernel(stream, run_gather, gather, sizeof *gather, gather->from.data, gather->to,
+                        NULL);
 }
 
 static void run_merge_sums(const void *arguments)
@@ -997,15 +951,8 @@ static void run_merge_sums(const void *arguments)
 cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiprocessors,
                             cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
     (void)multiprocessors;
-    check_memory(stream, merge->high);
-    check_memory(stream, merge->to);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_merge_sums, merge, sizeof *merge);
-    return cudaSuccess;
+    return queue_kernel(stream, run_merge_sums, merge, sizeof *merge, merge->high, merge->to, NULL);
 }
 
 static void run_find_nans(const void *arguments)
@@ -1023,13 +970,7 @@ static void run_find_nans(const void *arguments)
 cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
                            cudaStream_t stream)
 {
-    ONE_AT_A_TIME;
-
     (void)multiprocessors;
-    check_memory(stream, find->numbers);
-    check_memory(stream, find->found);
-    if (!is_current(stream))
-        return cudaErrorInvalidResourceHandle;
-    queue_call(stream, run_find_nans, find, sizeof *find);
-    return cudaSuccess;
+    return queue_kernel(stream, run_find_nans, find, sizeof *find, find->numbers, find->found,
+                        NULL);
 }
