@@ -13,11 +13,6 @@ bench=${program%gpureduce}gpureduce-bench
 python=$(command -v python3)
 gpu_programs 'slices on a GPU' data/raw/mixed-le.f32 "$bench"
 
-# both NAME [OPTION...] FILE...
-both() {
-    gpu_as_cpu -q "$@"
-}
-
 # 480000 bytes each: 120000 elements of f32, 60000 of f64, 240000 of f16.
 # make NAME DISTRIBUTION
 make() {
@@ -72,132 +67,132 @@ for GPUREDUCE in $programs; do
     for axis in 0 1; do
         for shape in $shapes; do
             # shellcheck disable=SC2086 # several names
-            both "--shape=$shape, axis $axis" -o sum,mean,min,max --shape="$shape" --axis=$axis $kinds
+            gpu_as_cpu -q "--shape=$shape, axis $axis" -o sum,mean,min,max --shape="$shape" --axis=$axis $kinds
         done
         for type in f64 f16 bf16 '>f4' '>f8' '>f2'; do
             # shellcheck disable=SC2086 # as above
-            both "$type, axis $axis" -t "$type" -o sum,min,max --shape=-1,100 --axis=$axis $kinds
+            gpu_as_cpu -q "$type, axis $axis" -t "$type" -o sum,min,max --shape=-1,100 --axis=$axis $kinds
         done
     done
     for axis in 0 1 2; do
         for chunks in 256:4 5000:1 70000:4 256:1 5000:4 70000:1; do
             size=${chunks%:*} threads=${chunks#*:}
-            both "chunks of $size, $threads threads, axis $axis" -j "$threads" \
+            gpu_as_cpu -q "chunks of $size, $threads threads, axis $axis" -j "$threads" \
                 --chunk-size="$size" -o sum,max --shape=20,-1,60 --axis=$axis normal
-            both "chunks of $size, $threads threads, axis $axis, odd" -j "$threads" \
+            gpu_as_cpu -q "chunks of $size, $threads threads, axis $axis, odd" -j "$threads" \
                 --chunk-size="$size" -o sum,min,count,nan --shape=3,-1,8 --axis=$axis odd
         done
     done
     for nan in propagate skip error; do
-        both "--nan=$nan" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=0 odd
-        both "--nan=$nan, rows" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=1 odd
+        gpu_as_cpu -q "--nan=$nan" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=0 odd
+        gpu_as_cpu -q "--nan=$nan, rows" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=1 odd
     done
-    both 'elements at odd places' -o sum --skip=3 --shape=-1,100 --axis=1 skewed
-    both 'columns at odd places' -o sum,max --skip=3 --shape=-1,100 --axis=0 skewed
-    both 'a small file' -o sum --chunk-size=128 --shape=-1,10 --axis=1 small
-    both 'a small file, columns' -o sum --chunk-size=128 --shape=-1,10 --axis=0 small
-    both 'sums alone' -o sum --shape=-1,100 --axis=0 normal
-    both 'extremes alone' -o min,max --shape=-1,100 --axis=1 normal
+    gpu_as_cpu -q 'elements at odd places' -o sum --skip=3 --shape=-1,100 --axis=1 skewed
+    gpu_as_cpu -q 'columns at odd places' -o sum,max --skip=3 --shape=-1,100 --axis=0 skewed
+    gpu_as_cpu -q 'a small file' -o sum --chunk-size=128 --shape=-1,10 --axis=1 small
+    gpu_as_cpu -q 'a small file, columns' -o sum --chunk-size=128 --shape=-1,10 --axis=0 small
+    gpu_as_cpu -q 'sums alone' -o sum --shape=-1,100 --axis=0 normal
+    gpu_as_cpu -q 'extremes alone' -o min,max --shape=-1,100 --axis=1 normal
     cp normal piped
-    both 'a pipe' -o sum --shape=1200,100 --axis=0 -
+    gpu_as_cpu -q 'a pipe' -o sum --shape=1200,100 --axis=0 -
     if [ -n "$ZSTD" ]; then
         "$ZSTD" -q -f normal -o normal.zst
-        both 'compressed' -o sum --shape=-1,100 --axis=1 normal.zst
+        gpu_as_cpu -q 'compressed' -o sum --shape=-1,100 --axis=1 normal.zst
     fi
-    both '.npy, and several files' -o sum --axis=0 data/npy/v1-f4.npy data/npy/f8-big-endian.npy
-    both 'no elements' -o sum --shape=0,5 --axis=0 /dev/null
-    both 'more than its shape has' -o sum --shape=100,100 --axis=0 normal
-    both 'fewer than its shape has' -o sum --shape=100000,100 --axis=0 normal
+    gpu_as_cpu -q '.npy, and several files' -o sum --axis=0 data/npy/v1-f4.npy data/npy/f8-big-endian.npy
+    gpu_as_cpu -q 'no elements' -o sum --shape=0,5 --axis=0 /dev/null
+    gpu_as_cpu -q 'more than its shape has' -o sum --shape=100,100 --axis=0 normal
+    gpu_as_cpu -q 'fewer than its shape has' -o sum --shape=100000,100 --axis=0 normal
 
     # What is more than sums and extremes: records.
     for type in $types; do
         for axis in 0 1; do
-            both "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis few_*
+            gpu_as_cpu -q "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis few_*
         done
     done
     # Sums and extremes of integers, and of floats of one byte.
     for type in $others; do
         for axis in 0 1 2; do
-            both "$type, axis $axis" -t "$type" -o sum,mean,min,max,range --shape=-1,20,50 --axis=$axis \
+            gpu_as_cpu -q "$type, axis $axis" -t "$type" -o sum,mean,min,max,range --shape=-1,20,50 --axis=$axis \
                 few_*
         done
-        both "$type, chunks" -j 3 --chunk-size=30000 -t "$type" -o sum,min --shape=-1,100 --axis=0 normal
+        gpu_as_cpu -q "$type, chunks" -j 3 --chunk-size=30000 -t "$type" -o sum,min --shape=-1,100 --axis=0 normal
     done
     for length in 1 3 15 16 17 255 256 257 1023 1024 1025; do
         for kind in normal odd; do
             head -c $((100000 - 100000 % (4 * length))) $kind >piece
             for axis in 0 1; do
-                both "records, $length a row, $kind, axis $axis" -o "$more" --shape=-1,"$length" \
+                gpu_as_cpu -q "records, $length a row, $kind, axis $axis" -o "$more" --shape=-1,"$length" \
                     --axis=$axis piece
             done
         done
         for options in '-j 4 --chunk-size=5000' '-j 1 --chunk-size=70000'; do
             # shellcheck disable=SC2086 # several options
-            both "records, $length in several chunks, $options" $options -o argmin,absmin,l1,sum,zeros \
+            gpu_as_cpu -q "records, $length in several chunks, $options" $options -o argmin,absmin,l1,sum,zeros \
                 --shape="$length,-1" --axis=0 piece
         done
     done
     for operation in $(echo "$more" | tr , ' '); do
-        both "$operation alone" -o "$operation" --shape=-1,100 --axis=0 odd
-        both "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 odd
+        gpu_as_cpu -q "$operation alone" -o "$operation" --shape=-1,100 --axis=0 odd
+        gpu_as_cpu -q "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 odd
     done
-    both 'records, --nan=error' --nan=error -o l1 --shape=-1,50 --axis=1 odd
-    both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
+    gpu_as_cpu -q 'records, --nan=error' --nan=error -o l1 --shape=-1,50 --axis=1 odd
+    gpu_as_cpu -q 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
     cp normal piped
-    both 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
+    gpu_as_cpu -q 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
     # Missing elements, some slices' all, in chunks and in strips.
     for type in f32 '>f8' f8e5m2 i16 bool; do
         for axis in 0 1; do
-            both "missing elements, $type, axis $axis" -t "$type" -o sum,min,max,count,missing --missing=0 \
+            gpu_as_cpu -q "missing elements, $type, axis $axis" -t "$type" -o sum,min,max,count,missing --missing=0 \
                 --missing=1 --shape=-1,100 --axis=$axis few_* zeros
-            both "missing elements, records, $type, axis $axis" -t "$type" -o "$more,missing" --missing=0 \
+            gpu_as_cpu -q "missing elements, records, $type, axis $axis" -t "$type" -o "$more,missing" --missing=0 \
                 --missing=1 --shape=-1,100 --axis=$axis few_* zeros
         done
     done
     for missing in nan inf 0; do
         for axis in 0 1; do
-            both "missing $missing, axis $axis" --nan=skip -o "$more,missing,min,nan" --missing=$missing \
+            gpu_as_cpu -q "missing $missing, axis $axis" --nan=skip -o "$more,missing,min,nan" --missing=$missing \
                 --shape=-1,50 --axis=$axis odd zeros
-            both "missing $missing, chunks, axis $axis" -j 3 --chunk-size=30000 -o min,argmax,missing,nan \
+            gpu_as_cpu -q "missing $missing, chunks, axis $axis" -j 3 --chunk-size=30000 -o min,argmax,missing,nan \
                 --missing=$missing --shape=4,-1,5 --axis=$axis odd
         done
-        both "missing $missing, many columns" -j 3 -o sum,min,missing --missing=$missing --shape=20,-1 --axis=0 \
+        gpu_as_cpu -q "missing $missing, many columns" -j 3 -o sum,min,missing --missing=$missing --shape=20,-1 --axis=0 \
             wide_odd
     done
-    both 'missing nan, an error' --nan=error -o sum,missing --missing=inf --shape=-1,50 --axis=1 odd
-    both 'var and std of samples' --ddof=1 -o var,std --shape=-1,100 --axis=0 normal odd
+    gpu_as_cpu -q 'missing nan, an error' --nan=error -o sum,missing --missing=inf --shape=-1,50 --axis=1 odd
+    gpu_as_cpu -q 'var and std of samples' --ddof=1 -o var,std --shape=-1,100 --axis=0 normal odd
     # Squares beyond what a binary64 holds, and below it.
-    both 'squares of every size' -t f64 -o sumsq,std --shape=-1,40 --axis=1 full
-    both 'squares of every size, columns' -j 2 -t f64 -o sumsq,std --shape=-1,40 --axis=0 full
-    both 'quantiles' -o median --shape=-1,100 --axis=0 normal
+    gpu_as_cpu -q 'squares of every size' -t f64 -o sumsq,std --shape=-1,40 --axis=1 full
+    gpu_as_cpu -q 'squares of every size, columns' -j 2 -t f64 -o sumsq,std --shape=-1,40 --axis=0 full
+    gpu_as_cpu -q 'quantiles' -o median --shape=-1,100 --axis=0 normal
 
     # More columns than workers have accumulators for: in strips, of a file; and in order.
     for kind in wide_normal wide_odd wide_full; do
         for options in '-j 1' '-j 4 --chunk-size=400000' '-t f64' '-t >f2 -j 3'; do
             # shellcheck disable=SC2086 # several options
-            both "many columns, $kind, $options" $options -o sum,mean,min,max --shape=20,-1 --axis=0 \
+            gpu_as_cpu -q "many columns, $kind, $options" $options -o sum,mean,min,max --shape=20,-1 --axis=0 \
                 $kind
         done
     done
-    both 'many columns, few rows' -j 2 -o sum,max --shape=3,-1 --axis=0 wide_odd
-    both 'many columns, one row' -j 2 -o sum,min --shape=1,-1 --axis=0 wide_normal
-    both 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
-    both 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
+    gpu_as_cpu -q 'many columns, few rows' -j 2 -o sum,max --shape=3,-1 --axis=0 wide_odd
+    gpu_as_cpu -q 'many columns, one row' -j 2 -o sum,min --shape=1,-1 --axis=0 wide_normal
+    gpu_as_cpu -q 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
+    gpu_as_cpu -q 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
         --axis=0 normal wide_small
     for kind in wide_normal wide_odd; do
-        both "many columns, $kind, records" -j 3 -o sum,argmax,l1,zeros --shape=20,-1 --axis=0 $kind
+        gpu_as_cpu -q "many columns, $kind, records" -j 3 -o sum,argmax,l1,zeros --shape=20,-1 --axis=0 $kind
     done
     for type in u8 f8e4m3 '>i4'; do
-        both "many columns, $type" -j 3 -t "$type" -o sum,max,argmin --shape=20,-1 --axis=0 wide_normal
+        gpu_as_cpu -q "many columns, $type" -j 3 -t "$type" -o sum,max,argmin --shape=20,-1 --axis=0 wide_normal
     done
-    both 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
-    both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
+    gpu_as_cpu -q 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
+    gpu_as_cpu -q 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
     cp wide_odd piped
-    both 'many columns, a pipe' -j 3 -o sum,min --shape=20,70001 --axis=0 -
-    both 'many columns, a pipe, records' -j 3 -o argmin,l1 --shape=20,70001 --axis=0 -
+    gpu_as_cpu -q 'many columns, a pipe' -j 3 -o sum,min --shape=20,70001 --axis=0 -
+    gpu_as_cpu -q 'many columns, a pipe, records' -j 3 -o argmin,l1 --shape=20,70001 --axis=0 -
     if [ -n "$ZSTD" ]; then
         "$ZSTD" -q -f wide_odd -o wide.zst
-        both 'many columns, compressed' -j 3 -o sum,max --shape=20,-1 --axis=0 wide.zst
+        gpu_as_cpu -q 'many columns, compressed' -j 3 -o sum,max --shape=20,-1 --axis=0 wide.zst
     fi
 
     emulated || continue

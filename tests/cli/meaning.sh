@@ -23,10 +23,7 @@ total=missing,count,nan,sum,min,max,argmin,argmax,mean,var,zeros,negatives,l1,su
 as_made() {
     as_name=$1 as_file=$2 as_expected=made/$3
     shift 3
-    run -o $operations "$@" "made/$as_file"
-    cut -f 2- out >found
-    ok "$as_name" cmp "$as_expected" found
-    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
+    rows_as "$as_expected" "$as_name" run -o $operations "$@" "made/$as_file"
 }
 
 for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5 plain-4.nc scaled-3.nc; do

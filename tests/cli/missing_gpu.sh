@@ -9,11 +9,6 @@
 bench=${program%gpureduce}gpureduce-bench
 gpu_programs 'missing values on a GPU' data/raw/mixed-le.f32 "$bench"
 
-# both NAME [OPTION...] FILE...
-both() {
-    gpu_as_cpu -q "$@"
-}
-
 # spoil PERCENT ELEMENT FILE...: puts the bytes of an element of four bytes, as printf has them, into
 # the place of so many of them.
 spoil() {
@@ -59,28 +54,28 @@ for GPUREDUCE in $programs; do
         for value in $values; do
             "$GPUREDUCE" -q -D cpu -o missing -t "$type" --missing="$value" one >/dev/null 2>&1 || continue
             all="$all --missing=$value"
-            both "$value of $type" -o $sums --nan skip -t "$type" --missing="$value" one third nans zeros none odd
+            gpu_as_cpu -q "$value of $type" -o $sums --nan skip -t "$type" --missing="$value" one third nans zeros none odd
         done
         for nan in propagate error; do
             # shellcheck disable=SC2086 # several words
-            both "values of $type, NaNs $nan" -o $moments --nan $nan -t "$type" $all one third nans zeros none odd
+            gpu_as_cpu -q "values of $type, NaNs $nan" -o $moments --nan $nan -t "$type" $all one third nans zeros none odd
         done
         # shellcheck disable=SC2086 # as above
-        both "quantiles of $type" -o median,q0.01,q0.99,missing --nan skip -t "$type" $all one third nans zeros none odd
+        gpu_as_cpu -q "quantiles of $type" -o median,q0.01,q0.99,missing --nan skip -t "$type" $all one third nans zeros none odd
         # shellcheck disable=SC2086 # as above
-        both "a histogram of $type" --histogram=20,-3,7 -t "$type" $all one nans zeros none
+        gpu_as_cpu -q "a histogram of $type" --histogram=20,-3,7 -t "$type" $all one nans zeros none
     done
     for missing in -9999 nan 0; do
-        both "$missing, all results" -o $moments --nan=skip --missing=$missing one third nans zeros none odd
-        both "$missing, chunks" -j 3 --chunk-size=1000 -o $moments --nan=skip --missing=$missing third odd
-        both "$missing, bins of exponents" --histogram=exponent --missing=$missing third odd
-        both "$missing, bins" --histogram=1000 --missing=$missing third zeros
-        both "$missing, a total" --total -o $moments,median --nan=skip --missing=$missing one third nans
-        both "$missing, a part" --skip=400 --length=7777 -o $moments,median --missing=$missing third
-        both "$missing, an error" --fail-on=missing --missing=$missing whole third
-        [ -z "$ZSTD" ] || both "$missing, compressed" -o $moments --nan=skip --missing=$missing one.zst third.zst odd.zst
+        gpu_as_cpu -q "$missing, all results" -o $moments --nan=skip --missing=$missing one third nans zeros none odd
+        gpu_as_cpu -q "$missing, chunks" -j 3 --chunk-size=1000 -o $moments --nan=skip --missing=$missing third odd
+        gpu_as_cpu -q "$missing, bins of exponents" --histogram=exponent --missing=$missing third odd
+        gpu_as_cpu -q "$missing, bins" --histogram=1000 --missing=$missing third zeros
+        gpu_as_cpu -q "$missing, a total" --total -o $moments,median --nan=skip --missing=$missing one third nans
+        gpu_as_cpu -q "$missing, a part" --skip=400 --length=7777 -o $moments,median --missing=$missing third
+        gpu_as_cpu -q "$missing, an error" --fail-on=missing --missing=$missing whole third
+        [ -z "$ZSTD" ] || gpu_as_cpu -q "$missing, compressed" -o $moments --nan=skip --missing=$missing one.zst third.zst odd.zst
         cp third piped
-        both "$missing, a pipe" -o $moments --missing=$missing -
+        gpu_as_cpu -q "$missing, a pipe" -o $moments --missing=$missing -
     done
 done
 

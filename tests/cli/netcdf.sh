@@ -20,10 +20,7 @@ mkdir made
 as_netcdf() {
     as_name=$1 as_file=$2 as_expected=made/$3
     shift 3
-    run -o sum,min,max,argmin,argmax,nan,count "$@" "made/$as_file"
-    cut -f 2- out >found
-    ok "$as_name" cmp "$as_expected" found
-    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
+    rows_as "$as_expected" "$as_name" run -o sum,min,max,argmin,argmax,nan,count "$@" "made/$as_file"
 }
 
 for options in '' '-j 1' '-j 3 --chunk-size 16'; do

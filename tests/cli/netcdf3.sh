@@ -11,26 +11,17 @@ fi
 mkdir made
 "$python" "$sources/tests/lib/make_netcdf3.py" made 2>made.err || { fail 'make_netcdf3.py' && show made.err; }
 
-# as_made NAME EXPECTED COMMAND...: prints what stands in made/EXPECTED, but for the file's name and the order.
-as_made() {
-    as_name=$1 as_expected=made/$2
-    shift 2
-    "$@"
-    { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
-    ok "$as_name" cmp "$as_expected" found
-    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
-}
-
+ordered=
 operations=sum,min,max,argmin,argmax,nan,count
 for file in made/*.nc; do
     name=${file##*/}
     name=${name%.nc}
     for options in '' '-j 1' '-j 3 --chunk-size 16'; do
         # shellcheck disable=SC2086 # none, or several words
-        as_made "$name, as stored, ${options:-by default}" "$name.stored.tsv" run --tsv --skip-unsupported --stored -o $operations $options "$file"
+        rows_as "made/$name.stored.tsv" "$name, as stored, ${options:-by default}" run --tsv --skip-unsupported --stored -o $operations $options "$file"
     done
-    as_made "$name, in a pipe" "$name.stored.tsv" shell "cat $file | gpureduce --tsv --stored -o $operations"
-    [ ! -f "made/$name.tsv" ] || as_made "$name" "$name.tsv" run --tsv -o $operations "$file"
+    rows_as "made/$name.stored.tsv" "$name, in a pipe" shell "cat $file | gpureduce --tsv --stored -o $operations"
+    [ ! -f "made/$name.tsv" ] || rows_as "made/$name.tsv" "$name" run --tsv -o $operations "$file"
 done
 
 for kind in cdf1 cdf2 cdf5; do
@@ -41,7 +32,7 @@ for kind in cdf1 cdf2 cdf5; do
             ok "$kind, $array along axis $axis" cmp "made/axes-$kind.$array.axis$axis" out
         done
     done
-    as_made "$kind, quantiles" "axes-$kind.quantiles.tsv" run --tsv --stored -o q0.25,median "$file"
+    rows_as "made/axes-$kind.quantiles.tsv" "$kind, quantiles" run --tsv --stored -o q0.25,median "$file"
     run --diff --stored "$file" "made/axes-$kind.npz"
     ok "$kind, no differences" test "$status:$(grep -c . out)" = 0:0
     run -q --stored --total -o sum,count,argmax "$file"
@@ -75,7 +66,7 @@ fails 'truncated in the header' 'cut.nc: a netCDF file: byte 100: the file ends 
 
 # A pipe whose header does not say how many records follow.
 { head -c 4 made/records6-cdf1.nc && printf '\377\377\377\377' && tail -c +9 made/records6-cdf1.nc; } >streaming.nc
-as_made 'records that are counted by the size of the file' records6-cdf1.stored.tsv run --tsv --stored -o $operations streaming.nc
+rows_as made/records6-cdf1.stored.tsv 'records that are counted by the size of the file' run --tsv --stored -o $operations streaming.nc
 shell "cat streaming.nc made/large-cdf1.nc | gpureduce -q -o sum"
 fails 'records in a pipe that are not counted' 'standard input: a netCDF file: byte 4: the number of records is unknown before the end; save it as a file'
 finish

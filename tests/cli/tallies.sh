@@ -12,11 +12,6 @@
 bench=${program%gpureduce}gpureduce-bench
 gpu_programs 'tallies on a GPU' data/raw/mixed-le.f32 "$bench"
 
-# both NAME [OPTION...] FILE...
-both() {
-    gpu_as_cpu -q "$@"
-}
-
 # make NAME DISTRIBUTION TYPE SIZE
 make() {
     "$bench" generate -q -d "$2" -t "$3" -b "$4" >"$1"
@@ -56,54 +51,54 @@ for GPUREDUCE in $programs; do
     # Each type, of each kind of data.
     for type in f32 f64 f16 bf16 f8e4m3 f8e5m2 '>f4' '>f8' '>f2'; do
         # shellcheck disable=SC2086 # several names
-        both "quantiles of $type" -o $quantiles,sum --nan skip -t "$type" $kinds
+        gpu_as_cpu -q "quantiles of $type" -o $quantiles,sum --nan skip -t "$type" $kinds
         # shellcheck disable=SC2086 # as above
-        both "bins of $type" --histogram=50,-3,7 -t "$type" $kinds
+        gpu_as_cpu -q "bins of $type" --histogram=50,-3,7 -t "$type" $kinds
         # shellcheck disable=SC2086 # as above
-        both "exponents of $type" --histogram=exponent -t "$type" $kinds
+        gpu_as_cpu -q "exponents of $type" --histogram=exponent -t "$type" $kinds
     done
     for type in i8 u16 i32 '>u4' i64 u64 bool; do
         # shellcheck disable=SC2086 # as above
-        both "quantiles of $type" -o median,p99 -t "$type" $kinds
+        gpu_as_cpu -q "quantiles of $type" -o median,p99 -t "$type" $kinds
         # shellcheck disable=SC2086 # as above
-        both "bins of $type" --histogram=20 -t "$type" $kinds
+        gpu_as_cpu -q "bins of $type" --histogram=20 -t "$type" $kinds
     done
     for bins in 1 1000 1000,-1,1 9000 30000 65536,-0.01,3 3,-1e-300,1e300 7,1e-40,3e-39; do
-        both "--histogram=$bins" --histogram=$bins normal full sparse zeros
-        both "--histogram=$bins of f64" -t f64 --histogram=$bins normal
+        gpu_as_cpu -q "--histogram=$bins" --histogram=$bins normal full sparse zeros
+        gpu_as_cpu -q "--histogram=$bins of f64" -t f64 --histogram=$bins normal
     done
     for chunks in 256:3 4096:1 70000:3 256:1 4096:3 70000:1; do
         size=${chunks%:*} threads=${chunks#*:}
-        both "chunks of $size, $threads threads" -j "$threads" --chunk-size="$size" \
+        gpu_as_cpu -q "chunks of $size, $threads threads" -j "$threads" --chunk-size="$size" \
             -o $quantiles --histogram=100 normal
-        both "chunks of $size, $threads threads, f16" -j "$threads" --chunk-size="$size" \
+        gpu_as_cpu -q "chunks of $size, $threads threads, f16" -j "$threads" --chunk-size="$size" \
             -t f16 -o $quantiles --histogram=exponent halves
     done
     for nan in propagate skip error; do
-        both "--nan=$nan" --nan=$nan -o $quantiles --histogram=10,-1,1 odd
+        gpu_as_cpu -q "--nan=$nan" --nan=$nan -o $quantiles --histogram=10,-1,1 odd
     done
-    both 'infinities have no range' --histogram=10 odd
-    both 'everything of summary' -o summary normal
-    both 'a part' --skip=400 --length=77777 -o $quantiles --histogram=100 normal
-    both 'one element' --length=1 -o median --histogram=3 normal
-    both 'no element' -o median --histogram=3 empty
-    both 'many quantiles' -o "$many" normal
-    both 'many quantiles of f64' -t f64 -o "$many" normal
+    gpu_as_cpu -q 'infinities have no range' --histogram=10 odd
+    gpu_as_cpu -q 'everything of summary' -o summary normal
+    gpu_as_cpu -q 'a part' --skip=400 --length=77777 -o $quantiles --histogram=100 normal
+    gpu_as_cpu -q 'one element' --length=1 -o median --histogram=3 normal
+    gpu_as_cpu -q 'no element' -o median --histogram=3 empty
+    gpu_as_cpu -q 'many quantiles' -o "$many" normal
+    gpu_as_cpu -q 'many quantiles of f64' -t f64 -o "$many" normal
     # Several files, and all of them as one.
-    both 'several files' -o $quantiles --histogram=9,-2,2 normal odd full
-    both 'a total' --total -o $quantiles --histogram=9,-2,2 normal sparse full
-    both 'a total of f16' --total -t f16 -o $quantiles halves zeros halves
+    gpu_as_cpu -q 'several files' -o $quantiles --histogram=9,-2,2 normal odd full
+    gpu_as_cpu -q 'a total' --total -o $quantiles --histogram=9,-2,2 normal sparse full
+    gpu_as_cpu -q 'a total of f16' --total -t f16 -o $quantiles halves zeros halves
     # Pipes.
     cp normal piped
-    both 'f32 by a pipe' -o median -
-    both 'a histogram by a pipe' --histogram=100,-3,3 -
-    both 'f16 by a pipe' -t f16 -o $quantiles --histogram=5 -
+    gpu_as_cpu -q 'f32 by a pipe' -o median -
+    gpu_as_cpu -q 'a histogram by a pipe' --histogram=100,-3,3 -
+    gpu_as_cpu -q 'f16 by a pipe' -t f16 -o $quantiles --histogram=5 -
     # What zstd has compressed, the CPU decodes: in parallel, or from front to back.
     # shellcheck disable=SC2086 # a name, or none
-    both 'an array in a container, and what is compressed' -o $quantiles --histogram=100 \
+    gpu_as_cpu -q 'an array in a container, and what is compressed' -o $quantiles --histogram=100 \
         data/npy/v1-f4.npy ${ZSTD:+normal.zst}
     [ -z "$ZSTD" ] ||
-        both 'elements torn across frames' --length=75000 -o $quantiles --histogram=100 frames.zst
+        gpu_as_cpu -q 'elements torn across frames' --length=75000 -o $quantiles --histogram=100 frames.zst
 
     emulated || continue
 

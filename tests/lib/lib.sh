@@ -277,6 +277,22 @@ fails_like() {
     fi
 }
 
+# rows_as EXPECTED NAME COMMAND...: whether the command prints the rows of EXPECTED, each after a file's
+# name; in any order where $ordered is empty.
+ordered=yes
+rows_as() {
+    rows_expected=$1 rows_name=$2
+    shift 2
+    "$@"
+    cp "$rows_expected" wanted
+    cut -f 2- out >found
+    [ -n "$ordered" ] || for rows_file in wanted found; do
+        { head -n 1 $rows_file && sed 1d $rows_file | sort; } >rows && mv rows $rows_file
+    done
+    ok "$rows_name" cmp wanted found
+    cmp -s wanted found || { diff wanted found | head -n 5 | sed 's/^/# /' && show err; }
+}
+
 # differs_as EXPECTED NAME ARGUMENT...: whether --diff with these arguments finds differences, and prints
 # what EXPECTED holds of the arrays that both sides have, in the columns $columns.
 columns=1-
