@@ -3,11 +3,12 @@
 
     python3 data/make_containers.py
 
-Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, hdf5plugin, netCDF4, astropy, torch and zarr; those in the repository were
+Needs Python 3.9 and the packages numpy, safetensors, gguf, h5py, hdf5plugin, netCDF4, astropy, nibabel, torch and zarr; those in the repository were
 made with numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0, h5py 3.16.0, hdf5plugin 7.1.0, netCDF4 1.7.5.1,
-astropy 8.0.2, torch 2.15.0 and zarr 3.1.6. What the arrays must reduce to is computed by
+astropy 8.0.2, nibabel 5.4.2, torch 2.15.0 and zarr 3.1.6. What the arrays must reduce to is computed by
 make.py, from the elements: see there.
 """
+import gzip
 import os
 import sys
 
@@ -19,6 +20,7 @@ import gguf  # noqa: E402
 import hdf5plugin  # noqa: E402
 import h5py  # noqa: E402
 import netCDF4  # noqa: E402
+import nibabel  # noqa: E402
 import numcodecs  # noqa: E402
 import numpy as np  # noqa: E402
 import safetensors  # noqa: E402
@@ -220,6 +222,21 @@ def make_fits():
             rows.append(('containers/small.fits', f'--array={name.upper()}', op, ELEMENTS[name][3][op]))
 
 
+def make_nifti():
+    # A header's first dimension changes fastest, and nibabel takes arrays in that order.
+    for file, kind, name, order, inter in (('small.nii', nibabel.Nifti1Image, 'mixed.f32', '>', 0),
+                                           ('small2.nii.gz', nibabel.Nifti2Image, 'spread.u16', '<', 1)):
+        x = array(name).transpose()
+        image = kind(x, None, header=kind.header_class(endianness=order), dtype=x.dtype)
+        image.header.set_slope_inter(1, inter)
+        image.header.set_data_offset(image.header.single_vox_offset)
+        data = image.header.binaryblock + bytes(4) + x.astype(x.dtype.newbyteorder(order)).tobytes('F')
+        with open(path(file), 'wb') as out:
+            out.write(data if inter == 0 else gzip.compress(data, mtime=0))
+        for op in make.OPS:
+            rows.append((f'containers/{file}', '--stored', op, ELEMENTS[name][3][op]))
+
+
 def make_pytorch():
     def tensor(name):
         kind, shape, data, _ = ELEMENTS[name]
@@ -267,6 +284,7 @@ def main():
     make_filters()
     make_netcdf()
     make_fits()
+    make_nifti()
     make_pytorch()
     make_zarr()
     with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:

@@ -458,6 +458,11 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         source_error(s, ERROR_DATA, "%s", asked->wrong);
         return false;
     }
+    if (!found && s->info.compressed && got > 0)
+        got =
+            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
+    if (got < 0)
+        return false;
     if (!found && s->info.compressed)
         s->inner = arrays_recognise_in_order(options, head, (size_t)got);
     if (s->inner)

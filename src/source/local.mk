@@ -33,6 +33,7 @@ library_sources += \
 	src/source/format/inflate.c src/source/format/inflate.h \
 	src/source/format/lz.c src/source/format/lz.h \
 	src/source/format/netcdf.c \
+	src/source/format/nifti.c \
 	src/source/format/npy.c src/source/format/npy.h \
 	src/source/format/npy_records.c \
 	src/source/format/npz.c \

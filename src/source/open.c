@@ -212,12 +212,15 @@ static bool open_serial(struct source *s, const struct source_options *options,
                         struct reader *reader)
 {
     const struct container_format *format;
-    unsigned char head[ARRAYS_HEAD];
+    unsigned char head[CONTAINER_HEAD];
     ptrdiff_t got;
 
     if (!options->arrays_in_order)
         return serial_source_open(s, options, reader);
-    got = formats_fill(s, options, reader, head, 0, sizeof head);
+    got = formats_fill(s, options, reader, head, 0, ARRAYS_HEAD);
+    if (got > 0)
+        got =
+            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
     if (got < 0) {
         reader->close(reader);
         return false;
@@ -375,13 +378,17 @@ static bool holds_container(struct source *s, const struct source_options *optio
 {
     struct source_options inside = *options;
     struct reader *reader = input_reader_open(s);
-    unsigned char head[ARRAYS_HEAD];
-    ptrdiff_t got;
+    unsigned char head[CONTAINER_HEAD];
+    ptrdiff_t got, more;
 
     reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
-    got = reader_fill(reader, head, sizeof head);
+    got = reader_fill(reader, head, ARRAYS_HEAD);
+    more = got > 0
+               ? reader_fill(reader, head + got, container_head(head, (size_t)got) - (size_t)got)
+               : 0;
+    got = more < 0 ? -1 : got + more;
     reader->close(reader);
     inside.arrays_in_order = true;
     return got > 0 && arrays_recognise_in_order(&inside, head, (size_t)got);

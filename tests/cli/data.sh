@@ -157,7 +157,7 @@ cut -f 1,2 containers | uniq >arrays
 while IFS=$tab read -r file option; do
     case $file in
     *.h5) needs=$(gpureduce --version | sed -n 's/^HDF5: none$/libhdf5/p') ;;
-    *deflated* | *.zarr) needs=$(gpureduce -q -o count "data/$file" >/dev/null 2>&1 || echo zlib) ;;
+    *deflated* | *.zarr | *.gz) needs=$(gpureduce -q -o count "data/$file" >/dev/null 2>&1 || echo zlib) ;;
     *) needs= ;;
     esac
     if [ -n "$needs" ]; then

@@ -196,8 +196,9 @@ static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *co
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct container_format *const formats[] = {
-        &container_safetensors, &container_npz,     &container_gguf, &container_netcdf,
-        &container_fits,        &container_pytorch, &container_npy,  &container_zarr};
+        &container_safetensors, &container_npz,  &container_gguf,
+        &container_netcdf,      &container_fits, &container_nifti,
+        &container_pytorch,     &container_npy,  &container_zarr};
     struct fuzz_input in = {data, size};
     struct fuzz_bytes bytes = {0};
     size_t count = 0, expected = 0;

@@ -1,6 +1,7 @@
 """What gpureduce prints of arrays that NumPy holds."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from shortest import shortest
@@ -43,3 +44,23 @@ def expect_quantiles(path, arrays):
             flat = np.sort(flat[~np.isnan(flat)])
             row = [shortest(np.quantile(flat, q), "float64") if len(flat) else "nan" for q in (0.25, 0.5)]
             out.write("\t".join([key, NAMES[x.dtype.name], f"[{','.join(map(str, x.shape))}]", *row]) + "\n")
+
+
+SCALED = "array\tdtype\tshape\tmissing\tcount\tsum\tmean\tmin\tmax\targmin\targmax\n"
+
+
+def scaled_row(key, data, scale, offset, missing=None):
+    """The row of an array whose numbers x stand for scale * x + offset, which are fractions, in the table of
+    `-o missing,count,sum,mean,min,max,argmin,argmax`, whose heading is SCALED."""
+    integers = data.dtype.kind != "f" and scale == 1 and offset.denominator == 1
+
+    def show(x):
+        return str(x) if integers else shortest(float(x), "float64")
+
+    values = {k: scale * Fraction(x.item()) + offset for k, x in enumerate(data.ravel()) if missing is None or x != missing}
+    least, most = min(values.values()), max(values.values())
+    total = sum(values.values())
+    row = [key, NAMES[data.dtype.name], f"[{','.join(map(str, data.shape))}]", data.size - len(values), len(values), show(total),
+           shortest(float(total / len(values)), "float64"), show(least), show(most)]
+    row += [min(k for k in values if values[k] == x) for x in (least, most)]
+    return "\t".join(map(str, row)) + "\n"

@@ -15,8 +15,7 @@ import numpy as np
 from astropy.io import fits
 
 sys.dont_write_bytecode = True  # the sources may be read-only
-from expected import NAMES, expect  # noqa: E402
-from shortest import shortest  # noqa: E402
+from expected import SCALED, expect, scaled_row  # noqa: E402
 
 directory = sys.argv[1]
 warnings.simplefilter("ignore")  # of keywords
@@ -92,10 +91,6 @@ fits.HDUList([fits.GroupsHDU(fits.GroupData(np.arange(100.0).reshape(10, 1, 1, 2
 #
 
 
-def show(x, integers):
-    return str(x) if integers else shortest(float(x), "float64")
-
-
 rows = []
 hdus = [fits.PrimaryHDU()]
 cases = [(d, None, None, b) for d in TYPES[:4] for b in (None, 7, 0)]
@@ -114,14 +109,7 @@ for i, (dtype, scale, zero, blank) in enumerate(cases):
     hdus.append(hdu)
     s, z = (Fraction((value or neutral).replace("D", "E")) for value, neutral in ((scale, "1"), (zero, "0")))
     s, z = (x if x.denominator == 1 else Fraction(float(x)) for x in (s, z))
-    kept = [k for k, x in enumerate(data.ravel()) if blank is None or dtype[0] == "f" or x != blank]
-    values = {k: s * Fraction(data.ravel()[k].item()) + z for k in kept}
-    integers = dtype[0] != "f" and s == 1
-    row = [f"V{i:02}", NAMES[data.dtype.name], "[4,5]", data.size - len(kept), len(kept), show(sum(values.values()), integers)]
-    least, most = min(values.values()), max(values.values())
-    row += [show(sum(values.values()) / len(kept), False), show(least, integers), show(most, integers)]
-    row += [min(k for k in kept if values[k] == least), min(k for k in kept if values[k] == most)]
-    rows.append("\t".join(map(str, row)) + "\n")
+    rows.append(scaled_row(f"V{i:02}", data, s, z, None if dtype[0] == "f" else blank))
 # What is written is what is read: astropy would change the keywords of scaled images.
 with open(path("scaled.fits"), "wb") as out:
     for hdu in hdus:
@@ -130,7 +118,7 @@ with open(path("scaled.fits"), "wb") as out:
             stored = hdu.data.astype(hdu.data.dtype.newbyteorder(">")).tobytes()
             out.write(stored + b"\0" * (-len(stored) % 2880))
 with open(path("scaled.tsv"), "w", encoding="utf-8") as out:
-    out.write("array\tdtype\tshape\tmissing\tcount\tsum\tmean\tmin\tmax\targmin\targmax\n")
+    out.write(SCALED)
     out.writelines(rows)
 with fits.open(path("scaled.fits")) as file:
     for i, (dtype, scale, zero, blank) in enumerate(cases):

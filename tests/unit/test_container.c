@@ -660,6 +660,10 @@ static void check_recognise(void)
         {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\21\0\0\0x/.format_version", 47, "pytorch"},
         {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\11\0\0\0/data.pkl", 39, NULL},
         {"PK\3\4\0\0\0\10\0\0aaaabbbbccccdddd\12\0\0\0x/data.pkl", 39, NULL},
+        {"\x1c\2\0\0n+2\0\r\n\x1a\n", 12, "nifti"},
+        {"\0\0\2\x1cn+2\0\r\n\x1a\n", 12, "nifti"},
+        {"\0\0\2\x1cni2\0\r\n\x1a\n", 12, NULL},
+        {"\x1c\2\0\0n+2\0\r\n\x1a\n", 11, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};

@@ -274,6 +274,9 @@ struct container_format {
         *inside[COMPRESSIONS]; /* the names of the format inside compressions; NULL: such files
                                          cannot be read from front to back, since their headers are
                                          not at the beginning */
+    /* How many first bytes tell a file that begins with these `size`; 0: no more than all formats
+       need. NULL: never more. */
+    size_t (*head)(const unsigned char *bytes, size_t size);
     /* Whether a file that begins with these `size` bytes is a container of this format. */
     bool (*recognise)(const unsigned char *bytes, size_t size);
     /* Reads the headers of the arrays. False on failure, with the reason in in->error. */

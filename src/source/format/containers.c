@@ -17,6 +17,18 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
     return container_npy.recognise(bytes, size) ? &container_npy : NULL;
 }
 
+size_t container_head(const unsigned char *bytes, size_t size)
+{
+    size_t most = size;
+
+    for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++) {
+        const size_t head = formats[i]->head ? formats[i]->head(bytes, size) : 0;
+
+        most = head > most ? head : most;
+    }
+    return most;
+}
+
 const struct container_format *container_find(const char *name)
 {
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)

@@ -16,6 +16,7 @@
     FORMAT(HDF5, hdf5)               \
     FORMAT(NETCDF, netcdf)           \
     FORMAT(FITS, fits)               \
+    FORMAT(NIFTI, nifti)             \
     FORMAT(PYTORCH, pytorch)         \
     FORMAT(ZARR, zarr)
 
@@ -27,6 +28,10 @@
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
 
 #define CONTAINER_HEAD ((size_t)4096)
+
+/* How many first bytes tell the format of a container that comes in order and begins with these. At
+   most CONTAINER_HEAD. */
+size_t container_head(const unsigned char *bytes, size_t size);
 
 /* The format that is called so; NULL for none. */
 const struct container_format *container_find(const char *name);
@@ -59,6 +64,9 @@ extern const struct container_format container_netcdf;
 
 /* FITS, of astronomy: its images, with BLANK, BSCALE and BZERO. */
 extern const struct container_format container_fits;
+
+/* NIfTI-1 and NIfTI-2, of neuroimaging: the image after a header, with its scale. */
+extern const struct container_format container_nifti;
 
 /* PyTorch's files since version 1.6: the tensors that dictionaries and lists hold, by the names
    that these give them. Nothing of the pickle inside is executed. */

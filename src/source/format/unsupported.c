@@ -396,29 +396,6 @@ static double load_float(const unsigned char *p, unsigned size, bool big)
     return element_load(size == 4 ? ELEMENT_F32 : ELEMENT_F64, bytes_lowest(&bits, size));
 }
 
-/* Voxels of NIfTI in the file of the header, without scaling. */
-static bool find_nifti(const struct unsupported_input *in, struct unsupported_raw *raw)
-{
-    static const struct code codes[] = {{2, ELEMENT_U8},    {4, ELEMENT_I16},   {8, ELEMENT_I32},
-                                        {16, ELEMENT_F32},  {64, ELEMENT_F64},  {256, ELEMENT_I8},
-                                        {512, ELEMENT_U16}, {768, ELEMENT_U32}, {1024, ELEMENT_I64},
-                                        {1280, ELEMENT_U64}};
-    const unsigned char *b = in->bytes;
-    bool big = b[0] == 0, second = bytes_number(b, 4, big) == 540;
-    unsigned wide = second ? 8 : 2; /* bytes of a size */
-    const unsigned char *sizes = b + (second ? 16 : 40);
-    uint64_t dimensions = bytes_number(sizes, wide, big);
-    double slope = second ? load_float(b + 176, 8, big) : load_float(b + 112, 4, big);
-    double intercept = second ? load_float(b + 184, 8, big) : load_float(b + 116, 4, big);
-    double skip = second ? (double)bytes_number(b + 168, 8, big) : load_float(b + 108, 4, big);
-
-    if (b[second ? 5 : 345] == '+' && dimensions >= 1 && dimensions <= 7 && skip >= 348 &&
-        skip < 0x1p40 && (slope == 0 || isnan(slope) || (slope == 1 && intercept == 0)))
-        set_raw(in, raw, codes, COUNT(codes), (int)bytes_number(b + (second ? 12 : 70), 2, big),
-                big, (uint64_t)skip, product(sizes + wide, dimensions, wide, big));
-    return true;
-}
-
 /* FreeSurfer's: 32 bits of the version, 64 of unused zeros, 29 of the type, and four sizes that give
    256 voxels or more. */
 static bool find_mgh(const struct unsupported_input *in, struct unsupported_raw *raw)
@@ -727,9 +704,9 @@ static bool is_stl(const struct unsupported_input *in)
     ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), \
         SEEKABLE("this request needs a file that is not compressed, not a pipe"))
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
-#define NIFTI1(magic_, second_) \
-    ROW("a NIfTI file", magic_, AT(344, second_), FIND(348, find_nifti), NIBABEL)
-#define NIFTI2(magic_) ROW("a NIfTI-2 file", magic_, FIND(540, find_nifti), NIBABEL)
+#define NIFTI1(size_, magic_, ...) \
+    ROW("a NIfTI file", size_, AT(344, magic_), .least = 348, __VA_ARGS__)
+#define NIFTI2(magic_, ...) ROW("a NIfTI file", magic_ "\0\r\n\x1a\n", .least = 540, __VA_ARGS__)
 #define MASKED(values_, fill_, name_) \
     "(lambda " name_ ": numpy.ma.compressed(numpy.ma.masked_equal(" values_ ", " fill_ ")))"
 #define CDF(magic_, second_)                                                               \
@@ -830,10 +807,10 @@ static const struct unsupported table[] = {
     NETCDF("CDF\1", 8), NETCDF("CDF\2", 8), NETCDF("CDF\5", 12),
     ROW("a FITS file", "SIMPLE  =",
         SEEKABLE("one that is neither in a pipe nor compressed is read")),
-    NIFTI1("\x5c\1\0\0", "n+1\0"), NIFTI1("\x5c\1\0\0", "ni1\0"),
-    NIFTI1("\0\0\1\x5c", "n+1\0"), NIFTI1("\0\0\1\x5c", "ni1\0"),
-    NIFTI2("\x1c\2\0\0n+2\0\r\n\x1a\n"), NIFTI2("\x1c\2\0\0ni2\0\r\n\x1a\n"),
-    NIFTI2("\0\0\2\x1cn+2\0\r\n\x1a\n"), NIFTI2("\0\0\2\x1cni2\0\r\n\x1a\n"),
+    NIFTI1("\x5c\1\0\0", "n+1\0", UNPIPED), NIFTI1("\x5c\1\0\0", "ni1\0", NIBABEL),
+    NIFTI1("\0\0\1\x5c", "n+1\0", UNPIPED), NIFTI1("\0\0\1\x5c", "ni1\0", NIBABEL),
+    NIFTI2("\x1c\2\0\0n+2", UNPIPED), NIFTI2("\x1c\2\0\0ni2", NIBABEL),
+    NIFTI2("\0\0\2\x1cn+2", UNPIPED), NIFTI2("\0\0\2\x1cni2", NIBABEL),
     NAMED("an MGH file", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
     NAMED("an Analyze header", TEST(348, is_analyze), NIBABEL),
     ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),

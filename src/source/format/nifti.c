@@ -1,0 +1,304 @@
+/*
+ * NIfTI-1 and NIfTI-2, of neuroimaging (nifti1.h and nifti2.h of the NIfTI working group): a header of
+ * 348 or 540 bytes in either byte order, and an image at an offset that it states. The first dimension
+ * changes fastest.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/scale.h"
+#include "source/format/containers.h"
+#include "sys/bytes.h"
+#include "sys/plural.h"
+
+/* Bytes of the headers. */
+#define FIRST 348u
+#define SECOND 540u
+
+/* Dimensions of an image. */
+#define DIMENSIONS 7u
+
+/* Offsets of the fields of a header, and bytes of numbers: both kinds of headers. */
+struct places {
+    size_t type, sizes, offset, slope, intercept;
+    size_t wide;  /* bytes of a size */
+    size_t real;  /* bytes of a slope */
+    size_t magic; /* offset of the magic string */
+};
+static const struct places places[2] = {
+    {.type = 70,
+     .sizes = 40,
+     .offset = 108,
+     .slope = 112,
+     .intercept = 116,
+     .wide = 2,
+     .real = 4,
+     .magic = 344},
+    {.type = 12,
+     .sizes = 16,
+     .offset = 168,
+     .slope = 176,
+     .intercept = 184,
+     .wide = 8,
+     .real = 8,
+     .magic = 4},
+};
+
+/* A data type: `parts` numbers of a type, or one that is not read, and why. */
+static const struct type {
+    unsigned code, size; /* bytes of an element */
+    enum element_type type;
+    unsigned parts;
+    const char *name, *unreadable;
+} types[] = {
+    {1, 0, ELEMENT_U8, 0, "BINARY", "single bits"},
+    {2, 1, ELEMENT_U8, 1, NULL, NULL},
+    {4, 2, ELEMENT_I16, 1, NULL, NULL},
+    {8, 4, ELEMENT_I32, 1, NULL, NULL},
+    {16, 4, ELEMENT_F32, 1, NULL, NULL},
+    {32, 8, ELEMENT_F32, 2, NULL, NULL},
+    {64, 8, ELEMENT_F64, 1, NULL, NULL},
+    {128, 3, ELEMENT_U8, 0, "RGB24", "colours of three bytes"},
+    {256, 1, ELEMENT_I8, 1, NULL, NULL},
+    {512, 2, ELEMENT_U16, 1, NULL, NULL},
+    {768, 4, ELEMENT_U32, 1, NULL, NULL},
+    {1024, 8, ELEMENT_I64, 1, NULL, NULL},
+    {1280, 8, ELEMENT_U64, 1, NULL, NULL},
+    {1536, 16, ELEMENT_F64, 0, "FLOAT128", "floats of 16 bytes"},
+    {1792, 16, ELEMENT_F64, 2, NULL, NULL},
+    {2048, 32, ELEMENT_F64, 0, "COMPLEX256", "pairs of floats of 16 bytes"},
+    {2304, 4, ELEMENT_U8, 0, "RGBA32", "colours of four bytes"},
+};
+
+struct file {
+    struct container *container;
+    struct container_input *in;
+    unsigned char header[SECOND];
+    const struct places *places;
+    bool big;
+    const struct type *type;
+    unsigned dimensions;
+    uint64_t sizes[DIMENSIONS]; /* in C order */
+    uint64_t elements;
+    uint64_t offset; /* of the image */
+};
+
+/* The places in a header that begins with these bytes, by its length; NULL where it is none. */
+static const struct places *find_places(const unsigned char *bytes, size_t size, bool *big)
+{
+    for (unsigned i = 0; i < 4 && size >= 4; i++) {
+        *big = i & 1;
+        if (bytes_number(bytes, 4, *big) == (i & 2 ? SECOND : FIRST))
+            return &places[i / 2];
+    }
+    return NULL;
+}
+
+/* Bytes up to the end of the magic string. */
+static size_t head_of(const struct places *p)
+{
+    return p == places ? p->magic + 4 : p->magic + 8;
+}
+
+/* Whether the magic string is that of a file of header and image, 'n', or of a header alone, 'i'. */
+static bool has_magic(const struct places *p, const unsigned char *bytes, char kind)
+{
+    const char first[] = {'n', kind == 'n' ? '+' : 'i', '1', '\0'};
+    const char second[] = {'n', first[1], '2', '\0', '\r', '\n', '\x1a', '\n'};
+
+    return memcmp(bytes + p->magic, p == places ? first : second, head_of(p) - p->magic) == 0;
+}
+
+static size_t head(const unsigned char *bytes, size_t size)
+{
+    bool big;
+    const struct places *p = find_places(bytes, size, &big);
+
+    return p ? head_of(p) : 0;
+}
+
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    bool big;
+    const struct places *p = find_places(bytes, size, &big);
+
+    return p && size >= head_of(p) && has_magic(p, bytes, 'n');
+}
+
+/*
+ * The header.
+ */
+
+static uint64_t number_at(const struct file *f, size_t offset, size_t size)
+{
+    return bytes_number(f->header + offset, size, f->big);
+}
+
+static double real_at(const struct file *f, size_t offset)
+{
+    const uint64_t bits = number_at(f, offset, f->places->real);
+
+    return element_load(f->places->real == 4 ? ELEMENT_F32 : ELEMENT_F64,
+                        bytes_lowest(&bits, f->places->real));
+}
+
+/* Reads the sizes of the dimensions. */
+static bool read_sizes(struct file *f)
+{
+    const struct places *p = f->places;
+    const uint64_t count = number_at(f, p->sizes, p->wide);
+
+    if (count < 1 || count > DIMENSIONS)
+        return container_wrong(f->in, p->sizes, "the number of dimensions is not from 1 to 7");
+    _Static_assert(DIMENSIONS == 7, "as the message says");
+    f->dimensions = (unsigned)count;
+    f->elements = 1;
+    for (unsigned i = 0; i < f->dimensions; i++) {
+        const size_t at = p->sizes + (i + 1) * p->wide;
+        const uint64_t size = number_at(f, at, p->wide);
+
+        if (size >> (8 * p->wide - 1) != 0)
+            return container_wrong(f->in, at, "the size of dimension %u is negative", i + 1);
+        f->sizes[f->dimensions - 1 - i] = size;
+        if (__builtin_mul_overflow(f->elements, size, &f->elements))
+            return container_wrong(f->in, at, "more elements than any file has");
+    }
+    return true;
+}
+
+/* Finds where the image begins, and that the file has all of it. */
+static bool find_image(struct file *f)
+{
+    const struct places *p = f->places;
+    const uint64_t header = p == places ? FIRST : SECOND;
+    uint64_t length;
+
+    if (p == places) {
+        const double offset = real_at(f, p->offset);
+
+        f->offset = offset >= 0 && offset < 0x1p62 ? (uint64_t)offset : 0;
+        f->offset = (double)f->offset == offset ? f->offset : 0;
+    } else {
+        f->offset = number_at(f, p->offset, 8);
+    }
+    if (f->offset < header || f->offset >> 62 != 0)
+        return container_wrong(f->in, p->offset,
+                               "the offset of the image is not a number of bytes after the header");
+    if (__builtin_mul_overflow(f->elements, (uint64_t)f->type->size, &length) || length >> 62 != 0)
+        return container_wrong(f->in, p->sizes, "more elements than any file has");
+    if (f->offset > f->in->size || length > f->in->size - f->offset)
+        return container_wrong(f->in, f->in->size,
+                               "truncated: the %" PRIu64 " byte%s of the image begin at offset "
+                               "%" PRIu64,
+                               length, plural(length), f->offset);
+    f->container->end = f->offset + length;
+    return true;
+}
+
+/* Finds the scale: none if the slope is 0 or not finite. An intercept of complex numbers may be one of
+   their real parts alone. False without memory. */
+static bool find_scale(const struct file *f, struct container_array *a)
+{
+    const struct scale scale = {.given = true,
+                                .factor = real_at(f, f->places->slope),
+                                .offset = real_at(f, f->places->intercept)};
+
+    if (f->in->stored || a->unreadable || scale.factor == 0 || !isfinite(scale.factor) ||
+        (scale.factor == 1 && scale.offset == 0))
+        return true;
+    if (scale_refusal(&scale) || (f->type->parts == 2 && scale.offset != 0)) {
+        a->unreadable = scale_refusal(&scale) ? "its scl_inter is not finite"
+                                              : "its complex numbers have a scl_inter";
+        a->typed = true;
+        a->advice = ADVICE_STORED;
+        return true;
+    }
+    a->scale = container_keep(f->container, &scale, sizeof scale);
+    return a->scale;
+}
+
+/* Adds the image, or a part of its complex numbers. */
+static bool add_array(struct file *f, unsigned part)
+{
+    static const char *const names[] = {"image.re", "image.im"};
+    const struct type *type = f->type;
+    const bool complex = type->parts == 2;
+    struct container_array *a = container_add(f->container, complex ? names[part] : "image");
+
+    if (!a)
+        return container_no_memory(f->in);
+    for (unsigned i = 0; i < f->dimensions; i++)
+        if (!container_add_size(f->container, f->sizes[i]))
+            return container_no_memory(f->in);
+    a->dimensions = f->dimensions;
+    a->elements = f->elements;
+    a->type = type->type;
+    a->big_endian = f->big;
+    a->offset = f->offset + part * element_size(type->type);
+    container_name_type(a, type->name ? type->name : element_name(type->type));
+    a->unreadable = type->unreadable;
+    if (complex && f->in->endless) {
+        a->typed = true;
+        a->unreadable = "complex numbers are read from a file that is not compressed";
+    }
+    if (!a->unreadable)
+        a->length = a->elements * element_size(a->type);
+    if (complex && a->elements > 1) {
+        a->record_elements = 1;
+        a->record_stride = type->size;
+    }
+    return find_scale(f, a) || container_no_memory(f->in);
+}
+
+static bool read_header(struct file *f)
+{
+    struct container_input *in = f->in;
+    const struct places *found;
+    unsigned code;
+
+    if (in->size < FIRST)
+        return container_wrong(in, in->size, "the file ends within the header");
+    if (!in->read(in, f->header, FIRST, 0))
+        return false;
+    found = find_places(f->header, FIRST, &f->big);
+    f->places = found ? found : places;
+    if (!found)
+        return container_wrong(in, 0, "the length of the header is neither 348 nor 540");
+    if (f->places != places && in->size < SECOND)
+        return container_wrong(in, in->size, "the file ends within the header");
+    if (f->places != places && !in->read(in, f->header + FIRST, SECOND - FIRST, FIRST))
+        return false;
+    if (has_magic(f->places, f->header, 'i'))
+        return container_wrong(in, f->places->magic, "the image is in another file, of type .img");
+    if (!has_magic(f->places, f->header, 'n'))
+        return container_wrong(in, f->places->magic, "the magic string is missing");
+    code = (unsigned)number_at(f, f->places->type, 2);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].code == code)
+            f->type = &types[i];
+    return f->type || container_wrong(in, f->places->type, "unknown data type %u", code);
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct file f = {.container = c, .in = in};
+    bool good = read_header(&f) && read_sizes(&f) && find_image(&f);
+
+    for (unsigned part = 0; good && (part == 0 || part < f.type->parts); part++)
+        good = add_array(&f, part);
+    if (good)
+        container_finish_sizes(c);
+    return good;
+}
+
+const struct container_format container_nifti = {
+    .name = "nifti",
+    .article = "a NIfTI file",
+    .inside = COMPRESSION_NAMES("nifti"),
+    .head = head,
+    .recognise = recognise,
+    .read = read_file,
+};

@@ -1,0 +1,117 @@
+#!/bin/sh
+# NIfTI: images that nibabel has written, and headers that are wrong.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+# zeros COUNT
+zeros() {
+    head -c "$1" /dev/zero
+}
+
+# An image of NIfTI-1, 2 by 1, of i16, with a slope of 1 and an intercept of 0.
+{
+    printf '\134\1\0\0' && zeros 36 && printf '\2\0\2\0\1\0' && zeros 24 && printf '\4\0\20\0' && zeros 34
+    printf '\0\0\260\103\0\0\200\077\0\0\0\0' && zeros 224 && printf 'n+1\0\0\0\0\0\7\0\376\377'
+} >x.nii
+run -q -o sum,min,max x.nii
+is 'an image' 0 '5
+-2
+7'
+run --list x.nii
+ok 'listed' grep -q "^x.nii${tab}image${tab}i16${tab}\[1,2\]${tab}2${tab}4${tab}352$" out
+shell 'cat x.nii | gpureduce -q -o sum'
+is 'in a pipe' 0 5
+shell 'cat x.nii | gpureduce --axis=0'
+fails_like 'a pipe that cannot be read so' 'standard input: a NIfTI file; this request needs a file that is not compressed, .*'
+for bytes in 3 40 347 351 355; do
+    head -c "$bytes" x.nii >cut.nii
+    run -q --format=nifti cut.nii
+    fails_like "cut off at $bytes" "cut.nii: a NIfTI file: byte $bytes: \(the file ends within the header\|truncated: the 4 bytes of the image begin at offset 352\)"
+    shell "cat cut.nii | gpureduce -q --format=nifti"
+    fails_like "cut off at $bytes, in a pipe" '.*\(the file ends within\|truncated:\|ends at byte\).*'
+done
+# patch OFFSET BYTES: x.nii with other bytes there, as wrong.nii.
+patch() {
+    # shellcheck disable=SC2059 # octal escapes
+    { head -c "$1" x.nii && printf "$2" && tail -c +$(($1 + $(printf "$2" | wc -c) + 1)) x.nii; } >wrong.nii
+}
+while IFS='|' read -r at bytes message; do
+    patch "$at" "$bytes"
+    run -q --format=nifti wrong.nii
+    fails_like "$message" "wrong.nii: a NIfTI file: byte [0-9]*: $message"
+done <<'END'
+0|\135|the length of the header is neither 348 nor 540
+344|n-1|the magic string is missing
+344|ni1|the image is in another file, of type .img
+40|\0|the number of dimensions is not from 1 to 7
+40|\10|the number of dimensions is not from 1 to 7
+42|\377\377|the size of dimension 1 is negative
+42|\3|truncated: the 6 bytes of the image begin at offset 352
+40|\7\0\377\177\377\177\377\177\377\177\377\177|more elements than any file has
+70|\5|unknown data type 5
+108|\0\0\0\0|the offset of the image is not a number of bytes after the header
+108|\0\0\240\103|the offset of the image is not a number of bytes after the header
+108|\0\100\260\103|the offset of the image is not a number of bytes after the header
+108|\0\0\300\377|the offset of the image is not a number of bytes after the header
+108|\0\0\200\177|the offset of the image is not a number of bytes after the header
+END
+while IFS='|' read -r bytes message; do
+    patch 70 "$bytes"
+    zeros 60 >>wrong.nii
+    run -q wrong.nii
+    fails "$message" "wrong.nii: array image: $message"
+done <<'END'
+\1|type BINARY is not supported: single bits
+\200\0|type RGB24 is not supported: colours of three bytes
+\0\11|type RGBA32 is not supported: colours of four bytes
+\0\6|type FLOAT128 is not supported: floats of 16 bytes
+\0\10|type COMPLEX256 is not supported: pairs of floats of 16 bytes
+END
+patch 112 '\0\0\300\177\0\0\300\177'
+run -q -o sum wrong.nii
+is 'a slope that is NaN is none' 0 5
+patch 116 '\0\0\200\177'
+run -q -o sum wrong.nii
+fails 'an infinite intercept' 'wrong.nii: array image: its scl_inter is not finite; --stored ignores attributes'
+run -q -o sum --stored wrong.nii
+is 'as stored' 0 5
+patch 40 '\1\0\1\0'
+{ head -c 70 wrong.nii && printf '\40\0' && head -c 116 wrong.nii | tail -c +73 && printf '\0\0\200\077' &&
+    tail -c +121 wrong.nii && zeros 4; } >pair.nii
+run -q -o sum pair.nii
+ok 'an intercept of complex numbers' test "$status:$(grep -c 'its complex numbers have a scl_inter; --stored' err)" = 1:1
+shell 'cat pair.nii | gpureduce -q -o sum'
+ok 'complex numbers in a pipe' test "$status:$(grep -c 'are read from a file that is not compressed' err)" = 1:1
+
+if ! find_python 'nibabel, numpy'; then
+    skip 'files by nibabel' 'nibabel is missing'
+    finish
+fi
+mkdir made
+"$python" "$sources/tests/lib/make_nifti.py" made 2>made.err || { fail 'make_nifti.py' && show made.err; }
+# compare EXPECTED OPTIONS FILE
+compare() {
+    # shellcheck disable=SC2086 # several words
+    run --tsv $2 "$3"
+    { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
+    ok "$3 $2" cmp "$1" found
+    cmp -s "$1" found || { diff "$1" found | head -n 5 | sed 's/^/# /' && show err; }
+}
+for expected in made/*.stored.tsv; do
+    name=${expected%.stored.tsv}
+    compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' "$name.nii"
+    case $name in
+    made/c* | *pairs | made/one)
+        compare "$expected" '--stored -j 3 --chunk-size 16 -o sum,min,max,argmin,argmax,nan,count' "$name.nii"
+        continue
+        ;;
+    made/[a-h]*) continue ;;
+    esac
+    gzip -c "$name.nii" >z.nii.gz
+    compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' z.nii.gz
+done
+for expected in made/*.scaled.tsv; do
+    compare "$expected" '-o missing,count,sum,mean,min,max,argmin,argmax' "${expected%.scaled.tsv}.nii"
+done
+finish
