@@ -5,7 +5,10 @@
 #include <math.h>
 
 #include "core/difference.h"
+#include "core/digits.h"
+#include "core/exact.h"
 #include "core/order.h"
+#include "core/quotient.h"
 #include "core/term.h"
 
 /* magnitude 2^-shift, rounded to an integer. */
@@ -74,7 +77,8 @@ static bool cast_to_integer(enum element_type to, struct term x, uint64_t *cast)
     return fits;
 }
 
-bool cast_bits(enum element_type to, enum element_type from, uint64_t bits, uint64_t *cast)
+/* Casts an element to a type of the same scale. */
+static bool cast_stored(enum element_type to, enum element_type from, uint64_t bits, uint64_t *cast)
 {
     const uint64_t key = order_key(from, bits);
     const double x = order_value(from, key);
@@ -104,8 +108,9 @@ static int compare(enum element_type a_type, uint64_t a, enum element_type b_typ
                                order_to_element_key(b_type, order_key(b_type, b)));
 }
 
-bool cast_is_rounded(enum element_type to, enum element_type from, uint64_t bits, uint64_t nearest,
-                     uint64_t other)
+/* cast_is_rounded of two types of one scale. */
+static bool is_rounded(enum element_type to, enum element_type from, uint64_t bits,
+                       uint64_t nearest, uint64_t other)
 {
     const double x = order_value(from, order_key(from, bits));
     const double near = order_value(to, order_key(to, nearest));
@@ -122,4 +127,141 @@ bool cast_is_rounded(enum element_type to, enum element_type from, uint64_t bits
         return order != 0;
     return order != 0 && compare(from, bits, to, other) == -order &&
            difference_ulps(to, nearest, other) == 1;
+}
+
+/*
+ * Scales.
+ */
+
+/* Digits below those of a sum of scaled numbers, the quotient of which by a number of 64 bits then
+   has at least 96 bits. */
+#define BELOW 5
+#define DIGITS (BELOW + EXACT_WIDE_DIGITS)
+
+/* The stored number that a finite element is cast to before it is rounded to its type, as the nearest
+   binary64. *side: that is below (1), equal to (0) or above (-1) the exact one. */
+static double find_quotient(const struct cast *how, uint64_t key, int *side)
+{
+    const struct scale *to = &how->scales[1];
+    const struct term divisor = term_of(to->given ? to->factor : 1);
+    uint32_t digit[DIGITS] = {0};
+    struct exact_wide sum;
+    struct exact stored;
+    struct term t;
+    double nearest;
+    bool negative, sticky;
+
+    exact_clear(&stored);
+    term_add(&stored, term_of_order(how->from, key), 1, false);
+    exact_wide_clear(&sum);
+    scale_add(&sum, &how->scales[0], &stored, 1, false);
+    exact_wide_add(&sum, -to->offset);
+    negative = exact_wide_magnitude(&sum, digit + BELOW) != divisor.negative;
+    sticky = digits_divide(digit, DIGITS, divisor.magnitude) != 0;
+    nearest = digits_round(digit, DIGITS, EXACT_WIDE_LSB_EXPONENT - 32 * BELOW - divisor.exponent,
+                           sticky, negative);
+    if (isinf(nearest)) {
+        *side = negative ? 1 : -1;
+        return nearest;
+    }
+    t = term_of(nearest);
+    exact_wide_add_product(&sum, t.magnitude, divisor.magnitude,
+                           (unsigned)(t.exponent + divisor.exponent - EXACT_WIDE_LSB_EXPONENT),
+                           t.negative == divisor.negative);
+    negative = exact_wide_magnitude(&sum, digit) != divisor.negative;
+    *side = quotient_length(digit, EXACT_WIDE_DIGITS) == 0 ? 0 : negative ? -1 : 1;
+    return nearest;
+}
+
+/* The bits of a binary64 that types of up to 32 bits round as the number of which this is the
+   nearest: that one of the two next to it whose last bit is set, unless it is one of them. */
+static uint64_t odd_bits(double nearest, int side)
+{
+    const uint64_t bits = exact_bits(nearest);
+
+    if (side == 0 || bits & 1)
+        return bits;
+    if (nearest == 0)
+        return 1 | (side < 0 ? order_sign(ELEMENT_F64) : 0);
+    return (nearest > 0) == (side > 0) ? bits + 1 : bits - 1;
+}
+
+/* Casts an element, if arithmetic in binary64 tells to which one. It is not when the number lies
+   close to the middle between two. */
+static bool cast_fast(const struct cast *how, uint64_t key, uint64_t *cast)
+{
+    const struct scale *from = &how->scales[0], *to = &how->scales[1];
+    const double x = order_value(how->from, key), factor = from->given ? from->factor : 1;
+    double losses[3], sum, loss, slack, quotient, size;
+    uint64_t high;
+
+    if (element_is_integer(how->from) && element_size(how->from) == 8)
+        return false;
+    sum = exact_two_product(x, factor, &losses[0]);
+    if (!(fabs(x) < 0x1p900 && fabs(factor) < 0x1p900 && fabs(sum) < 0x1p900 &&
+          fabs(from->offset) < 0x1p900 && fabs(to->offset) < 0x1p900 &&
+          (fabs(sum) > 0x1p-900 || x == 0)))
+        return false;
+    sum = exact_two_sum(sum, from->offset, &losses[1]);
+    sum = exact_two_sum(sum, -to->offset, &losses[2]);
+    loss = losses[0] + losses[1] + losses[2];
+    slack = 0x1p-50 * (fabs(losses[0]) + fabs(losses[1]) + fabs(losses[2]));
+    if (how->to == ELEMENT_F64) {
+        *cast = exact_bits(sum + (loss - slack));
+        high = exact_bits(sum + (loss + slack));
+        return !to->given && *cast == high;
+    }
+    quotient = (sum + loss) / (to->given ? to->factor : 1);
+    size = fabs(quotient) * 0x1p-48;
+    if (!(fabs(quotient) < 0x1p900 && fabs(quotient) > 0x1p-900 && slack <= fabs(sum) * 0x1p-52))
+        return false;
+    return cast_stored(how->to, ELEMENT_F64, exact_bits(quotient - size), cast) &&
+           cast_stored(how->to, ELEMENT_F64, exact_bits(quotient + size), &high) && *cast == high;
+}
+
+/* The stored number of an element that is not finite, of the other scale. */
+static uint64_t infinity_bits(const struct cast *how, double x)
+{
+    return exact_bits(scale_infinity(&how->scales[1], scale_infinity(&how->scales[0], x)));
+}
+
+bool cast_bits(const struct cast *how, uint64_t bits, uint64_t *cast)
+{
+    const uint64_t key = order_key(how->from, bits);
+    const double x = order_value(how->from, key);
+    double nearest;
+    int side;
+
+    if (!how->rescales)
+        return cast_stored(how->to, how->from, bits, cast);
+    if (!isfinite(x))
+        return cast_stored(how->to, ELEMENT_F64, infinity_bits(how, x), cast);
+    if (cast_fast(how, key, cast))
+        return true;
+    nearest = find_quotient(how, key, &side);
+    if (how->to != ELEMENT_F64)
+        return cast_stored(how->to, ELEMENT_F64, odd_bits(nearest, side), cast);
+    *cast = exact_bits(nearest);
+    return true;
+}
+
+bool cast_is_rounded(const struct cast *how, uint64_t bits, uint64_t nearest, uint64_t other)
+{
+    const uint64_t key = order_key(how->from, bits);
+    const double x = order_value(how->from, key);
+    double rounded;
+    int side;
+
+    if (!how->rescales)
+        return is_rounded(how->to, how->from, bits, nearest, other);
+    if (!isfinite(x))
+        return is_rounded(how->to, ELEMENT_F64, infinity_bits(how, x), nearest, other);
+    if (!isnan(order_value(how->to, order_key(how->to, nearest))) &&
+        difference_ulps(how->to, nearest, other) > 1)
+        return false;
+    rounded = find_quotient(how, key, &side);
+    if (how->to != ELEMENT_F64)
+        return is_rounded(how->to, ELEMENT_F64, odd_bits(rounded, side), nearest, other);
+    return side != 0 && difference_ulps(ELEMENT_F64, nearest, other) == 1 &&
+           (exact_from_bits(other) > rounded) == (side > 0);
 }

@@ -422,7 +422,8 @@ static void take_exactly(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t
         c->bounds = difference_bounds(d, &c->setup.terms);
 }
 
-/* Takes pairs among n elements that have scales. Those of which one is missing are left alone. */
+/* Takes pairs among n elements that have scales. Those of which one is missing are left alone; of
+   casts they have become zero. */
 static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                         size_t n, uint64_t index)
 {
@@ -437,8 +438,9 @@ static void scan_scaled(struct cpu_compare *c, const unsigned char *a, const uns
         struct approximation x, y;
         double gap, slack;
 
-        if ((one_scale && p == q) || missing_has(c->setup.missing_a, order_key(type, p)) ||
-            missing_has(c->setup.missing_b, order_key(other, q)))
+        if ((one_scale && p == q) ||
+            (!terms->cast && (missing_has(c->setup.missing_a, order_key(type, p)) ||
+                              missing_has(c->setup.missing_b, order_key(other, q)))))
             continue;
         x = approximate(type, &terms->scales[0], p);
         y = approximate(other, &terms->scales[1], q);
@@ -662,7 +664,7 @@ static void take_uncast(struct cpu_compare *c, const unsigned char *from, unsign
     const size_t size = element_size(type);
     uint64_t bits;
 
-    if (cast_bits(type, stored, order_load(stored, from), &bits))
+    if (cast_bits(&c->setup.cast, order_load(stored, from), &bits))
         return;
     if (element_is_nan(stored, from)) {
         difference_take_nan(&c->difference, &c->setup.terms, false, index);
@@ -672,7 +674,7 @@ static void take_uncast(struct cpu_compare *c, const unsigned char *from, unsign
         count_different(c, index);
         c->difference.unrounded++;
         c->difference.other_rounding +=
-            cast_is_rounded(type, stored, order_load(stored, from), bits, bits);
+            cast_is_rounded(&c->setup.cast, order_load(stored, from), bits, bits);
     }
 }
 
@@ -692,7 +694,7 @@ static void count_roundings(struct cpu_compare *c, const unsigned char *a, const
             continue;
         c->difference.unrounded += !isnan(x) && !isnan(y);
         c->difference.other_rounding +=
-            cast_is_rounded(type, stored, order_load(stored, c->stored + i * stored_size), p, q);
+            cast_is_rounded(&c->setup.cast, order_load(stored, c->stored + i * stored_size), p, q);
     }
 }
 
@@ -739,7 +741,8 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     const uint64_t nans = c->difference.nan_one;
     const bool scaled = difference_is_scaled(&c->setup.terms);
 
-    if (scaled) /* before what is missing becomes zero, which may stand for another number */
+    /* Before what is missing becomes zero, which may stand for another number. */
+    if (scaled && !c->setup.terms.cast)
         scan_scaled(c, a, b, n, index);
     if (c->setup.terms.cast
             ? !c->all_cast || some_missing(c->setup.missing_a, c->setup.stored[0], c->stored, n) ||
@@ -754,6 +757,8 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     }
     if (!scaled)
         scan(c, a, b, n, index);
+    else if (c->setup.terms.cast)
+        scan_scaled(c, a, b, n, index);
     if (c->setup.verdict_only)
         return;
     if (c->setup.terms.cast)
@@ -874,9 +879,13 @@ void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
     setup->stored[0] = setup->terms.type = a;
     setup->stored[1] = setup->terms.other = b;
     setup->terms.cast = cast;
-    if (cast)
+    setup->cast = (struct cast){.to = b, .from = a};
+    if (cast) {
+        memcpy(setup->cast.scales, setup->terms.scales, sizeof setup->cast.scales);
+        setup->cast.rescales = !scale_same(&setup->terms.scales[0], &setup->terms.scales[1]);
         setup->terms.type = b;
-    else if (difference_common_type(a, b, &setup->terms.type))
+        setup->terms.scales[0] = setup->terms.scales[1];
+    } else if (difference_common_type(a, b, &setup->terms.type))
         setup->terms.other = setup->terms.type;
 }
 
@@ -915,6 +924,13 @@ static bool convert_missing(struct cpu_compare *c, int side, enum element_type t
     return true;
 }
 
+/* Whether the elements of a side are cast, if only to another scale. */
+static bool is_cast(const struct cpu_compare_setup *setup, int side)
+{
+    return side == 0 && (setup->stored[0] != setup->terms.type || setup->cast.rescales) &&
+           setup->terms.cast;
+}
+
 bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup)
 {
     static const struct missing none = {.count = 0};
@@ -928,7 +944,7 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
     for (int side = 0; side < 2; side++) {
         if (!*missing[side])
             *missing[side] = &none;
-        if (types[side] == setup->stored[side])
+        if (types[side] == setup->stored[side] && !is_cast(setup, side))
             continue;
         c->converts = true;
         if (setup->terms.cast) /* missing elements are looked for before they are cast */
@@ -955,23 +971,21 @@ static const unsigned char *bring(struct cpu_compare *c, int side, const unsigne
     const enum element_type stored = c->setup.stored[side];
     const enum element_type type = side == 0 ? c->setup.terms.type : c->setup.terms.other;
     const bool swap = side == 0 ? c->setup.swap_a : c->setup.swap_b;
+    const bool cast = is_cast(&c->setup, side), converts = stored != type || cast;
     unsigned char *copy = side == 0 ? c->copy_a : c->copy_b;
 
     if (swap) {
-        unsigned char *to = stored == type ? copy : c->swapped;
+        unsigned char *to = converts ? c->swapped : copy;
 
         element_swap(to, from, n, element_size(stored));
         from = to;
     }
     c->stored = side == 0 ? from : c->stored;
-    if (stored == type)
-        return from;
-    if (c->setup.terms.cast) {
-        c->all_cast = cpu_cast(c->kernels, copy, type, from, stored, n);
-        return copy;
-    }
-    cpu_convert(c->kernels, copy, type, from, stored, n);
-    return copy;
+    if (cast)
+        c->all_cast = cpu_cast(c->kernels, copy, from, &c->setup.cast, n);
+    else if (converts)
+        cpu_convert(c->kernels, copy, type, from, stored, n);
+    return converts ? copy : from;
 }
 
 /* Elements that are compared at a time. */

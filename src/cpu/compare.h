@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/cast.h"
 #include "core/difference.h"
 #include "core/missing.h"
 
@@ -23,9 +24,10 @@ struct cpu_compare;
 /* The types of a comparison, and the results it has to find. */
 struct cpu_compare_setup {
     /* Its types are those that elements are compared in: of both sides the common type of `stored`,
-       or, where there is none, those; of casts that of side B. */
+       or, where there is none, those; of casts that of side B, of which the scales are, too. */
     struct difference_terms terms;
     enum element_type stored[2]; /* of sides A and B */
+    struct cast cast;            /* of casts: from the elements of side A to those of side B */
     bool swap_a, swap_b;         /* elements are not in this machine's byte order */
     bool verdict_only;           /* it is enough to know whether a pair counts as different */
     /* The missing values of each side, in its stored type, or NULL. The caller's, until the next
@@ -37,8 +39,8 @@ struct cpu_compare_setup {
 struct cpu_compare *cpu_compare_open(const char *kernels);
 void cpu_compare_close(struct cpu_compare *c);
 
-/* Sets the types of a comparison, from those of the stored elements. With `cast` it is asked whether
-   side B is what side A is cast to; the two have one scale, or none. */
+/* Sets the types of a comparison, from those of the stored elements, whose scales terms.scales has.
+   With `cast` it is asked whether side B is what side A is cast to (core/cast.h). */
 void cpu_compare_set_types(struct cpu_compare_setup *setup, enum element_type a,
                            enum element_type b, bool cast);
 

@@ -230,29 +230,31 @@ static void narrow_all(void *to, enum element_type type, const float *from, size
 }
 
 /* Casts elements one by one. */
-static bool cast_each(unsigned char *to, enum element_type to_type, const unsigned char *from,
-                      enum element_type from_type, size_t count)
+static bool cast_each(unsigned char *to, const unsigned char *from, const struct cast *how,
+                      size_t count)
 {
-    const size_t to_size = element_size(to_type), from_size = element_size(from_type);
+    const size_t to_size = element_size(how->to), from_size = element_size(how->from);
     bool all = true;
 
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
 
-        all = cast_bits(to_type, from_type, order_load(from_type, from + i * from_size), &bits) &&
-              all;
+        all = cast_bits(how, order_load(how->from, from + i * from_size), &bits) && all;
         element_store(to_size, to + i * to_size, bits);
     }
     return all;
 }
 
-bool cpu_cast(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
-              const void *from, enum element_type from_type, size_t count)
+bool cpu_cast(const struct cpu_kernels *kernels, void *to, const void *from, const struct cast *how,
+              size_t count)
 {
+    const enum element_type to_type = how->to, from_type = how->from;
     const size_t to_size = element_size(to_type), from_size = element_size(from_type);
     enum element_type common;
     float singles[STEP];
 
+    if (how->rescales)
+        return cast_each(to, from, how, count);
     if (to_type == from_type) {
         memcpy(to, from, count * to_size);
         return true;
@@ -263,7 +265,7 @@ bool cpu_cast(const struct cpu_kernels *kernels, void *to, enum element_type to_
     }
     if (element_is_integer(to_type) || !difference_common_type(from_type, ELEMENT_F32, &common) ||
         common != ELEMENT_F32)
-        return cast_each(to, to_type, from, from_type, count);
+        return cast_each(to, from, how, count);
     for (size_t i = 0; i < count; i += STEP) {
         const size_t n = count - i < STEP ? count - i : STEP;
 

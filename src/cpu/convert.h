@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/cast.h"
 #include "core/element.h"
 #include "cpu/kernel.h"
 
@@ -17,9 +18,9 @@
 void cpu_convert(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
                  const void *from, enum element_type from_type, size_t count);
 
-/* Casts `count` elements, in this machine's byte order, to another type (core/cast.h). The memory of
-   the two does not overlap. Returns whether the type has a number for each. */
-bool cpu_cast(const struct cpu_kernels *kernels, void *to, enum element_type to_type,
-              const void *from, enum element_type from_type, size_t count);
+/* Casts `count` elements, in this machine's byte order. The memory of the two does not overlap. Returns
+   whether the type has a number for each. */
+bool cpu_cast(const struct cpu_kernels *kernels, void *to, const void *from, const struct cast *how,
+              size_t count);
 
 #endif

@@ -526,9 +526,10 @@ static bool have_common_type(const struct diff_item *item)
 static bool find_meaning(struct diff *d, struct diff_item *item)
 {
     const struct missing_values *values = &d->request->options->missing;
+    const bool one_scale = scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B));
+    bool swap;
 
     for (int side = 0; side < DIFF_SIDES && !diff_is_bytes(item, side); side++) {
-        bool swap;
         const enum element_type type = diff_element(item, side, &swap);
         struct missing m;
         const char *const lacking =
@@ -547,10 +548,13 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
             return note_no_memory(d);
         *item->sides[side].missing = m;
     }
-    if (d->request->cast && (diff_scale(item, DIFF_A)->given || diff_scale(item, DIFF_B)->given)) {
+    if (d->request->cast && !one_scale && element_is_integer(diff_element(item, DIFF_B, &swap)) &&
+        element_size(diff_element(item, DIFF_B, &swap)) == 8) {
         item_error(d, item,
                    error_advised((struct advice){.kind = ADVICE_STORED},
-                                 "casts of numbers with a scale or an offset are not supported"));
+                                 "casts to %s of numbers with another scale or offset are not "
+                                 "supported",
+                                 diff_type(item, DIFF_B)));
         return false;
     }
     if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !have_common_type(item)) {
@@ -560,8 +564,7 @@ static bool find_meaning(struct diff *d, struct diff_item *item)
                             diff_type(item, DIFF_A), diff_type(item, DIFF_B)));
         return false;
     }
-    if (diff_tolerance(d->request, item)->by_ulps &&
-        !scale_same(diff_scale(item, DIFF_A), diff_scale(item, DIFF_B))) {
+    if (diff_tolerance(d->request, item)->by_ulps && !d->request->cast && !one_scale) {
         item_error(d, item,
                    error_advised((struct advice){.kind = ADVICE_STORED},
                                  "a tolerance in ulps needs two arrays of one scale and offset"));

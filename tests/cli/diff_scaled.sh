@@ -24,6 +24,45 @@ done
 while read -r asked; do
     differs_as "$asked.tsv" "with $asked" --tolerance="$asked" a.nc b.nc
 done <scaled.tolerances
+for how in '-j 1' '-j 3 --chunk-size=1000'; do
+    # shellcheck disable=SC2086 # several words
+    run --diff --cast --tsv --number=hex $how c.nc d.nc
+    cut -f 1,6-8,12,16- out >rows
+    ok "casts, $how" cmp cast.tsv rows
+    cmp -s cast.tsv rows || diff cast.tsv rows | head -n 10 | sed 's/^/#   /'
+done
+"$python" - <<'END'
+import netCDF4
+
+def write(path, dtype, values, scale=None):
+    with netCDF4.Dataset(path, "w") as out:
+        out.createDimension("n", 4)
+        x = out.createVariable("x", dtype, ("n",))
+        x.set_auto_maskandscale(False)
+        if scale:
+            x.scale_factor, x.add_offset = scale
+        x[:] = values
+
+write("made-of.nc", "f4", [3, 3.25, 4.5, -1])
+write("packed.nc", "i2", [0, 0, 3, -8], (0.5, 3.0))
+write("other.nc", "i2", [0, 1, 3, -8], (0.5, 3.0))
+write("long.nc", "i8", [0, 0, 3, -8], (0.5, 3.0))
+write("unpacked.nc", "f4", [3, 3, 4.5, -1])
+END
+run --diff -q --cast made-of.nc packed.nc
+is 'packed, to nearest' 0 ''
+run --diff -q --cast packed.nc unpacked.nc
+is 'unpacked' 0 ''
+run --diff -q --cast made-of.nc other.nc
+is 'packed otherwise' 1 ''
+run --diff --tsv --cast made-of.nc other.nc
+ok 'how' test "$(sed -n 2p out | cut -f 6-8,12,17-)" = "1${tab}1${tab}0.5${tab}1${tab}0${tab}3${tab}1"
+run --diff -q --cast --tolerance=ulp:1 made-of.nc other.nc
+is 'within a unit of what is stored' 0 ''
+run --diff -q --cast made-of.nc long.nc
+is 'packed into i64' 2 '' 'gpureduce: made-of.nc and long.nc: array x: casts to i64 of numbers with another scale or offset are not supported; --stored ignores attributes'
+run --diff -q --cast --stored made-of.nc long.nc
+is 'as they are stored' 1 ''
 run --diff -q a.nc b.nc
 is 'a verdict' 1 ''
 run --diff -q a.nc a.nc

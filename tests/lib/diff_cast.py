@@ -80,11 +80,11 @@ def draw_pairs(rnd, few):
     return pairs
 
 
-def difference(t, a, u, b):
-    found = {"different": 0, "first": None, "max_ulp": 0, "nan": 0, "nearest": 0, "other_rounding": 0}
+def difference(t, a, u, b, value=value):
+    found = {"different": 0, "first": None, "max_ulp": 0, "max_gap": 0, "nan": 0, "nearest": 0, "other_rounding": 0}
     for i, (p, q) in enumerate(zip(a, b)):
-        x, y = number(t, p), number(u, q)
-        cast, others = roundings(u, value(t, p))
+        x, y = value(t, p), number(u, q)
+        cast, others = roundings(u, x)
         rounded = None if cast is None else number(u, cast)
         found["other_rounding"] += y != rounded and q in others
         if y == rounded:
@@ -98,8 +98,9 @@ def difference(t, a, u, b):
             if rounded is None:
                 rounded = bounds(u)[x > 0]
             found["max_ulp"] = max(found["max_ulp"], steps(u, rounded, y))
+            found["max_gap"] = max(found["max_gap"], abs(rounded - y))
     if found["nan"] or found["nearest"] + found["different"] == found["nan"]:
-        found["max_ulp"] = "nan"
+        found["max_ulp"] = found["max_gap"] = "nan"
     return found
 
 
