@@ -132,7 +132,8 @@ def make_gguf():
 
 
 def make_quantised():
-    # The package quantises; the values are those of the formulas d * q and d * q + m, which binary64 holds.
+    # The package quantises; the values are those of the formulas d * q and d * q + m, which binary32 and
+    # binary64 hold.
     x = (np.arange(5 * 64) % 47 - 19.3).astype('f4').reshape(5, 64)
     writer = gguf.GGUFWriter(path('quantised.gguf'), 'none')
     for name in ('Q8_0', 'Q4_1'):
@@ -147,7 +148,7 @@ def make_quantised():
             else:
                 nibbles = [int(q) & 15 for q in block[4:]] + [int(q) >> 4 for q in block[4:]]
                 values += [scales[0] * q + scales[1] for q in nibbles]
-        found = make.reduce('f64', values)
+        found = make.reduce('f32' if name == 'Q8_0' else 'f64', values)
         for op in make.OPS:
             rows.append(('containers/quantised.gguf', f'--array={name}', op, found[op]))
     writer.write_header_to_file()

@@ -90,7 +90,7 @@ try:
                and 0 < x.ndim < 5 and x.size}
     for name, x in written.items():
         writer.add_tensor(name, x)
-    for name in ("IQ2_S", "IQ1_S"):
+    for name in ("IQ2_S", "IQ1_S", "Q8_1"):
         kind = gguf.GGMLQuantizationType[name]
         writer.add_tensor(name, np.ones((3, gguf.GGML_QUANT_SIZES[kind][1]), np.uint8), raw_dtype=kind)
     writer.write_header_to_file()

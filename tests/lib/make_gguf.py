@@ -2,9 +2,9 @@
 """make_gguf.py DIRECTORY: writes GGUF files of random blocks of each quantised type by the gguf package into DIRECTORY, and
 what gpureduce prints of each NAME.gguf, behind the name of the file, into NAME.tsv
 (`-o sum,min,max,argmin,argmax,nan,count`). The values are those of the package's own formulas, in binary64 in place of
-binary32, which is exact; sums are rounded once. Besides, source.safetensors of f32, source.gguf that the package has
-quantised it to, and source.tsv: name, elements that differ, the greatest difference, where, and the root mean square, by
-fractions (`--number=hex`)."""
+binary32, which is exact. They are put into binary32 where that holds all values of a type; sums are rounded once.
+Besides, source.safetensors of f32, source.gguf that the package has quantised it to, and source.tsv: name, elements that
+differ, the greatest difference, where, and the root mean square, by fractions (`--number=hex`)."""
 
 import math
 import os
@@ -27,6 +27,9 @@ random = np.random.default_rng(1)
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2],
           "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "NVFP4": [],
           "Q8_K": []}
+
+# Types with values that binary32 does not hold.
+WIDE = {"Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K", "Q8_K", "MXFP4"}
 
 
 class Binary64:
@@ -63,7 +66,9 @@ def make(file, kinds, rows):
             if name == "Q8_K":
                 blocks[:, :4] = random.standard_normal((len(blocks), 1)).astype("<f4").view(np.uint8)
             writer.add_tensor(f"{name}.{number}", blocks.reshape(*shape, columns * size), raw_dtype=kind)
-            values[f"{name}.{number}"] = decode(name, blocks).reshape(*shape, columns * elements)
+            decoded = decode(name, blocks).reshape(*shape, columns * elements)
+            values[f"{name}.{number}"] = decoded if name in WIDE else decoded.astype("f4")
+            assert (values[f"{name}.{number}"] == decoded).all()
     writer.add_tensor("plain", np.arange(5.0))
     values["plain"] = np.arange(5.0)
     writer.write_header_to_file()

@@ -1207,7 +1207,7 @@ static void check_gguf(void)
                      strcmp(a[1].name, "quantised") == 0 && strcmp(a[1].type_name, "Q8_0") == 0 &&
                          !a[1].unreadable == !big && a[1].elements == 64 &&
                          (big ? a[1].length == 68
-                              : a[1].type == ELEMENT_F64 && a[1].length == 512 &&
+                              : a[1].type == ELEMENT_F32 && a[1].length == 256 &&
                                     a[1].compressed == 68 && a[1].tiles->count == 1 &&
                                     a[1].tiles->tiles[0].offset == a[1].offset &&
                                     a[1].tiles->tiles[0].compressed == 68),

@@ -314,17 +314,14 @@ static const char *undo_ggml(struct codec_memory *m, const struct container_filt
                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
     const struct ggml_type *type = ggml_find(f->values[0]);
-    const size_t block = type->elements * sizeof(double);
-    double numbers[GGML_ELEMENTS_MAX];
+    const size_t blocks = size / type->bytes;
+    const size_t decoded = blocks * type->elements * element_size(type->type);
 
     (void)m;
-    if (size % type->bytes != 0 || size / type->bytes > out / block)
+    if (size % type->bytes != 0 || decoded > out)
         return "the blocks have another size than they should";
-    for (; size > 0; size -= type->bytes, from += type->bytes, to += block, out -= block) {
-        type->decode(from, numbers);
-        memcpy(to, numbers, block);
-    }
-    memset(to, 0, out);
+    ggml_decode(type, from, blocks, to);
+    memset(to + decoded, 0, out - decoded);
     return NULL;
 }
 

@@ -2,287 +2,464 @@
 
 #include "source/format/ggml.h"
 
-#include "core/element.h"
+#include <string.h>
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
+
 #include "sys/bytes.h"
+#include "sys/inline.h"
+#include "sys/processor.h"
 
-static double binary16(const unsigned char *p)
+/* Numbers that have one scale are 16, or a multiple: they are decoded in groups of so many. */
+#define GROUP 16
+#define VECTOR(type) type __attribute__((vector_size(GROUP * sizeof(type))))
+typedef VECTOR(uint8_t) bytes;
+typedef VECTOR(int8_t) signed_bytes;
+typedef uint16_t unsigned_halves __attribute__((vector_size(GROUP)));
+typedef VECTOR(int16_t) halves;
+typedef VECTOR(int32_t) words;
+typedef VECTOR(float) floats;
+typedef VECTOR(double) doubles;
+
+/* A group: its numbers are scale * q - least, where q is signed. Those of binary32 have no least. */
+struct group {
+    bytes q;
+    double scale, least;
+};
+
+static ALWAYS_INLINE bytes load(const unsigned char *p)
 {
-    const uint16_t bits = (uint16_t)bytes_number(p, 2, false);
+    bytes v;
 
-    return element_load(ELEMENT_F16, &bits);
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* A field of so many bits of each byte. Shifts of 16 bits have an instruction, those of 8 have none. */
+static ALWAYS_INLINE bytes field(const unsigned char *p, int shift, int bits)
+{
+    return (bytes)((unsigned_halves)load(p) >> shift) & (uint8_t)((1 << bits) - 1);
+}
+
+/* The number of these bits. */
+static ALWAYS_INLINE double number(uint64_t bits)
+{
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* A call of element_load would take as long as all else that a block of 32 numbers needs. */
+static ALWAYS_INLINE double binary16(const unsigned char *p)
+{
+    const uint64_t rebias = (uint64_t)(1023 - 15) << 52, normal = 0x400, infinity = 0x7c00;
+    const uint64_t bits = bytes_number(p, 2, false), magnitude = bits & 0x7fff;
+    const uint64_t upper = magnitude >= infinity ? rebias : 0;
+    const double x = magnitude < normal ? (double)(int)magnitude * 0x1p-24
+                                        : number((magnitude << 42) + rebias + upper);
+
+    return bits >> 15 ? -x : x;
+}
+
+static ALWAYS_INLINE void scale(struct group *y, int groups, double d)
+{
+    for (int g = 0; g < groups; g++)
+        y[g].scale = d;
+}
+
+static ALWAYS_INLINE void subtract(struct group *y, int groups, double least)
+{
+    for (int g = 0; g < groups; g++)
+        y[g].least = least;
 }
 
 /*
  * Blocks of 32 numbers. The low halves of bytes are the first 16 of them.
  */
 
-static void decode_q4_0(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q4_0(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b);
-
-    for (int i = 0; i < 16; i++) {
-        y[i] = d * ((b[2 + i] & 15) - 8);
-        y[i + 16] = d * ((b[2 + i] >> 4) - 8);
-    }
+    scale(y, 2, binary16(b));
+    y[0].q = field(b + 2, 0, 4) - 8;
+    y[1].q = (field(b + 2, 4, 4)) - 8;
 }
 
-static void decode_q4_1(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q4_1(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b), m = binary16(b + 2);
-
-    for (int i = 0; i < 16; i++) {
-        y[i] = d * (b[4 + i] & 15) + m;
-        y[i + 16] = d * (b[4 + i] >> 4) + m;
-    }
+    scale(y, 2, binary16(b));
+    subtract(y, 2, -binary16(b + 2));
+    y[0].q = field(b + 4, 0, 4);
+    y[1].q = field(b + 4, 4, 4);
 }
 
-static void decode_q5_0(const unsigned char *restrict b, double *restrict y)
+/* 16 in those bytes whose bit is set in the two bytes at p, else 0. */
+static ALWAYS_INLINE bytes fifth_bits(const unsigned char *p)
 {
-    const double d = binary16(b);
-    const uint32_t high = (uint32_t)bytes_number(b + 2, 4, false);
+    const bytes bits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    bytes v;
 
-    for (int i = 0; i < 16; i++) {
-        y[i] = d * ((int)((b[6 + i] & 15U) | (high >> i << 4 & 16)) - 16);
-        y[i + 16] = d * ((int)(b[6 + i] >> 4U | (high >> (i + 16) << 4 & 16)) - 16);
-    }
+    memset(&v, p[0], sizeof v / 2);
+    memset((unsigned char *)&v + sizeof v / 2, p[1], sizeof v / 2);
+    return (bytes)((v & bits) != 0) & 16;
 }
 
-static void decode_q5_1(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q5_0(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b), m = binary16(b + 2);
-    const uint32_t high = (uint32_t)bytes_number(b + 4, 4, false);
-
-    for (int i = 0; i < 16; i++) {
-        y[i] = d * (int)((b[8 + i] & 15U) | (high >> i << 4 & 16)) + m;
-        y[i + 16] = d * (int)(b[8 + i] >> 4U | (high >> (i + 16) << 4 & 16)) + m;
-    }
+    scale(y, 2, binary16(b));
+    y[0].q = (field(b + 6, 0, 4) | fifth_bits(b + 2)) - 16;
+    y[1].q = (field(b + 6, 4, 4) | fifth_bits(b + 4)) - 16;
 }
 
-static void decode_q8_0(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q5_1(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b);
+    scale(y, 2, binary16(b));
+    subtract(y, 2, -binary16(b + 2));
+    y[0].q = field(b + 8, 0, 4) | fifth_bits(b + 4);
+    y[1].q = field(b + 8, 4, 4) | fifth_bits(b + 6);
+}
 
-    for (int i = 0; i < 32; i++)
-        y[i] = d * (int8_t)b[2 + i];
+static ALWAYS_INLINE void decode_q8_0(const unsigned char *b, struct group *y)
+{
+    scale(y, 2, binary16(b));
+    y[0].q = load(b + 2);
+    y[1].q = load(b + 18);
+}
+
+/* The numbers of a table that these indices, below 16, stand for. */
+static ALWAYS_INLINE bytes look_up(const int8_t table[16], bytes index)
+{
+#if defined __GNUC__ && !defined __clang__
+    bytes v;
+
+    memcpy(&v, table, sizeof v);
+    return __builtin_shuffle(v, index);
+#else
+    for (int i = 0; i < GROUP; i++)
+        index[i] = (uint8_t)table[index[i]];
+    return index;
+#endif
+}
+
+/* 32 numbers of 4 bits that stand for those of a table. */
+static ALWAYS_INLINE void decode_nibbles(const unsigned char *from, const int8_t table[16],
+                                         struct group y[2])
+{
+    y[0].q = look_up(table, field(from, 0, 4));
+    y[1].q = look_up(table, field(from, 4, 4));
 }
 
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 
-/* Numbers of 4 bits that stand for these values. */
-static void decode_nibbles(const unsigned char *from, int bytes, const int8_t values[16], double d,
-                           double *y)
+static ALWAYS_INLINE void decode_iq4_nl(const unsigned char *b, struct group *y)
 {
-    for (int i = 0; i < bytes; i++) {
-        y[i] = d * values[from[i] & 15];
-        y[i + bytes] = d * values[from[i] >> 4];
-    }
-}
-
-static void decode_iq4_nl(const unsigned char *restrict b, double *restrict y)
-{
-    decode_nibbles(b + 2, 16, iq4_values, binary16(b), y);
+    scale(y, 2, binary16(b));
+    decode_nibbles(b + 2, iq4_values, y);
 }
 
 /* Twice the values of floats of 4 bits, E2M1. */
 static const int8_t e2m1_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* Half the value of a scale: a power of two, from 2^-128 on. */
-static double half_e8m0(unsigned char bits)
+/* The scale is half of a power of two: from 2^-128 on. */
+static ALWAYS_INLINE void decode_mxfp4(const unsigned char *b, struct group *y)
 {
-    const uint64_t exponent = UINT64_C(1023) - 128 + bits;
-    const uint64_t number = exponent << 52;
-
-    return element_load(ELEMENT_F64, &number);
-}
-
-static void decode_mxfp4(const unsigned char *restrict b, double *restrict y)
-{
-    decode_nibbles(b + 1, 16, e2m1_values, half_e8m0(b[0]), y);
+    scale(y, 2, number((UINT64_C(1023) - 128 + b[0]) << 52));
+    subtract(y, 2, 0);
+    decode_nibbles(b + 1, e2m1_values, y);
 }
 
 /* Half the value of a scale: E4M3 without a sign, whose greatest number counts as 0. */
-static double half_ue4m3(unsigned char bits)
+static ALWAYS_INLINE double half_ue4m3(unsigned char bits)
 {
-    const unsigned exponent = bits >> 3 & 15U, mantissa = bits & 7U;
-    double value = exponent > 0 ? 8 + mantissa : mantissa;
+    const uint64_t exponent = bits >> 3 & 15U, mantissa = bits & 7U;
 
-    if (bits == 0x7f)
-        return 0;
-    for (unsigned i = 1; i < exponent; i++)
-        value *= 2;
-    return value / 1024;
+    return bits == 0x7f    ? 0
+           : exponent == 0 ? (double)(int)mantissa * 0x1p-10
+                           : number((exponent + 1023 - 8) << 52 | mantissa << 49);
 }
 
-/* 64 numbers, of which 16 have one scale. */
-static void decode_nvfp4(const unsigned char *restrict b, double *restrict y)
+/* 64 numbers, of which 16 have one scale, and the first 8 of these are the low halves of bytes. */
+static ALWAYS_INLINE void decode_nvfp4(const unsigned char *b, struct group *y)
 {
-    for (int i = 0; i < 4; i++)
-        decode_nibbles(b + 4 + (size_t)8 * i, 8, e2m1_values, half_ue4m3(b[i]), y + (size_t)16 * i);
+    const bytes shifts = {0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4};
+
+    for (int g = 0; g < 4; g++) {
+        bytes v;
+
+        memcpy(&v, b + 4 + (ptrdiff_t)8 * g, 8);
+        memcpy((unsigned char *)&v + 8, b + 4 + (ptrdiff_t)8 * g, 8);
+        scale(y + g, 1, half_ue4m3(b[g]));
+        y[g].q = look_up(e2m1_values, v >> shifts & 15);
+    }
 }
 
 /*
  * Blocks of 256 numbers, of which 16 or 32 have one scale.
  */
 
-static void decode_q2_k(const unsigned char *restrict b, double *restrict y)
+/* Numbers of a few bits, of group g: those of 2^n groups are in the bits of one byte, from the lower ones
+   on, and groups beside each other in bytes that are. */
+static ALWAYS_INLINE bytes take_bits(const unsigned char *from, int g, int n)
+{
+    const int bits = 8 >> n, together = 2 << n;
+
+    return field(from + (g / together * 32 + g % 2 * GROUP), g % together / 2 * bits, bits);
+}
+
+static ALWAYS_INLINE void decode_q2_k(const unsigned char *b, struct group *y)
 {
     const double d = binary16(b + 80), e = binary16(b + 82);
 
+    UNROLL_INLINED(16)
     for (int g = 0; g < 16; g++) {
-        const double scale = d * (b[g] & 15), least = e * (b[g] >> 4);
-        const unsigned char *const q = b + 16 + (size_t)(g / 8 * 32 + g % 2 * 16);
-        const int shift = g % 8 / 2 * 2;
-
-        for (int i = 0; i < 16; i++)
-            y[16 * g + i] = scale * (q[i] >> shift & 3) - least;
+        scale(y + g, 1, d * (b[g] & 15));
+        subtract(y + g, 1, e * (b[g] >> 4));
+        y[g].q = take_bits(b + 16, g, 2);
     }
 }
 
-static void decode_q3_k(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q3_k(const unsigned char *b, struct group *y)
 {
     const double d = binary16(b + 108);
     const unsigned char *const scales = b + 96;
 
+    UNROLL_INLINED(16)
     for (int g = 0; g < 16; g++) {
         const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
-        const double scale = d * ((low | (scales[8 + g % 4] >> g / 4 * 2 & 3) << 4) - 32);
-        const unsigned char *const q = b + 32 + (size_t)(g / 8 * 32 + g % 2 * 16);
-        const unsigned char *const high = b + (size_t)(g % 2) * 16;
 
-        for (int i = 0; i < 16; i++)
-            y[16 * g + i] = scale * ((q[i] >> g % 8 / 2 * 2 & 3) + (high[i] >> g / 2 << 2 & 4) - 4);
+        scale(y + g, 1, d * ((low | (scales[8 + g % 4] >> g / 4 * 2 & 3) << 4) - 32));
+        y[g].q = (take_bits(b + 32, g, 2) | take_bits(b, g, 3) << 2) - 4;
     }
 }
 
-/* The scale and the least number of 32 numbers: 6 bits each, of which the upper ones of the last four
+/* Scales and least numbers of 32 numbers: 6 bits each, of which the upper ones of the last four
    are those of the bytes of the first four. */
-static void find_scale(const unsigned char *scales, int group, int *scale, int *least)
-{
-    if (group < 4) {
-        *scale = scales[group] & 63;
-        *least = scales[group + 4] & 63;
-    } else {
-        *scale = (scales[group + 4] & 15) | scales[group - 4] >> 6 << 4;
-        *least = scales[group + 4] >> 4 | scales[group] >> 6 << 4;
-    }
-}
-
-static void decode_q4_k(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void scale_32(const unsigned char *b, struct group *y)
 {
     const double d = binary16(b), e = binary16(b + 2);
+    const unsigned char *const scales = b + 4;
 
+    UNROLL_INLINED(8)
     for (int g = 0; g < 8; g++) {
-        const unsigned char *const q = b + 16 + (size_t)(g / 2) * 32;
-        int s = 0, m = 0;
+        const int s = g < 4 ? scales[g] & 63 : (scales[g + 4] & 15) | scales[g - 4] >> 6 << 4;
+        const int m = g < 4 ? scales[g + 4] & 63 : scales[g + 4] >> 4 | scales[g] >> 6 << 4;
 
-        find_scale(b + 4, g, &s, &m);
-        {
-            const double scale = d * s, least = e * m;
-
-            for (int i = 0; i < 32; i++)
-                y[32 * g + i] = scale * (q[i] >> g % 2 * 4 & 15) - least;
-        }
+        scale(y + (ptrdiff_t)2 * g, 2, d * s);
+        subtract(y + (ptrdiff_t)2 * g, 2, e * m);
     }
 }
 
-static void decode_q5_k(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q4_k(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b), e = binary16(b + 2);
-
-    for (int g = 0; g < 8; g++) {
-        const unsigned char *const q = b + 48 + (size_t)(g / 2) * 32, *const high = b + 16;
-        int s = 0, m = 0;
-
-        find_scale(b + 4, g, &s, &m);
-        {
-            const double scale = d * s, least = e * m;
-
-            for (int i = 0; i < 32; i++)
-                y[32 * g + i] =
-                    scale * ((q[i] >> g % 2 * 4 & 15) + (high[i] >> g << 4 & 16)) - least;
-        }
-    }
+    scale_32(b, y);
+    UNROLL_INLINED(16)
+    for (int g = 0; g < 16; g++)
+        y[g].q = take_bits(b + 16, g, 1);
 }
 
-static void decode_q6_k(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q5_k(const unsigned char *b, struct group *y)
+{
+    scale_32(b, y);
+    UNROLL_INLINED(16)
+    for (int g = 0; g < 16; g++)
+        y[g].q = take_bits(b + 48, g, 1) | take_bits(b + 16, g, 3) << 4;
+}
+
+static ALWAYS_INLINE void decode_q6_k(const unsigned char *b, struct group *y)
 {
     const double d = binary16(b + 208);
 
+    UNROLL_INLINED(16)
     for (int g = 0; g < 16; g++) {
-        const double scale = d * (int8_t)b[192 + g];
-        const unsigned char *const low = b + (size_t)(g / 8 * 64 + g % 4 * 16);
-        const unsigned char *const high = b + 128 + (size_t)(g / 8 * 32 + g % 2 * 16);
-        const int shift = g % 8 / 4 * 4, up = g % 8 / 2 * 2;
+        /* The lower bits of groups 0 to 3 are beside each other, as those of 4 to 7 are. */
+        const bytes low = field(b + (g / 8 * 64 + g % 4 * GROUP), g % 8 / 4 * 4, 4);
 
-        for (int i = 0; i < 16; i++)
-            y[16 * g + i] = scale * ((low[i] >> shift & 15) + (high[i] >> up << 4 & 48) - 32);
+        scale(y + g, 1, d * (int8_t)b[192 + g]);
+        y[g].q = (low | take_bits(b + 128, g, 2) << 4) - 32;
     }
 }
 
-static void decode_q8_k(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_q8_k(const unsigned char *b, struct group *y)
 {
     const uint32_t bits = (uint32_t)bytes_number(b, 4, false);
-    const double d = element_load(ELEMENT_F32, &bits);
+    float d;
 
-    for (int i = 0; i < 256; i++)
-        y[i] = d * (int8_t)b[4 + i];
+    memcpy(&d, &bits, sizeof d);
+    scale(y, 16, (double)d);
+    subtract(y, 16, 0);
+    for (int g = 0; g < 16; g++)
+        y[g].q = load(b + 4 + (ptrdiff_t)GROUP * g);
 }
 
-static void decode_iq4_xs(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_iq4_xs(const unsigned char *b, struct group *y)
 {
     const double d = binary16(b);
     const unsigned high = (unsigned)bytes_number(b + 2, 2, false);
 
+    UNROLL_INLINED(8)
     for (int g = 0; g < 8; g++) {
-        const unsigned scale = (b[4 + g / 2] >> g % 2 * 4 & 15U) | (high >> 2 * g & 3) << 4;
+        const unsigned s = (b[4 + g / 2] >> g % 2 * 4 & 15U) | (high >> 2 * g & 3) << 4;
 
-        decode_nibbles(b + 8 + (size_t)16 * g, 16, iq4_values, d * ((int)scale - 32),
-                       y + (size_t)32 * g);
+        scale(y + (ptrdiff_t)2 * g, 2, d * ((int)s - 32));
+        decode_nibbles(b + 8 + (ptrdiff_t)GROUP * g, iq4_values, y + (ptrdiff_t)2 * g);
     }
 }
 
-/* Five numbers of a byte, -1, 0 or 1: the byte is a fraction of 256 in base 3. The first of all bytes
-   come first. */
-static double *decode_thirds(const unsigned char *from, int bytes, int numbers, double d, double *y)
+/* Numbers -1, 0 or 1 of bytes that are fractions of 256 in base 3: the first digits after those that a
+   power of 3 removes. */
+static ALWAYS_INLINE bytes third(bytes v, uint8_t power)
 {
-    for (unsigned power = 1; numbers > 0; numbers--, power *= 3)
-        for (int i = 0; i < bytes; i++)
-            *y++ = d * ((int)((from[i] * power & 255) * 3 >> 8) - 1);
-    return y;
+    v *= power;
+    return (bytes)(v <= 85) - (bytes)(v > 170);
 }
 
-static void decode_tq1_0(const unsigned char *restrict b, double *restrict y)
+/* Five numbers of a byte: the first of 32 bytes come first, so of 16 bytes after them, and four of four
+   bytes. */
+static ALWAYS_INLINE void decode_tq1_0(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b + 52);
-    double *p = decode_thirds(b, 32, 5, d, y);
+    static const uint8_t powers[5] = {1, 3, 9, 27, 81};
+    bytes last;
 
-    p = decode_thirds(b + 32, 16, 5, d, p);
-    (void)decode_thirds(b + 48, 4, 4, d, p);
+    scale(y, 16, binary16(b + 52));
+    UNROLL_INLINED(15)
+    for (int g = 0; g < 15; g++)
+        y[g].q = g < 10 ? third(load(b + (g % 2 ? GROUP : 0)), powers[g / 2])
+                        : third(load(b + 32), powers[g - 10]);
+    for (int i = 0; i < GROUP; i++)
+        last[i] = (uint8_t)(b[48 + i % 4] * powers[i / 4]);
+    y[15].q = third(last, 1);
 }
 
-static void decode_tq2_0(const unsigned char *restrict b, double *restrict y)
+static ALWAYS_INLINE void decode_tq2_0(const unsigned char *b, struct group *y)
 {
-    const double d = binary16(b + 64);
-
-    for (int g = 0; g < 8; g++)
-        for (int i = 0; i < 32; i++)
-            y[32 * g + i] = d * ((b[g / 4 * 32 + i] >> g % 4 * 2 & 3) - 1);
+    scale(y, 16, binary16(b + 64));
+    UNROLL_INLINED(16)
+    for (int g = 0; g < 16; g++)
+        y[g].q = take_bits(b, g, 2) - 1;
 }
+
+/* X(number, name, elements, bytes, type of the values) */
+#define TYPES(X)                 \
+    X(2, q4_0, 32, 18, F32)      \
+    X(3, q4_1, 32, 20, F64)      \
+    X(6, q5_0, 32, 22, F32)      \
+    X(7, q5_1, 32, 24, F64)      \
+    X(8, q8_0, 32, 34, F32)      \
+    X(10, q2_k, 256, 84, F64)    \
+    X(11, q3_k, 256, 110, F32)   \
+    X(12, q4_k, 256, 144, F64)   \
+    X(13, q5_k, 256, 176, F64)   \
+    X(14, q6_k, 256, 210, F32)   \
+    X(15, q8_k, 256, 292, F64)   \
+    X(20, iq4_nl, 32, 18, F32)   \
+    X(23, iq4_xs, 256, 136, F32) \
+    X(34, tq1_0, 256, 54, F32)   \
+    X(35, tq2_0, 256, 66, F32)   \
+    X(39, mxfp4, 32, 17, F64)    \
+    X(40, nvfp4, 64, 36, F32)
 
 static const struct ggml_type types[] = {
-    [2] = {32, 18, decode_q4_0},      [3] = {32, 20, decode_q4_1},
-    [6] = {32, 22, decode_q5_0},      [7] = {32, 24, decode_q5_1},
-    [8] = {32, 34, decode_q8_0},      [10] = {256, 84, decode_q2_k},
-    [11] = {256, 110, decode_q3_k},   [12] = {256, 144, decode_q4_k},
-    [13] = {256, 176, decode_q5_k},   [14] = {256, 210, decode_q6_k},
-    [15] = {256, 292, decode_q8_k},   [20] = {32, 18, decode_iq4_nl},
-    [23] = {256, 136, decode_iq4_xs}, [34] = {256, 54, decode_tq1_0},
-    [35] = {256, 66, decode_tq2_0},   [39] = {32, 17, decode_mxfp4},
-    [40] = {64, 36, decode_nvfp4},
-};
+#define TYPE(number, name, elements, bytes, holds) \
+    [number] = {number, elements, bytes, ELEMENT_##holds},
+    TYPES(TYPE)};
 
 const struct ggml_type *ggml_find(uint32_t number)
 {
-    return number < sizeof types / sizeof *types && types[number].decode ? &types[number] : NULL;
+    return number < sizeof types / sizeof *types && types[number].bytes > 0 ? &types[number] : NULL;
+}
+
+/* Writes the numbers of a group. */
+typedef void write_group(void *to, const struct group *y);
+
+/* GCC 12 has instructions only for vectors whose numbers become twice as wide. */
+static ALWAYS_INLINE words widen(bytes q)
+{
+    return __builtin_convertvector(__builtin_convertvector((signed_bytes)q, halves), words);
+}
+
+static ALWAYS_INLINE void write_f32(void *to, const struct group *y)
+{
+    const floats x = __builtin_convertvector(widen(y->q), floats) * (float)y->scale;
+
+    memcpy(to, &x, sizeof x);
+}
+
+static ALWAYS_INLINE void write_f64(void *to, const struct group *y)
+{
+    const doubles x = __builtin_convertvector(widen(y->q), doubles) * y->scale - y->least;
+
+    memcpy(to, &x, sizeof x);
+}
+
+/* Decodes blocks with the instructions that the function which it becomes a part of may use. */
+static ALWAYS_INLINE void decode(const struct ggml_type *type, const unsigned char *from,
+                                 size_t blocks, unsigned char *to, write_group *write_F32,
+                                 write_group *write_F64)
+{
+    struct group y[GGML_ELEMENTS_MAX / GROUP];
+
+    switch (type->number) {
+#define DECODE(number, name, elements, bytes, holds)                 \
+    case number:                                                     \
+        for (; blocks > 0; blocks--, from += (bytes)) {              \
+            decode_##name(from, y);                                  \
+            for (int g = 0; g < (elements) / GROUP; g++) {           \
+                write_##holds(to, &y[g]);                            \
+                to += GROUP * element_formats[ELEMENT_##holds].size; \
+            }                                                        \
+        }                                                            \
+        break;
+        TYPES(DECODE)
+    default:
+        break;
+    }
+}
+
+#if defined __x86_64__
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+
+static inline AVX512 void write_f32_avx512(void *to, const struct group *y)
+{
+    const __m512 q = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32((__m128i)y->q));
+
+    _mm512_storeu_ps(to, q * (float)y->scale);
+}
+
+static inline AVX512 void write_f64_avx512(void *to, const struct group *y)
+{
+    const __m512i q = _mm512_cvtepi8_epi32((__m128i)y->q);
+    const __m512d low = _mm512_cvtepi32_pd(_mm512_castsi512_si256(q));
+    const __m512d high = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, 1));
+
+    _mm512_storeu_pd(to, low * y->scale - y->least);
+    _mm512_storeu_pd((double *)to + 8, high * y->scale - y->least);
+}
+
+static AVX512 void decode_avx512(const struct ggml_type *type, const unsigned char *from,
+                                 size_t blocks, unsigned char *to)
+{
+    decode(type, from, blocks, to, write_f32_avx512, write_f64_avx512);
+}
+
+static __attribute__((target("avx2"))) void decode_avx2(const struct ggml_type *type,
+                                                        const unsigned char *from, size_t blocks,
+                                                        unsigned char *to)
+{
+    decode(type, from, blocks, to, write_f32, write_f64);
+}
+#endif
+
+void ggml_decode(const struct ggml_type *type, const unsigned char *from, size_t blocks,
+                 unsigned char *to)
+{
+#if defined __x86_64__
+    if (processor_has_avx512())
+        decode_avx512(type, from, blocks, to);
+    else if (processor_has_avx2())
+        decode_avx2(type, from, blocks, to);
+    else
+#endif
+        decode(type, from, blocks, to, write_f32, write_f64);
 }

@@ -2,11 +2,12 @@
  * Blocks of quantised numbers, as GGUF files have them: small integers, and scales that they are
  * multiplied by.
  *
- * A value is d * q, or d * s * q - e * m, where d and e are of binary16, s and m are integers of up to 8
- * bits and q is one of up to 8. Products have at most 11 + 8 + 8 bits. All of them are multiples of
- * 2^-24, which every number of binary16 is, and less than 2^28, so a difference has at most 52 bits. Of
- * the other types, a scale of binary32 has 24 bits, one that is a power of two has one, and one of 8 bits
- * has 4. So binary64 holds each value exactly, and so do all steps to it, in any order.
+ * A value is d * q, d * s * q, or d * s * q - e * m, where d and e are of binary16, and s, q and m are
+ * integers of up to 8 bits. Without a difference, its significant bits are those of a scale, 11, of an
+ * integer of at most 7 bits and a sign, and of s: at most 23, so that binary32 holds it. A difference
+ * of products is a multiple of 2^-24, as every number of binary16 is, and less than 2^28: it has at most
+ * 52 bits, so that binary64 holds it. So it does where a scale is of binary32, or a power of two that may
+ * be beyond binary32. All steps to a value are as exact as it is.
  */
 #ifndef GPUREDUCE_GGML_H
 #define GPUREDUCE_GGML_H
@@ -14,13 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes a block to numbers, which are in this machine's byte order. */
-typedef void ggml_decode(const unsigned char *restrict block, double *restrict numbers);
+#include "core/element.h"
 
-/* A type of blocks: the number of elements in one, and its bytes. */
+/* A type of blocks. */
 struct ggml_type {
-    unsigned elements, bytes;
-    ggml_decode *decode;
+    unsigned number;          /* in GGUF files */
+    unsigned elements, bytes; /* of a block */
+    enum element_type type;   /* f32 or f64, which holds every value exactly */
 };
 
 /* Elements of a block of any type, at most. */
@@ -29,5 +30,9 @@ struct ggml_type {
 /* The type with this number in GGUF files, in little-endian order; NULL if it cannot be decoded. Any
    number may be asked for. */
 const struct ggml_type *ggml_find(uint32_t number);
+
+/* Decodes so many blocks to elements of type->type in this machine's byte order. */
+void ggml_decode(const struct ggml_type *type, const unsigned char *from, size_t blocks,
+                 unsigned char *to);
 
 #endif

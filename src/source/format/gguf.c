@@ -1,7 +1,6 @@
 /*
  * GGUF, of llama.cpp: a header, metadata, descriptions of tensors, and their elements, each at a
- * multiple of an alignment (docs/gguf.md in ggml). Blocks of quantised tensors are decoded to binary64, in
- * tiles.
+ * multiple of an alignment (docs/gguf.md in ggml). Blocks of quantised tensors are decoded, in tiles.
  */
 #include "config.h"
 
@@ -75,6 +74,8 @@ static const struct kind kinds[] = {
     [35] = QUANTISED("TQ2_0", 256, 66),   [39] = QUANTISED("MXFP4", 32, 17),
     [40] = QUANTISED("NVFP4", 64, 36),
 };
+
+#define TYPE_Q8_1 9
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -199,6 +200,7 @@ enum entry_status { ENTRY_GOOD, ENTRY_CUT, ENTRY_WRONG };
 static bool take_type(const struct file *f, struct container_array *a, uint64_t type, uint64_t at)
 {
     const struct kind *kind = type < KINDS && kinds[type].name ? &kinds[type] : NULL;
+    const struct ggml_type *blocks = ggml_find((uint32_t)type);
     char name[CONTAINER_TYPE_MAX], shown[CONTAINER_NAME_SHOWN];
 
     if (!kind) {
@@ -208,12 +210,13 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
         return true;
     }
     container_name_type(a, kind->name);
-    a->type = kind->type;
+    a->type = blocks ? blocks->type : kind->type;
     a->big_endian = f->big;
     if (!kind->read)
         a->unreadable =
-            !ggml_find((uint32_t)type)
-                ? "quantised by codebooks, which llama.cpp's llama-quantize decodes to F32"
+            type == TYPE_Q8_1
+                ? "of intermediate results, whose blocks have another size in some programs"
+            : !blocks ? "quantised by codebooks, which llama.cpp's llama-quantize decodes to F32"
             : f->big
                 ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
             : f->in->file < 0 ? "quantised, which is read from a file that is not compressed"
@@ -329,7 +332,7 @@ static bool divide(struct file *f, struct container_array *a)
         a->unreadable = "more than 2^39 elements";
         return true;
     }
-    a->length = a->elements * sizeof(double);
+    a->length = a->elements * element_size(a->type);
     t->sizes = container_keep(c, sizes, sizeof sizes);
     t->count = f->in->headers_only ? 0 : t->count;
     tiles = malloc((size_t)(t->count + 1) * sizeof *tiles);
