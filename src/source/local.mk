@@ -24,6 +24,7 @@ library_sources += \
 	src/source/format/codec.c src/source/format/codec.h \
 	src/source/format/container.c src/source/format/container.h \
 	src/source/format/containers.c src/source/format/containers.h \
+	src/source/format/dcp.c \
 	src/source/format/filters.c src/source/format/filters.h \
 	src/source/format/fits.c \
 	src/source/format/ggml.c src/source/format/ggml.h \
@@ -40,7 +41,7 @@ library_sources += \
 	src/source/format/pattern.c src/source/format/pattern.h \
 	src/source/format/pickle.c src/source/format/pickle.h \
 	src/source/format/plausibility.c src/source/format/plausibility.h \
-	src/source/format/pytorch.c \
+	src/source/format/pytorch.c src/source/format/pytorch.h \
 	src/source/format/safetensors.c \
 	src/source/format/shuffle.c src/source/format/shuffle.h \
 	src/source/format/unsupported.c src/source/format/unsupported.h \

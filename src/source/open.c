@@ -15,7 +15,6 @@
 #include "source/compressed.h"
 #include "source/file.h"
 #include "source/format/containers.h"
-#include "source/format/unsupported.h"
 #include "source/formats.h"
 #include "source/gzip.h"
 #include "source/memory.h"
@@ -26,32 +25,25 @@
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
-/* Whether a directory is a Zarr store, by the files in it or as asked for. */
-static bool is_store(const struct source *s, const struct source_options *options)
+/* The format of a directory, by the files in it or as asked for; NULL if it has none. */
+static const struct container_format *find_directory(const struct source *s,
+                                                     const struct source_options *options)
 {
-    static const char *const names[] = {"zarr.json", ".zgroup", ".zarray"};
+    static const struct {
+        const char *name;
+        const struct container_format *format;
+    } files[] = {{"zarr.json", &container_zarr},
+                 {".zgroup", &container_zarr},
+                 {".zarray", &container_zarr},
+                 {".metadata", &container_pytorch}};
+    const struct container_format *asked = arrays_asked(options);
 
-    for (size_t i = 0; options->format == SOURCE_AUTO && i < sizeof names / sizeof *names; i++)
-        if (faccessat(s->fd, names[i], F_OK, 0) == 0)
-            return true;
-    return options->array || options->format == SOURCE_ZARR;
-}
-
-/* Says why a directory is not read, and what reads a checkpoint of torch.distributed. */
-static void refuse_directory(struct source *s)
-{
-    char word[UNSUPPORTED_WORD_MAX];
-
-    if (faccessat(s->fd, ".metadata", F_OK, 0) != 0) {
-        source_error(s, ERROR_READ, "is a directory");
-        return;
-    }
-    unsupported_operand(word, s->path);
-    source_refuse(s, NO_ADVICE,
-                  "is a PyTorch checkpoint of several files (DCP), which is a directory; try: "
-                  "python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch %s out.pt "
-                  "&& gpureduce out.pt",
-                  word);
+    for (size_t i = 0; options->format == SOURCE_AUTO && i < sizeof files / sizeof *files; i++)
+        if (faccessat(s->fd, files[i].name, F_OK, 0) == 0)
+            return files[i].format;
+    return options->array || asked == &container_zarr ? &container_zarr
+           : asked == &container_pytorch              ? asked
+                                                      : NULL;
 }
 
 /* Takes the descriptor and the metadata of what `path` names. */
@@ -73,10 +65,10 @@ static bool open_file(struct source *s, const struct source_options *options, st
         return false;
     }
     if (S_ISDIR(status->st_mode)) {
-        s->directory = is_store(s, options);
+        s->directory = find_directory(s, options);
         s->info.repeatable = s->directory;
         if (!s->directory)
-            refuse_directory(s);
+            source_error(s, ERROR_READ, "is a directory");
         return s->directory;
     }
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
@@ -187,7 +179,7 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
         return arrays_layout_one(s, options) && bands_source_open(s, options->consecutive, workers);
     if (options->array)
         return arrays_layout_one(s, options) && file_source_open(s, workers);
-    format = s->directory ? &container_zarr : arrays_recognise(s, options);
+    format = s->directory ? s->directory : arrays_recognise(s, options);
     if (format)
         return arrays_layout(s, format, options) &&
                (options->headers_only || file_source_open(s, workers));

@@ -47,11 +47,12 @@ struct reader;
 
 struct source {
     const struct source_ops *ops;
-    void *state;           /* state of the kind, which ops->close frees */
-    int fd;                /* the file's descriptor */
-    bool close_fd;         /* source_close closes it */
-    bool directory;        /* it is a directory, a store of files, that has_size says nothing of */
-    bool has_size;         /* the input can be read at any offset */
+    void *state;                              /* state of the kind, which ops->close frees */
+    int fd;                                   /* the file's descriptor */
+    bool close_fd;                            /* source_close closes it */
+    const struct container_format *directory; /* the format of a directory, a store of files, that
+                                                 has_size says nothing of; NULL: it is none */
+    bool has_size;                            /* the input can be read at any offset */
     struct reader *reader; /* reads the input from its beginning, until the source is open */
     const char *path;      /* the path that the user gave */
     char *name;            /* the input's name in messages */

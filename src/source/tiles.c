@@ -454,6 +454,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     const uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
     struct tile *t = *tile ? *tile : calloc(1, sizeof *t);
     unsigned char *bytes;
+    uint64_t inside;
 
     *tile = t;
     if (!t)
@@ -463,18 +464,20 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     t->number = number;
     t->count = count;
     t->taken = 0;
-    (void)locate(a, number, t->begin, t->sizes);
+    inside = locate(a, number, t->begin, t->sizes);
     t->elements = tiles->bytes;
     if (tiles->bytes)
         return true;
     if (!place || place->compressed == 0)
         return make_tile(t) || wrong(s, t, &none, "out of memory");
-    bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
+    bytes = read_tile(
+        s, t, place, (size_t)(tiles->edges_cut ? inside : tiles->elements) * element_size(a->type));
     if (!bytes)
         return false;
     if (tiles->order && !(bytes = reorder(t, bytes)))
         return wrong(s, t, place, "out of memory");
-    cut(t, bytes);
+    if (!tiles->edges_cut)
+        cut(t, bytes);
     if (!is_stored(t))
         pad(t, bytes);
     t->elements = bytes;

@@ -228,11 +228,6 @@ run --format=raw+zstd data/raw/mixed-le.f32
 fails '--format=raw+zstd of what is not compressed' \
     'data/raw/mixed-le.f32: not zstd data: no frame begins at byte 0'
 
-# Directories.
-mkdir dcp && : >dcp/.metadata
-run dcp
-fails 'a checkpoint of torch.distributed' 'dcp: is a PyTorch checkpoint of several files (DCP), which is a directory; try: python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch dcp out.pt && gpureduce out.pt'
-
 # Files of nothing, and of less than a magic number.
 for name in x.npy x.zst x.npy.zst; do
     : >"$name"

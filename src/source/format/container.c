@@ -27,9 +27,12 @@ bool container_chunk_path(const struct container_array *a, const struct containe
                           uint64_t number, char path[PATH_MAX])
 {
     const struct container_files *files = tiles->files;
-    size_t used = (size_t)snprintf(path, PATH_MAX, "%s", files->prefix);
+    size_t used =
+        (size_t)snprintf(path, PATH_MAX, "%s", files->paths ? files->paths[number] : files->prefix);
     uint64_t places[CONTAINER_DIMENSIONS_MAX] = {0};
 
+    if (files->paths)
+        return used < PATH_MAX;
     for (unsigned i = a->dimensions; i-- > 0;) {
         const uint64_t across = (a->sizes[i] + tiles->sizes[i] - 1) / tiles->sizes[i];
 

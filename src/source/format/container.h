@@ -83,6 +83,8 @@ struct container_filter {
 
 /* Files of tiles, of one or several each, whose name has the place of the file in each dimension. */
 struct container_files {
+    const char *const *paths; /* of each tile, in C order, from the directory on; NULL: names have
+                                 the place of a file, as follows */
     const uint64_t *sizes; /* elements of a file in each dimension, a multiple of those of a tile */
     bool several;          /* a file has several tiles, at their offsets */
     const char *prefix;    /* what precedes the places, from the directory on */
@@ -108,6 +110,7 @@ struct container_tiles {
     unsigned filter_count;               /* filters in `filters` */
     struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
     bool edges_plain; /* tiles that extend beyond the array are stored without filters */
+    bool edges_cut;   /* tiles are stored as far as they lie in the array, and without filters */
 };
 
 /* An array, or a member of a container that is none. It does not change once the container has been

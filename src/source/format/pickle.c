@@ -683,3 +683,50 @@ size_t pickle_items(const struct pickle *p, const struct pickle_value *v, uint32
     }
     return v->count;
 }
+
+uint32_t pickle_find(const struct pickle *p, uint32_t value, const char *key)
+{
+    const struct pickle_value *v = &p->values[value];
+    uint32_t item;
+
+    if (v->kind == PICKLE_CALL && v->state != PICKLE_ABSENT)
+        v = &p->values[v->state];
+    if (v->kind != PICKLE_DICT)
+        return PICKLE_ABSENT;
+    item = v->first;
+    for (uint32_t i = 0; i + 1 < v->count; i += 2) {
+        const struct pickle_value *k = &p->values[p->items[item].value];
+
+        item = p->items[item].next;
+        if (k->kind == PICKLE_TEXT && is_text(key, k->text, k->count))
+            return p->items[item].value;
+        item = p->items[item].next;
+    }
+    return PICKLE_ABSENT;
+}
+
+bool pickle_count(const struct pickle *p, uint32_t value, uint64_t *x)
+{
+    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : &p->values[value];
+
+    *x = v && v->kind == PICKLE_INTEGER ? (uint64_t)v->integer : UINT64_MAX;
+    return *x <= INT64_MAX;
+}
+
+bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned most,
+                   unsigned *number)
+{
+    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : &p->values[value];
+    uint32_t item;
+
+    if (v && v->kind == PICKLE_CALL)
+        v = pickle_items(p, &p->values[v->arguments], &item, 1) == 1 ? &p->values[item] : NULL;
+    if (!v || v->kind != PICKLE_TUPLE || v->count > most)
+        return false;
+    item = v->first;
+    for (uint32_t i = 0; i < v->count; i++, item = p->items[item].next)
+        if (!pickle_count(p, p->items[item].value, &counts[i]))
+            return false;
+    *number = v->count;
+    return true;
+}

@@ -90,4 +90,16 @@ void pickle_free(struct pickle *p);
 size_t pickle_items(const struct pickle *p, const struct pickle_value *v, uint32_t *values,
                     size_t most);
 
+/* The value of a key in a dictionary, or in the attributes of a call that are one; PICKLE_ABSENT if
+   there is none. */
+uint32_t pickle_find(const struct pickle *p, uint32_t value, const char *key);
+
+/* Takes an integer that is not negative. False for any other value, and PICKLE_ABSENT. */
+bool pickle_count(const struct pickle *p, uint32_t value, uint64_t *x);
+
+/* Takes up to `most` such integers of a tuple, or of a call whose one argument is a tuple, as
+   torch.Size(...) is. False for any other value, and PICKLE_ABSENT. */
+bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned most,
+                   unsigned *number);
+
 #endif

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/format/containers.h"
 #include "source/format/pickle.h"
+#include "source/format/pytorch.h"
 #include "source/format/zip.h"
 #include "sys/grow.h"
 
@@ -28,13 +28,7 @@
 /* The longest name of a storage, without NAME/data/. */
 #define KEY_MAX ((size_t)100)
 
-/* Types of elements, by torch's names and those of its classes of storages. */
-static const struct dtype {
-    const char *name;
-    unsigned size;     /* bytes */
-    const char *other; /* of a type that is none of ours: its description */
-    enum element_type type;
-} dtypes[] = {
+static const struct pytorch_dtype dtypes[] = {
     {"float32", 4, NULL, ELEMENT_F32},
     {"float64", 8, NULL, ELEMENT_F64},
     {"float16", 2, NULL, ELEMENT_F16},
@@ -66,7 +60,12 @@ static const struct dtype {
     {"float4_e2m1fn_x2", 1, "two floats of 4 bits", 0},
 };
 
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+_Static_assert(sizeof dtypes / sizeof *dtypes == PYTORCH_DTYPES, "types have numbers");
+
+const struct pytorch_dtype *pytorch_dtype(size_t number)
+{
+    return &dtypes[number];
+}
 
 /* The use of a global. */
 enum use {
@@ -232,7 +231,7 @@ static bool ends_with(const unsigned char *name, size_t length, const char *end)
     return length > more && memcmp(name + length - more, end, more) == 0;
 }
 
-static bool recognise(const unsigned char *bytes, size_t size)
+bool pytorch_recognise(const unsigned char *bytes, size_t size)
 {
     size_t length;
     const unsigned char *name = zip_first_name(bytes, size, &length);
@@ -399,7 +398,7 @@ static bool read_order(struct file *f)
 /* A tensor as the pickle describes it. */
 struct tensor {
     uint32_t storage; /* a value */
-    const struct dtype *dtype;
+    const struct pytorch_dtype *dtype;
     uint64_t offset; /* elements of the storage before its first */
     unsigned dimensions;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX], strides[CONTAINER_DIMENSIONS_MAX];
@@ -427,14 +426,14 @@ static enum use use_of(const struct file *f, uint32_t value)
 }
 
 /* The type that a global of TYPE or STORAGE stands for; NULL for none. */
-static const struct dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
+static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
 {
     const char *name;
 
     if (use_of(f, value) != use)
         return NULL;
     name = uses[value_of(f, value)->global].dtype;
-    for (size_t i = 0; i < DTYPES; i++)
+    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
         if (strcmp(dtypes[i].name, name) == 0)
             return &dtypes[i];
     return NULL;
@@ -442,38 +441,16 @@ static const struct dtype *dtype_of(const struct file *f, uint32_t value, enum u
 
 static bool take_count(const struct file *f, uint32_t value, uint64_t *x)
 {
-    const struct pickle_value *v = value_of(f, value);
-
-    *x = (uint64_t)v->integer;
-    return v->kind == PICKLE_INTEGER && v->integer >= 0;
+    return pickle_count(&f->pickle, value, x);
 }
 
-/* Takes a tuple of integers, or the torch.Size of one. False if it is none. */
 static bool take_counts(const struct file *f, uint32_t value, uint64_t *counts, unsigned *number)
 {
-    uint32_t values[CONTAINER_DIMENSIONS_MAX];
-    const struct pickle_value *v = value_of(f, value);
-    size_t count;
-
-    if (v->kind == PICKLE_CALL && use_of(f, v->function) == SIZES) {
-        if (pickle_items(&f->pickle, value_of(f, v->arguments), values, 1) != 1)
-            return false;
-        v = value_of(f, values[0]);
-    }
-    if (v->kind != PICKLE_TUPLE)
-        return false;
-    count = pickle_items(&f->pickle, v, values, CONTAINER_DIMENSIONS_MAX);
-    if (count > CONTAINER_DIMENSIONS_MAX)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!take_count(f, values[i], &counts[i]))
-            return false;
-    *number = (unsigned)count;
-    return true;
+    return pickle_counts(&f->pickle, value, counts, CONTAINER_DIMENSIONS_MAX, number);
 }
 
 /* The storage that a value is: ('storage', CLASS, KEY, LOCATION, ELEMENTS). False if it is none. */
-static bool take_storage(const struct file *f, uint32_t value, const struct dtype **dtype,
+static bool take_storage(const struct file *f, uint32_t value, const struct pytorch_dtype **dtype,
                          const struct pickle_value **key, uint64_t *elements)
 {
     const struct pickle_value *v = value_of(f, value);
@@ -604,7 +581,7 @@ static bool add_other(struct file *f, const char *type, const char *why)
 static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
 {
     const struct pickle_value *key;
-    const struct dtype *stored;
+    const struct pytorch_dtype *stored;
     struct container_array *a;
     struct part *part;
     uint64_t elements;
@@ -886,7 +863,7 @@ static bool read_pickle(struct file *f)
     return good;
 }
 
-static bool read_file(struct container *c, struct container_input *in)
+bool pytorch_read(struct container *c, struct container_input *in)
 {
     struct file *f = calloc(1, sizeof *f);
     bool good;
@@ -909,10 +886,3 @@ static bool read_file(struct container *c, struct container_input *in)
     container_sort(c);
     return true;
 }
-
-const struct container_format container_pytorch = {
-    .name = "pytorch",
-    .article = "a PyTorch file",
-    .recognise = recognise,
-    .read = read_file,
-};

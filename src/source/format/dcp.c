@@ -1,0 +1,819 @@
+/*
+ * PyTorch: archives of torch.save (pytorch.c), and checkpoints of torch.distributed.checkpoint,
+ * which are directories. There .metadata is a pickle that names the tensors and says which files
+ * have their shards: boxes of a tensor, each an archive of one tensor
+ * (torch/distributed/checkpoint/metadata.py and filesystem.py of PyTorch).
+ *
+ * The tiles of such an array are shards, or parts of them that lie in a file element by element.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/format/containers.h"
+#include "source/format/pickle.h"
+#include "source/format/pytorch.h"
+#include "sys/grow.h"
+
+#define METADATA ".metadata"
+
+/* The longest name of an array, and of a file, in bytes. */
+#define NAME_MAX_BYTES 1000
+#define FILE_MAX_BYTES 255
+
+/* Shards are divided into tiles of about so many bytes, which fit into a cache; and so many numbers
+   of rows are tried until one divides a shard. */
+#define TILE_BYTES ((uint64_t)2 << 20)
+#define ROWS_TRIED 4096
+
+/* The use of a global. */
+enum use { NOTHING, ROOT, TENSOR, BYTES };
+
+static const struct {
+    struct pickle_global global;
+    enum use use;
+} uses[] = {
+#define DCP "torch.distributed.checkpoint."
+    {{DCP "metadata", "Metadata"}, ROOT},
+    {{DCP "metadata", "TensorStorageMetadata"}, TENSOR},
+    {{DCP "metadata", "BytesStorageMetadata"}, BYTES},
+    {{DCP "metadata", "ChunkStorageMetadata"}, NOTHING},
+    {{DCP "metadata", "TensorProperties"}, NOTHING},
+    {{DCP "metadata", "MetadataIndex"}, NOTHING},
+    {{DCP "metadata", "StorageMeta"}, NOTHING},
+    {{DCP "metadata", "_MEM_FORMAT_ENCODING"}, NOTHING},
+    {{DCP "filesystem", "_StorageInfo"}, NOTHING},
+    {{"torch.distributed._shard.sharded_tensor.metadata", "TensorProperties"}, NOTHING},
+    {{"torch.distributed._shard.sharded_tensor.metadata", "MEM_FORMAT_ENCODING"}, NOTHING},
+    {{"torch", "Size"}, NOTHING},
+    {{"torch.serialization", "_get_layout"}, NOTHING},
+    {{"collections", "OrderedDict"}, NOTHING},
+    {{"pathlib", "PosixPath"}, NOTHING},
+    {{"pathlib", "WindowsPath"}, NOTHING},
+    {{"pathlib._local", "PosixPath"}, NOTHING},
+    {{"pathlib._local", "WindowsPath"}, NOTHING},
+};
+
+enum { USES = sizeof uses / sizeof *uses };
+
+/* A place of a shard, by the name of its tensor and its first element. */
+struct place {
+    const char *name, *path; /* of pickle.c: so many bytes, without a NUL */
+    uint32_t name_length, path_length;
+    uint64_t begin, length; /* in the file, bytes */
+    size_t at;              /* of `offsets`, among those of all */
+    const uint64_t *offsets;
+    unsigned dimensions;
+    bool transformed; /* an extension has changed the bytes */
+};
+
+/* A shard of the tensor that is looked at. */
+struct shard {
+    uint64_t offsets[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
+    const char *path;
+    uint64_t begin; /* in the file, of its elements */
+    bool turned;    /* its first index changes fastest */
+};
+
+struct checkpoint {
+    struct container *container;
+    struct container_input *in;
+    struct pickle pickle;
+    struct place *places; /* in the order of compare_places */
+    size_t place_count, place_room;
+    uint64_t *offsets; /* of all places */
+    size_t offset_count, offset_room;
+    const char *path, *path_text; /* of the shard before, and its bytes in the pickle */
+    size_t path_length;
+    uint64_t tiles; /* of all arrays */
+
+    /* The tensor that is looked at. */
+    struct container_array *array;
+    const struct pytorch_dtype *dtype;
+    struct shard *shards;
+    size_t shard_count, shard_room;
+    uint64_t step[CONTAINER_DIMENSIONS_MAX]; /* all shards begin and end at multiples; 0: they have
+                                                all of the dimension */
+    uint64_t tile[CONTAINER_DIMENSIONS_MAX]; /* sizes of a tile */
+};
+
+/*
+ * Files of the directory.
+ */
+
+/* A part of a file. */
+struct part {
+    int fd;
+    uint64_t begin;
+};
+
+/* Reads `size` bytes at `offset` of a part. Returns 0 or an error number; less than 0 if the file ends
+   before. */
+static int read_bytes(const struct part *part, void *buffer, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        const ssize_t got = pread(part->fd, (char *)buffer + done, size - done,
+                                  (off_t)(part->begin + offset + done));
+
+        if (got == 0)
+            return -1;
+        if (got < 0 && errno != EINTR)
+            return errno;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+/* A container's read, of a shard. */
+static bool read_part(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const int error = read_bytes(in->context, buffer, size, offset);
+
+    return error == 0 ||
+           container_wrong(in, offset, "%s", error > 0 ? strerror(error) : "it became shorter");
+}
+
+/* Opens a file; -1 if it cannot be read: errno says why. */
+static int open_file(const struct checkpoint *k, const char *path, uint64_t *size)
+{
+    const int fd = openat(k->in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        *size = (uint64_t)status.st_size;
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+        errno = EINVAL;
+    }
+    return -1;
+}
+
+/*
+ * The places of shards.
+ */
+
+static const struct pickle_value *value_of(const struct checkpoint *k, uint32_t value)
+{
+    return &k->pickle.values[value];
+}
+
+/* The use of the function of a call; NOTHING of other values. */
+static enum use use_of(const struct checkpoint *k, uint32_t value)
+{
+    const struct pickle_value *v = value_of(k, value);
+    const size_t global = v->kind == PICKLE_CALL ? value_of(k, v->function)->global : USES;
+
+    return global < USES ? uses[global].use : NOTHING;
+}
+
+static bool malformed(struct checkpoint *k, uint32_t value, const char *what)
+{
+    return container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": byte %" PRIu32 ": %s is malformed",
+                           value_of(k, value)->at, what);
+}
+
+/* The attribute of a value, if it is a text of up to `most` bytes without a NUL. NULL if it is not. */
+static const struct pickle_value *find_text(const struct checkpoint *k, uint32_t value,
+                                            const char *key, size_t most)
+{
+    const uint32_t found = pickle_find(&k->pickle, value, key);
+    const struct pickle_value *v = found == PICKLE_ABSENT ? NULL : value_of(k, found);
+
+    return v && v->kind == PICKLE_TEXT && v->count <= most && !memchr(v->text, 0, v->count) ? v
+                                                                                            : NULL;
+}
+
+/* The attribute of a value; PICKLE_ABSENT where it is None. */
+static uint32_t find_some(const struct checkpoint *k, uint32_t value, const char *key)
+{
+    const uint32_t found = pickle_find(&k->pickle, value, key);
+
+    return found != PICKLE_ABSENT && value_of(k, found)->kind == PICKLE_NONE ? PICKLE_ABSENT
+                                                                             : found;
+}
+
+/* Notes where something is stored: what `info` says of `index`. */
+static bool take_place(struct checkpoint *k, uint32_t index, uint32_t info)
+{
+    const struct pickle *p = &k->pickle;
+    const struct pickle_value *name = find_text(k, index, "fqn", NAME_MAX_BYTES);
+    const struct pickle_value *path = find_text(k, info, "relative_path", FILE_MAX_BYTES);
+    const uint32_t offset = find_some(k, index, "offset");
+    struct place place = {.at = k->offset_count};
+
+    if (!name || !path || !pickle_count(p, pickle_find(p, info, "offset"), &place.begin) ||
+        !pickle_count(p, pickle_find(p, info, "length"), &place.length))
+        return malformed(k, info, "the place of a shard");
+    if (!GROW(k->places, k->place_room, k->place_count + 1) ||
+        !GROW(k->offsets, k->offset_room, k->offset_count + CONTAINER_DIMENSIONS_MAX))
+        return container_no_memory(k->in);
+    if (offset != PICKLE_ABSENT && !pickle_counts(p, offset, k->offsets + k->offset_count,
+                                                  CONTAINER_DIMENSIONS_MAX, &place.dimensions))
+        return malformed(k, index, "the place of a shard");
+    k->offset_count += place.dimensions;
+    place.name = name->text;
+    place.name_length = name->count;
+    place.path = path->text;
+    place.path_length = path->count;
+    place.transformed = find_some(k, info, "transform_descriptors") != PICKLE_ABSENT;
+    k->places[k->place_count++] = place;
+    return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    const uint32_t length = x->name_length < y->name_length ? x->name_length : y->name_length;
+    const int order = memcmp(x->name, y->name, length);
+
+    if (order != 0)
+        return order;
+    if (x->name_length != y->name_length)
+        return x->name_length < y->name_length ? -1 : 1;
+    if (x->dimensions != y->dimensions)
+        return x->dimensions < y->dimensions ? -1 : 1;
+    for (unsigned i = 0; i < x->dimensions; i++)
+        if (x->offsets[i] != y->offsets[i])
+            return x->offsets[i] < y->offsets[i] ? -1 : 1;
+    return 0;
+}
+
+/* Takes the places of all shards, a dictionary. */
+static bool take_places(struct checkpoint *k, uint32_t value)
+{
+    const struct pickle_value *v = value_of(k, value);
+    uint32_t item = v->first;
+
+    if (v->kind != PICKLE_DICT)
+        return malformed(k, value, "storage_data");
+    for (uint32_t i = 0; i + 1 < v->count; i += 2) {
+        const uint32_t index = k->pickle.items[item].value;
+
+        item = k->pickle.items[item].next;
+        if (!take_place(k, index, k->pickle.items[item].value))
+            return false;
+        item = k->pickle.items[item].next;
+    }
+    for (size_t i = 0; i < k->place_count; i++)
+        k->places[i].offsets = k->offsets + k->places[i].at;
+    if (k->place_count > 0)
+        qsort(k->places, k->place_count, sizeof *k->places, compare_places);
+    return true;
+}
+
+/*
+ * Shards.
+ */
+
+/* Makes the array one that cannot be read, for want of a shard if it is `missing`. */
+#define REFUSE(k, missing, ...) refuse(k, missing, container_note((k)->container, __VA_ARGS__))
+static bool refuse(struct checkpoint *k, bool missing, const char *why)
+{
+    k->array->unreadable = why;
+    k->array->typed = true;
+    k->array->missing = missing;
+    return why || container_no_memory(k->in);
+}
+
+/* The name of a file, which many shards share. NULL without memory. */
+static const char *keep_path(struct checkpoint *k, const struct place *place)
+{
+    if (k->path_text != place->path || k->path_length != place->path_length) {
+        k->path = container_note(k->container, "%.*s", (int)place->path_length, place->path);
+        k->path_text = place->path;
+        k->path_length = place->path_length;
+    }
+    return k->path;
+}
+
+/* Looks at the archive of a shard, and finds its elements. */
+static bool take_archive(struct checkpoint *k, struct shard *shard, const struct container *c)
+{
+    const struct container_array *a = c->count == 1 ? &c->arrays[0] : NULL;
+
+    if (!a)
+        return REFUSE(k, false, "%s: a shard is not one tensor", shard->path);
+    if (a->unreadable)
+        return REFUSE(k, a->missing, "%s: %s", shard->path, a->unreadable);
+    if (a->type != k->array->type || a->dimensions != k->array->dimensions ||
+        memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0)
+        return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
+                      shard->path);
+    if (a->record_elements > 0)
+        return REFUSE(k, false, "%s: the elements of a shard are not one after the other",
+                      shard->path);
+    if (shard != k->shards && a->big_endian != k->array->big_endian)
+        return REFUSE(k, false, "its shards have different byte orders");
+    k->array->big_endian = a->big_endian;
+    shard->begin += a->offset;
+    shard->turned = a->fortran_order;
+    return true;
+}
+
+/* Reads the archive of a shard, which lies there. */
+static bool read_archive(struct checkpoint *k, struct shard *shard, const struct place *place)
+{
+    static const struct container_format archive = {.read = pytorch_read};
+    struct part part = {.begin = place->begin};
+    struct container_input in = {
+        .read = read_part, .context = &part, .size = place->length, .file = -1};
+    struct container *c;
+    uint64_t size = 0;
+    bool good;
+
+    part.fd = open_file(k, shard->path, &size);
+    if (part.fd < 0)
+        return REFUSE(k, true, "%s: %s", shard->path,
+                      errno == EINVAL ? "not a regular file" : strerror(errno));
+    if (place->begin > size || place->length > size - place->begin) {
+        close(part.fd);
+        return REFUSE(k, true, "%s: truncated: %" PRIu64 " bytes, its shards need %" PRIu64,
+                      shard->path, size, place->begin + place->length);
+    }
+    shard->begin = place->begin;
+    c = container_open(&archive, &in);
+    if (c)
+        good = take_archive(k, shard, c);
+    else if (in.error.kind == ERROR_MEMORY)
+        good = container_no_memory(k->in);
+    else
+        good = REFUSE(k, true, "%s: byte %" PRIu64 ": %s", shard->path,
+                      place->begin + (in.error.offset == ERROR_NO_OFFSET ? 0 : in.error.offset),
+                      in.error.text);
+    container_close(c);
+    close(part.fd);
+    return good;
+}
+
+/* Finds a shard: its file, and the place of its elements. */
+static bool find_shard(struct checkpoint *k, struct shard *shard)
+{
+    const struct place wanted = {.name = k->array->name,
+                                 .name_length = (uint32_t)strlen(k->array->name),
+                                 .offsets = shard->offsets,
+                                 .dimensions = k->array->dimensions};
+    const struct place *place = k->place_count > 0 ? bsearch(&wanted, k->places, k->place_count,
+                                                             sizeof *k->places, compare_places)
+                                                   : NULL;
+
+    if (!place)
+        return REFUSE(k, true, METADATA " does not say where its shards are");
+    shard->path = keep_path(k, place);
+    if (!shard->path)
+        return container_no_memory(k->in);
+    if (strchr(shard->path, '/') || shard->path[0] == '\0' || strcmp(shard->path, ".") == 0 ||
+        strcmp(shard->path, "..") == 0)
+        return REFUSE(k, false, METADATA " places a shard outside of its directory");
+    if (place->transformed)
+        return REFUSE(k, false, "its shards are changed by an extension: compressed, say");
+    return read_archive(k, shard, place);
+}
+
+/*
+ * Tiles.
+ */
+
+static uint64_t divisor(uint64_t x, uint64_t y)
+{
+    while (y > 0) {
+        const uint64_t rest = x % y;
+
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
+/* Sets k->step, and a tile as large as the shards permit. */
+static void find_steps(struct checkpoint *k)
+{
+    const struct container_array *a = k->array;
+
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        uint64_t step = 0;
+
+        for (size_t j = 0; j < k->shard_count; j++) {
+            const uint64_t end = k->shards[j].offsets[i] + k->shards[j].sizes[i];
+
+            step = divisor(step, k->shards[j].offsets[i]);
+            step = end < a->sizes[i] ? divisor(step, end) : step;
+        }
+        k->step[i] = step;
+        k->tile[i] = step ? step : a->sizes[i];
+    }
+}
+
+/* Whether the elements of each tile are one after the other in its shard. */
+static bool are_together(const struct checkpoint *k)
+{
+    for (size_t j = 0; j < k->shard_count; j++) {
+        bool divided = false;
+
+        for (unsigned i = k->array->dimensions; i-- > 0;) {
+            const uint64_t size = k->shards[j].sizes[i];
+
+            if (divided && k->tile[i] > 1 && size > 1)
+                return false;
+            divided = divided || k->tile[i] < size;
+        }
+    }
+    return true;
+}
+
+/* Makes tiles smaller, of fewer rows. */
+static void divide(struct checkpoint *k)
+{
+    const unsigned dimensions = k->array->dimensions;
+    uint64_t row = element_size(k->array->type);
+
+    for (unsigned i = 0; i < dimensions; i++)
+        row *= k->tile[i];
+    for (unsigned i = 0; i < dimensions && row > TILE_BYTES; i++) {
+        uint64_t rows, least;
+
+        row /= k->tile[i];
+        rows = row > TILE_BYTES ? 1 : TILE_BYTES / row;
+        least = rows > ROWS_TRIED ? rows - ROWS_TRIED : 0;
+        while (k->step[i] > 0 && rows > least && k->step[i] % rows != 0)
+            rows--;
+        if (rows > least)
+            k->tile[i] = rows;
+        if (rows != 1)
+            return;
+    }
+}
+
+/* Whether tiles are whole shards, all of one size. */
+static bool are_whole(const struct checkpoint *k)
+{
+    for (size_t j = 0; j < k->shard_count; j++)
+        if (memcmp(k->shards[j].sizes, k->tile, k->array->dimensions * sizeof *k->tile) != 0)
+            return false;
+    return true;
+}
+
+/* Goes to the next tile of a shard. False after the last. */
+static bool next_tile(const struct checkpoint *k, const struct shard *shard, uint64_t *at)
+{
+    for (unsigned i = k->array->dimensions; i-- > 0;) {
+        at[i] += k->tile[i];
+        if (at[i] < shard->offsets[i] + shard->sizes[i])
+            return true;
+        at[i] = shard->offsets[i];
+    }
+    return false;
+}
+
+/* Sets the tiles of a shard. False if one is there already. */
+static bool put_tiles(const struct checkpoint *k, const struct shard *shard,
+                      struct container_tile *tiles, const char **paths)
+{
+    const struct container_array *a = k->array;
+    uint64_t at[CONTAINER_DIMENSIONS_MAX];
+
+    memcpy(at, shard->offsets, sizeof at);
+    do {
+        uint64_t number = 0, element = 0, size = element_size(a->type);
+
+        for (unsigned i = 0; i < a->dimensions; i++) {
+            const uint64_t left = a->sizes[i] - at[i];
+
+            number = number * ((a->sizes[i] + k->tile[i] - 1) / k->tile[i]) + at[i] / k->tile[i];
+            element = element * shard->sizes[i] + at[i] - shard->offsets[i];
+            size *= left < k->tile[i] ? left : k->tile[i];
+        }
+        if (tiles[number].compressed > 0)
+            return false;
+        tiles[number] = (struct container_tile){
+            .offset = shard->begin + element * element_size(a->type), .compressed = (uint32_t)size};
+        paths[number] = shard->path;
+    } while (next_tile(k, shard, at));
+    return true;
+}
+
+/* Makes the tiles of the array, whose shards have been found. */
+static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
+{
+    struct container *c = k->container;
+    struct container_array *a = k->array;
+    struct container_tile *tiles;
+    struct container_files files = {.several = true};
+    const char **paths;
+    size_t turned = 0;
+    bool good = true;
+
+    for (size_t j = 0; j < k->shard_count; j++)
+        turned += k->shards[j].turned;
+    find_steps(k);
+    if (!are_together(k))
+        return REFUSE(k, false, "its shards are boxes of several sizes");
+    if (turned > 0 && (turned < k->shard_count || !are_whole(k)))
+        return REFUSE(k, false, "the strides of its shards are not those of rows");
+    if (turned == 0)
+        divide(k);
+    t->elements = t->count = 1;
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        t->elements *= k->tile[i];
+        if (__builtin_mul_overflow(t->count, (a->sizes[i] + k->tile[i] - 1) / k->tile[i],
+                                   &t->count))
+            t->count = UINT64_MAX;
+    }
+    if (t->count > CONTAINER_TILES_MAX - k->tiles ||
+        t->elements > CONTAINER_TILE_BYTES_MAX / element_size(a->type))
+        return REFUSE(k, false, "more than 16777216 tiles, or tiles of more than 1 GiB");
+    k->tiles += t->count;
+    tiles = calloc((size_t)t->count, sizeof *tiles);
+    paths = calloc((size_t)t->count, sizeof *paths);
+    for (size_t j = 0; tiles && paths && good && j < k->shard_count; j++)
+        good = put_tiles(k, &k->shards[j], tiles, paths);
+    for (uint64_t i = 0; tiles && paths && good && i < t->count; i++)
+        good = tiles[i].compressed > 0;
+    if (!good) {
+        good = REFUSE(k, true, "its shards overlap, or do not cover it");
+    } else if (tiles && paths) {
+        uint64_t order[CONTAINER_DIMENSIONS_MAX];
+
+        for (unsigned i = 0; i < a->dimensions; i++)
+            order[i] = a->dimensions - 1 - i;
+        t->edges_cut = true;
+        t->sizes = container_keep(c, k->tile, sizeof k->tile);
+        t->order = turned > 0 ? container_keep(c, order, sizeof order) : NULL;
+        t->tiles = container_keep(c, tiles, (size_t)t->count * sizeof *tiles);
+        files.paths = container_keep(c, paths, (size_t)t->count * sizeof *paths);
+        t->files = files.paths ? container_keep(c, &files, sizeof files) : NULL;
+        a->tiles = t;
+        a->compressed = a->length;
+        good = t->sizes && t->tiles && t->files && (turned == 0 || t->order);
+    } else {
+        good = false;
+    }
+    free(tiles);
+    free(paths);
+    return good || container_no_memory(k->in);
+}
+
+/*
+ * Tensors.
+ */
+
+/* Takes the shards of a tensor that have elements, a list. */
+static bool take_shards(struct checkpoint *k, uint32_t value)
+{
+    const struct pickle *p = &k->pickle;
+    const struct container_array *a = k->array;
+    const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : value_of(k, value);
+
+    k->shard_count = 0;
+    if (!v || v->kind != PICKLE_LIST)
+        return false;
+    for (uint32_t i = 0, item = v->first; i < v->count; i++, item = p->items[item].next) {
+        const uint32_t chunk = p->items[item].value;
+        struct shard shard = {.begin = 0};
+        unsigned offsets, sizes;
+        bool empty = false;
+
+        if (!pickle_counts(p, pickle_find(p, chunk, "offsets"), shard.offsets,
+                           CONTAINER_DIMENSIONS_MAX, &offsets) ||
+            !pickle_counts(p, pickle_find(p, chunk, "sizes"), shard.sizes, CONTAINER_DIMENSIONS_MAX,
+                           &sizes) ||
+            offsets != a->dimensions || sizes != a->dimensions)
+            return false;
+        for (unsigned d = 0; d < a->dimensions; d++) {
+            if (shard.sizes[d] > a->sizes[d] || shard.offsets[d] > a->sizes[d] - shard.sizes[d])
+                return false;
+            empty = empty || shard.sizes[d] == 0;
+        }
+        if (empty)
+            continue;
+        if (!GROW(k->shards, k->shard_room, k->shard_count + 1))
+            return container_no_memory(k->in);
+        k->shards[k->shard_count++] = shard;
+    }
+    return true;
+}
+
+/* The type of the elements of a tensor; NULL if it has none. */
+static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32_t value)
+{
+    const uint32_t properties = pickle_find(&k->pickle, value, "properties");
+    const struct pickle_value *v = properties == PICKLE_ABSENT ? NULL : value_of(k, properties);
+    uint32_t first;
+
+    if (!v || v->kind != PICKLE_CALL || v->state == PICKLE_ABSENT ||
+        pickle_items(&k->pickle, value_of(k, v->state), &first, 1) < 1)
+        return NULL;
+    v = value_of(k, first);
+    return v->kind == PICKLE_GLOBAL && v->global >= USES ? pytorch_dtype(v->global - USES) : NULL;
+}
+
+/* Adds an array without elements that are stored: NULL, or which is not wanted. */
+static bool leave_tiles(struct checkpoint *k, struct container_tiles *t)
+{
+    static const unsigned char none[CONTAINER_FILL_MAX];
+
+    for (unsigned i = 0; i < k->array->dimensions; i++)
+        k->tile[i] = k->array->sizes[i] ? k->array->sizes[i] : 1;
+    t->sizes = container_keep(k->container, k->tile, sizeof k->tile);
+    t->fill = none;
+    k->array->tiles = t;
+    return t->sizes || container_no_memory(k->in);
+}
+
+/* Adds a tensor, and finds its shards. */
+static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
+                       struct container_tiles *t)
+{
+    struct container_array *a = container_add(k->container, name);
+    const struct pytorch_dtype *dtype = find_dtype(k, value);
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX] = {0};
+    unsigned dimensions;
+    bool good = true;
+
+    if (!a)
+        return container_no_memory(k->in);
+    k->array = a;
+    if (!dtype || !pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes,
+                                 CONTAINER_DIMENSIONS_MAX, &dimensions))
+        return malformed(k, value, "this tensor");
+    container_name_type(a, dtype->other ? dtype->name : element_name(dtype->type));
+    a->dimensions = dimensions;
+    a->sizes = container_keep(k->container, sizes, sizeof sizes);
+    if (!a->sizes)
+        return container_no_memory(k->in);
+    a->type = dtype->type;
+    if (!container_product(a, &a->elements) || a->elements > INT64_MAX / dtype->size)
+        return malformed(k, value, "the shape of this tensor");
+    a->unreadable = dtype->other;
+    if (a->unreadable)
+        return true;
+    a->length = a->elements * dtype->size;
+    if (a->elements == 0 || k->in->headers_only ||
+        !container_wants(k->in->patterns, k->in->pattern_count, name, false))
+        return leave_tiles(k, t);
+    if (!take_shards(k, pickle_find(&k->pickle, value, "chunks")))
+        return k->in->error.kind == ERROR_MEMORY ? false
+                                                 : malformed(k, value, "a shard of this tensor");
+    for (size_t j = 0; good && !a->unreadable && j < k->shard_count; j++)
+        good = find_shard(k, &k->shards[j]);
+    if (good && !a->unreadable)
+        good = make_tiles(k, t);
+    return good;
+}
+
+/* Adds an object that is no tensor. */
+static bool add_object(struct checkpoint *k, const char *name)
+{
+    struct container_array *a = container_add(k->container, name);
+
+    if (!a)
+        return container_no_memory(k->in);
+    a->unreadable = "an object of Python that is no tensor";
+    a->typed = a->not_numeric = true;
+    return true;
+}
+
+/* Adds all that the checkpoint holds, a dictionary. */
+static bool add_all(struct checkpoint *k, uint32_t value)
+{
+    const struct pickle_value *v = value_of(k, value);
+    uint32_t item = v->first;
+    bool good = true;
+
+    if (v->kind != PICKLE_DICT)
+        return malformed(k, value, "state_dict_metadata");
+    k->container->tiles = calloc((size_t)v->count / 2 + 1, sizeof *k->container->tiles);
+    if (!k->container->tiles)
+        return container_no_memory(k->in);
+    for (uint32_t i = 0; good && i + 1 < v->count; i += 2) {
+        const struct pickle_value *key = value_of(k, k->pickle.items[item].value);
+        uint32_t entry;
+        const char *name;
+
+        item = k->pickle.items[item].next;
+        entry = k->pickle.items[item].value;
+        item = k->pickle.items[item].next;
+        if (key->kind != PICKLE_TEXT || key->count == 0 || key->count > NAME_MAX_BYTES ||
+            memchr(key->text, 0, key->count))
+            return malformed(k, entry, "an entry");
+        name = container_note(k->container, "%.*s", (int)key->count, key->text);
+        if (!name)
+            return container_no_memory(k->in);
+        switch (use_of(k, entry)) {
+        case TENSOR:
+            good = add_tensor(k, name, entry, &k->container->tiles[i / 2]);
+            break;
+        case BYTES:
+            good = add_object(k, name);
+            break;
+        case NOTHING:
+        case ROOT:
+            return malformed(k, entry, "an entry");
+        }
+    }
+    return good;
+}
+
+/*
+ * The metadata.
+ */
+
+/* Reads .metadata, which free gives back. NULL on failure. */
+static void *read_metadata(struct checkpoint *k, size_t *size)
+{
+    uint64_t length = 0;
+    struct part part = {.fd = open_file(k, METADATA, &length)};
+    void *bytes = part.fd >= 0 && length <= PICKLE_MAX ? malloc((size_t)length + 1) : NULL;
+    const int error = part.fd < 0 ? errno : bytes ? read_bytes(&part, bytes, (size_t)length, 0) : 0;
+
+    if (part.fd >= 0)
+        close(part.fd);
+    *size = (size_t)length;
+    if (bytes && error == 0)
+        return bytes;
+    free(bytes);
+    if (error != 0)
+        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": %s",
+                              error > 0 ? strerror(error) : "it became shorter");
+    else if (length > PICKLE_MAX)
+        (void)container_wrong(k->in, ERROR_NO_OFFSET,
+                              METADATA ": %" PRIu64 " bytes, more than the %" PRIu64 " allowed",
+                              length, PICKLE_MAX);
+    else
+        (void)container_no_memory(k->in);
+    return NULL;
+}
+
+static bool read_pickle(struct checkpoint *k)
+{
+    struct pickle_global globals[USES + PYTORCH_DTYPES];
+    uint32_t all, places;
+    size_t size;
+    void *bytes = read_metadata(k, &size);
+    bool good;
+
+    if (!bytes)
+        return false;
+    for (size_t i = 0; i < USES; i++)
+        globals[i] = uses[i].global;
+    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
+        globals[USES + i] = (struct pickle_global){"torch", pytorch_dtype(i)->name};
+    good = pickle_read(&k->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
+    if (good) {
+        all = pickle_find(&k->pickle, k->pickle.root, "state_dict_metadata");
+        places = pickle_find(&k->pickle, k->pickle.root, "storage_data");
+        good = all != PICKLE_ABSENT && places != PICKLE_ABSENT && use_of(k, k->pickle.root) == ROOT
+                   ? take_places(k, places) && add_all(k, all)
+                   : malformed(k, k->pickle.root, "the checkpoint");
+    } else {
+        (void)container_wrong(k->in, ERROR_NO_OFFSET, METADATA ": byte %" PRIu64 ": %s",
+                              k->pickle.error.offset, k->pickle.error.text);
+        k->in->error.kind = k->pickle.error.kind;
+    }
+    pickle_free(&k->pickle);
+    free(bytes);
+    return good;
+}
+
+static bool read_checkpoint(struct container *c, struct container_input *in)
+{
+    struct checkpoint *k = calloc(1, sizeof *k);
+    bool good;
+
+    if (!k)
+        return container_no_memory(in);
+    k->container = c;
+    k->in = in;
+    good = read_pickle(k);
+    free(k->places);
+    free(k->offsets);
+    free(k->shards);
+    free(k);
+    return good && container_number_names(c, in);
+}
+
+static bool read_any(struct container *c, struct container_input *in)
+{
+    struct stat status;
+
+    return in->file >= 0 && fstat(in->file, &status) == 0 && S_ISDIR(status.st_mode)
+               ? read_checkpoint(c, in)
+               : pytorch_read(c, in);
+}
+
+const struct container_format container_pytorch = {
+    .name = "pytorch",
+    .article = "a PyTorch file",
+    .recognise = pytorch_recognise,
+    .read = read_any,
+};
