@@ -135,8 +135,9 @@ static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
     if (element_size(type) > sizeof(float) || range->low_integer.known || !isnormal(edge) ||
         !isnormal(wrong))
         return false;
-    *key = order_first(type, edge - wrong, false);
-    return *key == order_first(type, edge + wrong, false);
+    *key = order_first(type, edge, false);
+    return order_value(type, *key) >= edge + wrong && *key > order_least(type) &&
+           order_value(type, *key - 1) < edge - wrong;
 }
 
 /* The least key of the elements that are not before bin i, for types whose values are all binary64;

@@ -154,6 +154,24 @@ template <int SIZE, int LOADS, bool MISSING> struct tally_group {
         return (unsigned)i < valid[j] && !is_missing(j, i);
     }
 
+    /* Whether there are all elements of a load, and none is missing. */
+    __device__ __forceinline__ bool is_whole(int j) const
+    {
+        return valid[j] == (unsigned)PER_LOAD &&
+               !(MISSING && (gone >> j * PER_LOAD & ((1u << PER_LOAD) - 1)));
+    }
+
+    /* A bit for each element that there is, and that is not missing, of 32 at most. */
+    __device__ __forceinline__ unsigned all() const
+    {
+        unsigned bits = 0;
+
+#pragma unroll
+        for (int j = 0; j < LOADS; j++)
+            bits |= ((1u << valid[j]) - 1) << j * PER_LOAD;
+        return MISSING ? bits & ~(unsigned)gone : bits;
+    }
+
     __device__ __forceinline__ void swap()
     {
 #pragma unroll

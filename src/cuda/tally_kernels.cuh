@@ -16,6 +16,15 @@ template <int SIZE> struct tally_loads {
  * Words, and bins: each element adds to one counter, which Counter finds.
  */
 
+/* The counter of an element; or one that may not be its own, and then sets *sure to false. */
+template <typename Counter> struct tally_guess {
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
+                                                  bool *)
+    {
+        return Counter::of(job, bits);
+    }
+};
+
 /* Counts what a thread has loaded of a tile. */
 template <typename Counter, typename Counters, typename Group>
 __device__ static __forceinline__ void tally_take(const struct tally_job *job, Counters *counters,
@@ -32,10 +41,26 @@ __device__ static __forceinline__ void tally_take(const struct tally_job *job, C
                                       2 * TALLY_LANES);
             continue;
         }
+        unsigned counter[Group::PER_LOAD];
+        bool sure = true;
+
+        /* A branch for each element would take longer than all else. */
 #pragma unroll
         for (int i = 0; i < Group::PER_LOAD; i++)
-            if (g->has((int)j, i))
-                counters->add(job, Counter::of(job, Group::bits(g->load[j], i)), 1);
+            counter[i] = tally_guess<Counter>::of(job, Group::bits(g->load[j], i), &sure);
+        if (!sure)
+#pragma unroll
+            for (int i = 0; i < Group::PER_LOAD; i++)
+                counter[i] = Counter::of(job, Group::bits(g->load[j], i));
+        if (g->is_whole((int)j))
+#pragma unroll
+            for (int i = 0; i < Group::PER_LOAD; i++)
+                counters->add(job, counter[i], 1);
+        else
+#pragma unroll
+            for (int i = 0; i < Group::PER_LOAD; i++)
+                if (g->has((int)j, i))
+                    counters->add(job, counter[i], 1);
     }
 }
 
@@ -148,20 +173,19 @@ __device__ static __forceinline__ unsigned tally_place64(const struct tally_job 
                : tally_correct(job, x, bin);
 }
 
-__device__ static __forceinline__ unsigned tally_place32(const struct tally_job *job, float x)
+/* Sets *sure to false if the bounds are to decide. */
+__device__ static __forceinline__ unsigned tally_guess32(const struct tally_job *job, float x,
+                                                         bool *sure)
 {
     const float rounder = 0x1p23F, last = __fadd_rn((float)job->bins, 0.25F);
+    const float most = job->margin32 > 0 ? 0.5F - job->margin32 : -1;
     float place, rounded;
-    unsigned bin;
 
     place = __fmul_rn(__fadd_rn(x, -job->low32), job->scale32);
-    place = place >= -0.25F ? place : -0.25F;
-    place = __fadd_rn(place <= last ? place : last, 0.5F);
+    place = __fadd_rn(fminf(fmaxf(place, -0.25F), last), 0.5F); /* also where it is NaN */
     rounded = __fadd_rn(place, rounder);
-    bin = __float_as_uint(rounded) & 0x7fffff;
-    return fabsf(__fadd_rn(place, -__fadd_rn(rounded, -rounder))) <= 0.5F - job->margin32
-               ? bin
-               : tally_correct(job, x, bin);
+    *sure &= fabsf(__fadd_rn(place, -__fadd_rn(rounded, -rounder))) <= most;
+    return __float_as_uint(rounded) & 0x7fffff;
 }
 
 struct tally_bin_f32 {
@@ -173,8 +197,20 @@ struct tally_bin_f32 {
     __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits)
     {
         const float x = __uint_as_float((uint32_t)bits);
+        bool sure = true;
+        unsigned bin;
 
-        return job->margin32 > 0 ? tally_place32(job, x) : tally_place64(job, x);
+        if (!(job->margin32 > 0))
+            return tally_place64(job, x);
+        bin = tally_guess32(job, x, &sure);
+        return sure ? bin : tally_correct(job, x, bin);
+    }
+};
+template <> struct tally_guess<tally_bin_f32> {
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
+                                                  bool *sure)
+    {
+        return tally_guess32(job, __uint_as_float((uint32_t)bits), sure);
     }
 };
 
@@ -285,54 +321,68 @@ __device__ static __forceinline__ unsigned tally_add_before(unsigned x)
     return sum - x;
 }
 
-/* Gathers elements of a warp that are to be kept, the bits of `within`; if they are too many, copies
-   them itself. */
+/* Copies elements of a warp, the bits of `within`, that are too many to be gathered: `total`, of which
+   `before` are in the lanes before this one. */
 template <typename Key, typename Group>
-__device__ static __forceinline__ void tally_keep(const struct tally_job *job, const Group *g,
-                                                  unsigned within, Key *stage, unsigned *staged)
+__device__ static __forceinline__ void tally_keep_many(const struct tally_job *job, const Group *g,
+                                                       unsigned within, unsigned before,
+                                                       unsigned total)
 {
-    unsigned before, total;
-    Key *to = stage;
-    uint64_t at, room = TALLY_STAGED;
+    unsigned long long at = 0;
 
-    if (!__any_sync(TALLY_ALL_LANES, within != 0))
-        return;
-    before = tally_add_before(__popc(within));
-    total = __shfl_sync(TALLY_ALL_LANES, before + __popc(within), TALLY_LANES - 1);
-    if (*staged + total > TALLY_STAGED) {
-        tally_flush(job, stage, *staged);
-        *staged = 0;
-    }
-    at = *staged + before;
-    if (total > TALLY_STAGED) {
-        unsigned long long first = 0;
-
-        if (tally_lane() == 0)
-            first = atomicAdd(job->counts + job->size + CUDA_TALLY_KEPT, (unsigned long long)total);
-        at = __shfl_sync(TALLY_ALL_LANES, first, 0) + before;
-        to = (Key *)job->kept;
-        room = job->room;
-    } else {
-        *staged += total;
-    }
+    if (tally_lane() == 0)
+        at = atomicAdd(job->counts + job->size + CUDA_TALLY_KEPT, (unsigned long long)total);
+    at = __shfl_sync(TALLY_ALL_LANES, at, 0) + before;
 #pragma unroll
     for (int e = 0; e < Group::COUNT; e++) {
         const bool mine = within >> e & 1;
 
-        if (mine && at < room)
-            to[at] = (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
+        if (mine && at < job->room)
+            ((Key *)job->kept)[at] =
+                (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
         at += mine;
     }
+}
+
+/* Gathers elements of a warp that are to be kept, the bits of `within`. */
+template <typename Key, typename Group>
+__device__ static __forceinline__ void tally_keep(const struct tally_job *job, const Group *g,
+                                                  unsigned within, Key *stage, unsigned *staged)
+{
+    unsigned at, total;
+
+    if (!__any_sync(TALLY_ALL_LANES, within != 0))
+        return;
+    at = tally_add_before(__popc(within));
+    total = __shfl_sync(TALLY_ALL_LANES, at + __popc(within), TALLY_LANES - 1);
+    if (total > TALLY_STAGED) {
+        tally_keep_many<Key>(job, g, within, at, total);
+        return;
+    }
+    if (*staged + total > TALLY_STAGED) {
+        tally_flush(job, stage, *staged);
+        *staged = 0;
+    }
+    at += *staged;
+    *staged += total;
+#pragma unroll
+    for (int e = 0; e < Group::COUNT; e++)
+        if (within >> e & 1)
+            stage[at++] = (Key)Group::bits(g->load[e / Group::PER_LOAD], e % Group::PER_LOAD);
     __syncwarp();
 }
 
-/* Adds the elements of a warp that lie before an edge. */
-__device__ static __forceinline__ void tally_add_below(unsigned *below, unsigned elements)
+/* Adds the elements of a warp that lie before edge number c. A lane has the count of its own edge of
+   the first TALLY_LANES, and the block those of the others. */
+__device__ static __forceinline__ void tally_add_below(unsigned *below, unsigned *own, unsigned c,
+                                                       unsigned elements)
 {
     const unsigned n = tally_add_warp(__popc(elements));
 
-    if (tally_lane() == 0 && n > 0)
-        atomicAdd(below, n);
+    if (c < TALLY_LANES)
+        *own += tally_lane() == c ? n : 0;
+    else if (tally_lane() == 0 && n > 0)
+        atomicAdd(&below[c], n);
 }
 
 template <typename Key, bool MISSING>
@@ -348,7 +398,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
     __shared__ struct tally_edges<Key> edges;
     __shared__ Key stages[TALLY_THREADS / TALLY_LANES][TALLY_STAGED];
     Key *const stage = stages[threadIdx.x / TALLY_LANES];
-    unsigned staged = 0;
+    unsigned staged = 0, below = 0;
     const unsigned tiles = (unsigned)((job.count + group::TILE - 1) / group::TILE);
     const unsigned cells = job.cell_count;
     const Key turn = (Key)job.turn, flip = (Key)job.flip, greatest = (Key)job.greatest;
@@ -361,21 +411,32 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
         }
     }
     __syncthreads();
+    const Key least = edges.first[0], span = greatest - least;
+
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        unsigned valid = 0, within = 0, reached;
+        unsigned valid, within = 0, reached;
+        bool any_odd = false;
         Key key[group::COUNT];
         group g;
 
         g.fetch(&job, tile);
+        valid = g.all();
 #pragma unroll
         for (int e = 0; e < group::COUNT; e++) {
             const int j = e / group::PER_LOAD, i = e % group::PER_LOAD;
             const Key bits = (Key)group::bits(g.load[j], i);
 
             key[e] = bits ^ ((Key)0 - (bits >> (8 * sizeof(Key) - 1)) & turn) ^ flip;
-            valid |= (unsigned)g.has(j, i) << e;
+            any_odd |= (Key)(key[e] - least) > span;
         }
-        for (unsigned c = 0; c < cells; c++) {
+        /* All elements of the warp lie behind the first edge, and before positive NaNs. */
+        const bool numbers = !__any_sync(TALLY_ALL_LANES, any_odd);
+
+        if (numbers) {
+            within = edges.keep[0] ? ~0u : 0;
+            tally_add_below(edges.below, &below, cells, valid);
+        }
+        for (unsigned c = numbers; c < cells; c++) {
             const Key first = edges.first[c];
 
             reached = 0;
@@ -383,16 +444,20 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
             for (int e = 0; e < group::COUNT; e++)
                 reached |= (unsigned)(key[e] >= first) << e;
             within = edges.keep[c] ? within | reached : within & ~reached;
-            tally_add_below(&edges.below[c], valid & ~reached);
+            tally_add_below(edges.below, &below, c, valid & ~reached);
         }
         reached = 0; /* positive NaNs */
+        if (!numbers) {
 #pragma unroll
-        for (int e = 0; e < group::COUNT; e++)
-            reached |= (unsigned)(key[e] > greatest) << e;
-        tally_add_below(&edges.below[cells], valid & ~reached);
+            for (int e = 0; e < group::COUNT; e++)
+                reached |= (unsigned)(key[e] > greatest) << e;
+            tally_add_below(edges.below, &below, cells, valid & ~reached);
+        }
         tally_keep<Key>(&job, &g, within & valid & ~reached, stage, &staged);
     }
     tally_flush(&job, stage, staged);
+    if (below > 0)
+        atomicAdd(&edges.below[tally_lane()], below);
     __syncthreads();
     for (unsigned i = threadIdx.x; i <= cells; i += TALLY_THREADS)
         if (edges.below[i] > 0)

@@ -38,7 +38,7 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
 
 /* The most runs of a sample, and elements of one. It is sorted while the extremes are found, and what
    is kept for it costs the GPU little. */
-#define SAMPLE_RUNS 4096
+#define SAMPLE_RUNS 2048
 #define SAMPLE_LENGTH 8
 
 /* A search for quantiles and a histogram. */
