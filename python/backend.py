@@ -1,13 +1,14 @@
 """Builds the wheel and the sdist of the Python package, for pip and for `make wheel`.
 
 A wheel has the package, and in its folder native/ the shared library, the programs and nothing that
-belongs to one version of Python. They are built by configure and make: in the tree that
-$GPUREDUCE_BUILD names, in the source tree if that is configured, or in a temporary folder, with the
-options in $GPUREDUCE_CONFIGURE. An sdist is what `make dist` has, and a pyproject.toml at its top.
+belongs to one version of Python; and the licences of all libraries that these are linked with. They
+are built by configure and make: in the tree that $GPUREDUCE_BUILD names, in the source tree if that
+is configured, or in a temporary folder, with the options in $GPUREDUCE_CONFIGURE. An sdist is what `make dist` has, and a pyproject.toml at its top.
 """
 
 import base64
 import contextlib
+import glob
 import hashlib
 import os
 import re
@@ -24,7 +25,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 LIBRARY = "libgpureduce.so.0"
 PROGRAMS = ("gpureduce", "gpureduce-hdf5")
-HDF5 = PROGRAMS[1]
 
 
 def _version():
@@ -32,21 +32,21 @@ def _version():
         return re.search(r"AC_INIT\(\[gpureduce\], \[([^]]*)\]", file.read())[1]
 
 
-def _metadata():
+def _metadata(licences=("LICENSE",)):
     with open(os.path.join(TOP, "doc", "python.md"), encoding="utf-8") as file:
         description = file.read()
-    return f"""Metadata-Version: 2.1
+    files = "\n".join(f"License-File: {name}" for name in licences)
+    return f"""Metadata-Version: 2.4
 Name: gpureduce
 Version: {_version()}
 Summary: Exact, reproducible sums, means, quantiles and more, of arrays in memory and in files
-License: MIT
-License-File: LICENSE
+License-Expression: MIT
+{files}
 Requires-Python: >=3.9
 Requires-Dist: numpy>=1.21
 Provides-Extra: dask
 Requires-Dist: dask[array]; extra == "dask"
 Classifier: Intended Audience :: Science/Research
-Classifier: License :: OSI Approved :: MIT License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3
 Classifier: Typing :: Typed
@@ -96,6 +96,52 @@ def _compile(tree):
 
 
 #
+# Licences
+#
+
+
+def _libraries(tree, files):
+    """Paths of the libraries that these files are linked with, by name, but for those of the compiler."""
+    with open(os.path.join(tree, "Makefile"), encoding="utf-8") as file:
+        makefile = file.read()
+    compiler = shlex.split(re.search(r"^CC = (.*)", makefile, re.MULTILINE)[1])
+    flags = re.findall(r"^\w+_LIBS = (.*)", makefile, re.MULTILINE)
+    paths = [word for line in flags for word in line.split() if word.endswith(".a") and os.path.exists(word)]
+    for line in flags:
+        for static in re.findall(r"-Wl,-Bstatic (.*?)-Wl,-Bdynamic", line):
+            folders = re.findall(r"-L(\S+)", static)
+            for name in re.findall(r"(?<!\S)-l(\S+)", static):
+                command = [*compiler, *(f"-B{folder}" for folder in folders), f"-print-file-name=lib{name}.a"]
+                paths.append(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+    if shutil.which("ldd"):
+        needed = subprocess.run(["ldd", *files], stdout=subprocess.PIPE, text=True).stdout
+        paths += re.findall(r"=> (/\S+)", needed)
+    libraries = {re.sub(r"[.].*", "", os.path.basename(path)): path for path in paths}
+    return {name: path for name, path in sorted(libraries.items())
+            if name not in ("libc", "libm", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++")}
+
+
+def _licences(library):
+    """Paths of the licences of a library, as the system's packages have them."""
+    real = os.path.realpath(library)
+    for path in (library, real, "/usr" + library, "/usr" + real):
+        if shutil.which("dpkg"):
+            found = subprocess.run(["dpkg", "-S", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            copyright = f"/usr/share/doc/{re.split('[:,]', found.stdout)[0]}/copyright"
+            if found.returncode == 0 and os.path.exists(copyright):
+                return [copyright]
+        if shutil.which("rpm"):
+            found = subprocess.run(["rpm", "-qLf", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            if found.returncode == 0 and found.stdout:
+                return sorted(filter(os.path.isfile, found.stdout.split("\n")))
+    if "cudart" in library:
+        top = os.path.join(os.path.dirname(real), "..")
+        return sorted(path for way in ("", "../../", "dist-info/nvidia_cuda_runtime-*/licenses/")
+                      for name in ("EULA.txt", "License.txt") for path in glob.glob(os.path.join(top, way, name)))
+    return []
+
+
+#
 # The wheel
 #
 
@@ -140,20 +186,25 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"gpureduce-{_version()}"
     path = os.path.join(wheel_directory, f"{name}-{tag}.whl")
     info, data = f"{name}.dist-info", f"{name}.data/data/share/man"
+    wheel, licences = _Wheel(path), {"LICENSE": os.path.join(TOP, "LICENSE")}
     with _configured() as tree, tempfile.TemporaryDirectory() as folder:
-        wheel = _Wheel(path)
         for file in sorted(os.listdir(os.path.join(HERE, "gpureduce"))):
             if file.endswith((".py", ".typed")):
                 wheel.add_file(f"gpureduce/{file}", os.path.join(HERE, "gpureduce", file))
-        for file, compiled in _compile(tree).items():
-            if file == HDF5 and os.environ.get("GPUREDUCE_WITHOUT_HDF5"):
-                continue
+        natives = _compile(tree)
+        for library, where in _libraries(tree, natives.values()).items():
+            found = _licences(where)
+            licences.update((f"{library}-{os.path.basename(one)}", one) for one in found)
+            if not found:
+                print(f"No licence was found of {where}: add it before you pass the wheel on.", file=sys.stderr)
+        for file, compiled in natives.items():
             wheel.add_file(f"gpureduce/native/{file}", _stripped(compiled, folder), 0o755)
     for page in ("gpureduce.1", "gpureduce-json.5", "gpureduce-partial.5", "gpureduce-formats.7",
                  "gpureduce-merge.7"):
         wheel.add_file(f"{data}/man{page[-1]}/{page}", os.path.join(TOP, "man", page))
-    wheel.add_file(f"{info}/LICENSE", os.path.join(TOP, "LICENSE"))
-    wheel.add(f"{info}/METADATA", _metadata().encode())
+    for file, licence in licences.items():
+        wheel.add_file(f"{info}/licenses/{file}", licence)
+    wheel.add(f"{info}/METADATA", _metadata(licences).encode())
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: gpureduce\nRoot-Is-Purelib: false\n"
                                f"Tag: {tag}\n".encode())
     wheel.add(f"{info}/entry_points.txt",
