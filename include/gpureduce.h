@@ -488,8 +488,10 @@ typedef int gpr_row_function(void *user, const char *line);
 
 /* Compares two inputs element by element; containers by the names of their arrays. Values of two
    types are compared exactly, and differ by their types, unless GPR_IGNORE_DTYPE is set. `request`:
-   its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing values count, NULL: none. `tolerance`: a list of ulp:N, abs:X and rel:X,
-   with commas in between, of which one is enough for two elements to be equal; NULL: none. `row`
+   its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing values count, NULL: none. `tolerance`: a list
+   of ulp:N, abs:X and rel:X, with commas in between, of which one is enough for two elements to be
+   equal; NULL: none. It may have several lines, each such a list, or PATTERN=LIST for arrays whose
+   names match: the last one that does counts, and else the lists without a pattern. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
    alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.
    An array that cannot be compared has a row, and then is an error. GPR_ERROR_UNSUPPORTED for views

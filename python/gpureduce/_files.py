@@ -8,7 +8,7 @@ import os
 import threading
 from ctypes import byref, c_uint64, c_void_p
 from fractions import Fraction
-from typing import (Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, cast)
+from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
 
 from . import _library as lib
 from ._arrays import HOST, TYPE_NAMES, describe, kind_of, parse_type
@@ -428,7 +428,18 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
             lib.result_free(result)
 
 
-def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
+def _tolerance(tolerance: Union[None, str, Mapping[str, str]]) -> Optional[bytes]:
+    """Tolerances as the library reads them."""
+    if tolerance is None or isinstance(tolerance, str):
+        lines = [] if tolerance is None else [tolerance]
+    else:
+        lines = [f"{pattern}={limits}" for pattern, limits in tolerance.items()]
+    if any("\n" in line for line in lines):
+        raise ValueError("a tolerance has no newline")
+    return "\n".join(lines).encode() if lines else None
+
+
+def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = None, all: bool = False,
          nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
          stored: bool = False, ignore_dtype: bool = False, cast: bool = False) -> Difference:
     """Compares two files, or containers array by array, or arrays in memory.
@@ -437,7 +448,9 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
         a, b: a path of a file, or an array in memory, which is compared where it is; its name in rows
             is "memory".
         tolerance: how far elements may be apart, a list of "ulp:4", "abs:1e-6" and "rel:1e-6" with
-            commas in between, of which one is enough. None: they must be equal.
+            commas in between, of which one is enough. None: they must be equal. A dict has such
+            lists for patterns of names, {"*": "ulp:1", "*.bias": "abs:1e-5"}, of which the last one
+            that matches counts.
         all: report arrays that are equal as well.
         nan: "propagate": two NaNs are equal, and a NaN differs from a number; "skip": pairs with a NaN
             are ignored; "error": NaNError.
@@ -481,7 +494,7 @@ def diff(a: Any, b: Any, *, tolerance: Optional[str] = None, all: bool = False,
             context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, ignore_dtype))
             context.check(lib.request_set(request, lib.KEY_CAST, cast))
             context.run(lib.compare, *handles, request,
-                        None if tolerance is None else tolerance.encode(), callback, None, all,
+                        _tolerance(tolerance), callback, None, all,
                         byref(different))
         except lib.CancelledError:
             if failure:

@@ -124,10 +124,15 @@ def test_diff(tmp_path):
     np.savez(tmp_path / "b.npz", x=a, y=b)
     found = gr.diff(tmp_path / "a.npz", tmp_path / "b.npz", all=True)
     assert found.different == 1 and len(found.rows) == 2
+    for tolerance, different in (({"y": "abs:1e-6"}, 0), ({"x": "abs:1"}, 1), ({"*": "ulp:1", "y": "abs:1,ulp:1"}, 0),
+                                 ({"*": "abs:1", "y": "ulp:1"}, 1), ({}, 1)):
+        assert gr.diff(tmp_path / "a.npz", tmp_path / "b.npz", tolerance=tolerance).different == different
     with pytest.raises(FileNotFoundError):
         gr.diff(tmp_path / "nowhere", a)
     with pytest.raises(ValueError):
         gr.diff(a, b, tolerance="near")
+    with pytest.raises(ValueError):
+        gr.diff(a, b, tolerance={"*": "abs:1\nulp:2"})
     json.dumps(found.rows)
 
 

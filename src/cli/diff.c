@@ -39,9 +39,7 @@ void diff_files(struct options *options)
 {
     struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
-                                   .tolerance = options->tolerance,
-                                   .tolerances = options->tolerances,
-                                   .tolerance_count = options->tolerance_count,
+                                   .tolerances = &options->tolerances,
                                    .rename = options->rename.count > 0 ? &options->rename : NULL,
                                    .cast = options->cast,
                                    .ignore_dtype = options->ignore_dtype,

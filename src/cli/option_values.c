@@ -470,21 +470,14 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
                             void *target)
 {
     struct options *options = target;
-    const char *end = strrchr(text, '='); /* a name may hold some, and a limit none */
-    struct diff_tolerance *last = &options->tolerances[options->tolerance_count];
-    const size_t length = end ? (size_t)(end - text) : 0;
+    const char *list;
+    struct difference_tolerance *limits =
+        diff_tolerances_add(&options->tolerances, text, strlen(text), &list);
 
     (void)x;
-    if (!end)
-        return parse_limits(a, text, &options->tolerance);
-    if (length >= sizeof last->pattern)
-        return arguments_wrong(a, "too long a pattern for names at %s", text);
-    if (options->tolerance_count == DIFF_TOLERANCES_MAX)
-        return arguments_wrong(a, "too many tolerances for names at %s", text);
-    *last = (struct diff_tolerance){.limits = {.by_ulps = false}};
-    memcpy(last->pattern, text, length);
-    options->tolerance_count++;
-    return parse_limits(a, end + 1, &last->limits);
+    if (!limits)
+        return arguments_wrong(a, "too many tolerances for names, or too long a name, at %s", text);
+    return parse_limits(a, list, limits);
 }
 
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,

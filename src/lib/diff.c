@@ -18,23 +18,36 @@ struct rows {
     bool all; /* also of arrays that do not differ */
 };
 
-/* Reads a list of limits: ulp:N, abs:X and rel:X, with commas in between; NULL: none. */
-static gpr_status parse_tolerance(gpr_context *context, const char *list,
-                                  struct difference_tolerance *tolerance)
+/* Reads lines of limits, ulp:N, abs:X and rel:X, with commas in between, after PATTERN= or not; NULL:
+   none. */
+static gpr_status parse_tolerances(gpr_context *context, const char *text,
+                                   struct diff_tolerances *tolerances)
 {
     char one[64];
 
-    *tolerance = (struct difference_tolerance){.by_ulps = false};
-    while (list) {
-        const size_t length = strcspn(list, ",");
+    while (text) {
+        const char *list, *end = text + strcspn(text, "\n");
+        struct difference_tolerance *limits =
+            diff_tolerances_add(tolerances, text, (size_t)(end - text), &list);
 
-        memcpy(one, list, length < sizeof one ? length : 0);
-        one[length < sizeof one ? length : 0] = '\0';
-        if (!difference_parse_tolerance(tolerance, one))
+        if (!limits)
             return lib_fail(context, GPR_ERROR_ARGUMENT,
-                            "a tolerance is a list of ulp:N, abs:X and rel:X, with nonnegative "
-                            "numbers");
-        list = list[length] ? list + length + 1 : NULL;
+                            "at most %d tolerances are for patterns, which are shorter than %d "
+                            "bytes",
+                            DIFF_TOLERANCES_MAX, DIFF_PATTERN_MAX);
+        for (bool last = false; !last; list++) {
+            const size_t length = strcspn(list, ",\n");
+
+            memcpy(one, list, length < sizeof one ? length : 0);
+            one[length < sizeof one ? length : 0] = '\0';
+            if (!difference_parse_tolerance(limits, one))
+                return lib_fail(context, GPR_ERROR_ARGUMENT,
+                                "a tolerance is a list of ulp:N, abs:X and rel:X, with nonnegative "
+                                "numbers");
+            list += length;
+            last = list == end;
+        }
+        text = *end ? end + 1 : NULL;
     }
     return GPR_OK;
 }
@@ -133,13 +146,14 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     const struct gpr_request none = {.context = context};
     struct session_options options[DIFF_SIDES];
     gpr_input *const inputs[DIFF_SIDES] = {a, b};
-    struct diff_request job = {.options = &options[DIFF_A]};
+    struct diff_tolerances tolerances = {.count = 0};
+    struct diff_request job = {.options = &options[DIFF_A], .tolerances = &tolerances};
     gpr_status status;
 
     lib_begin(context);
     job.cast = request && request->cast;
     job.ignore_dtype = request && request->ignore_dtype;
-    if (parse_tolerance(context, tolerance, &job.tolerance) != GPR_OK)
+    if (parse_tolerances(context, tolerance, &tolerances) != GPR_OK)
         return context->status;
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (check_input(context, inputs[side]) != GPR_OK ||

@@ -117,7 +117,6 @@ struct diff {
     unsigned worker_count;
     size_t buffer_bytes, claim_bytes;
     bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
-    struct difference_tolerance tolerance;
 
     struct source **files[DIFF_SIDES]; /* the files of each side */
     int file_counts[DIFF_SIDES];

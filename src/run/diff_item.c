@@ -21,6 +21,22 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
     return array ? array->type : item->sides[side].info->type;
 }
 
+struct difference_tolerance *diff_tolerances_add(struct diff_tolerances *t, const char *text,
+                                                 size_t length, const char **list)
+{
+    size_t size = length; /* of the pattern, and =: a name may hold some, and a limit none */
+
+    while (size > 0 && text[size - 1] != '=')
+        size--;
+    *list = text + size;
+    if (size == 0)
+        return &t->all;
+    if (size > DIFF_PATTERN_MAX || t->count == DIFF_TOLERANCES_MAX)
+        return NULL;
+    memcpy(t->some[t->count].pattern, text, size - 1);
+    return &t->some[t->count++].limits;
+}
+
 /* Whether a name matches. */
 static bool matches(const char *pattern, const char *name)
 {
@@ -32,11 +48,13 @@ static bool matches(const char *pattern, const char *name)
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
                                                   const struct diff_item *item)
 {
-    for (unsigned i = request->tolerance_count; i-- > 0;)
-        if (matches(request->tolerances[i].pattern, item->name) ||
-            matches(request->tolerances[i].pattern, item->other_name))
-            return &request->tolerances[i].limits;
-    return &request->tolerance;
+    const struct diff_tolerances *t = request->tolerances;
+
+    for (unsigned i = t->count; i-- > 0;)
+        if (matches(t->some[i].pattern, item->name) ||
+            matches(t->some[i].pattern, item->other_name))
+            return &t->some[i].limits;
+    return &t->all;
 }
 
 const struct scale *diff_scale(const struct diff_item *item, int side)

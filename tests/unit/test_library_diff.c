@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <gpureduce.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,13 @@ static void test_containers(void)
     tap_ok(status == GPR_OK && different == 2 && all.count == 4 &&
                strstr(all.text, "\"array\": \"y\", \"differs\": \"same\""),
            "two do by a tolerance, and there are rows of all: %s", all.text);
+    for (const char *const *some =
+             (const char *const[]){"2y=ulp:2", "2ulp:2\n[xw]=abs:0", "3[yz]=rel:0,ulp:2\n*=abs:1",
+                                   "3*=abs:2\ny=abs:1", "2*=abs:1\n[yz]=abs:1,ulp:2", NULL};
+         *some; some++)
+        tap_ok(gpr_diff(context, "a", "b", *some + 1, NULL, NULL, 0, &different) == GPR_OK &&
+                   different == (uint64_t)(**some - '0'),
+               "%" PRIu64 " differ, by tolerances for patterns: %s", different, *some + 1);
     tap_ok(gpr_diff(context, "a", "a", NULL, note, &all, 0, &different) == GPR_OK &&
                different == 0 && all.count == 4,
            "none differs from itself");
@@ -136,8 +144,8 @@ static void test_errors(void)
     tap_ok(gpr_diff(context, "a", "absent", NULL, NULL, NULL, 0, &different) == GPR_ERROR_READ &&
                strcmp(gpr_error_text(context), "absent: No such file or directory") == 0,
            "a file that is not there");
-    for (const char *const *bad =
-             (const char *const[]){"1e-3", "ulp:-1", "abs:1,", "abs:nan", NULL};
+    for (const char *const *bad = (const char *const[]){"1e-3", "ulp:-1", "abs:1,", "abs:nan", "x=",
+                                                        "x=1", "abs:1\n", "abs:1\ny=abs", NULL};
          *bad; bad++)
         tap_ok(gpr_diff(context, "a", "b", *bad, NULL, NULL, 0, &different) == GPR_ERROR_ARGUMENT,
                "no tolerance: %s", *bad);
