@@ -13,14 +13,9 @@
 
 /* Numbers that have one scale are 16, or a multiple: they are decoded in groups of so many. */
 #define GROUP 16
-#define VECTOR(type) type __attribute__((vector_size(GROUP * sizeof(type))))
-typedef VECTOR(uint8_t) bytes;
-typedef VECTOR(int8_t) signed_bytes;
-typedef uint16_t unsigned_halves __attribute__((vector_size(GROUP)));
-typedef VECTOR(int16_t) halves;
-typedef VECTOR(int32_t) words;
-typedef VECTOR(float) floats;
-typedef VECTOR(double) doubles;
+typedef uint8_t bytes __attribute__((vector_size(GROUP)));
+typedef uint16_t halves __attribute__((vector_size(GROUP)));
+typedef uint64_t pair __attribute__((vector_size(GROUP)));
 
 /* A group: its numbers are scale * q - least, where q is signed. Those of binary32 have no least. */
 struct group {
@@ -39,7 +34,7 @@ static ALWAYS_INLINE bytes load(const unsigned char *p)
 /* A field of so many bits of each byte. Shifts of 16 bits have an instruction, those of 8 have none. */
 static ALWAYS_INLINE bytes field(const unsigned char *p, int shift, int bits)
 {
-    return (bytes)((unsigned_halves)load(p) >> shift) & (uint8_t)((1 << bits) - 1);
+    return (bytes)((halves)load(p) >> shift) & (uint8_t)((1 << bits) - 1);
 }
 
 /* The number of these bits. */
@@ -60,7 +55,7 @@ static ALWAYS_INLINE double binary16(const unsigned char *p)
     const double x = magnitude < normal ? (double)(int)magnitude * 0x1p-24
                                         : number((magnitude << 42) + rebias + upper);
 
-    return bits >> 15 ? -x : x;
+    return __builtin_copysign(x, number(bits << 48));
 }
 
 static ALWAYS_INLINE void scale(struct group *y, int groups, double d)
@@ -98,10 +93,9 @@ static ALWAYS_INLINE void decode_q4_1(const unsigned char *b, struct group *y)
 static ALWAYS_INLINE bytes fifth_bits(const unsigned char *p)
 {
     const bytes bits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    bytes v;
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    const bytes v = (bytes)(pair){p[0] * each, p[1] * each};
 
-    memset(&v, p[0], sizeof v / 2);
-    memset((unsigned char *)&v + sizeof v / 2, p[1], sizeof v / 2);
     return (bytes)((v & bits) != 0) & 16;
 }
 
@@ -173,25 +167,21 @@ static ALWAYS_INLINE void decode_mxfp4(const unsigned char *b, struct group *y)
 /* Half the value of a scale: E4M3 without a sign, whose greatest number counts as 0. */
 static ALWAYS_INLINE double half_ue4m3(unsigned char bits)
 {
-    const uint64_t exponent = bits >> 3 & 15U, mantissa = bits & 7U;
+    const uint64_t exponent = bits >> 3 & 15U, mantissa = bits & 7U, normal = exponent > 0;
+    const double power = number((1023 - 11 + exponent + !normal) << 52);
 
-    return bits == 0x7f    ? 0
-           : exponent == 0 ? (double)(int)mantissa * 0x1p-10
-                           : number((exponent + 1023 - 8) << 52 | mantissa << 49);
+    return bits == 0x7f ? 0 : power * (int)(mantissa | normal << 3);
 }
 
 /* 64 numbers, of which 16 have one scale, and the first 8 of these are the low halves of bytes. */
 static ALWAYS_INLINE void decode_nvfp4(const unsigned char *b, struct group *y)
 {
-    const bytes shifts = {0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4};
-
     for (int g = 0; g < 4; g++) {
-        bytes v;
+        uint64_t v;
 
-        memcpy(&v, b + 4 + (ptrdiff_t)8 * g, 8);
-        memcpy((unsigned char *)&v + 8, b + 4 + (ptrdiff_t)8 * g, 8);
+        memcpy(&v, b + 4 + (ptrdiff_t)8 * g, sizeof v);
         scale(y + g, 1, half_ue4m3(b[g]));
-        y[g].q = look_up(e2m1_values, v >> shifts & 15);
+        y[g].q = look_up(e2m1_values, (bytes)(pair){v, v >> 4} & 15);
     }
 }
 
@@ -373,24 +363,22 @@ const struct ggml_type *ggml_find(uint32_t number)
 /* Writes the numbers of a group. */
 typedef void write_group(void *to, const struct group *y);
 
-/* GCC 12 has instructions only for vectors whose numbers become twice as wide. */
-static ALWAYS_INLINE words widen(bytes q)
+static inline void write_f32(void *to, const struct group *y)
 {
-    return __builtin_convertvector(__builtin_convertvector((signed_bytes)q, halves), words);
+    float x[GROUP];
+
+    for (int i = 0; i < GROUP; i++)
+        x[i] = (float)y->scale * (float)(int8_t)y->q[i];
+    memcpy(to, x, sizeof x);
 }
 
-static ALWAYS_INLINE void write_f32(void *to, const struct group *y)
+static inline void write_f64(void *to, const struct group *y)
 {
-    const floats x = __builtin_convertvector(widen(y->q), floats) * (float)y->scale;
+    double x[GROUP];
 
-    memcpy(to, &x, sizeof x);
-}
-
-static ALWAYS_INLINE void write_f64(void *to, const struct group *y)
-{
-    const doubles x = __builtin_convertvector(widen(y->q), doubles) * y->scale - y->least;
-
-    memcpy(to, &x, sizeof x);
+    for (int i = 0; i < GROUP; i++)
+        x[i] = y->scale * (int8_t)y->q[i] - y->least;
+    memcpy(to, x, sizeof x);
 }
 
 /* Decodes blocks with the instructions that the function which it becomes a part of may use. */
@@ -418,36 +406,32 @@ static ALWAYS_INLINE void decode(const struct ggml_type *type, const unsigned ch
 }
 
 #if defined __x86_64__
-#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#    define AVX2 __attribute__((target("avx2")))
 
-static inline AVX512 void write_f32_avx512(void *to, const struct group *y)
+static inline AVX2 void write_f32_avx2(void *to, const struct group *y)
 {
-    const __m512 q = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32((__m128i)y->q));
+    for (int i = 0; i < GROUP; i += 8) {
+        const __m128i q = _mm_loadl_epi64((const __m128i *)((const char *)&y->q + i));
 
-    _mm512_storeu_ps(to, q * (float)y->scale);
+        _mm256_storeu_ps((float *)to + i,
+                         _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)) * (float)y->scale);
+    }
 }
 
-static inline AVX512 void write_f64_avx512(void *to, const struct group *y)
+static inline AVX2 void write_f64_avx2(void *to, const struct group *y)
 {
-    const __m512i q = _mm512_cvtepi8_epi32((__m128i)y->q);
-    const __m512d low = _mm512_cvtepi32_pd(_mm512_castsi512_si256(q));
-    const __m512d high = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, 1));
+    for (int i = 0; i < GROUP; i += 4) {
+        const __m128i q = _mm_loadu_si32((const char *)&y->q + i);
 
-    _mm512_storeu_pd(to, low * y->scale - y->least);
-    _mm512_storeu_pd((double *)to + 8, high * y->scale - y->least);
+        _mm256_storeu_pd((double *)to + i,
+                         _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(q)) * y->scale - y->least);
+    }
 }
 
-static AVX512 void decode_avx512(const struct ggml_type *type, const unsigned char *from,
-                                 size_t blocks, unsigned char *to)
+static AVX2 void decode_avx2(const struct ggml_type *type, const unsigned char *from, size_t blocks,
+                             unsigned char *to)
 {
-    decode(type, from, blocks, to, write_f32_avx512, write_f64_avx512);
-}
-
-static __attribute__((target("avx2"))) void decode_avx2(const struct ggml_type *type,
-                                                        const unsigned char *from, size_t blocks,
-                                                        unsigned char *to)
-{
-    decode(type, from, blocks, to, write_f32, write_f64);
+    decode(type, from, blocks, to, write_f32_avx2, write_f64_avx2);
 }
 #endif
 
@@ -455,11 +439,10 @@ void ggml_decode(const struct ggml_type *type, const unsigned char *from, size_t
                  unsigned char *to)
 {
 #if defined __x86_64__
-    if (processor_has_avx512())
-        decode_avx512(type, from, blocks, to);
-    else if (processor_has_avx2())
+    if (processor_has_avx2()) {
         decode_avx2(type, from, blocks, to);
-    else
+        return;
+    }
 #endif
-        decode(type, from, blocks, to, write_f32, write_f64);
+    decode(type, from, blocks, to, write_f32, write_f64);
 }
