@@ -350,38 +350,81 @@ static bool is_part(const char *end, unsigned long *number, unsigned long *count
     return true;
 }
 
-/* Whether all parts of models are there that gguf-split has divided, as NAME-00001-of-00003.gguf:
-   `names`, which are in order, have the next part of each of them, or the first of the last. Prints
-   what is missing. */
-static bool has_all_parts(const char *path, const struct list *names)
+/* The next part of a model that gguf-split has divided, as NAME-00001-of-00003.gguf, or the first of
+   the last, if it is not among `names`, which are in order; NULL if it is, or `name` is no part. The
+   caller frees it. *length: bytes of NAME. */
+static char *missing_part(const struct list *names, const char *name, size_t *length)
 {
     static const char shape[] = "-00001-of-00003.gguf";
+    const size_t size = strlen(name);
+    unsigned long number = 0, count = 0;
+    char *next;
+
+    *length = size < sizeof shape ? size : size - (sizeof shape - 1);
+    if (!is_part(name + *length, &number, &count) || number == 0 || number > count)
+        return NULL;
+    next = malloc(size + 1);
+    if (!next)
+        return NULL;
+    snprintf(next, size + 1, "%.*s-%05lu-of-%05lu.gguf", (int)*length, name, number % count + 1,
+             count);
+    if (!bsearch(next, names->names, names->count, sizeof *names->names, compare_text))
+        return next;
+    free(next);
+    return NULL;
+}
+
+/* Whether all parts of models are among the names in a directory, which are in order. Prints what is
+   missing. */
+static bool has_all_parts(const char *path, const struct list *names)
+{
     char where[ESCAPE_QUOTE_MAX], which[ESCAPE_QUOTE_MAX];
+    size_t length;
 
     for (size_t i = 0; i < names->count; i++) {
-        const char *const name = names->names[i];
-        const size_t length = strlen(name);
-        const char *const end = length < sizeof shape ? "" : name + length - (sizeof shape - 1);
-        unsigned long number = 0, count = 0;
-        char *next;
-        bool there;
+        char *missing = missing_part(names, names->names[i], &length);
 
-        if (!is_part(end, &number, &count) || number == 0 || number > count)
+        if (!missing)
             continue;
-        next = malloc(length + 1);
-        if (!next)
-            return false;
-        snprintf(next, length + 1, "%.*s-%05lu-of-%05lu.gguf", (int)(end - name), name,
-                 number % count + 1, count);
-        there = bsearch(next, names->names, names->count, sizeof *names->names, compare_text);
-        if (!there)
-            message_error(EXIT_FAILED, "%s: part %s of a model is missing",
-                          escape_quote(where, path), escape_quote(which, next));
-        free(next);
-        if (!there)
-            return false;
+        message_error(EXIT_FAILED, "%s: part %s of a model is missing", escape_quote(where, path),
+                      escape_quote(which, missing));
+        free(missing);
+        return false;
     }
     return true;
+}
+
+/* Warns of models of which some parts are among the files, and others are not, once of each. */
+static void warn_parts(const struct list *files)
+{
+    struct list sorted = {.names = malloc((files->count + 1) * sizeof *sorted.names)};
+    char where[ESCAPE_QUOTE_MAX], which[ESCAPE_QUOTE_MAX], all[ESCAPE_QUOTE_MAX];
+    const char *warned = NULL;
+    size_t length, warned_length = 0;
+
+    for (; sorted.names && sorted.count < files->count; sorted.count++)
+        sorted.names[sorted.count] = files->names[sorted.count];
+    if (sorted.count > 0)
+        qsort(sorted.names, sorted.count, sizeof *sorted.names, compare);
+    for (size_t i = 0; i < sorted.count; i++) {
+        const char *name = sorted.names[i], *slash = strrchr(name, '/');
+        char *missing = missing_part(&sorted, name, &length);
+        char *directory = missing ? strndup(name, slash ? (size_t)(slash - name) : 0) : NULL;
+
+        if (directory &&
+            !(warned && length == warned_length && strncmp(warned, name, length) == 0)) {
+            message_warning("%s: only part of a model: %s is not named; name the directory %s",
+                            escape_quote(where, name), escape_quote(which, missing),
+                            escape_quote(all, *directory ? directory
+                                              : slash    ? "/"
+                                                         : "."));
+            warned = name;
+            warned_length = length;
+        }
+        free(missing);
+        free(directory);
+    }
+    free(sorted.names);
 }
 
 /* Adds the files of a directory; the directory itself where there are none. */
@@ -463,6 +506,8 @@ bool operands_expand(struct options *options)
         else
             add(&files, strdup(path));
     }
+    if (set && !files.failed)
+        warn_parts(&files);
     options->expanded = true;
     options->files = files.names;
     options->file_count = (int)files.count;

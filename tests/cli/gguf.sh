@@ -49,6 +49,23 @@ is 'a model in several files' 0 '10
 10
 10
 40'
+warning='only part of a model:'
+run -q -o count --array=plain model/m-00002-of-00003.gguf
+is 'a part alone' 0 5 "gpureduce: warning: model/m-00002-of-00003.gguf: $warning model/m-00003-of-00003.gguf is not named; name the directory model"
+shell 'cd model && gpureduce -q -o count --array=plain m-00001-of-00003.gguf other.gguf m-00003-of-00003.gguf'
+is 'two of three' 0 '5
+5
+5' "gpureduce: warning: m-00001-of-00003.gguf: $warning m-00002-of-00003.gguf is not named; name the directory ."
+run -q -o count --array=plain model/m-*.gguf
+is 'all parts' 0 '5
+5
+5' ''
+cp model/m-00001-of-00003.gguf model/n-00001-of-00001.gguf
+run -q -o count --array=plain model/n-00001-of-00001.gguf
+is 'the only part' 0 5 ''
+rm model/n-*
+run --diff -q model/m-00001-of-00003.gguf model/other.gguf
+ok 'compared, too' test "$status:$(grep -c "$warning" err)" = 0:1
 rm model/m-00002-of-00003.gguf
 run -q -o sum model
 fails 'a part is missing' 'model: part m-00002-of-00003.gguf of a model is missing'
