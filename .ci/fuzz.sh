@@ -9,7 +9,7 @@ runs=(zstd=300 reduce=200 npy=1250 zstd_block=6000 record=15000 container=45000 
     options=90000 partial=125000 codecs=100000)
 if [ "$tier" = long ]; then
     seconds=300
-    runs=("${runs[@]%=*}")
+    runs=("${runs[@]%=*}" dcp pickle zarr)
 fi
 configured fuzz && make -j"$jobs" fuzz || exit
 # shellcheck disable=SC2016 # for the inner shell

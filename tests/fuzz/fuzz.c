@@ -474,3 +474,50 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
     fuzz_check(!differs, "%s: %" PRIu64 " elements of %s, nan policy %d: %s", how, elements,
                element_name(content->type), options->session.nan, differs);
 }
+
+/* Adds the fields that a local header and an entry of the directory share. */
+static void add_common(struct fuzz_bytes *b, size_t size, const char *name)
+{
+    fuzz_add_number(b, 0, 2); /* flags */
+    fuzz_add_number(b, 0, 8); /* method, time, date and checksum */
+    fuzz_add_number(b, 0, 2);
+    fuzz_add_number(b, size, 4);
+    fuzz_add_number(b, size, 4);
+    fuzz_add_number(b, strlen(name), 2);
+    fuzz_add_number(b, 0, 2);
+}
+
+void fuzz_add_archive(struct fuzz_bytes *b, const char *const *names,
+                      const uint8_t *const *contents, const size_t *sizes, size_t count)
+{
+    struct fuzz_bytes directory = {0};
+    const size_t start = b->size;
+    size_t begin;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = b->size - start;
+
+        fuzz_add_number(b, 0x04034b50, 4);
+        fuzz_add_number(b, 0, 2);
+        add_common(b, sizes[i], names[i]);
+        fuzz_add(b, names[i], strlen(names[i]));
+        fuzz_add(b, contents[i], sizes[i]);
+        fuzz_add_number(&directory, 0x02014b50, 4);
+        fuzz_add_number(&directory, 0, 4);
+        add_common(&directory, sizes[i], names[i]);
+        fuzz_add_number(&directory, 0, 8);
+        fuzz_add_number(&directory, 0, 2);
+        fuzz_add_number(&directory, at, 4);
+        fuzz_add(&directory, names[i], strlen(names[i]));
+    }
+    begin = b->size - start;
+    fuzz_add(b, directory.data, directory.size);
+    fuzz_add_number(b, 0x06054b50, 4);
+    fuzz_add_number(b, 0, 4);
+    fuzz_add_number(b, count, 2);
+    fuzz_add_number(b, count, 2);
+    fuzz_add_number(b, directory.size, 4);
+    fuzz_add_number(b, begin, 4);
+    fuzz_add_number(b, 0, 2);
+    fuzz_free(&directory);
+}

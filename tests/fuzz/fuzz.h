@@ -57,6 +57,10 @@ unsigned char *fuzz_grow(struct fuzz_bytes *b, size_t size);
 
 void fuzz_add(struct fuzz_bytes *b, const void *bytes, size_t size);
 
+/* Adds a zip archive of these members, which are stored. */
+void fuzz_add_archive(struct fuzz_bytes *b, const char *const *names,
+                      const uint8_t *const *contents, const size_t *sizes, size_t count);
+
 /* Adds the lowest `size` bytes of a number, the least significant first. */
 void fuzz_add_number(struct fuzz_bytes *b, uint64_t number, unsigned size);
 

@@ -21,53 +21,6 @@ static bool read_memory(struct container_input *in, void *buffer, size_t size, u
     return true;
 }
 
-/* Adds the fields that a local header and an entry of the directory share. */
-static void add_common(struct fuzz_bytes *b, size_t size, const char *name)
-{
-    fuzz_add_number(b, 0, 2); /* flags */
-    fuzz_add_number(b, 0, 8); /* method, time, date and checksum */
-    fuzz_add_number(b, 0, 2);
-    fuzz_add_number(b, size, 4);
-    fuzz_add_number(b, size, 4);
-    fuzz_add_number(b, strlen(name), 2);
-    fuzz_add_number(b, 0, 2);
-}
-
-/* An archive of these members. */
-static void archive(struct fuzz_bytes *b, const char *const *names, const uint8_t *const *contents,
-                    const size_t *sizes, size_t count)
-{
-    struct fuzz_bytes directory = {0};
-    size_t begin;
-
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = b->size;
-
-        fuzz_add_number(b, 0x04034b50, 4);
-        fuzz_add_number(b, 0, 2);
-        add_common(b, sizes[i], names[i]);
-        fuzz_add(b, names[i], strlen(names[i]));
-        fuzz_add(b, contents[i], sizes[i]);
-        fuzz_add_number(&directory, 0x02014b50, 4);
-        fuzz_add_number(&directory, 0, 4);
-        add_common(&directory, sizes[i], names[i]);
-        fuzz_add_number(&directory, 0, 8);
-        fuzz_add_number(&directory, 0, 2);
-        fuzz_add_number(&directory, at, 4);
-        fuzz_add(&directory, names[i], strlen(names[i]));
-    }
-    begin = b->size;
-    fuzz_add(b, directory.data, directory.size);
-    fuzz_add_number(b, 0x06054b50, 4);
-    fuzz_add_number(b, 0, 4);
-    fuzz_add_number(b, count, 2);
-    fuzz_add_number(b, count, 2);
-    fuzz_add_number(b, directory.size, 4);
-    fuzz_add_number(b, begin, 4);
-    fuzz_add_number(b, 0, 2);
-    fuzz_free(&directory);
-}
-
 static void check_array(const struct container_array *a, uint64_t size)
 {
     const uint64_t extent = container_array_extent(a);
@@ -100,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct container_input in = {.read = read_memory, .context = &bytes};
     struct container *c;
 
-    archive(&bytes, names, contents, sizes, sizeof sizes / sizeof *sizes);
+    fuzz_add_archive(&bytes, names, contents, sizes, sizeof sizes / sizeof *sizes);
     in.size = bytes.size;
     c = container_open(container_find("pytorch"), &in);
     for (size_t i = 0; c && i < c->count; i++)

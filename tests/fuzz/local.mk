@@ -14,6 +14,7 @@ FUZZ_RUNS =
 fuzz_programs = \
 	tests/fuzz/fuzz_codecs \
 	tests/fuzz/fuzz_container \
+	tests/fuzz/fuzz_dcp \
 	tests/fuzz/fuzz_hdf5 \
 	tests/fuzz/fuzz_unsupported \
 	tests/fuzz/fuzz_npy \
@@ -44,6 +45,10 @@ tests_fuzz_fuzz_container_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_container_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_container_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_container_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_dcp_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_dcp_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_dcp_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_dcp_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_hdf5_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_hdf5_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_hdf5_LDFLAGS = $(fuzz_ldflags)

@@ -617,15 +617,13 @@ static const struct pytorch_dtype *find_dtype(const struct checkpoint *k, uint32
     return v->kind == PICKLE_GLOBAL && v->global >= USES ? pytorch_dtype(v->global - USES) : NULL;
 }
 
-/* Adds an array without elements that are stored: NULL, or which is not wanted. */
+/* Leaves an array without the places of its elements: it has none, or is not wanted. */
 static bool leave_tiles(struct checkpoint *k, struct container_tiles *t)
 {
-    static const unsigned char none[CONTAINER_FILL_MAX];
-
     for (unsigned i = 0; i < k->array->dimensions; i++)
-        k->tile[i] = k->array->sizes[i] ? k->array->sizes[i] : 1;
+        k->tile[i] = 1;
+    t->elements = 1;
     t->sizes = container_keep(k->container, k->tile, sizeof k->tile);
-    t->fill = none;
     k->array->tiles = t;
     return t->sizes || container_no_memory(k->in);
 }

@@ -1,0 +1,139 @@
+/*
+ * The metadata of PyTorch's checkpoints. Any bytes as .metadata, in a folder with a file of two
+ * shards: what is taken lies within that file, and what is refused has a reason.
+ */
+#include "config.h"
+
+#include "fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/format/containers.h"
+
+/* The file that tests/lib/make_dcp.py calls so, too. */
+#define SHARDS "__0_0.distcp"
+
+/* In memory: writing to a disk would be what takes the time. */
+static char folder[] = "/dev/shm/fuzz_dcp.XXXXXX";
+static int directory = -1;
+static uint64_t shards_size;
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    const int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size, "cannot write %s", name);
+    close(fd);
+}
+
+static void remove_folder(void)
+{
+    (void)unlinkat(directory, ".metadata", 0);
+    (void)unlinkat(directory, SHARDS, 0);
+    (void)rmdir(folder);
+}
+
+/* Adds the archive of a tensor of f32 of this shape. */
+static void add_shard(struct fuzz_bytes *b, uint8_t rows, uint8_t columns)
+{
+    static const uint8_t numbers[256];
+    const uint8_t pickle[] = {0x80,    2,   'c',     't',  'o',
+                              'r',     'c', 'h',     '.',  '_',
+                              'u',     't', 'i',     'l',  's',
+                              '\n',    '_', 'r',     'e',  'b',
+                              'u',     'i', 'l',     'd',  '_',
+                              't',     'e', 'n',     's',  'o',
+                              'r',     '_', 'v',     '2',  '\n',
+                              '(',     '(', 'X',     7,    0,
+                              0,       0,   's',     't',  'o',
+                              'r',     'a', 'g',     'e',  'c',
+                              't',     'o', 'r',     'c',  'h',
+                              '\n',    'F', 'l',     'o',  'a',
+                              't',     'S', 't',     'o',  'r',
+                              'a',     'g', 'e',     '\n', 'X',
+                              1,       0,   0,       0,    '0',
+                              'X',     3,   0,       0,    0,
+                              'c',     'p', 'u',     'K',  (uint8_t)(rows * columns),
+                              't',     'Q', 'K',     0,    'K',
+                              rows,    'K', columns, 0x86, 'K',
+                              columns, 'K', 1,       0x86, 0x89,
+                              '}',     't', 'R',     '.'};
+    static const char *const names[] = {"archive/data.pkl", "archive/data/0"};
+    const uint8_t *const contents[] = {pickle, numbers};
+    const size_t sizes[] = {sizeof pickle, (size_t)rows * columns * 4};
+
+    fuzz_add_archive(b, names, contents, sizes, 2);
+}
+
+static void make_folder(void)
+{
+    struct fuzz_bytes shards = {0};
+
+    fuzz_check(mkdtemp(folder) != NULL, "no folder");
+    directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fuzz_check(directory >= 0, "no folder");
+    add_shard(&shards, 4, 2);
+    add_shard(&shards, 3, 2);
+    write_file(SHARDS, shards.data, shards.size);
+    shards_size = shards.size;
+    fuzz_free(&shards);
+    (void)atexit(remove_folder);
+}
+
+static void check_array(const struct container_array *a)
+{
+    const size_t size = element_size(a->type);
+    uint64_t product = 1, elements = 1, bytes = 0;
+    char path[PATH_MAX];
+
+    fuzz_check(a->name && *a->name && a->dimensions <= CONTAINER_DIMENSIONS_MAX,
+               "an array without a name");
+    if (a->unreadable) {
+        fuzz_check(*a->unreadable, "no reason");
+        return;
+    }
+    fuzz_check(a->tiles != NULL, "no tiles");
+    for (unsigned i = 0; i < a->dimensions; i++) {
+        product *= a->sizes[i];
+        elements *= a->tiles->sizes[i];
+        fuzz_check(a->tiles->sizes[i] > 0, "a tile of no elements");
+    }
+    fuzz_check(product == a->elements && a->length == product * size &&
+                   elements == a->tiles->elements,
+               "%" PRIu64 " elements in %" PRIu64 " bytes", a->elements, a->length);
+    for (uint64_t i = 0; i < a->tiles->count; i++) {
+        const struct container_tile *t = &a->tiles->tiles[i];
+
+        bytes += t->compressed;
+        fuzz_check(container_chunk_path(a, a->tiles, i, path) && strcmp(path, SHARDS) == 0,
+                   "a tile in %s", path);
+        fuzz_check(t->compressed > 0 && t->compressed <= elements * size &&
+                       t->offset <= shards_size && t->compressed <= shards_size - t->offset,
+                   "a tile of %" PRIu32 " bytes at %" PRIu64, t->compressed, t->offset);
+    }
+    fuzz_check(bytes == a->length, "%" PRIu64 " bytes of tiles, not %" PRIu64, bytes, a->length);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct container_input in = {.error = {.kind = ERROR_NONE}};
+    struct container *c;
+
+    if (directory < 0)
+        make_folder();
+    in.file = directory;
+    write_file(".metadata", data, size);
+    c = container_open(container_find("pytorch"), &in);
+    for (size_t i = 0; c && i < c->count; i++)
+        check_array(&c->arrays[i]);
+    fuzz_check(c || (in.error.kind != ERROR_NONE && *in.error.text), "refused without a reason");
+    for (const char *p = in.error.text; !c && *p; p++)
+        fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f, "a control character: %s",
+                   in.error.text);
+    container_close(c);
+    return 0;
+}
