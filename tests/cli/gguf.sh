@@ -11,10 +11,11 @@ fi
 "$python" "$sources/tests/lib/make_gguf.py" made 2>made.err || { fail 'make_gguf.py' && show made.err; }
 ordered=
 for name in small tiles; do
-    # The last without AVX2, where glibc can hide it from the program.
-    for options in '' '-j 3 --chunk-size 16' -j1; do
+    # The last without AVX-512, and without AVX2, where glibc can hide them from the program.
+    for options in '' '-j 3 --chunk-size 16' -j1 -j2; do
         case $options in
-        -j1) environment=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2 ;;
+        -j1) environment=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F ;;
+        -j2) environment=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2 ;;
         *) environment= ;;
         esac
         # shellcheck disable=SC2086 # none, or several words
