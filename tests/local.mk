@@ -245,6 +245,7 @@ test_scripts = \
 	tests/cli/library.sh \
 	tests/cli/fits.sh \
 	tests/cli/nifti.sh \
+	tests/cli/fortran.sh \
 	tests/cli/pytorch.sh \
 	tests/cli/zarr.sh \
 	tests/cli/records.sh \
@@ -293,7 +294,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/driver.sh tests/lib/lib.sh tests/lib/axis_check.py tests/lib/chunks_check.py tests/lib/diff_oracle.py tests/lib/diff_cast.py tests/lib/diff_scaled.py tests/lib/diff_types.py tests/lib/digest.py tests/lib/expected.py tests/lib/generate.py tests/lib/library_check.py tests/lib/make_arrays.py tests/lib/make_dcp.py tests/lib/make_digest.py tests/lib/make_layouts.py tests/lib/make_unsupported.py tests/lib/missing_check.py tests/lib/make_hdf5.py tests/lib/make_meaning.py tests/lib/make_netcdf.py tests/lib/make_netcdf3.py tests/lib/make_filters.py tests/lib/make_fits.py tests/lib/make_nifti.py tests/lib/make_pytorch.py tests/lib/make_gguf.py tests/lib/make_records.py tests/lib/make_zarr.py tests/lib/make_partial.py tests/lib/names_oracle.py tests/lib/rows_oracle.py tests/lib/shortest.py tests/lib/terminal.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/driver.sh tests/lib/lib.sh tests/lib/axis_check.py tests/lib/chunks_check.py tests/lib/diff_oracle.py tests/lib/diff_cast.py tests/lib/diff_scaled.py tests/lib/diff_types.py tests/lib/digest.py tests/lib/expected.py tests/lib/generate.py tests/lib/library_check.py tests/lib/make_arrays.py tests/lib/make_dcp.py tests/lib/make_digest.py tests/lib/make_layouts.py tests/lib/make_unsupported.py tests/lib/missing_check.py tests/lib/make_hdf5.py tests/lib/make_meaning.py tests/lib/make_netcdf.py tests/lib/make_netcdf3.py tests/lib/make_filters.py tests/lib/make_fits.py tests/lib/make_nifti.py tests/lib/make_fortran.py tests/lib/make_pytorch.py tests/lib/make_gguf.py tests/lib/make_records.py tests/lib/make_zarr.py tests/lib/make_partial.py tests/lib/names_oracle.py tests/lib/rows_oracle.py tests/lib/shortest.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.

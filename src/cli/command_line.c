@@ -410,8 +410,8 @@ static struct arguments arguments = {
                "  median, quantiles such as q0.25 and p99.9, digest, or summary, an overview\n"
                "TYPE: f32, f64, f16, bf16, f8e4m3, f8e5m2, i8 to i64, u8 to u64 (bits), bool, or\n"
                "  a name of NumPy or safetensors: <f4, uint8, BF16; i8 has 1 byte, <i8 has 8\n"
-               "FMT: auto, raw, npy, safetensors, npz, gguf, hdf5, netcdf, fits, nifti, pytorch,\n"
-               "  zarr, zstd, gzip, zlib, raw+zstd; SIZE: bytes, kB to TB (1000s), KiB to TiB\n"
+               "FMT: auto, raw, npy, safetensors, npz, gguf, hdf5, netcdf, fits, nifti, fortran,\n"
+               "  pytorch, zarr, zstd, gzip, zlib, raw+zstd; SIZE: bytes, kB to TB, KiB to TiB\n"
                "Exit status: 0 success; 1 failure, or a difference or condition found; 2 wrong\n"
                "  usage (with --diff, any failure); 3 no GPU, but --device=gpu",
 };

@@ -154,9 +154,14 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
                  "%s%s (--format=%s reads it as raw numbers)",
                  raw, say_type(said, a), a->skip, a->length, named ? " " : "", word, raw);
         return;
+    case ADVICE_FORTRAN:
+        if (named)
+            unsupported_operand(word, path);
+        snprintf(out, size, "; try: gpureduce --format=fortran -t %s%s%s%s", say_type(said, a),
+                 named ? " " : "", word, say_raw(rest, a));
+        return;
     case ADVICE_PIPE:
-        snprintf(out, size, " | gpureduce%s%s%s", a->typed ? " -t " : "",
-                 a->typed ? say_type(said, a) : "", say_raw(rest, a));
+        snprintf(out, size, " | gpureduce%s", say_raw(rest, a));
         return;
     case ADVICE_DECOMPRESSED:
         unsupported_decompression(command, word, named ? path : "", a->compressed);

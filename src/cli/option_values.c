@@ -130,6 +130,7 @@ const char *const option_format_words[] = {
     [SOURCE_RAW_GZIP] = "raw+gzip",
     [SOURCE_ZLIB] = "zlib",
     [SOURCE_RAW_ZLIB] = "raw+zlib",
+    [SOURCE_FORTRAN] = "fortran",
 #define WORD(id, name) [SOURCE_##id] = #name,
     CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
 };

@@ -282,11 +282,13 @@ static bool read_missing(struct parse *r, struct json_reader *json, struct recor
 static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                      struct record_line *line)
 {
-    static const char *const formats[] = {"raw",  "npy",      "zstd", "npy+zstd",
-                                          "gzip", "npy+gzip", "zlib", "npy+zlib"};
+    static const char *const formats[] = {
+        "raw",  "npy",      "zstd",    "npy+zstd",     "gzip",         "npy+gzip",
+        "zlib", "npy+zlib", "fortran", "fortran+zstd", "fortran+gzip", "fortran+zlib"};
     static const enum source_format meant[] = {SOURCE_RAW,      SOURCE_NPY,      SOURCE_RAW_ZSTD,
                                                SOURCE_ZSTD,     SOURCE_RAW_GZIP, SOURCE_GZIP,
-                                               SOURCE_RAW_ZLIB, SOURCE_ZLIB};
+                                               SOURCE_RAW_ZLIB, SOURCE_ZLIB,     SOURCE_FORTRAN,
+                                               SOURCE_FORTRAN,  SOURCE_FORTRAN,  SOURCE_FORTRAN};
     enum { FORMATS = sizeof formats / sizeof *formats };
     static const char *const orders[] = {"little", "big"}, *const policies[] = {"propagate", "skip",
                                                                                 "error"};

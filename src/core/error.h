@@ -55,6 +55,7 @@ enum advice_kind {
     ADVICE_RAW_EMPTY,     /* it can be read as raw, and is then no elements */
     ADVICE_RAW,           /* it can be read as raw */
     ADVICE_RAW_PART,      /* a part of it can be read as raw: `type`, `order`, `skip`, `length` */
+    ADVICE_FORTRAN,       /* the format is to be named, Fortran's records of `type` and `order` */
     ADVICE_PIPE,          /* the output of the command in the text is to be reduced, as `type` */
     ADVICE_DECOMPRESSED,  /* what the command in the text decompresses is to be reduced */
     ADVICE_LOAD           /* the command in the text writes out.npy */

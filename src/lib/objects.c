@@ -137,6 +137,7 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
     case ADVICE_RAW_EMPTY:
     case ADVICE_RAW:
     case ADVICE_RAW_PART:
+    case ADVICE_FORTRAN:
     case ADVICE_PIPE:
     case ADVICE_DECOMPRESSED:
     case ADVICE_LOAD:

@@ -452,8 +452,8 @@ static bool plan_pass(struct session *session, struct input *in)
         /* The CPU decodes data that are tallied, also for a GPU. Whether a file holds arrays with
            names is not known before it is decoded. */
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
-                     options->input.record.bytes > 0 || (wanted && wanted->included > 0) ||
-                     !engine_cuda.decode,
+                     options->input.record.bytes > 0 || options->input.format == SOURCE_FORTRAN ||
+                     (wanted && wanted->included > 0) || !engine_cuda.decode,
         .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
         .forced = session_tuning(options)->gpu_always,
         .gpu = gpu_state(&session->gpu),

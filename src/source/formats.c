@@ -56,6 +56,57 @@ static bool layout_raw(struct source *s, const struct source_options *options,
     return true;
 }
 
+/* Reads what lies behind the first bytes, from s->data_offset on. */
+static bool read_at(void *user, uint64_t offset, void *bytes, size_t size)
+{
+    const struct source *s = user;
+
+    return pread(s->fd, bytes, size, (off_t)(s->start + s->data_offset + offset)) == (ssize_t)size;
+}
+
+/* Describes an input that begins with these bytes, all if there are fewer than FORMATS_HEAD, but for the
+   first s->data_offset, of which there are no more. */
+static struct unsupported_input describe(struct source *s, const struct source_options *options,
+                                         const struct reader *reader, const unsigned char *head,
+                                         size_t size)
+{
+    const bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
+    /* In zstd the first frame is looked at, and another may follow. */
+    const bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
+    const size_t skip = (size_t)s->data_offset;
+
+    return (struct unsupported_input){.bytes = head + skip,
+                                      .size = size - skip,
+                                      .ends = ends,
+                                      .total = ends    ? size - skip
+                                               : plain ? s->info.input_bytes - skip
+                                                       : SOURCE_UNKNOWN,
+                                      .type = options->type,
+                                      .big_endian = options->order == ELEMENT_ORDER_BIG,
+                                      .read = plain ? read_at : NULL,
+                                      .user = s};
+}
+
+/* Elements in Fortran's records have the byte order of the markers, which stand where they should. */
+static bool layout_fortran(struct source *s, const struct source_options *options,
+                           struct reader *reader, const unsigned char *prefix, size_t had)
+{
+    reader_push(reader, prefix, had);
+    s->info.type = options->type;
+    s->data_offset = options->skip;
+    s->fortran.marker = 4;
+    s->fortran.big_endian = options->order == ELEMENT_ORDER_BIG;
+    if (options->skip < had) {
+        const struct unsupported_input in = describe(s, options, reader, prefix, had);
+
+        s->fortran.guessed = !unsupported_find_markers(&in, options->order, &s->fortran.marker,
+                                                       &s->fortran.big_endian) &&
+                             options->order == ELEMENT_ORDER_UNSAID;
+    }
+    s->info.swap = s->fortran.big_endian != element_host_is_big();
+    return true;
+}
+
 /* The type of .npy elements whose header does not tell: what the user says. */
 static bool layout_untyped(struct source *s, const struct source_options *options,
                            const struct npy *npy)
@@ -216,6 +267,10 @@ static const struct format formats[] = {
      .compression = COMPRESSION_ZLIB,
      .named_only = true,
      .wrong = "not zlib data: no stream begins at byte 0"},
+    {.name = "fortran",
+     .inside = COMPRESSION_NAMES("fortran"),
+     .id = SOURCE_FORTRAN,
+     .layout = layout_fortran},
     {.name = "raw",
      .inside = {"raw", "zstd", "gzip", "zlib"},
      .id = SOURCE_RAW,
@@ -261,6 +316,8 @@ static bool is_raw_inside(enum source_format format)
    content tells. */
 static const struct format *asked_outside(const struct source_options *options)
 {
+    if (options->format == SOURCE_FORTRAN)
+        return NULL;
     return find(is_raw_inside(options->format) ? options->format - 1 : options->format);
 }
 
@@ -279,6 +336,8 @@ static uint64_t position_behind(const struct source_options *options, uint64_t b
 {
     const struct source_record *r = &options->record;
 
+    if (options->format == SOURCE_FORTRAN) /* markers lie between */
+        return SOURCE_UNKNOWN;
     if (r->bytes > 0 && elements > 0) { /* from the last record on */
         const uint64_t before = (elements - 1) / r->elements;
 
@@ -355,40 +414,20 @@ static bool empty_by_name(const struct source *s)
     return false;
 }
 
-/* Reads what lies behind the first bytes. */
-static bool read_at(void *user, uint64_t offset, void *bytes, size_t size)
-{
-    const struct source *s = user;
-
-    return pread(s->fd, bytes, size, (off_t)(s->start + offset)) == (ssize_t)size;
-}
-
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers; if not, the source
    fails. `head` are its first bytes, up to FORMATS_HEAD. */
 static bool may_be_raw(struct source *s, const struct source_options *options,
                        const struct reader *reader, const unsigned char *head, size_t size)
 {
-    bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
-    /* In zstd the first frame is looked at, and another may follow. */
-    bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
     const uint64_t unit =
         options->record.bytes > 0 ? options->record.bytes : element_size(options->type);
-    bool torn = ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
-                (size - options->skip) % unit != 0;
-    struct unsupported_input input = {.bytes = head,
-                                      .size = size,
-                                      .ends = ends,
-                                      .torn = torn,
-                                      .total = ends    ? size
-                                               : plain ? s->info.input_bytes
-                                                       : SOURCE_UNKNOWN,
-                                      .type = options->type,
-                                      .big_endian = options->order == ELEMENT_ORDER_BIG,
-                                      .read = plain ? read_at : NULL,
-                                      .user = s};
+    struct unsupported_input input = describe(s, options, reader, head, size);
     struct unsupported_raw raw;
-    const struct unsupported *found = unsupported_find(&input, &raw);
+    const struct unsupported *found;
 
+    input.torn = input.ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
+                 (size - options->skip) % unit != 0;
+    found = unsupported_find(&input, &raw);
     if (found) {
         char text[UNSUPPORTED_TEXT_MAX];
         const struct advice advice =
@@ -468,13 +507,13 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     if (s->inner)
         return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
-    if (!found || (options->plausibility && !found->recognise)) {
+    if (!found || (!found->recognise && (options->plausibility || found->id == SOURCE_FORTRAN))) {
         reader->probing = true;
         got = formats_fill(s, options, reader, head, (size_t)got, FORMATS_HEAD);
         reader->probing = false;
         if (got < 0 || (!found && !may_be_raw(s, options, reader, head, (size_t)got)))
             return false;
-        found = find(SOURCE_RAW);
+        found = found ? found : find(SOURCE_RAW);
     }
     if (found->recognise && !arrays_take_record(s, options, "a .npy file"))
         return false;

@@ -7,6 +7,7 @@ library_sources += \
 	src/source/compressed.c src/source/compressed.h \
 	src/source/file.c src/source/file.h \
 	src/source/formats.c src/source/formats.h \
+	src/source/fortran.c src/source/fortran.h \
 	src/source/gzip.c src/source/gzip.h \
 	src/source/inputs.c src/source/inputs.h \
 	src/source/memory.c src/source/memory.h \

@@ -297,7 +297,8 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader = gzip_reader_open(s, reader);
         return reader && open_serial(s, options, reader);
     }
-    if (s->has_size && !(s->info.compressed && source_reads_in_order(options))) {
+    if (s->has_size && options->format != SOURCE_FORTRAN &&
+        !(s->info.compressed && source_reads_in_order(options))) {
         reader->close(reader);
         return s->info.compressed ? open_zstd(s, options, workers)
                                   : open_plain_file(s, options, workers);
@@ -357,8 +358,9 @@ bool source_look(const char *path, const struct source_options *options, struct 
         facts->container = arrays_asked(options) != NULL;
     else if (got > 0)
         facts->container = container_recognise(head, (size_t)got) != NULL;
-    if (got > 0)
-        facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE;
+    if (got > 0) /* Fortran's records are divided like compressed data: not at all */
+        facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE ||
+                            options->format == SOURCE_FORTRAN;
     if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
         facts->content = frame.content;
     *error = s.error;
@@ -399,7 +401,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
     zstd_file_init(&s.zstd);
     s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
-    *cut = *cut && options->record.bytes == 0;
+    *cut = *cut && !source_reads_in_order(options);
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
     s.muted = false; /* that the file cannot be read is told */
     zstd_source_error(&s);

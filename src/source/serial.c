@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "source/formats.h"
+#include "source/fortran.h"
 #include "source/record.h"
 #include "sys/plural.h"
 #include "sys/waiters.h"
@@ -395,7 +396,9 @@ bool serial_source_open(struct source *s, const struct source_options *options,
         reader->close(reader);
         return false;
     }
-    if (options->record.bytes > 0)
+    if (s->fortran.marker > 0)
+        reader = fortran_reader_open(s, &options->record, s->data_offset, reader);
+    if (reader && options->record.bytes > 0)
         reader = record_reader_open(s, &options->record, s->data_offset, reader);
     state = reader ? begin(s, reader) : NULL;
     if (!state)

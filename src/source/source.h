@@ -55,6 +55,7 @@ enum source_format {
     SOURCE_RAW_GZIP,
     SOURCE_ZLIB,
     SOURCE_RAW_ZLIB,
+    SOURCE_FORTRAN, /* records with their lengths around them, compressed or not */
 /* Containers, in the order of CONTAINER_FORMATS. */
 #define SOURCE_CONTAINER(id, name) SOURCE_##id,
     CONTAINER_FORMATS(SOURCE_CONTAINER) SOURCE_FORMATS /* their number */

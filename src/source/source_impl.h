@@ -70,9 +70,14 @@ struct source {
                                              without an error */
     const struct container_array *array;  /* options->array, or `field`; NULL for none */
     struct container_array field;         /* that of records, as an array without a name */
-    struct source_wanted *wanted;         /* options->wanted */
-    bool header;                          /* the elements follow a header that describes them */
-    bool cancellable, no_direct;          /* from the options, as the next four are */
+    struct {
+        unsigned marker; /* bytes */
+        bool big_endian;
+        bool guessed; /* nothing tells that they are little-endian */
+    } fortran; /* the lengths around Fortran's records, if info.format is that; marker is 0 if not */
+    struct source_wanted *wanted; /* options->wanted */
+    bool header;                  /* the elements follow a header that describes them */
+    bool cancellable, no_direct;  /* from the options, as the next four are */
     bool (*cancelled)(void *context);
     void *cancel_context;
     int64_t (*read)(void *context, void *buffer, uint64_t size, uint64_t offset);
@@ -180,10 +185,10 @@ uint64_t source_whole_elements(const struct source *s, uint64_t data);
    of its last element or record. */
 void source_cut_off(struct source *s, uint64_t end, uint64_t there, uint64_t size);
 
-/* Whether compressed input is read from front to back, as fields of records always are. */
+/* Whether compressed input is read from front to back, as records always are. */
 static inline bool source_reads_in_order(const struct source_options *options)
 {
-    return options->in_order || options->record.bytes > 0;
+    return options->in_order || options->record.bytes > 0 || options->format == SOURCE_FORTRAN;
 }
 
 /* Maps the file from its beginning to the end of the input. NULL if that is not possible, or not

@@ -292,7 +292,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy bz2 rawx; do
     run --format "$bad" three.f32
-    neither "--format '$bad'" "unknown format '$bad'" "must be auto, raw, npy, zstd, raw+zstd, gzip, raw+gzip, zlib, raw+zlib, safetensors, npz, gguf, hdf5, netcdf, fits, nifti, pytorch or zarr"
+    neither "--format '$bad'" "unknown format '$bad'" "must be auto, raw, npy, zstd, raw+zstd, gzip, raw+gzip, zlib, raw+zlib, fortran, safetensors, npz, gguf, hdf5, netcdf, fits, nifti, pytorch or zarr"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan

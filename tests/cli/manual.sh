@@ -39,7 +39,7 @@ ok 'an option that is not known is told' test "$status:$(grep -c unknown err)" =
 grep -o '\\fB[^\\]*\|^\.[BIR]* .*' "$manual" | sed 's/^.fB/ /' >bold
 # The values of options, operations and statuses that --help lists stand in bold in the manual.
 for word in sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax \
-    absmin range zeros negatives subnormals summary median exponent f32 f64 f16 bf16 little big auto raw npy zstd safetensors npz gguf hdf5 netcdf fits nifti pytorch zarr gzip zlib \
+    absmin range zeros negatives subnormals summary median exponent f32 f64 f16 bf16 little big auto raw npy zstd safetensors npz gguf hdf5 netcdf fits nifti fortran pytorch zarr gzip zlib \
     propagate skip error cpu gpu decimal hex empty kB TB KiB TiB; do
     ok "$word is in both" test "$(grep -c "\<$word\>" help)" -ge 1 -a \
         "$(grep -c "\<$word\>" bold)" -ge 1

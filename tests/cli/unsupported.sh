@@ -307,14 +307,14 @@ warns() {
     word 8192
 } >one.records
 run one.records
-fails 'a record of doubles' "one.records: a Fortran file of records; try: gpureduce --format=raw -t f64 --skip=4 --length=1024 one.records (--format=raw reads it as raw numbers)"
+fails 'a record of doubles' "one.records: a Fortran file of records; try: gpureduce --format=fortran -t f64 one.records (--format=raw reads it as raw numbers)"
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
     word 64
     tail -c +$((i * 64 + 1)) normal.f64 | head -c 64
     word 64
 done >small.records
 run small.records
-ok 'records of few doubles' grep -q '<small.records | gpureduce -t f64 (' err
+ok 'records of few doubles' grep -q 'gpureduce --format=fortran -t f64 small.records (' err
 like='normal.f64: the elements do not look like little-endian f32; try -t f64'
 for options in '' --json --tsv --format=raw --total --axis=0 '--length=1000' '--partial' -j1 '--nan=skip' -v; do
     # shellcheck disable=SC2086 # none or one

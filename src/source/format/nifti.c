@@ -150,6 +150,7 @@ static bool read_sizes(struct file *f)
 {
     const struct places *p = f->places;
     const uint64_t count = number_at(f, p->sizes, p->wide);
+    const uint64_t most = p == places ? INT16_MAX : INT64_MAX;
 
     if (count < 1 || count > DIMENSIONS)
         return container_wrong(f->in, p->sizes, "the number of dimensions is not from 1 to 7");
@@ -160,7 +161,7 @@ static bool read_sizes(struct file *f)
         const size_t at = p->sizes + (i + 1) * p->wide;
         const uint64_t size = number_at(f, at, p->wide);
 
-        if (size >> (8 * p->wide - 1) != 0)
+        if (size > most)
             return container_wrong(f->in, at, "the size of dimension %u is negative", i + 1);
         f->sizes[f->dimensions - 1 - i] = size;
         if (__builtin_mul_overflow(f->elements, size, &f->elements))
@@ -264,9 +265,9 @@ static bool read_header(struct file *f)
     if (!in->read(in, f->header, FIRST, 0))
         return false;
     found = find_places(f->header, FIRST, &f->big);
-    f->places = found ? found : places;
     if (!found)
         return container_wrong(in, 0, "the length of the header is neither 348 nor 540");
+    f->places = found;
     if (f->places != places && in->size < SECOND)
         return container_wrong(in, in->size, "the file ends within the header");
     if (f->places != places && !in->read(in, f->header + FIRST, SECOND - FIRST, FIRST))
@@ -276,15 +277,17 @@ static bool read_header(struct file *f)
     if (!has_magic(f->places, f->header, 'n'))
         return container_wrong(in, f->places->magic, "the magic string is missing");
     code = (unsigned)number_at(f, f->places->type, 2);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        f->type = &types[i];
         if (types[i].code == code)
-            f->type = &types[i];
-    return f->type || container_wrong(in, f->places->type, "unknown data type %u", code);
+            return true;
+    }
+    return container_wrong(in, f->places->type, "unknown data type %u", code);
 }
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct file f = {.container = c, .in = in};
+    struct file f = {.container = c, .in = in, .places = places, .type = types};
     bool good = read_header(&f) && read_sizes(&f) && find_image(&f);
 
     for (unsigned part = 0; good && (part == 0 || part < f.type->parts); part++)

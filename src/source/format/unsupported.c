@@ -530,14 +530,38 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
                 : 0);
 }
 
-static bool find_records(const struct unsupported_input *in, struct fortran *f)
+/* Finds the records of the markers that are least likely among numbers, in one byte order or, of
+   ELEMENT_ORDER_UNSAID, any. Returns how unlikely they are, in bits. */
+static unsigned find_records(const struct unsupported_input *in, enum element_order order,
+                             struct fortran *f)
 {
+    unsigned most = 0;
+
     for (unsigned i = 0; i < 4; i++) {
-        *f = (struct fortran){.marker = i & 2 ? 8 : 4, .big = i & 1};
-        if (follow_records(in, f) >= FORTRAN_BITS)
-            return true;
+        struct fortran other = {.marker = i & 2 ? 8 : 4, .big = i & 1};
+        unsigned bits = 0;
+
+        if (order == ELEMENT_ORDER_UNSAID || (order == ELEMENT_ORDER_BIG) == other.big)
+            bits = follow_records(in, &other);
+        if (other.records == 0)
+            continue;
+        if (bits > most)
+            *f = other;
+        most = bits > most ? bits : most;
     }
-    return false;
+    return most;
+}
+
+bool unsupported_find_markers(const struct unsupported_input *in, enum element_order order,
+                              unsigned *marker, bool *big)
+{
+    struct fortran f;
+
+    if (in->size < 12 || find_records(in, order, &f) == 0)
+        return false;
+    *marker = f.marker;
+    *big = f.big;
+    return true;
 }
 
 /* Copies the numbers at the beginning, without the markers between them. Returns their bytes. */
@@ -576,42 +600,14 @@ static enum element_type record_type(const struct unsupported_input *in, const s
                : in->type;
 }
 
-/* Raw is a single record. */
 static bool find_fortran(const struct unsupported_input *in, struct unsupported_raw *raw)
 {
     struct fortran f;
 
-    if (!find_records(in, &f))
+    if (find_records(in, ELEMENT_ORDER_UNSAID, &f) < FORTRAN_BITS)
         return false;
-    if (f.whole && f.records == 1) {
-        const enum element_type type = record_type(in, &f);
-
-        *raw = (struct unsupported_raw){type, f.big, f.marker, f.first / element_size(type)};
-    }
+    *raw = (struct unsupported_raw){.type = record_type(in, &f), .big_endian = f.big};
     return true;
-}
-
-/* The numbers of many records; a record that is cut off ends the command with an error. */
-static void say_fortran(const struct unsupported_input *in, char *said)
-{
-    struct fortran f;
-
-    find_records(in, &f);
-    snprintf(said, UNSUPPORTED_DETAIL_MAX,
-             "python3 -c \"import sys; f = sys.stdin.buffer; [sys.stdout.buffer.write(d) "
-             "for m in iter(lambda: f.read(%u), b'') for d in [f.read(int.from_bytes(m, '%s'))] "
-             "if f.read(%u) == m or sys.exit('a record is cut off')]\" <FILE",
-             f.marker, f.big ? "big" : "little", f.marker);
-}
-
-static void type_fortran(const struct unsupported_input *in, struct advice *advice)
-{
-    struct fortran f;
-
-    find_records(in, &f);
-    advice->typed = true;
-    advice->type = record_type(in, &f);
-    advice->order = f.big ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID;
 }
 
 /*
@@ -822,8 +818,7 @@ static const struct unsupported table[] = {
     CDF("\xcd\xf2\x60\2", "\0\0\xff\xff"), CDF("\xcd\xf2\x60\2", "\xcc\xcc\0\1"),
     ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
     ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
-    NAMED("a Fortran file of records", FIND(12, find_fortran), COMMAND("{}"),
-          .detail = say_fortran, .typed = type_fortran),
+    NAMED("a Fortran file of records", FIND(12, find_fortran), .kind = UNSUPPORTED_FORTRAN),
     GRIB("\1"), GRIB("\2"),
     ROW("a ROOT file", "root\0",
         PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
@@ -975,8 +970,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
         .kind = ADVICE_PIPE, .raw = true, .arrays = row->arrays, .compressed = compressed};
 
     *text = '\0';
-    if (raw->length > 0) {
-        advice.kind = ADVICE_RAW_PART;
+    if (raw->length > 0 || row->kind == UNSUPPORTED_FORTRAN) {
+        advice.kind = raw->length > 0 ? ADVICE_RAW_PART : ADVICE_FORTRAN;
         advice.type = raw->type;
         advice.order = raw->big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_UNSAID;
         advice.skip = raw->skip;
@@ -1004,8 +999,6 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     case UNSUPPORTED_COMMAND:
         snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", decompress, compressed ? " && " : "",
                  command);
-        if (row->typed)
-            row->typed(in, &advice);
         break;
     case UNSUPPORTED_PYTHON:
         unsupported_python(command, sizeof command, word, row->modules ? row->modules : "", told);
@@ -1019,6 +1012,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
         else
             snprintf(text, UNSUPPORTED_TEXT_MAX, "; %s", command);
         advice.kind = compressed ? ADVICE_DECOMPRESSED : ADVICE_RAW;
+        break;
+    case UNSUPPORTED_FORTRAN:
         break;
     case UNSUPPORTED_WORDS:
     case UNSUPPORTED_NOTHING:

@@ -25,6 +25,7 @@ enum unsupported_advice {
     UNSUPPORTED_SEEKABLE, /* it is read if it can be read anywhere, as `text` says */
     UNSUPPORTED_FILTER,  /* `text` is a command that writes what is in a file, or in standard input,
                             to standard output */
+    UNSUPPORTED_FORTRAN, /* it is read if the user names the format and the type of elements */
     UNSUPPORTED_COMMAND, /* `text` is a command that writes what is in a file */
     UNSUPPORTED_PYTHON   /* `text` is an expression for an array, which needs `modules` */
 };
@@ -44,8 +45,6 @@ struct unsupported {
     const char *text;    /* FILE in it is the input's name, and {} what `detail` says */
     const char *modules; /* Python's, separated by commas, but for numpy */
     void (*detail)(const struct unsupported_input *in, char *said);
-    /* Which type the numbers of a command are of; NULL: whatever the user thinks. */
-    void (*typed)(const struct unsupported_input *in, struct advice *advice);
     bool arrays; /* it can be asked for as a .npz, too */
 };
 
@@ -53,6 +52,11 @@ struct unsupported {
    read as raw, or a length of 0. */
 const struct unsupported *unsupported_find(const struct unsupported_input *in,
                                            struct unsupported_raw *raw);
+
+/* Finds how long the markers around Fortran's records are, in bytes, and their byte order unless it is
+   given, from where they stand. False, and changes nothing, where the first bytes do not tell. */
+bool unsupported_find_markers(const struct unsupported_input *in, enum element_order order,
+                              unsigned *marker, bool *big);
 
 /* Room for the text of unsupported_advise, and for a word of a command. */
 #define UNSUPPORTED_TEXT_MAX ((size_t)1280)
