@@ -39,7 +39,8 @@ MUTEX_ROLE_OF(diff_order, struct diff_order, mutex);
 
 /* A pair at hand, one of whose arrays is in C order and the other in Fortran order. In the order of
    side A it has `rows` of `row` elements each. Tiles of `high` rows and `wide` elements of each are
-   claimed; those of side B are put into the order of side A. */
+   claimed; those of side B are put into the order of side A. A side that is not at hand is first read
+   into memory, by the worker that then compares all tiles. */
 struct diff_turn {
     uint64_t rows, row;
     uint64_t high, wide;
@@ -87,6 +88,7 @@ struct diff_worker {
     struct cpu_compare *compare;
     unsigned char *buffers[DIFF_SIDES];
     unsigned char *tile; /* of the size of a buffer; NULL before there is need for it */
+    unsigned char *whole[DIFF_SIDES]; /* elements of a side of its pair, all of them; NULL: none */
 
     size_t pair; /* whose elements `compare` has; SIZE_MAX for none */
     bool found;  /* it has anything to hand in */
@@ -132,6 +134,7 @@ struct diff {
     uint64_t turned_bytes; /* of side A of pairs that have a turn, which are not among these */
     _Atomic uint64_t next; /* byte of these that nobody has claimed */
     _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
+    _Atomic size_t next_whole;   /* pair that nobody has looked at, to read a side into memory */
     struct diff_ranges unseen;   /* the second time */
     _Atomic size_t next_unseen;  /* the next of the unseen ranges to look at */
     _Atomic bool stop;           /* a worker failed, or all is known */
@@ -397,6 +400,26 @@ static bool are_turned(const struct diff_item *item)
            has_order(&a);
 }
 
+/* Whether arrays in two orders can be compared: those that are not at hand fit in memory, with those
+   of the other workers. */
+static bool can_turn(const struct diff *d, const struct diff_item *item)
+{
+    uint64_t bytes = 0;
+    bool swap, stream = true;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const size_t size = element_size(diff_element(item, side, &swap));
+
+        stream = stream && !item->sides[side].info->repeatable;
+        if (is_at_hand(d, item, side))
+            continue;
+        if (item->sides[side].elements > source_memory() / size)
+            return false;
+        bytes += item->sides[side].elements * size;
+    }
+    return !diff_is_bytes(item, DIFF_A) && !stream && bytes <= source_memory() / d->worker_count;
+}
+
 /* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
    same. */
 static bool compare_pieces(const struct diff *d, struct diff_item *item)
@@ -440,13 +463,12 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     diff_shape(item, DIFF_B, &b);
     if (a.known && b.known && !diff_same_shape(&a, &b)) {
         item->kind = item->kind == DIFF_SAME ? DIFF_SHAPE : item->kind;
-    } else if (are_turned(item) && (diff_is_bytes(item, DIFF_A) || !is_at_hand(d, item, DIFF_A) ||
-                                    !is_at_hand(d, item, DIFF_B))) {
-        item_error(
-            d, item,
-            error_of(ERROR_REQUEST,
-                     "one is in Fortran order, the other in C order; these can be compared only "
-                     "where both are read from files, neither compressed nor in chunks"));
+    } else if (are_turned(item) && !can_turn(d, item)) {
+        item_error(d, item,
+                   error_of(ERROR_REQUEST,
+                            "one is in Fortran order, the other in C order; these cannot be "
+                            "compared if both are pipes, if their type is not read, or if the one "
+                            "that is compressed or in chunks needs too much memory"));
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
@@ -983,6 +1005,11 @@ static bool claim(struct diff *d, struct diff_range *range)
  * Pairs whose dimensions are in two orders.
  */
 
+static bool are_at_hand(const struct diff_pair *p)
+{
+    return p->sides[DIFF_A].at_hand && p->sides[DIFF_B].at_hand;
+}
+
 /* Sets what is claimed of a pair whose elements are at most so many in a tile. False without memory. */
 static bool set_turn(struct diff_pair *p, size_t most)
 {
@@ -1036,6 +1063,13 @@ static void call_spread(void *argument)
         element_store(c->size, c->to + i * c->stride, element_bits(c->size, c->from + i * c->size));
 }
 
+/* The elements of a side that the worker has in memory, from one on; NULL if it has none. */
+static const unsigned char *whole_at(const struct diff_worker *w, int side, uint64_t index)
+{
+    return w->whole[side] ? w->whole[side] + index * w->diff->pairs[w->pair].sides[side].size
+                          : NULL;
+}
+
 /* Reads elements of side B that follow one another into a column of the worker's tile. */
 static bool read_column(struct diff_worker *w, uint64_t index, size_t count, unsigned char *to,
                         size_t stride)
@@ -1045,9 +1079,10 @@ static bool read_column(struct diff_worker *w, uint64_t index, size_t count, uns
 
     for (size_t i = 0; i < count; i += chunk.count) {
         struct spread_call call = {.size = p->sides[DIFF_B].size, .stride = stride};
+        const unsigned char *whole = whole_at(w, DIFF_B, index + i);
 
         chunk = (struct chunk){.index = index + i, .count = count - i};
-        if (!get(w, DIFF_B, NULL, &chunk))
+        if (!get(w, DIFF_B, whole, &chunk))
             return false;
         call.to = to + i * stride;
         call.from = chunk.data;
@@ -1058,7 +1093,7 @@ static bool read_column(struct diff_worker *w, uint64_t index, size_t count, uns
             source_lost(p->sides[DIFF_B].source, &chunk);
             return give_up(w->diff);
         }
-        put(w, DIFF_B, NULL, &chunk);
+        put(w, DIFF_B, whole, &chunk);
     }
     return true;
 }
@@ -1079,32 +1114,29 @@ static bool compare_tile(struct diff_worker *w, uint64_t number)
         good = read_column(w, turn_place(t, place + i) * t->rows + row, high, w->tile + i * size,
                            wide * size);
     for (size_t i = 0; good && i < high; i++) {
-        const unsigned char *const data[DIFF_SIDES] = {NULL, w->tile + i * wide * size};
+        const uint64_t first = (row + i) * t->row + place;
+        const unsigned char *const data[DIFF_SIDES] = {whole_at(w, DIFF_A, first),
+                                                       w->tile + i * wide * size};
 
-        good = compare_range(w, data, (row + i) * t->row + place, wide);
+        good = compare_range(w, data, first, wide);
     }
     return good || atomic_load(&p->failed);
 }
 
-/* Compares tiles of such pairs until there are no more. */
-static bool compare_tiles(struct diff_worker *w)
+/* Compares tiles of a pair until there are no more. */
+static bool compare_tiles(struct diff_worker *w, size_t pair)
 {
     struct diff *d = w->diff;
+    struct diff_turn *t = d->pairs[pair].turn;
     bool good = true;
+    uint64_t number;
 
-    for (size_t k = d->ordered; good && k < d->pair_count; k++) {
-        struct diff_turn *t = d->pairs[k].turn;
-        uint64_t number;
-
-        if (!t)
-            continue;
-        w->tile = w->tile ? w->tile : mapping_alloc(d->buffer_bytes);
-        if (!w->tile)
-            return no_memory(d);
-        while (good && !stopped(d) && !atomic_load(&d->pairs[k].failed) &&
-               (number = atomic_fetch_add(&t->next, 1)) < t->tiles)
-            good = turn_to(w, k) && compare_tile(w, number);
-    }
+    w->tile = w->tile ? w->tile : mapping_alloc(d->buffer_bytes);
+    if (!w->tile)
+        return no_memory(d);
+    while (good && !stopped(d) && !atomic_load(&d->pairs[pair].failed) &&
+           (number = atomic_fetch_add(&t->next, 1)) < t->tiles)
+        good = turn_to(w, pair) && compare_tile(w, number);
     return good;
 }
 
@@ -1159,6 +1191,47 @@ static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, si
     }
     w->buffers[side] = buffer;
     return got;
+}
+
+/* Reads a side of a pair, which is not at hand, into memory. False without memory, or on failure. */
+static bool read_whole(struct diff_worker *w, struct diff_pair *p, int side)
+{
+    const uint64_t count = p->item->sides[side].elements;
+    unsigned char *const buffer = w->buffers[side];
+    size_t got;
+
+    w->whole[side] = malloc((size_t)count * p->sides[side].size + 1);
+    if (!w->whole[side])
+        return no_memory(w->diff);
+    w->buffers[side] = w->whole[side];
+    got = fill_next(w, p, side, 0, (size_t)count, false);
+    w->buffers[side] = buffer;
+    if (got < count || read_next(w, p, side, 1) > 0) /* its source knows why */
+        atomic_store(&p->failed, true);
+    return !stopped(w->diff);
+}
+
+/* Compares pairs in two orders, a side of which is not at hand, until there are no more. */
+static bool compare_wholes(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    bool good = true;
+    size_t k;
+
+    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_whole, 1)) < d->pair_count) {
+        struct diff_pair *p = &d->pairs[k];
+
+        if (!p->turn || are_at_hand(p))
+            continue;
+        for (int side = 0; side < DIFF_SIDES; side++)
+            good = good && (p->sides[side].at_hand || read_whole(w, p, side));
+        good = good && compare_tiles(w, k);
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            free(w->whole[side]);
+            w->whole[side] = NULL;
+        }
+    }
+    return good;
 }
 
 /* Takes a turn at the leading side. False when it has ended. */
@@ -1336,7 +1409,10 @@ static void work_first(struct diff_worker *w)
        thread. */
     while (good && (k = atomic_fetch_add(&d->next_ordered, 1)) < d->ordered)
         good = compare_in_order(w, k);
-    good = good && compare_tiles(w);
+    good = good && compare_wholes(w);
+    for (k = d->ordered; good && k < d->pair_count; k++)
+        if (d->pairs[k].turn && are_at_hand(&d->pairs[k]))
+            good = compare_tiles(w, k);
     while (good && claim(d, &range))
         good = turn_to(w, range.pair) && compare_range(w, at_hand, range.index, range.count);
     /* And then helps with those that are under way. */
@@ -1693,7 +1769,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
 
 static bool is_in_order(const struct diff_pair *p)
 {
-    return !p->sides[DIFF_A].at_hand || !p->sides[DIFF_B].at_hand;
+    return !are_at_hand(p) && !are_turned(p->item);
 }
 
 /* Puts pairs in order before those at hand, and sees what there is to claim of the latter. False
@@ -1731,11 +1807,13 @@ static bool arrange(struct diff *d)
         d->begins[i - d->ordered + 1] =
             d->begins[i - d->ordered] +
             (d->pairs[i].turn ? 0 : d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size);
-    for (size_t i = 0; i < d->ordered; i++) {
+    for (size_t i = 0; i < d->pair_count; i++) {
         struct diff_pair *p = &d->pairs[i];
 
         if (!open_own(d, p, DIFF_A) || !open_own(d, p, DIFF_B))
             return false;
+        if (i >= d->ordered)
+            continue;
         p->order = calloc(1, sizeof *p->order);
         if (!p->order)
             return note_no_memory(d);
@@ -1824,7 +1902,7 @@ static uint64_t bytes_read(const struct diff *d)
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < d->file_counts[side]; i++)
             bytes += source_stats(d->files[side][i]).input_read;
-    for (size_t i = 0; i < d->ordered; i++)
+    for (size_t i = 0; i < d->pair_count; i++)
         for (int side = 0; side < DIFF_SIDES; side++)
             if (d->pairs[i].sides[side].own)
                 bytes += source_stats(d->pairs[i].sides[side].own).input_read;
@@ -1967,7 +2045,7 @@ static bool finish_sources(struct diff *d)
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < d->file_counts[side]; i++)
             good = source_finish(d->files[side][i]) == SOURCE_COMPLETE && good;
-    for (size_t i = 0; i < d->ordered; i++)
+    for (size_t i = 0; i < d->pair_count; i++)
         for (int side = 0; side < DIFF_SIDES; side++)
             if (d->pairs[i].sides[side].own &&
                 source_finish(d->pairs[i].sides[side].own) != SOURCE_COMPLETE)
@@ -2099,7 +2177,7 @@ bool diff_run(struct diff *d)
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)
             collect(d, d->files[side][i]);
-        for (size_t i = 0; i < d->ordered; i++)
+        for (size_t i = 0; i < d->pair_count; i++)
             if (d->pairs[i].sides[side].own)
                 collect(d, d->pairs[i].sides[side].own);
     }

@@ -111,9 +111,7 @@ static uint64_t memory_for(const struct container_array *a, const struct divisio
     return is_filled(a) ? bytes : bytes + 2 * tiles_bytes(a);
 }
 
-/* Bytes that may be used: half of the memory of the machine, or of the container, and a part of the
-   addresses. */
-static uint64_t memory_allowed(void)
+uint64_t source_memory(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const uint64_t all = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
@@ -130,7 +128,7 @@ bool bands_fit(const struct container_array *a, unsigned inputs)
     if (!a->tiles || a->elements == 0)
         return true;
     d = divide(a);
-    return memory_for(a, &d, 1) <= memory_allowed() / (inputs ? inputs : 1);
+    return memory_for(a, &d, 1) <= source_memory() / (inputs ? inputs : 1);
 }
 
 static void free_worker(struct band_worker *w)
@@ -270,7 +268,7 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
         source_error(s, ERROR_REQUEST,
                      "reading its chunks in order needs %" PRIu64 " bytes of memory; %" PRIu64
                      " are allowed",
-                     memory_for(s->array, &d, 1), memory_allowed() / inputs);
+                     memory_for(s->array, &d, 1), source_memory() / inputs);
         return false;
     }
     if (is_mostly_unwritten(s)) {

@@ -386,6 +386,10 @@ const struct source_info *source_info(const struct source *s);
    lacks one of these. */
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m);
 
+/* Bytes that may be held in memory: half of that of the machine, or of the container, and a part of
+   the addresses. */
+uint64_t source_memory(void);
+
 /* Whether there is memory to read an array with options->consecutive = `inputs`. */
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs);
 

@@ -31,6 +31,41 @@ for how in -j2 --chunk-size=100; do
 done
 run --diff -q 5.a.npy 5.bf.npy
 is 'nothing' 0 ''
+# A side that is compressed, or comes from a pipe, or both.
+for n in 1 3 5; do
+    for name in a bf af; do
+        gzip -nc "$n.$name.npy" >"$n.$name.npy.gz"
+        [ -z "$ZSTD" ] || "$ZSTD" -qf "$n.$name.npy"
+    done
+    for how in -j1 --chunk-size=100; do
+        for end in .gz ${ZSTD:+.zst}; do
+            for pair in "$n.a.npy$end $n.bf.npy" "$n.a.npy $n.bf.npy$end" "$n.a.npy$end $n.bf.npy$end"; do
+                expected=$(sed -n "s/^$n \([0-9]*\) \([0-9]*\) .*/\1$tab\2/p" layouts.tsv)
+                ok "$pair, $how" test "$(found "${pair% *}" "${pair#* }")" = "$expected"
+            done
+            run --diff -q "$how" "$n.af.npy$end" "$n.a.npy"
+            is "$n.af.npy$end, the same, $how" 0 ''
+        done
+    done
+done
+shell 'cat 3.bf.npy | gpureduce --diff -q - 3.b.npy && cat 3.b.npy | gpureduce --diff -q 3.bf.npy -'
+is 'a pipe' 0 ''
+head -c 20000 3.af.npy | gzip -nc >cut.npy.gz
+run --diff -q 3.a.npy cut.npy.gz
+ok 'cut off' test "$status:$(grep -c '^gpureduce: cut.npy.gz: ends at byte 20000 ' err)" = 2:1
+for order in True False; do
+    npy 1 "{'descr': '<f4', 'fortran_order': $order, 'shape': (1048576, 1048576), }" | gzip -nc >"$order.npy.gz"
+done
+run --diff -q True.npy.gz False.npy.gz
+ok 'too large for memory' test "$status:$(grep -c 'needs too much memory$' err)" = 2:1
+if command -v mkfifo >/dev/null; then
+    mkfifo one.pipe other.pipe
+    cat 3.a.npy >one.pipe &
+    cat 3.af.npy >other.pipe &
+    run --diff -q one.pipe other.pipe
+    is 'two pipes' 2 '' 'gpureduce: one.pipe and other.pipe: one is in Fortran order, the other in C order; these cannot be compared if both are pipes, if their type is not read, or if the one that is compressed or in chunks needs too much memory'
+    wait
+fi
 # All results are those of arrays in one order.
 for n in 3 4; do
     run --diff --json "$n.a.npy" "$n.b.npy"
@@ -73,16 +108,37 @@ for path, form, extra in (("3.nc", "NETCDF3_CLASSIC", {}), ("4.nc", "NETCDF4", {
         out.createVariable("x", "f4", ("d0", "d1", "d2"), **extra)[:] = x
 with h5py.File("chunked.h5", "w") as out:
     out.create_dataset("x", data=x, chunks=(16, 16, 2), compression="gzip", shuffle=True)
+numpy.save("fortran.npy", numpy.asfortranarray(x))
+numpy.savez_compressed("fortran.npz", x=numpy.asfortranarray(x))
 with h5py.File("contiguous.h5", "w") as out:
     out.create_dataset("x", data=x)
 numpy.save("x.npy", x)
 END
-    for pair in '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5'; do
+    for pair in '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5' \
+        'fortran.npy chunked.h5' '4.nc fortran.npy' 'fortran.npz chunked.h5' 'fortran.npz 3.nc' 'x.npy fortran.npz'; do
         run --diff -q "${pair% *}" "${pair#* }"
         is "$pair" 0 ''
     done
 else
     skip 'netCDF and HDF5' 'built without libhdf5, or netCDF4 or h5py is missing'
+fi
+if find_python 'numpy, zarr' 2>/dev/null && "$python" - <<'END'; then
+import numpy, zarr
+x = numpy.random.default_rng(3).standard_normal((9, 11, 4)).astype("f4")
+numpy.save("z.npy", x)
+numpy.save("zf.npy", numpy.asfortranarray(x))
+zarr.create_array(store="f.zarr", shape=x.shape, chunks=(4, 5, 4), dtype="f4", order="F", zarr_format=2)[:] = x
+x[3, 4, 2] += 1
+zarr.create_array(store="other.zarr", shape=x.shape, chunks=x.shape, dtype="f4", order="F", zarr_format=2)[:] = x
+END
+    for pair in 'f.zarr zf.npy' 'zf.npy f.zarr' 'z.npy f.zarr'; do
+        run --diff -q "${pair% *}" "${pair#* }"
+        is "$pair" 0 ''
+    done
+    run --diff --tsv zf.npy other.zarr
+    ok 'Fortran order and Zarr' test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}237 [3, 4, 2]"
+else
+    skip 'Zarr' 'zarr is missing'
 fi
 
 finish
