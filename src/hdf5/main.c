@@ -189,6 +189,7 @@ static void put_string(struct buffer *out, const char *text)
 struct dataset {
     hid_t id, type, space, creation;
     bool netcdf; /* in a netCDF file */
+    bool narrow; /* integers of fewer bits than their bytes have, which the filter n-bit packs */
     enum element_type element;
     size_t size; /* bytes of an element */
     bool big;
@@ -212,13 +213,17 @@ struct dataset {
 /* Finds the values that stand for what is not in the file. */
 static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
 {
+    const hid_t type = d->narrow ? H5Tcopy(d->type) : d->type; /* of elements as they are decoded */
     H5D_fill_value_t defined;
     H5D_fill_time_t when;
 
+    if (type < 0 ||
+        (d->narrow && (H5Tset_offset(type, 0) < 0 || H5Tset_precision(type, 8 * d->size) < 0)))
+        return hdf5_wrong(t);
     if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
         H5Pget_fill_time(d->creation, &when) < 0)
         return hdf5_wrong(t);
-    if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
+    if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, type, d->fill) < 0)
         return hdf5_wrong(t);
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
@@ -283,6 +288,33 @@ static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct
     return find_fill(d, t) && find_meaning(d, in, t);
 }
 
+/* Sees whether a dataset has integers of fewer bits than their bytes have, which the filter n-bit
+   packs. They are decoded to integers of all bits. */
+static void find_narrow(struct dataset *d, struct type *type)
+{
+    const H5T_order_t order = H5Tget_order(d->type);
+    const bool is_signed = H5Tget_sign(d->type) == H5T_SGN_2;
+    unsigned flags;
+    size_t count = 0;
+
+    if (H5Tget_class(d->type) != H5T_INTEGER || (order != H5T_ORDER_LE && order != H5T_ORDER_BE) ||
+        H5Pget_layout(d->creation) != H5D_CHUNKED ||
+        H5Pget_filter_by_id2(d->creation, H5Z_FILTER_NBIT, &flags, &count, NULL, 0, NULL, NULL) < 0)
+        return;
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        const struct element_format *format = &element_formats[i];
+
+        if (format->kind == (is_signed ? ELEMENT_SIGNED : ELEMENT_UNSIGNED) &&
+            format->size == type->size && H5Tget_precision(d->type) < 8 * format->size) {
+            d->narrow = true;
+            type->element = (enum element_type)i;
+            type->name = element_name(type->element);
+            type->unreadable = NULL;
+            type->big = type->size > 1 && order == H5T_ORDER_BE;
+        }
+    }
+}
+
 /* Fills in what a dataset is. False where the library fails. */
 static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
@@ -296,6 +328,8 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     if (d->type < 0 || d->space < 0 || d->creation < 0)
         return hdf5_wrong(t);
     classify(d->type, &type);
+    if (type.unreadable)
+        find_narrow(d, &type);
     d->type_name = type.name;
     d->size = type.size;
     d->element = type.element;
@@ -332,7 +366,20 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
 /* Filters that are not supported, where the file does not name them. */
 static const char *filter_name(H5Z_filter_t id)
 {
-    return id == H5Z_FILTER_SZIP ? "szip" : id == H5Z_FILTER_NBIT ? "nbit" : "";
+    return id == H5Z_FILTER_SZIP ? "szip" : "";
+}
+
+/* Completes the parameters of n-bit, which does not know signs. False if they are those of another
+   type than the dataset has. */
+static bool set_nbit(struct container_filter *f, const struct dataset *d)
+{
+    enum { PLAIN = 1, SIZE = 4, ORDER, BITS, SIGNED = 8 };
+
+    f->values[SIGNED] = H5Tget_sign(d->type) == H5T_SGN_2;
+    return d->narrow ? f->values[PLAIN] == 0 && f->values[SIZE] == d->size &&
+                           f->values[ORDER] == (H5Tget_order(d->type) == H5T_ORDER_BE) &&
+                           f->values[BITS] == H5Tget_precision(d->type)
+                     : f->values[PLAIN] != 0;
 }
 
 /* The filters of a dataset, in the order in which they are applied. Sets d->unreadable where one is
@@ -360,6 +407,8 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             why = NULL;
         else if (filter_refusal(&filter))
             why = filter_refusal(&filter);
+        else if (id == H5Z_FILTER_NBIT && !set_nbit(&filter, d))
+            why = "its parameters are those of another type";
         else if (filter_compresses(&filter) && compressions++ > 0)
             why = "it follows another compression";
         else if (i >= CONTAINER_FILTERS_MAX)
@@ -416,6 +465,8 @@ static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *b
     if (size > UINT32_MAX || (size > bytes && !filtered) || size / 2 > bytes + 4096)
         return hdf5_fails(&v->trouble, "a chunk of %" PRIu64 " bytes has %" PRIu64 " at %" PRIu64,
                           bytes, size, offset);
+    if (d->narrow && mask != 0)
+        return hdf5_fails(&v->trouble, "a chunk at %" PRIu64 " lacks filters", offset);
     *tile = (struct container_tile){offset, (uint32_t)size, mask};
     return lies_inside(v, offset, size);
 }
@@ -468,6 +519,8 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
     if (H5Pget_chunk_opts(d->creation, &options) < 0)
         return hdf5_wrong(t);
     tiles->edges_plain = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    if (d->narrow && tiles->edges_plain)
+        d->unreadable = "integers of few bits, which are not packed in all chunks";
     for (int i = 0; i < d->dimensions; i++) {
         if (__builtin_mul_overflow(count, (d->sizes[i] + sizes[i] - 1) / sizes[i], &count) ||
             count > CONTAINER_TILES_MAX)

@@ -137,6 +137,47 @@ with h5py.File(sys.argv[1], "w") as file:
         space = h5py.h5s.create_simple((8,))
         made = h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F32LE, space, properties)
         made.write_direct_chunk((0,), chunk, mask)
+
+
+def nbit(file, name, kind, bits, offset, order, change=None):
+    """Integers of few bits at an offset in their bytes, of which some chunks have the fill value."""
+    of = kind.copy()
+    of.set_order(order)
+    of.set_precision(bits)
+    of.set_offset(offset)
+    signed = of.get_sign() == h5py.h5t.SGN_2
+    least = -(1 << bits - 1) if signed else 0
+    native = np.dtype(f"{'iu'[not signed]}{of.get_size()}")
+    values = np.array([least + n * n % (1 << bits) for n in (0, 1, 2, 7, 90, 5)] + [least + (1 << bits) - 1, least], native)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_chunk((3,))
+    properties.set_fill_value(np.array(least + 2, native))
+    properties.set_filter(5, h5py.h5z.FLAG_OPTIONAL)
+    made = h5py.h5d.create(file.id, name.encode(), of, h5py.h5s.create_simple((16,)), properties)
+    place = h5py.h5s.create_simple((16,))
+    place.select_hyperslab((0,), (8,))
+    made.write(h5py.h5s.create_simple((8,)), place, values)
+    if change == "short":
+        made.write_direct_chunk((3,), b"x", 0)
+    elif change == "mask":
+        made.write_direct_chunk((3,), bytes(3 * of.get_size()), 1)
+    found = np.empty(16, native)
+    if not change:
+        made.read(h5py.h5s.ALL, h5py.h5s.ALL, found)
+        assert (found[:8] == values).all() and (found[8:] == least + 2).all()
+    wrong = {"short": SHORT, "mask": "a chunk at [0-9]* lacks filters"}.get(change)
+    cases[name] = (None, None, None, wrong or sum(map(int, values)) + 8 * (least + 2))
+
+
+with h5py.File(sys.argv[1], "a") as file:
+    LE, BE = h5py.h5t.ORDER_LE, h5py.h5t.ORDER_BE
+    for sign in "IU":
+        for size in (8, 16, 32, 64):
+            for bits, offset, order in ((size - 1, 1, LE), (size // 2 + 1, 0, BE), (size, 0, LE), (size // 2 + 3, 0, LE)):
+                kind = getattr(h5py.h5t, f"STD_{sign}{size}LE")
+                nbit(file, f"nbit.{sign}{size}.{bits}.{offset}.{order}", kind, bits, offset, order)
+    nbit(file, "nbit.short", h5py.h5t.STD_I16LE, 12, 0, LE, "short")
+    nbit(file, "nbit.mask", h5py.h5t.STD_I16LE, 12, 0, LE, "mask")
 for name in sorted(cases):
     wrong = cases[name][3]
     print(name, "NA" if isinstance(wrong, str) else 36 if wrong is None else wrong, wrong if isinstance(wrong, str) else "", sep="\t")

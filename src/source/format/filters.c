@@ -443,6 +443,63 @@ static const char *undo_scaleoffset(struct codec_memory *m, const struct contain
     return NULL;
 }
 
+/* Parameters of n-bit, of which the last is ours. */
+enum {
+    NBIT_PLAIN = 1, /* elements are not packed, since they have no other bits */
+    NBIT_ELEMENTS,
+    NBIT_CLASS,
+    NBIT_SIZE, /* bytes of an element */
+    NBIT_ORDER,
+    NBIT_BITS,
+    NBIT_OFFSET, /* of these in an element */
+    NBIT_SIGNED
+};
+enum { NBIT_CLASS_ATOMIC = 1 };
+
+static bool is_nbit_packed(const struct container_filter *f)
+{
+    return f->values[NBIT_PLAIN] == 0;
+}
+
+static const char *refuse_nbit(const struct container_filter *f)
+{
+    const uint32_t size = f->values[NBIT_SIZE];
+
+    return !is_nbit_packed(f) || (f->values[NBIT_CLASS] == NBIT_CLASS_ATOMIC &&
+                                  (size == 1 || size == 2 || size == 4 || size == 8) &&
+                                  f->values[NBIT_ORDER] <= 1 && f->values[NBIT_BITS] > 0 &&
+                                  f->values[NBIT_BITS] <= 8 * size && f->values[NBIT_SIGNED] <= 1)
+               ? NULL
+               : "its elements are no integers";
+}
+
+/* Undoes n-bit: integers of few bits, which become those of a whole element. */
+static const char *undo_nbit(struct codec_memory *m, const struct container_filter *f,
+                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    const size_t element = f->values[NBIT_SIZE];
+    const unsigned bits = f->values[NBIT_BITS];
+    const uint64_t sign = f->values[NBIT_SIGNED] ? UINT64_C(1) << (bits - 1) : 0;
+
+    (void)m;
+    if (!is_nbit_packed(f)) {
+        memcpy(to, from, out);
+        return NULL;
+    }
+    if (out % element != 0 || f->values[NBIT_ELEMENTS] != out / element)
+        return OTHER_SIZE;
+    if (size < (out / element * bits + 7) / 8)
+        return CUT_OFF;
+    for (size_t i = 0; i < out / element; i++) {
+        const uint64_t x = (take_bits(from, (uint64_t)i * bits, bits) ^ sign) - sign;
+
+        for (size_t k = 0; k < element; k++)
+            to[i * element + (f->values[NBIT_ORDER] ? element - 1 - k : k)] =
+                (unsigned char)(x >> 8 * k);
+    }
+    return NULL;
+}
+
 static const struct filter filters[] = {
     [CONTAINER_SHUFFLE] = {.name = "shuffle",
                            .number = 2,
@@ -475,6 +532,11 @@ static const struct filter filters[] = {
                                .compresses = always,
                                .refusal = refuse_scaleoffset,
                                .undo = undo_scaleoffset},
+    [CONTAINER_NBIT] = {.name = "nbit",
+                        .number = 5,
+                        .compresses = is_nbit_packed,
+                        .refusal = refuse_nbit,
+                        .undo = undo_nbit},
     [CONTAINER_BLOSC] = {.name = "blosc",
                          .number = 32001,
                          .compresses = always,
