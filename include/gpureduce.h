@@ -272,6 +272,23 @@ GPR_API unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned 
 /* The number of its elements; UINT64_MAX if unknown. */
 GPR_API uint64_t gpr_array_count(const gpr_input *input, size_t array);
 
+/* What headers say of an array, as a number. */
+typedef enum gpr_fact {
+    GPR_FACT_BYTES = 1,      /* the bytes of its elements, decompressed */
+    GPR_FACT_OFFSET = 2,     /* bytes before its first element, in the file; where that is
+                                compressed as a whole, after decompression. Unknown where the
+                                elements are in chunks or records, and of views */
+    GPR_FACT_COMPRESSED = 3, /* 1: its elements, or the file, are compressed, so that there are
+                                none at GPR_FACT_OFFSET as they are; else 0 */
+    GPR_FACT_BIG_ENDIAN = 4, /* 1: the most significant byte of an element is the first; else 0 */
+    GPR_FACT_FORTRAN_ORDER = 5, /* 1: the first index changes fastest; else 0. Unknown of views */
+    GPR_FACT_CHUNKS = 6,        /* the number of its chunks; unknown where it has none */
+    GPR_FACT_MISSING_CHUNKS = 7 /* how many of them are not stored, and hold the fill value alone */
+} gpr_fact;
+
+/* A fact; UINT64_MAX if it is unknown, or does not exist. All are unknown of pipes. */
+GPR_API uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact);
+
 /*
  * Requests: what to compute
  */

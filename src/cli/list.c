@@ -5,23 +5,18 @@
 #include "cli/failure.h"
 #include "cli/report.h"
 #include "cli/rows.h"
+#include "source/facts.h"
 #include "source/inputs.h"
 
 /* An array as it is listed, or a file that cannot be. */
 struct item {
     const char *name;   /* NULL where the input is one array */
-    const char *type;   /* as the container spells it, where it is not read; NULL for none */
     const char *format; /* NULL of a file of which nothing is known but the error */
-    bool readable, big_endian;
-    struct source_shape shape;
+    bool readable;
+    struct array_facts facts;
     enum element_type missing_type; /* that of `missing` */
     struct missing missing;
     struct scale scale;
-    uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
-    uint64_t chunks,
-        missing_chunks;    /* SOURCE_UNKNOWN: it is not in chunks that have been looked up */
-    uint64_t offset, skip; /* bytes before the first one in the file, and after decompression;
-                                 SOURCE_UNKNOWN: there is no such place */
     char error[FAILURE_TEXT_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
 
@@ -52,14 +47,15 @@ static void write_meaning(struct writer *w, const struct item *item)
                                    : field_of(IN_ARRAY, "missing", FIELD_MISSING),
                   scale.size > 1 ? field_text(IN_ARRAY, "scale", scale.data)
                                  : field_of(IN_ARRAY, "scale", FIELD_MISSING),
-                  field_count(IN_ARRAY, "missing_chunks", item->missing_chunks));
+                  field_count(IN_ARRAY, "missing_chunks", item->facts.missing_chunks));
     buffer_free(&missing);
     buffer_free(&scale);
 }
 
 static void write_item(struct writer *w, const char *path, const struct item *item)
 {
-    const struct source_shape *shape = &item->shape;
+    const struct array_facts *facts = &item->facts;
+    const struct source_shape *shape = &facts->shape;
 
     if (!item->format) {
         WRITER_ROW(w, field_file(J, path), field_text(J, "error", item->error));
@@ -68,24 +64,24 @@ static void write_item(struct writer *w, const char *path, const struct item *it
     writer_begin(w);
     WRITER_FIELDS(w, field_file(IN_CELLS | J, path), field_text(IN_CELLS | J, "array", item->name),
                   field_text(J, "format", item->format),
-                  item->type ? field_text(IN_CELLS | J, "dtype", item->type)
-                             : field_of(IN_CELLS | J, "dtype", FIELD_MISSING),
+                  facts->type ? field_text(IN_CELLS | J, "dtype", facts->type)
+                              : field_of(IN_CELLS | J, "dtype", FIELD_MISSING),
                   field_truth(J, "readable", item->readable),
-                  field_text(J, "endian", item->big_endian ? "big" : "little"),
+                  field_text(J, "endian", facts->big_endian ? "big" : "little"),
                   shape->known
                       ? field_list(IN_CELLS, "shape", shape->sizes, shape->dimensions)
                       : field_list(IN_CELLS, "shape",
-                                   item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
+                                   facts->elements == SOURCE_UNKNOWN ? NULL : &facts->elements, 1));
     report_shape(w, shape);
     meaning_add_missing(w, "missing_values", &item->missing, item->missing_type);
     meaning_add_scale(w, &item->scale);
-    if (item->chunks != SOURCE_UNKNOWN)
-        WRITER_FIELDS(w, field_count(J, "chunks", item->chunks),
-                      field_count(J, "missing_chunks", item->missing_chunks));
-    WRITER_FIELDS(w, field_count(J, "skip", item->skip),
-                  field_count(IN_CELLS | J, "elements", item->elements),
-                  field_count(IN_CELLS | J, "bytes", item->bytes),
-                  field_count(IN_CELLS, "offset", item->offset),
+    if (facts->chunks != SOURCE_UNKNOWN)
+        WRITER_FIELDS(w, field_count(J, "chunks", facts->chunks),
+                      field_count(J, "missing_chunks", facts->missing_chunks));
+    WRITER_FIELDS(w, field_count(J, "skip", facts->skip),
+                  field_count(IN_CELLS | J, "elements", facts->elements),
+                  field_count(IN_CELLS | J, "bytes", facts->bytes),
+                  field_count(IN_CELLS, "offset", facts->offset),
                   field_text(item->error[0] ? J : 0, "error", item->error));
     if (w->shows & IN_ARRAY)
         write_meaning(w, item);
@@ -98,9 +94,9 @@ static void list_item(struct list *list, const char *path, const struct item *it
     const struct rows_request *request = &list->options->rows;
     const struct row row = {.path = path,
                             .name = item->name,
-                            .dtype = item->type,
-                            .elements = item->elements,
-                            .bytes = item->bytes};
+                            .dtype = item->facts.type,
+                            .elements = item->facts.elements,
+                            .bytes = item->facts.bytes};
     const bool sorted = request->sort.field != ROW_UNASKED;
     const size_t before = list->out.size;
     struct buffer text;
@@ -137,18 +133,6 @@ static void find_missing(const struct list *list, struct item *item, enum elemen
     (void)container_find_missing(a, type, &list->options->session.missing, &item->missing);
 }
 
-/* Counts the chunks of an array, and those of which nothing is stored. */
-static void count_chunks(struct item *item, const struct container_tiles *tiles)
-{
-    item->chunks = item->missing_chunks = SOURCE_UNKNOWN;
-    if (!tiles || !tiles->tiles)
-        return;
-    item->chunks = tiles->count;
-    item->missing_chunks = 0;
-    for (uint64_t i = 0; i < tiles->count; i++)
-        item->missing_chunks += tiles->tiles[i].compressed == 0;
-}
-
 /* An array of a container. */
 static void list_array(struct list *list, const struct inputs *inputs)
 {
@@ -157,57 +141,29 @@ static void list_array(struct list *list, const struct inputs *inputs)
     struct item item;
 
     item.name = a->name;
-    item.type = !a->unreadable ? element_name(a->type) : a->type_name[0] ? a->type_name : NULL;
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
     item.scale = container_scale(a);
     item.missing.count = 0;
+    array_facts_find(&item.facts, inputs->info, a, inputs->pick->of);
     if (!a->unreadable)
         find_missing(list, &item, a->type, a);
     if (a->unreadable)
         why = container_why(a);
     if (a->unreadable && !a->not_numeric)
         (void)failure_text(item.error, &why, inputs->path);
-    item.big_endian = a->big_endian;
     if (a->missing)
         failure_print(inputs->path, a->name, &why);
-    item.elements = !a->unreadable    ? inputs->pick->of
-                    : a->type_name[0] ? a->elements
-                                      : SOURCE_UNKNOWN;
-    /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody has
-       asked. */
-    item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
-                 : a->offset == 0 ? SOURCE_UNKNOWN
-                                  : a->length;
-    item.offset = a->tiles || a->record_elements > 0 || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
-    item.skip = container_array_begin(a);
-    count_chunks(&item, a->tiles);
-    item.shape.known = item.elements != SOURCE_UNKNOWN;
-    item.shape.fortran_order = a->fortran_order;
-    item.shape.dimensions = a->dimensions;
-    for (unsigned i = 0; i < a->dimensions; i++)
-        item.shape.sizes[i] = a->sizes[i];
     list_item(list, inputs->path, &item);
 }
 
 /* A file that is one array. */
 static void list_one(struct list *list, const char *path, const struct source_info *info)
 {
-    struct item item = {.type = element_name(info->type),
-                        .format = info->format,
-                        .readable = true,
-                        .big_endian = info->swap != element_host_is_big(),
-                        .shape = info->shape,
-                        .elements = info->elements,
-                        .bytes = SOURCE_UNKNOWN,
-                        .chunks = SOURCE_UNKNOWN,
-                        .missing_chunks = SOURCE_UNKNOWN,
-                        .offset = info->data_offset,
-                        .skip = info->data_offset};
+    struct item item = {.format = info->format, .readable = true};
 
-    if (item.elements != SOURCE_UNKNOWN)
-        item.bytes = item.elements * info->element_size;
+    array_facts_find(&item.facts, info, NULL, 0);
     find_missing(list, &item, info->type, NULL);
     list_item(list, path, &item);
 }
@@ -231,7 +187,7 @@ void list_files(struct options *options)
     struct source_options input = options->session.input;
     struct inputs inputs = {
         .paths = options->files, .count = options->file_count, .options = &input, .workers = 1};
-    const struct item blank = {.type = "", .format = ""};
+    const struct item blank = {.facts.type = "", .format = ""};
     struct list list = {.options = options,
                         .writer = {.form = json      ? WRITER_JSON
                                            : aligned ? WRITER_TABLE

@@ -10,6 +10,7 @@
 
 #include "lib/objects.h"
 #include "lib/reducer.h"
+#include "source/facts.h"
 
 /* Makes an input of this name, which is copied. NULL, with an error, without memory. */
 static gpr_input *make(gpr_context *context, const char *path)
@@ -186,7 +187,7 @@ unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank, ui
     } else if (input->in_memory) {
         sizes = input->view.view.shaped.sizes;
         dimensions = input->view.view.shaped.rank;
-    } else if (!input->pipe && info->shape.known) {
+    } else if (info && !input->pipe && info->shape.known) {
         sizes = info->shape.sizes;
         dimensions = info->shape.dimensions;
     }
@@ -204,6 +205,39 @@ uint64_t gpr_array_count(const gpr_input *input, size_t array)
     if (input->in_memory)
         return input->view.view.elements;
     return input->pipe ? UINT64_MAX : source_info(input->source)->elements;
+}
+
+uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
+{
+    const struct container_array *a = array_of(input, array);
+    const struct view *view = &input->view.view;
+    struct array_facts facts;
+
+    if (input->in_memory)
+        return fact == GPR_FACT_BYTES        ? view->elements * element_size(view->type)
+               : fact == GPR_FACT_BIG_ENDIAN ? view->swap != element_host_is_big()
+               : fact == GPR_FACT_COMPRESSED ? 0
+                                             : UINT64_MAX;
+    if (input->pipe)
+        return UINT64_MAX;
+    array_facts_find(&facts, source_info(input->source), a, a ? a->elements : 0);
+    switch (fact) {
+    case GPR_FACT_BYTES:
+        return facts.bytes;
+    case GPR_FACT_OFFSET:
+        return facts.offset;
+    case GPR_FACT_COMPRESSED:
+        return facts.compressed;
+    case GPR_FACT_BIG_ENDIAN: /* the order of what cannot be read means nothing */
+        return a && a->unreadable ? UINT64_MAX : facts.big_endian;
+    case GPR_FACT_FORTRAN_ORDER:
+        return facts.shape.known && facts.shape.fortran_order;
+    case GPR_FACT_CHUNKS:
+        return facts.chunks;
+    case GPR_FACT_MISSING_CHUNKS:
+        return facts.missing_chunks;
+    }
+    return UINT64_MAX;
 }
 
 gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,

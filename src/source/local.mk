@@ -5,6 +5,7 @@ library_sources += \
 	src/source/bands.c src/source/bands.h \
 	src/source/common.c \
 	src/source/compressed.c src/source/compressed.h \
+	src/source/facts.c src/source/facts.h \
 	src/source/file.c src/source/file.h \
 	src/source/formats.c src/source/formats.h \
 	src/source/fortran.c src/source/fortran.h \

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Accumulators and reductions along an axis by the shared library, compared with exact fractions and with
-the lines of the program; comparisons of arrays and shards of files with those of the program.
+the lines of the program; comparisons of arrays and shards of files with those of the program; and facts about
+files that are made here.
 
 usage: library_check.py PROGRAM LIBRARY SEED COUNT
 
@@ -10,6 +11,8 @@ along an axis. Nothing but Python itself is needed. Prints what differs; the exi
 """
 
 import ctypes
+import gzip
+import io
 import json
 import math
 import os
@@ -18,6 +21,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
+import zlib
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 
 import axis_check
@@ -430,6 +435,50 @@ def shard_lines(library, path, begin, end):
     return lines
 
 
+UNKNOWN = 2**64 - 1
+
+
+def facts_of(library, path, number):
+    """Bytes, offset, and whether compressed, big-endian and in Fortran order; chunks, and missing ones."""
+    fact = library.dll.gpr_array_fact
+    fact.restype = c_uint64
+    source = library.make('gpr_open_path', library.context, path.encode(), None)
+    facts = [fact(source, c_size_t(number), c_int(key)) for key in range(1, 8)]
+    library.status('gpr_close', source)
+    return facts
+
+
+def check_facts(library, where):
+    header = "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }".ljust(117) + '\n'
+    npy = b'\x93NUMPY\1\0' + struct.pack('<H', 118) + header.encode() + struct.pack('>6f', *range(6))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, 'w') as archive:
+        archive.writestr('plain.npy', npy, zipfile.ZIP_STORED)
+        archive.writestr('small.npy', npy, zipfile.ZIP_DEFLATED)
+        begins = [i.header_offset + 30 + len(i.filename) for i in archive.infolist()]
+    wanted = {'a.npy': [[24, 128, 0, 1, 1, UNKNOWN, UNKNOWN]],
+              'a.npy.gz': [[24, 128, 1, 1, 1, UNKNOWN, UNKNOWN]],
+              'a.npz': [[24, begins[0] + 128, 0, 1, 1, UNKNOWN, UNKNOWN],
+                        [24, begins[1], 1, 1, 1, UNKNOWN, UNKNOWN]]}
+    for name, data in (('a.npy', npy), ('a.npy.gz', gzip.compress(npy)), ('a.npz', made.getvalue())):
+        with open(os.path.join(where, name), 'wb') as f:
+            f.write(data)
+    for name, compressor in ('plain.zarr', None), ('small.zarr', {'id': 'zlib', 'level': 1}):
+        os.mkdir(os.path.join(where, name))
+        with open(os.path.join(where, name, '.zarray'), 'w') as f:
+            json.dump({'zarr_format': 2, 'shape': [6], 'chunks': [2], 'dtype': '<f4', 'fill_value': 0,
+                       'compressor': compressor, 'filters': None, 'order': 'C'}, f)
+        chunk = struct.pack('<2f', 1, 2)
+        with open(os.path.join(where, name, '1'), 'wb') as f:
+            f.write(zlib.compress(chunk) if compressor else chunk)
+        wanted[name] = [[24, UNKNOWN, int(compressor is not None), 0, 0, 3, 2]]
+    for name in wanted:
+        for number, facts in enumerate(wanted[name]):
+            found = facts_of(library, os.path.join(where, name), number)
+            if found != facts:
+                raise Failure('facts of %s, array %d: %s, not %s' % (name, number, found, facts))
+
+
 def main():
     program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     library = Library(path)
@@ -437,6 +486,7 @@ def main():
     with tempfile.TemporaryDirectory() as where:
         try:
             check_shards(library, program, where)
+            check_facts(library, where)
         except Failure as failure:
             print(failure)
             failed += 1

@@ -402,7 +402,9 @@ static void reduce_sample(struct tap_family *family, gpr_context *context, const
              gpr_array_count(input, 0) == s->count &&
                  gpr_array_shape(input, 0, DIMENSIONS, shape) == s->rank &&
                  memcmp(shape, s->shape, s->rank * sizeof *shape) == 0 &&
-                 strcmp(gpr_array_dtype(input, 0), element_name(s->type)) == 0,
+                 strcmp(gpr_array_dtype(input, 0), element_name(s->type)) == 0 &&
+                 gpr_array_fact(input, 0, GPR_FACT_BYTES) == s->count * element_size(s->type) &&
+                 gpr_array_fact(input, 0, GPR_FACT_OFFSET) == UINT64_MAX,
              "facts of a view");
     if (tap_case(family, gpr_reduce(input, 0, request, &result) == GPR_OK, "%s",
                  gpr_error_text(context)))
@@ -636,6 +638,17 @@ static bool same_texts(const gpr_result *a, const gpr_result *b, const char *con
 
 static const char *const file_operations[] = {"sum", "std", "argmin", "max", "zeros", NULL};
 
+/* Whether the facts about an array are these, in the order of their keys, and there are no more. */
+static bool has_facts(const gpr_input *input, size_t array, const uint64_t facts[7])
+{
+    bool good = gpr_array_fact(input, array, (gpr_fact)0) == UINT64_MAX &&
+                gpr_array_fact(input, array, (gpr_fact)8) == UINT64_MAX;
+
+    for (int i = 0; i < 7; i++)
+        good = good && gpr_array_fact(input, array, (gpr_fact)(i + 1)) == facts[i];
+    return good;
+}
+
 /* A raw file by its path and by a descriptor, whose place does not matter, and a pipe. */
 static void test_raw(gpr_context *context, const float *elements, const gpr_result *expected)
 {
@@ -655,6 +668,10 @@ static void test_raw(gpr_context *context, const float *elements, const gpr_resu
                gpr_array_count(input, 0) == COUNT && strcmp(gpr_array_name(input, 0), "") == 0 &&
                strcmp(gpr_array_dtype(input, 0), "f32") == 0 && !gpr_array_why_unreadable(input, 0),
            "facts of a file");
+    tap_ok(has_facts(input, 0,
+                     (const uint64_t[]){COUNT * sizeof *elements, 0, 0, element_host_is_big(), 0,
+                                        UINT64_MAX, UINT64_MAX}),
+           "facts of a file, as numbers");
     tap_ok(fails(context, gpr_reduce(input, 1, request, &result), GPR_ERROR_ARGUMENT,
                  "the input has no array number 1"),
            "an array that does not exist");
@@ -688,7 +705,9 @@ static void test_raw(gpr_context *context, const float *elements, const gpr_resu
     input = NULL;
     tap_ok(gpr_open_fd(context, ends[0], request, &input) == GPR_OK &&
                gpr_array_count(input, 0) == UINT64_MAX &&
-               strcmp(gpr_input_format(input), "pipe") == 0,
+               strcmp(gpr_input_format(input), "pipe") == 0 &&
+               gpr_array_fact(input, 0, GPR_FACT_BYTES) == UINT64_MAX &&
+               gpr_array_fact(input, 0, GPR_FACT_COMPRESSED) == UINT64_MAX,
            "a pipe");
     result = NULL;
     tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK, "a pipe: %s", gpr_error_text(context));
@@ -740,6 +759,13 @@ static void test_container(gpr_context *context, const float *elements, const gp
                strcmp(gpr_array_dtype(input, 0), "F4") == 0 && gpr_array_why_unreadable(input, 0) &&
                gpr_array_shape(input, 1, 2, shape) == 2 && shape[0] == 3 && shape[1] == COUNT / 3,
            "a container: %s", gpr_error_text(context));
+    tap_ok(has_facts(input, 0,
+                     (const uint64_t[]){1, 8 + sizeof header, 0, UINT64_MAX, 0, UINT64_MAX,
+                                        UINT64_MAX}) &&
+               has_facts(input, 1,
+                         (const uint64_t[]){COUNT * sizeof *elements, 8 + sizeof header + 1, 0, 0,
+                                            0, UINT64_MAX, UINT64_MAX}),
+           "facts of its arrays, as numbers");
     tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_DATA && gpr_error_array(context) &&
                strcmp(gpr_error_array(context), "odd") == 0,
            "an array that is not supported: %s", gpr_error_text(context));
