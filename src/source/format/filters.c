@@ -488,7 +488,7 @@ static const char *undo_nbit(struct codec_memory *m, const struct container_filt
     }
     if (out % element != 0 || f->values[NBIT_ELEMENTS] != out / element)
         return OTHER_SIZE;
-    if (size < (out / element * bits + 7) / 8)
+    if ((uint64_t)size * 8 < (uint64_t)(out / element) * bits)
         return CUT_OFF;
     for (size_t i = 0; i < out / element; i++) {
         const uint64_t x = (take_bits(from, (uint64_t)i * bits, bits) ^ sign) - sign;
