@@ -35,6 +35,7 @@ static const struct container_format *find_directory(const struct source *s,
     } files[] = {{"zarr.json", &container_zarr},
                  {".zgroup", &container_zarr},
                  {".zarray", &container_zarr},
+                 {".zmetadata", &container_zarr},
                  {".metadata", &container_pytorch}};
     const struct container_format *asked = arrays_asked(options);
 

@@ -37,6 +37,13 @@ if find_python 'zarr.codecs, numcodecs, numpy'; then
         run --merge --tsv -o sum,count parts
         cut -f 1-3,5- out | LC_ALL=C sort >found
         ok "${name#*/}, shards" cmp wanted found
+        [ -f "$store/.zmetadata" ] || continue
+        run --tsv --stored -o $operations "$store"
+        cut -f 2- out >wanted
+        find "$store" \( -name .zarray -o -name .zgroup -o -name .zattrs \) -exec rm {} +
+        run --tsv --stored -o $operations "$store"
+        cut -f 2- out >found
+        ok "${name#*/}, consolidated metadata alone" cmp wanted found
     done
     for options in '-o sum,max --axis=0' '-o sum,max --axis=1' '-o q0.25,median' '-o sum,argmax --length=7001' '-o digest'; do
         # shellcheck disable=SC2086 # several words
@@ -117,9 +124,23 @@ for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunk
     run --list --tsv bad
     ok "metadata '$text', a list" test "$status:$(cut -f 2 out | tr '\n' :)" = 1:array:a:b:
 done
+for name in a ../plain a/../../plain; do
+    rm -rf alone && mkdir -p alone/a && cp plain/0 alone/a
+    printf '{"metadata":{"%s/.zarray":%s}}' "$name" "$(cat plain/.zarray)" >alone/.zmetadata
+    run -q -o sum,count alone
+    if [ $name = a ]; then
+        is 'consolidated metadata alone' 0 "24
+5"
+    else
+        fails "consolidated metadata of $name" 'alone: a Zarr store: .zmetadata: a name that leads out of the store'
+    fi
+done
+echo '{"metadata":{"a/.zarray":' >alone/.zmetadata
+run -q -o sum alone
+fails 'consolidated metadata that are cut off' 'alone: a Zarr store: .zmetadata: byte 26: not JSON'
 mkdir none
 run --format=zarr none
-fails 'a directory that is no store' 'none: a Zarr store: no zarr.json, .zarray or .zgroup in the directory'
+fails 'a directory that is no store' 'none: a Zarr store: no zarr.json, .zarray, .zgroup or .zmetadata in the directory'
 make link ',"compressor":null'
 ln -s nowhere link/2
 run -q -o sum link

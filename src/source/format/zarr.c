@@ -1,7 +1,7 @@
 /*
  * Zarr, versions 2 and 3: directories of arrays, or archives of such (zip). An array is a folder with its metadata, JSON, and
  * a file for each chunk; a chunk without a file has the fill value. Metadata that is consolidated
- * repeats that of the folders, which are looked at instead.
+ * repeats that of the folders, which are looked at instead; that of version 2 counts if no folder has metadata.
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ struct metadata {
     char refused[160]; /* what is not supported; empty for nothing */
 };
 
-/* A file of an archive. */
+/* A file of an archive, or of consolidated metadata: of that only `at` and `size` are set, in its text. */
 struct member {
     const char *name;
     struct zip_member member;
@@ -83,8 +83,9 @@ struct member {
 
 /* A file of a store. */
 struct entry {
-    uint64_t offset; /* in an archive; otherwise 0 */
-    uint64_t size;   /* bytes */
+    uint64_t offset; /* in an archive, or in consolidated metadata; otherwise 0 */
+    bool consolidated;
+    uint64_t size; /* bytes */
 };
 
 struct store {
@@ -93,9 +94,10 @@ struct store {
     char **paths; /* of the arrays, in the folder */
     size_t count, room;
     uint64_t tiles; /* of all arrays */
-    bool archived;  /* it is an archive, `zip`, of these members, by their names */
+    bool archived;  /* it is an archive, `zip`, of these members */
     struct zip zip;
-    struct member *members;
+    char *consolidated; /* consolidated metadata, which have these members; NULL: none are read */
+    struct member *members; /* by their names */
     size_t member_count, member_room;
     struct metadata metadata; /* of the array that is looked at */
     char file[PATH_MAX];      /* a file that is looked at, in the folder of the store */
@@ -148,17 +150,22 @@ static char *quote_numbers(const char *text)
     return quoted;
 }
 
-/* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
-static bool find_in_archive(struct store *s, const char *path, struct entry *e)
+/* Finds a member. NULL: there is none. */
+static const struct zip_member *find_in_members(const struct store *s, const char *path)
 {
     size_t low = 0, high = s->member_count;
-    const struct zip_member *m;
-    struct zip_content content;
 
     SEARCH(low, high, strcmp(s->members[middle].name, path) < 0);
-    if (low == s->member_count || strcmp(s->members[low].name, path) != 0)
-        return false;
-    m = &s->members[low].member;
+    return low < s->member_count && strcmp(s->members[low].name, path) == 0
+               ? &s->members[low].member
+               : NULL;
+}
+
+/* Finds where a file of an archive is, *e. False if it cannot be read: in->error then says why. */
+static bool find_in_archive(struct store *s, const struct zip_member *m, struct entry *e)
+{
+    struct zip_content content;
+
     if ((m->flags & 1) || m->method != ZIP_STORED || m->size != m->compressed)
         return container_wrong(s->in, ERROR_NO_OFFSET,
                                "%s by the archive; archive files as they are (zip -0)",
@@ -173,11 +180,17 @@ static bool find_in_archive(struct store *s, const char *path, struct entry *e)
 /* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
 static bool find_entry(struct store *s, const char *path, struct entry *e)
 {
+    const struct zip_member *const m = find_in_members(s, path);
     const char *wrong;
     struct stat status;
 
+    *e = (struct entry){0};
     if (s->archived)
-        return find_in_archive(s, path, e);
+        return m && find_in_archive(s, m, e);
+    if (m) {
+        *e = (struct entry){.offset = m->at, .consolidated = true, .size = m->size};
+        return true;
+    }
     if (fstatat(s->in->file, path, &status, 0) == 0) {
         *e = (struct entry){.size = (uint64_t)status.st_size};
         wrong = S_ISREG(status.st_mode) ? NULL : "not a regular file";
@@ -200,6 +213,10 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
     ssize_t got = 1;
     int fd, error;
 
+    if (e->consolidated) {
+        memcpy(buffer, s->consolidated + e->offset + offset, size);
+        return true;
+    }
     if (s->archived) {
         if (in->read(in, buffer, size, e->offset + offset))
             return true;
@@ -1097,7 +1114,7 @@ static bool read_index(struct search *s, const struct entry *e)
                  whole);
         return false;
     }
-    if (!s->bytes && !(s->bytes = malloc(whole))) {
+    if (!s->bytes && !(s->bytes = malloc(whole + 1))) {
         snprintf(s->wrong, sizeof s->wrong, "out of memory");
         return false;
     }
@@ -1536,8 +1553,7 @@ static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned d
     case NODE_NONE:
         break;
     }
-    return length > 0 || container_wrong(z->in, ERROR_NO_OFFSET,
-                                         "no zarr.json, .zarray or .zgroup in the directory");
+    return true;
 }
 
 /* Members of one name are in the order of the directory. */
@@ -1549,10 +1565,23 @@ static int compare_members(const void *a, const void *b)
     return order ? order : x->member.at < y->member.at ? -1 : x->member.at > y->member.at;
 }
 
-/* Reads the directory of an archive. If members have one name, the last counts. */
+/* Sorts members. If some have one name, the last counts. */
+static void sort_members(struct store *z)
+{
+    size_t count = 0;
+
+    if (z->member_count > 0)
+        qsort(z->members, z->member_count, sizeof *z->members, compare_members);
+    for (size_t i = 0; i < z->member_count; i++)
+        if (i + 1 == z->member_count || strcmp(z->members[i].name, z->members[i + 1].name) != 0)
+            z->members[count++] = z->members[i];
+    z->member_count = count;
+}
+
+/* Reads the directory of an archive. */
 static bool read_archive(struct store *z)
 {
-    size_t at = 0, count = 0;
+    size_t at = 0;
 
     z->archived = true;
     z->zip = (struct zip){.container = z->container, .in = z->in};
@@ -1574,20 +1603,65 @@ static bool read_archive(struct store *z)
     for (size_t i = 0; i < z->member_count; i++)
         z->container->text[z->members[i].name - z->container->text +
                            (ptrdiff_t)z->members[i].member.name_length] = '\0';
-    if (z->member_count > 0)
-        qsort(z->members, z->member_count, sizeof *z->members, compare_members);
-    for (size_t i = 0; i < z->member_count; i++)
-        if (i + 1 == z->member_count || strcmp(z->members[i].name, z->members[i + 1].name) != 0)
-            z->members[count++] = z->members[i];
-    z->member_count = count;
+    sort_members(z);
     return true;
 }
 
-/* Notes the arrays of an archive: folders with their metadata. */
-static bool walk_archive(struct store *z)
+/* Whether a name leads out of the folder that it is in. */
+static bool leads_out(const char *name)
 {
-    bool found = false;
+    return *name == '/' || strncmp(name, "../", 3) == 0 || strstr(name, "/../");
+}
 
+/* Reads consolidated metadata of version 2, if there are some: those of each folder, by the names of the
+   files that they repeat. */
+static bool read_consolidated(struct store *z)
+{
+    char *const text = read_metadata(z, "", ".zmetadata"), word[WORD_MAX];
+    struct json_reader r;
+    bool good = true;
+
+    if (!text)
+        return z->in->error.kind == ERROR_NONE;
+    json_read(&r, text);
+    json_read_begin(&r, '{');
+    while (json_read_more(&r, '}')) {
+        if (!json_read_key(&r, word, sizeof word) || strcmp(word, "metadata") != 0) {
+            json_read_skip(&r);
+            continue;
+        }
+        json_read_begin(&r, '{');
+        while (good && json_read_more(&r, '}')) {
+            struct member m = {.name = json_read_key_here(&r)};
+
+            json_read_space(&r);
+            m.member.at = (uint64_t)(r.at - text);
+            if (!json_read_skip(&r))
+                break;
+            m.member.size = (uint64_t)(r.at - text) - m.member.at;
+            if (leads_out(m.name))
+                good = container_wrong(z->in, ERROR_NO_OFFSET,
+                                       ".zmetadata: a name that leads out of the store");
+            else if (!GROW(z->members, z->member_room, z->member_count + 1))
+                good = container_no_memory(z->in);
+            else
+                z->members[z->member_count++] = m;
+        }
+        if (!good)
+            break;
+    }
+    z->consolidated = text;
+    good = good && (json_read_end(&r) ||
+                    container_wrong(z->in, ERROR_NO_OFFSET, ".zmetadata: byte %zu: not JSON",
+                                    (size_t)(r.at - text)));
+    sort_members(z);
+    return good;
+}
+
+/* Notes the arrays of members: folders with their metadata. */
+static bool walk_members(struct store *z, bool *found)
+{
+    *found = false;
     for (size_t i = 0; i < z->member_count; i++) {
         const char *const name = z->members[i].name, *const slash = strrchr(name, '/');
         const char *const base = slash ? slash + 1 : name;
@@ -1598,14 +1672,38 @@ static bool walk_archive(struct store *z)
              strcmp(base, ".zgroup") != 0) ||
             length >= sizeof z->folder)
             continue;
-        found = true;
+        *found = true;
         memcpy(path, name, length);
         path[length] = '\0';
         if (strcmp(base, ".zgroup") != 0 && find_node(z, path) == NODE_ARRAY && !add_path(z, path))
             return false;
     }
-    return found || container_wrong(z->in, ERROR_NO_OFFSET,
-                                    "no zarr.json, .zarray or .zgroup in the archive");
+    return true;
+}
+
+/* Notes the arrays of a directory, or if no folder in it has metadata, those of consolidated ones. */
+static bool walk_directory(struct store *z)
+{
+    bool found;
+
+    if (!walk(z, z->folder, 0, 0))
+        return false;
+    if (z->count > 0 || z->container->count > 0)
+        return true;
+    if (!read_consolidated(z) || !walk_members(z, &found))
+        return false;
+    return found || find_node(z, z->folder) != NODE_NONE ||
+           container_wrong(z->in, ERROR_NO_OFFSET,
+                           "no zarr.json, .zarray, .zgroup or .zmetadata in the directory");
+}
+
+static bool walk_archive(struct store *z)
+{
+    bool found;
+
+    return read_archive(z) && walk_members(z, &found) &&
+           (found || container_wrong(z->in, ERROR_NO_OFFSET,
+                                     "no zarr.json, .zarray or .zgroup in the archive"));
 }
 
 static bool read_arrays(struct store *z)
@@ -1616,9 +1714,9 @@ static bool read_arrays(struct store *z)
 
     z->in->lenient = true;
     if (z->in->file >= 0 && fstat(z->in->file, &status) == 0 && S_ISDIR(status.st_mode))
-        good = walk(z, z->folder, 0, 0);
+        good = walk_directory(z);
     else
-        good = read_archive(z) && walk_archive(z);
+        good = walk_archive(z);
     if (good && z->count > 0)
         qsort(z->paths, z->count, sizeof *z->paths, compare_paths);
     c->tiles = good ? calloc(z->count + 1, sizeof *c->tiles) : NULL;
@@ -1646,6 +1744,7 @@ static bool read_store(struct container *c, struct container_input *in)
         free(z->paths[i]);
     free(z->paths);
     free(z->members);
+    free(z->consolidated);
     free(z);
     return good;
 }
