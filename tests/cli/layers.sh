@@ -10,6 +10,40 @@
 # What is to be mended, one finding a line as look prints them. It must end empty: a finding that is
 # not there any more fails the test.
 known='
+cli/axis.c: run/axis.h is behind the library
+cli/axis.c: source/inputs.h is behind the library
+cli/check.c: run/session.h is behind the library
+cli/diff.c: run/diff.h is behind the library
+cli/failure.c: source/format/unsupported.h is behind the library
+cli/failure.c: source/source.h is behind the library
+cli/failure.h: run/arrays.h is behind the library
+cli/list.c: source/facts.h is behind the library
+cli/list.c: source/inputs.h is behind the library
+cli/manifest.c: run/session.h is behind the library
+cli/options.h: run/axis_layout.h is behind the library
+cli/options.h: run/diff_item.h is behind the library
+cli/options.h: run/session.h is behind the library
+cli/options.h: run/shard.h is behind the library
+cli/process.h: run/session_options.h is behind the library
+cli/program.c: run/gpu.h is behind the library
+cli/program.h: run/session_options.h is behind the library
+cli/progress.h: run/session.h is behind the library
+cli/ranks.c: run/arrays.h is behind the library
+cli/ranks.h: run/rank_piece.h is behind the library
+cli/ranks.h: run/total.h is behind the library
+cli/record.h: run/session_options.h is behind the library
+cli/reduce.c: run/session.h is behind the library
+cli/report.c: profile/bottleneck.h is behind the library
+cli/report.c: profile/machine_limits.h is behind the library
+cli/report.c: run/arrays.h is behind the library
+cli/report.h: run/diff.h is behind the library
+cli/report.h: run/reduction.h is behind the library
+cli/report.h: run/total.h is behind the library
+cli/report_diff.c: run/diff_row.h is behind the library
+cli/rows.h: run/diff_item.h is behind the library
+cli/rows.h: run/reduction.h is behind the library
+cli/rows_request.h: run/diff_row.h is behind the library
+cli/version.c: cpu/kernel.h is behind the library
 '
 
 # look DIRECTORY: what breaks the rules in the sources there, a line each, sorted.
@@ -17,7 +51,8 @@ known='
 # The floors, from the bottom up. A file includes from floors below its own, and from its own room;
 # rooms of one floor stand beside each other. A subfolder is a room of its own: it includes nothing of
 # the folder that it is in. What stands in bench itself puts its rooms together. Engines know nothing
-# of sources, nor sources of engines.
+# of sources, nor sources of engines. The program is to be a client of the library: what cli includes
+# from between lib and core is to be mended.
 look() {
     (
         cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort
@@ -69,6 +104,8 @@ look() {
             to = room_of(name)
             if (from != to && (height[to] >= height[from] || apart(from, to)))
                 print file ": " name " is no floor below"
+            if (from == "cli" && height[to] > height["core"] && height[to] < height["lib"])
+                print file ": " name " is behind the library"
             if (module_of(file) != module_of(name))
                 reaches[module_of(file), module_of(name)] = 1
         }
@@ -216,6 +253,11 @@ slip 'an option in a text' run/new.h 'static const char *advice = "use --device=
 slip 'standard error' core/new.h '    fprintf(stderr, "no\\n");' \
     'core/new.h: names an option in a text, or standard error'
 slip 'which cli may' cli/new.h '    fputs("use --device=cpu", stderr);' ''
+slip 'cli may not reach behind the library' cli/new.h '#include "run/made.h"' \
+    'cli/new.h: run/made.h is behind the library'
+slip 'nor for inputs' cli/new.h '#include "source/made.h"' \
+    'cli/new.h: source/made.h is behind the library'
+slip 'but what stands on the ground' cli/new.h '#include "core/made.h"' ''
 slip 'no config.h' zstd/new.c 'extern int x;' \
     'zstd/new.c: does not include config.h first'
 for macro in _GNU_SOURCE _POSIX_C_SOURCE _FILE_OFFSET_BITS; do
