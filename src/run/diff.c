@@ -652,6 +652,7 @@ static bool match(struct diff *d)
 
         d->items = calloc(most, sizeof *d->items);
         d->pairs = calloc(most, sizeof *d->pairs);
+        d->item_count = d->pair_count = 0;
         good = (d->items && d->pairs) || note_no_memory(d);
     }
     if (good && (is_single(d, DIFF_A) || is_single(d, DIFF_B))) {
@@ -922,7 +923,10 @@ static bool get(struct diff_worker *w, int side, const unsigned char *data, stru
     case SOURCE_FAILED:
         break;
     }
-    return give_up(w->diff);
+    if (!p->sides[side].own)
+        return give_up(w->diff);
+    atomic_store(&p->failed, true); /* other pairs go on */
+    return false;
 }
 
 /* Hands them back. */
@@ -970,6 +974,24 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
  * Pairs at hand.
  */
 
+/* The index behind a range, moved on so that no two workers decode one piece: that of the side whose
+   pieces are larger. */
+static uint64_t whole_pieces(const struct diff_pair *p, uint64_t end)
+{
+    uint64_t largest = 0, moved = end;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        uint64_t piece_begin, piece_end;
+
+        source_piece(p->sides[side].source, end - 1, &piece_begin, &piece_end);
+        if (piece_end - piece_begin > largest) {
+            largest = piece_end - piece_begin;
+            moved = piece_end;
+        }
+    }
+    return moved;
+}
+
 /* Claims the next range. False when there is none. */
 static bool claim(struct diff *d, struct diff_range *range)
 {
@@ -996,6 +1018,9 @@ static bool claim(struct diff *d, struct diff_range *range)
         bytes = bytes ? bytes : size;
         bytes = bytes < here ? bytes : here;
         range->index = (next - d->begins[place]) / size;
+        bytes = (whole_pieces(&d->pairs[range->pair], range->index + bytes / size) - range->index) *
+                size;
+        bytes = bytes < here ? bytes : here;
         range->count = bytes / size;
     } while (!atomic_compare_exchange_weak(&d->next, &next, next + bytes));
     return true;
@@ -1744,7 +1769,8 @@ static bool open_sides(struct diff *d)
            open_side(d, DIFF_B, true) && open_side(d, DIFF_A, false) && open_side(d, DIFF_B, false);
 }
 
-/* Opens what does not lie in a file as it is, and is not the file itself: compressed members. */
+/* Opens what does not lie in a file as it is, and is not the file itself: compressed members, and
+   arrays in tiles, which all workers decode. False on failure. */
 static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     const struct diff_item *item = p->item;
@@ -1756,15 +1782,30 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
         return true;
     input.consecutive = DIFF_SIDES * d->worker_count;
     p->sides[side].own =
-        source_open_array(p->sides[side].source, item->sides[side].array, &input, 1, &error);
+        source_open_array(p->sides[side].source, item->sides[side].array, &input,
+                          item->sides[side].array->tiles ? d->worker_count : 1, &error);
     if (!p->sides[side].own) {
         sprintf(name, "%s: array %s", item->sides[side].info->name,
                 container_show_name(shown, item->sides[side].array->name));
         add_error(d, name, error);
+        return false;
     }
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
-    return p->sides[side].own;
+    /* Those of a pair in two orders would be decoded for every column of its tiles. */
+    p->sides[side].at_hand = source_is_at_hand(p->sides[side].own, 0) && !are_turned(item);
+    p->differs = p->differs || p->sides[side].at_hand; /* it is not decoded a second time */
+    return true;
+}
+
+/* Opens these of all pairs. False on failure. */
+static bool open_owns(struct diff *d)
+{
+    bool good = true;
+
+    for (size_t i = 0; good && i < d->pair_count; i++)
+        good = open_own(d, &d->pairs[i], DIFF_A) && open_own(d, &d->pairs[i], DIFF_B);
+    return good;
 }
 
 static bool is_in_order(const struct diff_pair *p)
@@ -1773,7 +1814,7 @@ static bool is_in_order(const struct diff_pair *p)
 }
 
 /* Puts pairs in order before those at hand, and sees what there is to claim of the latter. False
-   without memory, or on failure. */
+   without memory. */
 static bool arrange(struct diff *d)
 {
     struct diff_pair *arranged = calloc(d->pair_count + 1, sizeof *arranged);
@@ -1807,13 +1848,9 @@ static bool arrange(struct diff *d)
         d->begins[i - d->ordered + 1] =
             d->begins[i - d->ordered] +
             (d->pairs[i].turn ? 0 : d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size);
-    for (size_t i = 0; i < d->pair_count; i++) {
+    for (size_t i = 0; i < d->ordered; i++) {
         struct diff_pair *p = &d->pairs[i];
 
-        if (!open_own(d, p, DIFF_A) || !open_own(d, p, DIFF_B))
-            return false;
-        if (i >= d->ordered)
-            continue;
         p->order = calloc(1, sizeof *p->order);
         if (!p->order)
             return note_no_memory(d);
@@ -2172,7 +2209,7 @@ static void collect(struct diff *d, const struct source *source)
 
 bool diff_run(struct diff *d)
 {
-    const bool good = open_sides(d) && match(d) && arrange(d) && run(d);
+    const bool good = open_sides(d) && match(d) && open_owns(d) && arrange(d) && run(d);
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)

@@ -10,6 +10,8 @@
 #include "source/tiles.h"
 #include "sys/align.h"
 #include "sys/group.h"
+#include "sys/mapping.h"
+#include "sys/mutex.h"
 
 /* Bytes that a worker claims together where bands are small, and memory for the bands of all
    workers, unless one of them takes more. */
@@ -20,6 +22,8 @@
 #define CLAIMS_MIN 4
 
 #define ALIGNMENT 64
+
+MUTEX_ROLE(bands_role);
 
 /* How an array is divided. */
 struct division {
@@ -38,6 +42,19 @@ struct band_worker {
     unsigned char *bytes; /* of the claim */
     uint64_t index, left,
         done; /* the first element, those not handed out yet, and those that are */
+
+    struct shared_claim *shared; /* the claim whose elements it was handed by bands_at; or NULL */
+    bool present;                /* it may ask bands_at for more */
+};
+
+/* Memory for a claim that several workers decompress and read, by bands_at. */
+struct shared_claim {
+    unsigned char *bytes;
+    uint64_t number GUARDED_BY(bands_role); /* of the claim; SOURCE_UNKNOWN for none */
+    unsigned users GUARDED_BY(bands_role);  /* workers that have it */
+    uint64_t used GUARDED_BY(bands_role);   /* when one of them asked for it last, as a count */
+    uint64_t next GUARDED_BY(bands_role);   /* the next tile that nobody decompresses */
+    uint64_t left GUARDED_BY(bands_role);   /* tiles that are not decompressed yet */
 };
 
 struct band_state {
@@ -48,7 +65,16 @@ struct band_state {
     _Atomic uint64_t next; /* band that nobody has claimed */
     struct band_worker *workers;
     unsigned worker_count;
+
+    struct mutex mutex;
+    pthread_cond_t changed;
+    struct shared_claim *shared;
+    unsigned shared_count;                   /* as many as there is memory for */
+    unsigned present GUARDED_BY(bands_role); /* workers that may ask for them */
+    uint64_t asked GUARDED_BY(bands_role);   /* how often one was asked for */
 };
+
+MUTEX_ROLE_OF(bands, struct band_state, mutex);
 
 /* Whether the array has the fill value alone. Then its one tile may be of any size. */
 static bool is_filled(const struct container_array *a)
@@ -99,6 +125,22 @@ static uint64_t band_begin(const struct division *d, uint64_t number)
     return (number / d->across * d->all_rows + number % d->across * d->rows) * d->inner;
 }
 
+/* The number of the band that an element is in. */
+static uint64_t band_of(const struct division *d, uint64_t index)
+{
+    const uint64_t row = index / d->inner;
+
+    return row / d->all_rows * d->across + row % d->all_rows / d->rows;
+}
+
+/* The index of the first element of a claim; behind the last one, the number of elements. */
+static uint64_t claim_begin(const struct band_state *b, uint64_t number)
+{
+    const uint64_t band = number * b->claim;
+
+    return band < b->division.count ? band_begin(&b->division, band) : b->array->elements;
+}
+
 /* Memory that a worker needs for so many bands: with the two in which a tile is decompressed. */
 static uint64_t memory_for(const struct container_array *a, const struct division *d,
                            uint64_t bands)
@@ -138,32 +180,35 @@ static void free_worker(struct band_worker *w)
     *w = (struct band_worker){0};
 }
 
-/* Decompresses the tiles of the bands from number `from` to before `to`. False on failure. */
-static bool decompress(struct source *s, struct band_worker *w, uint64_t from, uint64_t to,
-                       uint64_t limit)
+/* The index behind the last element that is wanted. */
+static uint64_t limit_of(const struct source *s)
+{
+    const uint64_t wanted = source_wanted(s);
+
+    return s->info.elements < wanted ? s->info.elements : wanted;
+}
+
+/* Decompresses a tile, as far as it has elements before `limit`, to its places in `bytes`, which
+   has those from index `first` on. False on failure. */
+static bool decompress(struct source *s, struct band_worker *w, uint64_t tile, uint64_t limit,
+                       unsigned char *bytes, uint64_t first)
 {
     const struct band_state *b = s->state;
-    const struct division *d = &b->division;
     const struct container_array *a = b->array;
     const size_t size = element_size(a->type);
 
-    if (!w->bytes)
-        w->bytes =
-            aligned_alloc(ALIGNMENT, align_up((size_t)(d->elements * b->claim * size), ALIGNMENT));
-    if (!w->bytes)
-        return source_no_memory(s);
-    if (is_filled(a)) {
-        for (uint64_t i = 0; i < w->left; i++)
-            memcpy(w->bytes + i * size, a->tiles->fill, size);
+    if (is_filled(a)) { /* such a band has one tile */
+        const uint64_t begin = tile * b->division.rows;
+
+        for (uint64_t i = begin; i < limit && i < begin + b->division.rows; i++)
+            memcpy(bytes + (i - first) * size, a->tiles->fill, size);
         return true;
     }
-    for (uint64_t i = from * d->tiles; i < to * d->tiles; i++) {
-        if (tiles_elements(a, i, limit) == 0)
-            continue;
-        if (!tile_begin(&w->tile, s, 0, a, i, 0))
-            return false;
-        tile_put(w->tile, w->bytes, w->index);
-    }
+    if (tiles_elements(a, tile, limit) == 0)
+        return true;
+    if (!tile_begin(&w->tile, s, 0, a, tile, 0))
+        return false;
+    tile_put(w->tile, bytes, first);
     return true;
 }
 
@@ -171,25 +216,36 @@ static bool decompress(struct source *s, struct band_worker *w, uint64_t from, u
 static enum source_status claim(struct source *s, struct band_worker *w)
 {
     struct band_state *b = s->state;
-    const uint64_t wanted = source_wanted(s);
-    const uint64_t limit = s->info.elements < wanted ? s->info.elements : wanted;
+    const struct division *d = &b->division;
+    const uint64_t limit = limit_of(s);
     uint64_t from, to, end;
 
     /* Nobody adds to it when all are claimed, so that it does not overflow. */
-    if (atomic_load(&b->next) >= b->division.count)
+    if (atomic_load(&b->next) >= d->count)
         return SOURCE_END;
     from = atomic_fetch_add(&b->next, b->claim);
-    if (from >= b->division.count)
+    if (from >= d->count)
         return SOURCE_END;
-    to = b->division.count - from < b->claim ? b->division.count : from + b->claim;
-    w->index = band_begin(&b->division, from);
-    end = to == b->division.count ? b->array->elements : band_begin(&b->division, to);
+    to = d->count - from < b->claim ? d->count : from + b->claim;
+    w->index = claim_begin(b, from / b->claim);
+    end = claim_begin(b, from / b->claim + 1);
     end = end < limit ? end : limit;
     if (w->index >= end)
         return SOURCE_END;
     w->left = end - w->index;
     w->done = 0;
-    return decompress(s, w, from, to, limit) ? SOURCE_CHUNK : SOURCE_FAILED;
+    if (!w->bytes)
+        w->bytes = aligned_alloc(
+            ALIGNMENT,
+            align_up((size_t)(d->elements * b->claim) * s->info.element_size, ALIGNMENT));
+    if (!w->bytes) {
+        (void)source_no_memory(s);
+        return SOURCE_FAILED;
+    }
+    for (uint64_t i = from * d->tiles; i < to * d->tiles; i++)
+        if (!decompress(s, w, i, limit, w->bytes, w->index))
+            return SOURCE_FAILED;
+    return SOURCE_CHUNK;
 }
 
 static enum source_status bands_next(struct source *s, const struct chunk_request *request,
@@ -218,18 +274,182 @@ static enum source_status bands_next(struct source *s, const struct chunk_reques
     return SOURCE_CHUNK;
 }
 
+/*
+ * Elements that the caller chooses: workers that need those of one claim decompress it together.
+ */
+
+/* Bytes of a shared claim. */
+static uint64_t shared_bytes(const struct band_state *b)
+{
+    return b->division.elements * b->claim * element_size(b->array->type);
+}
+
+/* Finds the memory of a claim, or takes that which has not been used for the longest time. Drops
+   the mutex while it waits for others to give one back. NULL if the source fails. */
+REQUIRES(bands_role)
+static struct shared_claim *take_shared_locked(struct source *s, struct band_state *b,
+                                               uint64_t number)
+{
+    const struct division *d = &b->division;
+    struct shared_claim *c = NULL;
+
+    while (!source_failed(s)) {
+        for (unsigned i = 0; i < b->shared_count && !(c && c->number == number); i++)
+            if (b->shared[i].number == number ||
+                (b->shared[i].users == 0 && (!c || b->shared[i].used < c->used)))
+                c = &b->shared[i];
+        if (c)
+            break;
+        bands_wait_for(b, &b->changed);
+    }
+    if (!c)
+        return NULL;
+    if (!c->bytes)
+        c->bytes = mapping_alloc((size_t)shared_bytes(b));
+    if (!c->bytes) {
+        (void)source_no_memory(s);
+        return NULL;
+    }
+    if (c->number != number) {
+        const uint64_t begin = number * b->claim, left = d->count - begin;
+
+        c->number = number;
+        c->next = begin * d->tiles;
+        c->left = (left < b->claim ? left : b->claim) * d->tiles;
+    }
+    c->users++;
+    c->used = b->asked++;
+    return c;
+}
+
+/* Decompresses tiles of a claim as long as there are any that nobody has begun with, and waits for
+   those that others decompress. Drops the mutex meanwhile. False if the source fails. */
+REQUIRES(bands_role)
+static bool fill_shared_locked(struct source *s, struct band_state *b, struct band_worker *w,
+                               struct shared_claim *c)
+{
+    const struct division *d = &b->division;
+    const uint64_t first = claim_begin(b, c->number), begin = c->number * b->claim;
+    const uint64_t end = (d->count - begin < b->claim ? d->count : begin + b->claim) * d->tiles;
+
+    while (c->left > 0 && !source_failed(s)) {
+        const uint64_t tile = c->next;
+
+        if (tile == end) {
+            bands_wait_for(b, &b->changed);
+            continue;
+        }
+        c->next++;
+        bands_unlock(b);
+        (void)decompress(s, w, tile, limit_of(s), c->bytes, first);
+        bands_lock(b);
+        c->left--;
+        if (c->left == 0 || source_failed(s))
+            pthread_cond_broadcast(&b->changed);
+    }
+    return !source_failed(s);
+}
+
+REQUIRES(bands_role)
+static void give_shared_locked(struct band_state *b, struct band_worker *w)
+{
+    if (w->shared) {
+        w->shared->users--;
+        pthread_cond_broadcast(&b->changed);
+    }
+    w->shared = NULL;
+}
+
+static enum source_status bands_at(struct source *s, const struct chunk_request *request,
+                                   struct chunk *chunk)
+{
+    struct band_state *b = s->state;
+    struct band_worker *w = &b->workers[request->worker];
+    const size_t size = s->info.element_size;
+    const uint64_t number = band_of(&b->division, chunk->index) / b->claim;
+    const uint64_t first = claim_begin(b, number), left = claim_begin(b, number + 1) - chunk->index;
+    bool good;
+
+    bands_lock(b);
+    b->present += !w->present;
+    w->present = true;
+    give_shared_locked(b, w);
+    w->shared = take_shared_locked(s, b, number);
+    good = w->shared && fill_shared_locked(s, b, w, w->shared);
+    if (!good)
+        give_shared_locked(b, w);
+    bands_unlock(b);
+    if (!good)
+        return SOURCE_FAILED;
+    if (chunk->count > left)
+        chunk->count = (size_t)left;
+    chunk->data = w->shared->bytes + (chunk->index - first) * size;
+    if (!request->borrow) {
+        chunk->count = request->size / size < chunk->count ? request->size / size : chunk->count;
+        memcpy(request->buffer, chunk->data, chunk->count * size);
+        chunk->data = request->buffer;
+    }
+    return SOURCE_CHUNK;
+}
+
+static void bands_piece(const struct source *s, uint64_t index, uint64_t *begin, uint64_t *end)
+{
+    const struct band_state *b = s->state;
+    const uint64_t number = band_of(&b->division, index) / b->claim;
+
+    if (b->shared_count < b->worker_count) /* then several workers are to have one */
+        return;
+    *begin = claim_begin(b, number);
+    *end = claim_begin(b, number + 1);
+}
+
+static void bands_release(struct source *s, unsigned worker, const struct chunk *chunk)
+{
+    struct band_state *b = s->state;
+
+    (void)chunk;
+    bands_lock(b);
+    give_shared_locked(b, &b->workers[worker]);
+    bands_unlock(b);
+}
+
+/* The last worker to leave frees the memory: there may be thousands of arrays. */
+static void bands_leave(struct source *s, unsigned worker)
+{
+    struct band_state *b = s->state;
+    struct band_worker *w = &b->workers[worker];
+
+    bands_lock(b);
+    give_shared_locked(b, w);
+    b->present -= w->present;
+    w->present = false;
+    for (unsigned i = 0; b->present == 0 && i < b->shared_count; i++) {
+        free(b->shared[i].bytes);
+        b->shared[i].bytes = NULL;
+        b->shared[i].number = SOURCE_UNKNOWN;
+    }
+    bands_unlock(b);
+    free_worker(w);
+}
+
 static void bands_close(struct source *s)
 {
     struct band_state *b = s->state;
 
     for (unsigned i = 0; i < b->worker_count; i++)
         free_worker(&b->workers[i]);
+    for (unsigned i = 0; i < b->shared_count; i++)
+        free(b->shared[i].bytes);
+    pthread_cond_destroy(&b->changed);
+    mutex_destroy(&b->mutex);
+    free(b->shared);
     free(b->workers);
     free(b);
 }
 
-/* Chooses how many bands are claimed together, and how many workers have memory for that. */
-static void share_out(struct band_state *b)
+/* Chooses how many bands are claimed together, and how many workers have memory for that. There is
+   a shared claim for each worker, and one more. False without memory. */
+UNCHECKED static bool share_out(struct band_state *b)
 {
     const struct division *d = &b->division;
     const uint64_t bytes = d->elements * element_size(b->array->type);
@@ -241,6 +461,15 @@ static void share_out(struct band_state *b)
     memory = memory_for(b->array, d, b->claim);
     holders = memory < BANDS_BYTES ? BANDS_BYTES / (memory ? memory : 1) : 1;
     b->holders = holders < b->worker_count ? (unsigned)holders : b->worker_count;
+    memory = source_memory() / 4;
+    memory = (memory < BANDS_BYTES ? memory : BANDS_BYTES) / (shared_bytes(b) + 1);
+    b->shared_count = memory > b->worker_count ? b->worker_count + 1
+                      : memory                 ? (unsigned)memory
+                                               : 1;
+    b->shared = calloc(b->shared_count, sizeof *b->shared);
+    for (unsigned i = 0; b->shared && i < b->shared_count; i++)
+        b->shared[i].number = SOURCE_UNKNOWN;
+    return b->shared;
 }
 
 /* Elements above which an array has to be read from the file, at least in part: to make up others
@@ -259,7 +488,12 @@ static bool is_mostly_unwritten(const struct source *s)
 
 bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
 {
-    static const struct source_ops ops = {.next = bands_next, .close = bands_close};
+    static const struct source_ops ops = {.next = bands_next,
+                                          .at = bands_at,
+                                          .piece = bands_piece,
+                                          .release = bands_release,
+                                          .leave = bands_leave,
+                                          .close = bands_close};
     struct band_state *b;
 
     if (!bands_fit(s->array, inputs)) {
@@ -279,17 +513,15 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
         return false;
     }
     b = calloc(1, sizeof *b);
-    if (b)
-        b->workers = calloc(workers, sizeof *b->workers);
-    if (!b || !b->workers) {
-        free(b);
+    if (!b)
         return source_no_memory(s);
-    }
+    b->workers = calloc(workers, sizeof *b->workers);
     b->array = s->array;
     b->division = divide(s->array);
-    b->worker_count = workers;
-    share_out(b);
+    b->worker_count = b->workers ? workers : 0;
+    mutex_init(&b->mutex);
+    pthread_cond_init(&b->changed, NULL);
     s->state = b;
     s->ops = &ops;
-    return true;
+    return (b->workers && share_out(b)) || source_no_memory(s);
 }

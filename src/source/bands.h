@@ -6,7 +6,8 @@
  * same place in the first dimension, or, as long as tiles have one element there, in the first two,
  * and so on. A worker claims the next bands, about a megabyte or at least one, decompresses their
  * tiles into memory of its own and hands that out. One worker alone gets all elements in their
- * order.
+ * order. By source_at a worker chooses the elements: workers that need the same bands decompress
+ * them together, and share the memory.
  */
 #ifndef GPUREDUCE_BANDS_H
 #define GPUREDUCE_BANDS_H

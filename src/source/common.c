@@ -529,7 +529,15 @@ bool source_is_at_hand(const struct source *s, size_t array)
 {
     const struct container_array *a = s->info.container ? s->picks[array].array : s->array;
 
-    return s->ops->at && !(a && container_array_whole(a));
+    return s->ops->at && (s->ops->piece || !(a && container_array_whole(a)));
+}
+
+void source_piece(const struct source *s, uint64_t index, uint64_t *begin, uint64_t *end)
+{
+    *begin = index;
+    *end = index + 1;
+    if (s->ops->piece)
+        s->ops->piece(s, index, begin, end);
 }
 
 enum source_status source_at(struct source *s, const struct chunk_request *request,

@@ -402,12 +402,18 @@ enum source_status source_next(struct source *s, const struct chunk_request *req
                                struct chunk *chunk);
 
 /* Whether source_at can be used for array number `array` (0 if the input is one array): its
-   elements lie in a file, uncompressed and in order. */
+   elements lie in a file, uncompressed and in order; or it is in tiles, and was opened with
+   options->consecutive. */
 bool source_is_at_hand(const struct source *s, size_t array);
+
+/* The piece that element number `index` is in: indices of the first element that is decoded together
+   with it, and behind the last. One worker should ask source_at for a whole piece. Any worker. */
+void source_piece(const struct source *s, uint64_t index, uint64_t *begin, uint64_t *end);
 
 /* Hands out elements that the caller chooses, in the way of source_next: `chunk->count` elements
    from index `chunk->index` of array `chunk->array` on, or fewer if the buffer has no room for
-   them. It never waits. SOURCE_END means that the array is damaged (source_damage), and others may
+   them. It never waits for an input, but may wait for other workers to decode elements, or to
+   release some. SOURCE_END means that the array is damaged (source_damage), and others may
    go on. Any worker; not together with source_next. */
 enum source_status source_at(struct source *s, const struct chunk_request *request,
                              struct chunk *chunk);

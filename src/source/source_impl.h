@@ -24,6 +24,9 @@
 struct source_ops {
     enum source_status (*next)(struct source *, const struct chunk_request *, struct chunk *);
     enum source_status (*at)(struct source *, const struct chunk_request *, struct chunk *);
+    /* source_piece; NULL: each element is one. Arrays that are compressed or in tiles have `at` only
+       if they have this. */
+    void (*piece)(const struct source *, uint64_t index, uint64_t *begin, uint64_t *end);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
     /* source_lend; *most is in bytes. */

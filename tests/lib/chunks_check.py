@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """chunks_check.py PROGRAM SEED COUNT: writes COUNT datasets in chunks by h5py, of any shape, chunks, filters and type,
 and what is in them as .npy, and has PROGRAM reduce both along an axis, whose results must be the same bytes; and
-compare both with each other, and with others that differ in a few elements. What the .npy should come to is tested
-elsewhere. Prints what differs; the exit status is 1 then."""
+compare both with each other, with others that differ in a few elements, and with one that has a damaged chunk. What
+the .npy should come to is tested elsewhere, but NumPy counts the differences, too. Prints what differs; the exit
+status is 1 then."""
 
 import math
 import random
@@ -77,6 +78,20 @@ def write(name, x):
         return made[...], chunks
 
 
+def damage(name, x):
+    """Writes a dataset of this whose chunks have checksums, and spoils one. Returns where that is in the file."""
+    chunks = tuple(rnd.randrange(1 + n // 8, n + 1) for n in x.shape)
+    with h5py.File(name, "w") as file:
+        made = file.create_dataset("x", data=x, chunks=chunks, fletcher32=True, compression=rnd.choice([None, "gzip"]))
+        chunk = made.id.get_chunk_info(rnd.randrange(made.id.get_num_chunks()))
+    with open(name, "r+b") as file:
+        file.seek(chunk.byte_offset + chunk.size - 1)
+        last = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([last[0] ^ 64]))
+    return chunk.byte_offset
+
+
 def options():
     found = []
     if rnd.random() < 0.6:
@@ -107,6 +122,17 @@ for number in range(count):
     sides = ("x", "y") if rnd.random() < 0.5 else ("y", "x")
     asked = ["--diff", "--tsv", "--number=hex", *rnd.choice([[], ["--nan=skip"], [f"--length={rnd.randrange(1, x.size + 1)}"]])]
     want = run(*asked, *(f"{side}.npy" for side in sides))
+    if len(asked) == 3:
+        other = np.flatnonzero((x != y) & ~((x != x) & (y != y)))
+        fields = want[1].split(b"\n")[1].split(b"\t") if other.size else []
+        if fields and (int(fields[5]), int(fields[6].split()[0])) != (other.size, other[0]):
+            complain(what, asked, want, other.size, other[0])
+    if number % 6 == 0:
+        place = damage("bad.h5", x)
+        for left, right in (("x.npy", "bad.h5"), ("bad.h5", "x.h5")):
+            got = run("--diff", *options(), left, right)
+            if got[0] != 2 or f"bad.h5: array x: byte {place}: ".encode() not in got[2]:
+                complain(what, "damaged at", place, left, right, got)
     for left, right in (("npy", "h5"), ("h5", "npy"), ("h5", "h5")):
         if "h5" in (left, right):
             write("y.h5", y)
