@@ -272,20 +272,22 @@ def _owner(array: Array) -> Tuple[Any, str]:
     return x, type(x).__module__.partition(".")[0]
 
 
-def empty_on_device(shape: Tuple[int, ...], array: Array) -> Optional[Tuple[Any, int]]:
-    """An array of binary64 of the package that an array on a GPU is of, on its GPU, and its address;
-    None of other packages than PyTorch and CuPy."""
+def empty_on_device(shape: Tuple[int, ...], array: Array, dtype: str) -> Optional[Tuple[Any, int]]:
+    """An array of the package that an array on a GPU is of, on its GPU, and its address; None of other
+    packages than PyTorch and CuPy, and of a PyTorch without that type."""
     x, root = _owner(array)
     if root == "torch":
         import torch
 
-        found = torch.empty(shape, dtype=torch.float64, device=x.device)
+        if not hasattr(torch, dtype):
+            return None
+        found = torch.empty(shape, dtype=getattr(torch, dtype), device=x.device)
         return found, found.data_ptr()
     if root == "cupy":
         import cupy
 
         with x.device:
-            found = cupy.empty(shape, "f8")
+            found = cupy.empty(shape, dtype)
         return found, found.data.ptr
     return None
 

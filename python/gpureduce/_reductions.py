@@ -304,11 +304,12 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
 
 
 def _sums_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
-    """The sums along one axis of floats on a GPU, in an array there; None for all else, and where the
+    """The sums along one axis of an array on a GPU, in an array there; None for all else, and where the
     library cannot compute them so."""
     shape = array.shape[:axis] + array.shape[axis + 1:]
-    room = empty_on_device(shape, array) if key[0] == (b"sum",) and not key[1] \
-        and array.kind == "f" and array.mask_form == 0 and array.size > 0 else None
+    dtype = {"f": "float64", "u": "uint64"}.get(array.kind, "int64")
+    room = empty_on_device(shape, array, dtype) if key[0] == (b"sum",) and not key[1] \
+        and array.mask_form == 0 and array.size > 0 else None
     if room is None:
         return None
     try:
@@ -577,6 +578,8 @@ def _typed(op: str, values: Any, array: Array) -> Any:
     """Results along an axis in the type that NumPy's users expect."""
     import numpy as np
 
+    if not isinstance(values, np.ndarray):
+        return values  # sums on a GPU
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
     if op in ELEMENTS and array.dtype is not None and op != "range":

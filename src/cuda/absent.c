@@ -121,7 +121,8 @@ void cuda_summer_close(struct cuda_summer *summer)
 }
 
 bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_elements *elements,
-                           const struct cuda_array_axis *axis, double *results, struct error *error)
+                           const struct cuda_array_axis *axis, uint64_t *results,
+                           struct error *error)
 {
     (void)summer;
     (void)elements;
@@ -130,7 +131,7 @@ bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_e
     return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
-const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const double *results,
+const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const uint64_t *results,
                                    uint64_t first, uint64_t count, uint64_t *found,
                                    struct error *error)
 {
@@ -143,10 +144,20 @@ const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const double *res
     return NULL;
 }
 
-bool cuda_array_set_sum(struct cuda_summer *summer, double *sum, double value, struct error *error)
+const uint64_t *cuda_array_unknown_integers(struct cuda_summer *summer, uint64_t *found,
+                                            struct error *error)
 {
     (void)summer;
-    (void)sum;
-    (void)value;
+    (void)found;
+    (void)error_set(error, ERROR_REQUEST, "%s", built_without);
+    return NULL;
+}
+
+bool cuda_array_set(struct cuda_summer *summer, uint64_t *result, uint64_t bits,
+                    struct error *error)
+{
+    (void)summer;
+    (void)result;
+    (void)bits;
     return error_set(error, ERROR_REQUEST, "%s", built_without);
 }

@@ -70,6 +70,14 @@ cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
     return cudaGetLastError();
 }
 
+__device__ static void append(const struct cuda_list *list, uint64_t number)
+{
+    const unsigned long long at = atomicAdd((unsigned long long *)list->found, 1ull);
+
+    if (at < list->room)
+        list->found[1 + at] = number;
+}
+
 /* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part. */
 __global__ void __launch_bounds__(THREADS)
     merge_sums(const __grid_constant__ struct cuda_merge_sums job)
@@ -95,8 +103,8 @@ __global__ void __launch_bounds__(THREADS)
             sum.left = (__shfl_xor_sync(0xffffffffu, (int)sum.left, distance) != 0) || sum.left;
             cuda_pair_add(&sum, high, low);
         }
-        if (lane == 0)
-            cuda_merge_put(&job, i, &sum);
+        if (lane == 0 && !cuda_merge_put(&job, i, &sum))
+            append(&job.unknown, job.first + i);
     }
 }
 
@@ -108,12 +116,8 @@ __global__ void __launch_bounds__(THREADS)
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step) {
         const double x = job.numbers[job.first + i];
 
-        if (!(x == x)) {
-            const unsigned long long at = atomicAdd((unsigned long long *)job.found, 1ull);
-
-            if (at < job.room)
-                job.found[1 + at] = job.first + i;
-        }
+        if (!(x == x))
+            append(&job.nans, job.first + i);
     }
 }
 

@@ -40,26 +40,37 @@ struct cuda_gather {
     unsigned char *to;       /* aligned */
 };
 
+/* Numbers that a kernel finds. */
+struct cuda_list {
+    uint64_t *found; /* device memory: first how many there are, then which, in any order */
+    uint64_t room;   /* for how many there is room */
+};
+
 /* Adds up the sums of the parts of slices, as struct engine_found has them. All but the numbers is
    device memory. */
 struct cuda_merge_sums {
     const double *high, *low;
-    double *to; /* the rounded sums; NaN where one is not known */
+    void *to; /* the sums: of binary64, rounded, and NaN where one is not known */
     uint64_t slices, parts;
     bool columns;
+    char letter; /* their type, of 64 bits: f, i or u */
+
+    /* Sums of integers that are not known, or do not fit: the numbers of their slices, of which
+       the first of `slices` has number `first`. */
+    struct cuda_list unknown;
+    uint64_t first;
 
     /* If it is not NULL, sums are not rounded, and this has what `to` lacks: as many sums of each
        slice, side by side, as there are groups of its parts. */
     double *to_low;
-    uint64_t groups; /* 1 if sums are rounded */
+    uint64_t groups; /* 1 without it */
 };
 
 /* Finds which numbers are NaN. */
 struct cuda_find_nans {
     const double *numbers;
     uint64_t first, count; /* that are looked at */
-    uint64_t *found;       /* device memory: first how many there are, then which, in any order */
-    uint64_t room;         /* for how many there is room */
+    struct cuda_list nans;
 };
 
 /* A sum of two numbers, and whether it is exact. */
@@ -85,16 +96,34 @@ EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge_sums *m, uint64_t
     return m->parts / m->groups * g + (m->parts % m->groups < g ? m->parts % m->groups : g);
 }
 
-/* Puts what group number i of all groups has. */
-EXACT_SHARED void cuda_merge_put(const struct cuda_merge_sums *m, uint64_t i,
+/* Sets *bits to an integer of 64 bits, with a sign or without. False if the sum does not fit. */
+EXACT_SHARED bool cuda_pair_integer(const struct cuda_pair *sum, bool with_sign, uint64_t *bits)
+{
+    const double end = with_sign ? 0x1p63 : 0x1p64, begin = with_sign ? -0x1p63 : 0;
+    double low;
+    const double high = exact_two_sum(sum->high, sum->low, &low);
+
+    if (high < begin || high > end || (high == begin && low < 0) || (high == end && low >= 0))
+        return false;
+    *bits = high < 0 ? (uint64_t)(int64_t)high : high < 0x1p64 ? (uint64_t)high : 0; /* 2^64 */
+    *bits += (uint64_t)(int64_t)low;
+    return true;
+}
+
+/* Puts what group number i of all groups has. False for an integer that is not known or does not
+   fit. */
+EXACT_SHARED bool cuda_merge_put(const struct cuda_merge_sums *m, uint64_t i,
                                  const struct cuda_pair *sum)
 {
     const double rounded = sum->high + sum->low, no = exact_from_bits(0x7ff8000000000000);
     const bool known = !sum->left && rounded - rounded == 0;
 
-    m->to[i] = !known ? no : m->to_low ? sum->high : rounded;
+    if (m->letter != 'f' && !m->to_low)
+        return known && cuda_pair_integer(sum, m->letter == 'i', (uint64_t *)m->to + i);
+    ((double *)m->to)[i] = !known ? no : m->to_low ? sum->high : rounded;
     if (m->to_low)
         m->to_low[i] = sum->low;
+    return true;
 }
 
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */

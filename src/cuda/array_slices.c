@@ -20,6 +20,8 @@
 /* Parts of a launch whose sums are not rounded at once, at most. */
 #define PARTS_MAX ((uint64_t)1 << 21)
 
+#define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
+
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
 #define ROWS_ALIGNED 16
 
@@ -72,7 +74,9 @@ struct block {
     const unsigned char *data;
     uint64_t rows, length;
     bool columns;
-    double *results;
+    char letter;
+    uint64_t *results;
+    uint64_t first; /* number of the first slice */
 };
 
 static uint64_t column_parts(uint64_t rows, uint64_t columns)
@@ -127,7 +131,8 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
 {
     const uint64_t slices = b->columns ? b->length : b->rows;
     const uint64_t parts = b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
-    const bool direct = parts == 1 && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+    const bool direct =
+        b->letter == 'f' && parts == 1 && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
     const size_t all = align_up((size_t)(slices * parts) * sizeof(double), CUDA_ALIGNMENT);
     const size_t groups = (size_t)(slices * merge_groups(slices, parts)) * sizeof(double);
     struct cuda_slice_launch launch = {.type = e->type,
@@ -139,9 +144,15 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
                                        .parts = (size_t)parts,
                                        .part = CUDA_SLICE_PART,
                                        .wants = PARTIAL_SUM,
-                                       .high = b->results};
+                                       .high = (void *)b->results};
     struct cuda_merge_sums merge = {
-        .to = b->results, .slices = slices, .parts = parts, .columns = b->columns};
+        .to = b->results,
+        .slices = slices,
+        .parts = parts,
+        .columns = b->columns,
+        .letter = b->letter,
+        .unknown = {.found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN},
+        .first = b->first};
 
     if (direct)
         return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error);
@@ -183,7 +194,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* The rows are slices. */
 static bool sum_rows(struct cuda_summer *s, const struct cuda_array_elements *e,
-                     const struct cuda_array_axis *axis, double *results, struct error *error)
+                     const struct cuda_array_axis *axis, uint64_t *results, struct error *error)
 {
     const size_t size = element_size(e->type);
     const bool whole =
@@ -196,7 +207,8 @@ static bool sum_rows(struct cuda_summer *s, const struct cuda_array_elements *e,
         most = least(most, CUDA_STAGE_BYTES / size / axis->length);
     most = most > ROWS_ALIGNED ? most / ROWS_ALIGNED * ROWS_ALIGNED : most;
     for (uint64_t at = 0, n; at < axis->outer; at += n) {
-        struct block b = {.length = axis->length, .results = results + at};
+        struct block b = {
+            .length = axis->length, .letter = axis->letter, .results = results + at, .first = at};
 
         n = b.rows = least(most, axis->outer - at);
         if (!sum_elements(s, e, at * axis->length, n * axis->length, &b, error))
@@ -207,7 +219,7 @@ static bool sum_rows(struct cuda_summer *s, const struct cuda_array_elements *e,
 
 /* Blocks of rows, of which the columns are slices. */
 static bool sum_columns(struct cuda_summer *s, const struct cuda_array_elements *e,
-                        const struct cuda_array_axis *axis, double *results, struct error *error)
+                        const struct cuda_array_axis *axis, uint64_t *results, struct error *error)
 {
     const uint64_t count = axis->length * axis->inner;
 
@@ -215,7 +227,9 @@ static bool sum_columns(struct cuda_summer *s, const struct cuda_array_elements 
         struct block b = {.rows = axis->length,
                           .length = axis->inner,
                           .columns = true,
-                          .results = results + i * axis->inner};
+                          .letter = axis->letter,
+                          .results = results + i * axis->inner,
+                          .first = i * axis->inner};
 
         if (!sum_elements(s, e, i * count, count, &b, error))
             return false;
@@ -263,59 +277,89 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return false;
 }
 
-bool cuda_array_sum_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
-                           const struct cuda_array_axis *axis, double *results, struct error *error)
+/* Begins the list of what is found: its first number becomes one of such bytes. */
+static bool begin_list(struct cuda_summer *s, int byte, struct error *error)
 {
-    const size_t bytes = (size_t)(axis->outer * axis->inner) * sizeof *results;
-    struct cuda_guest guest;
-    bool good;
-
-    if (!enter(s, e, results, &guest, error))
-        return false;
-    if (!can_sum(e, axis)) /* NaNs, whose bits are all set */
-        good = cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error);
-    else
-        good = axis->inner == 1 ? sum_rows(s, e, axis, results, error)
-                                : sum_columns(s, e, axis, results, error);
-    cuda_guest_leave(&guest);
-    return good;
+    return cuda_room_grow(&s->found, LIST_BYTES, error) &&
+           cuda_guest_check(cudaMemsetAsync(s->found.memory, byte, sizeof(uint64_t), s->stream),
+                            launching, error);
 }
 
-const uint64_t *cuda_array_unknown(struct cuda_summer *s, const double *results, uint64_t first,
-                                   uint64_t count, uint64_t *found, struct error *error)
+/* Waits for the first bytes of the list. */
+static const uint64_t *fetch_list(struct cuda_summer *s, size_t bytes, uint64_t *found,
+                                  struct error *error)
 {
-    const size_t bytes = (CUDA_ARRAY_UNKNOWN + 1) * sizeof *s->numbers;
-    struct cuda_find_nans job = {
-        .numbers = results, .first = first, .count = count, .room = CUDA_ARRAY_UNKNOWN};
-    struct cuda_guest guest;
-    bool good =
-        cuda_guest_enter(&guest, s->device, error) && cuda_room_grow(&s->found, bytes, error) &&
-        (s->numbers ||
-         cuda_guest_check(cudaHostAlloc((void **)&s->numbers, bytes, 0), "pinned memory", error));
-
-    job.found = (void *)s->found.memory;
-    good =
-        good &&
-        cuda_guest_check(cudaMemsetAsync(job.found, 0, sizeof *job.found, s->stream), launching,
-                         error) &&
-        cuda_guest_check(cuda_find_nans(&job, s->multiprocessors, s->stream), launching, error) &&
-        cuda_guest_check(cudaMemcpyAsync(s->numbers, job.found,
-                                         count > CUDA_ARRAY_UNKNOWN ? sizeof *job.found : bytes,
-                                         cudaMemcpyDeviceToHost, s->stream),
-                         "copying a result", error) &&
-        cuda_guest_check(cudaStreamSynchronize(s->stream), "summing", error);
-    cuda_guest_leave(&guest);
-    if (!good)
+    if ((!s->numbers && !cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
+                                          "pinned memory", error)) ||
+        !cuda_guest_check(
+            cudaMemcpyAsync(s->numbers, s->found.memory, bytes, cudaMemcpyDeviceToHost, s->stream),
+            "copying a result", error) ||
+        !cuda_guest_check(cudaStreamSynchronize(s->stream), "summing", error))
         return NULL;
     *found = s->numbers[0];
     return s->numbers + 1;
 }
 
-bool cuda_array_set_sum(struct cuda_summer *s, double *sum, double value, struct error *error)
+bool cuda_array_sum_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
+                           const struct cuda_array_axis *axis, uint64_t *results,
+                           struct error *error)
+{
+    const size_t bytes = (size_t)(axis->outer * axis->inner) * sizeof *results;
+    const bool can = can_sum(e, axis);
+    struct cuda_guest guest;
+    bool good;
+
+    if (!enter(s, e, results, &guest, error))
+        return false;
+    good = axis->letter == 'f' || begin_list(s, can ? 0 : 0xff, error);
+    if (good && can)
+        good = axis->inner == 1 ? sum_rows(s, e, axis, results, error)
+                                : sum_columns(s, e, axis, results, error);
+    else if (good && axis->letter == 'f') /* NaNs, whose bits are all set */
+        good = cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error);
+    cuda_guest_leave(&guest);
+    return good;
+}
+
+const uint64_t *cuda_array_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
+                                   uint64_t count, uint64_t *found, struct error *error)
+{
+    struct cuda_find_nans job = {.numbers = (const void *)results,
+                                 .first = first,
+                                 .count = count,
+                                 .nans.room = CUDA_ARRAY_UNKNOWN};
+    const uint64_t *numbers = NULL;
+    struct cuda_guest guest;
+    bool good = cuda_guest_enter(&guest, s->device, error) && begin_list(s, 0, error);
+
+    job.nans.found = (void *)s->found.memory;
+    if (good &&
+        cuda_guest_check(cuda_find_nans(&job, s->multiprocessors, s->stream), launching, error))
+        numbers =
+            fetch_list(s, count > CUDA_ARRAY_UNKNOWN ? sizeof *numbers : LIST_BYTES, found, error);
+    cuda_guest_leave(&guest);
+    return numbers;
+}
+
+const uint64_t *cuda_array_unknown_integers(struct cuda_summer *s, uint64_t *found,
+                                            struct error *error)
+{
+    const uint64_t *numbers = NULL;
+    struct cuda_guest guest;
+
+    if (cuda_guest_enter(&guest, s->device, error))
+        numbers = fetch_list(s, sizeof *numbers, found, error);
+    if (numbers && *found > 0)
+        numbers = fetch_list(s, LIST_BYTES, found, error);
+    cuda_guest_leave(&guest);
+    return numbers;
+}
+
+bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, struct error *error)
 {
     struct cuda_guest guest;
     const bool good = cuda_guest_enter(&guest, s->device, error) &&
-                      cuda_guest_check(cudaMemcpyAsync(sum, &value, sizeof value,
+                      cuda_guest_check(cudaMemcpyAsync(result, &bits, sizeof bits,
                                                        cudaMemcpyHostToDevice, s->stream),
                                        "copying a result", error) &&
                       cuda_guest_check(cudaStreamSynchronize(s->stream), "summing", error);

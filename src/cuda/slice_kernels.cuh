@@ -1,5 +1,6 @@
 /*
- * The kernels of sums and extremes of slices of floats, without their launch. A sum is kept as two
+ * The kernels of sums and extremes of slices of floats, and of sums of slices of other types,
+ * without their launch. A sum is kept as two
  * numbers, high + low, as on the CPU (cpu/kernel_slices.h): a number is added by two
  * two-sums, and where the second leaves something, or is no number, nothing is said of the slice,
  * and the CPU takes its elements. So whatever the order of additions is, what is found is exact.
@@ -15,8 +16,72 @@
 #include "cuda/slice_sum.cuh"
 #include "cuda/slice_types.cuh"
 
-/* Adds up plainly: all so far, rounded down and rounded up. */
-template <typename Type> struct slice_plain {
+/* The integer of the lane that is `distance` away. All lanes of the warp together. */
+template <typename Integer>
+__device__ static __forceinline__ Integer slice_exchange_integer(Integer x, unsigned distance)
+{
+    return __shfl_xor_sync(SLICE_ALL_LANES, x, distance);
+}
+template <>
+__device__ __forceinline__ __int128 slice_exchange_integer(__int128 x, unsigned distance)
+{
+    const uint64_t low = __shfl_xor_sync(SLICE_ALL_LANES, (uint64_t)x, distance);
+    const int64_t high = __shfl_xor_sync(SLICE_ALL_LANES, (int64_t)(x >> 64), distance);
+
+    return (__int128)high << 64 | low;
+}
+
+/* Adds up plainly: integers, whose sums always fit. */
+template <typename Type, typename Integer = typename slice_type<Type>::plain> struct slice_plain {
+    Integer all;
+
+    __device__ __forceinline__ void begin(Integer x)
+    {
+        all = x;
+    }
+    __device__ __forceinline__ void add(Integer x)
+    {
+        all += x;
+    }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        all += other.all;
+    }
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        return {slice_exchange_integer(all, distance)};
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        return {first ? x.all : y.all};
+    }
+    __device__ __forceinline__ void add_to(slice_sum *sum) const
+    {
+        if (sizeof all <= 8) { /* of numbers of up to 32 bits, which is below 2^53 */
+            sum->add((double)(int64_t)all);
+        } else {
+            sum->add((double)(int64_t)(all >> sizeof all * 4) * 0x1p64);
+            sum->add((double)((uint64_t)all >> 32) * 0x1p32);
+            sum->add((double)(uint32_t)all);
+        }
+    }
+    __device__ __forceinline__ slice_sum sum() const
+    {
+        slice_sum sum;
+
+        sum.clear();
+        add_to(&sum);
+        return sum;
+    }
+    __device__ __forceinline__ bool fits() const
+    {
+        return true;
+    }
+};
+
+/* Floats: all so far, rounded down and rounded up. */
+template <typename Type> struct slice_plain<Type, double> {
     double down, up;
 
     __device__ __forceinline__ void begin(double x)
@@ -56,6 +121,10 @@ template <typename Type> struct slice_plain {
         chosen.up = first ? x.up : y.up;
         return chosen;
     }
+    __device__ __forceinline__ void add_to(slice_sum *sum) const
+    {
+        sum->add(down);
+    }
     /* As a sum, if it fits. */
     __device__ __forceinline__ slice_sum sum() const
     {
@@ -94,7 +163,7 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
         for (int i = 1; i < COUNT; i++)
             plain.add(type::template value<N>(v[i], j));
         if (plain.fits())
-            sum->add(plain.down);
+            plain.add_to(sum);
         else
             slice_adder<Type, N, COUNT, false>::add(sum, v, j);
     }
@@ -218,7 +287,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
 #pragma unroll
         for (int j = 0; j < N; j++)
             if ((size_t)j < left) {
-                state.sum[j].add(type::template value<N>(v, j));
+                slice_adder<Type, N, 1, type::PLAIN>::add(&state.sum[j], &v, j);
                 state.extremes.take_one(v, j);
             }
     }
@@ -408,7 +477,9 @@ __global__ void __launch_bounds__(SLICE_THREADS,
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
             keys[k] = state.find_keys(k);
-    if (!slice_type<Type>::PLAIN || !state.add_plain(sum)) {
+    const bool added = slice_type<Type>::PLAIN && state.add_plain(sum);
+
+    if (!slice_type<Type>::FITS && !added) {
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
             sum[k].clear();
@@ -487,19 +558,14 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
 
 static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
 {
-    if (cuda_slices_are_records(l->type, l->wants))
+    if (cuda_slices_are_records(l->type, l->wants) && l->wants != PARTIAL_SUM)
         return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
     switch (l->type) {
 #define CHOOSE(CONSTANT, name, ...) \
 case ELEMENT_##CONSTANT:            \
     return slice_choose_type<name>(l);
-        ELEMENT_FLOAT_TABLE(CHOOSE)
+        ELEMENT_TABLE(CHOOSE)
 #undef CHOOSE
-#define CHOOSE(CONSTANT, name, ...) case ELEMENT_##CONSTANT:
-        ELEMENT_FLOAT8_TABLE(CHOOSE)
-        ELEMENT_INTEGER_TABLE(CHOOSE)
-#undef CHOOSE
-        break; /* nobody asks for those */
     }
     return {nullptr, 0};
 }

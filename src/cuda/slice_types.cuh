@@ -4,6 +4,8 @@
 #ifndef GPUREDUCE_CUDA_SLICE_TYPES_CUH
 #define GPUREDUCE_CUDA_SLICE_TYPES_CUH
 
+#include "cuda/integer_reducer.cuh"
+#include "cuda/reducer8.cuh"
 #include "cuda/types.cuh"
 
 /* The neighbouring elements that a thread loads at a time. After forget() the compiler no longer
@@ -51,6 +53,12 @@ template <> struct slice_words<2> : slice_registers<1> {
         w[0] = *(const uint16_t *)from;
     }
 };
+template <> struct slice_words<1> : slice_registers<1> {
+    __device__ __forceinline__ void load(const void *from)
+    {
+        w[0] = *(const uint8_t *)from;
+    }
+};
 
 /*
  * How each type is taken:
@@ -60,6 +68,7 @@ template <> struct slice_words<2> : slice_registers<1> {
  *   GROUP          elements of a column that a thread loads before it adds them up, 8 or 16:
  *                  together with its neighbours 128 bytes
  *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
+ *   plain          what elements are added up plainly in
  *   key            what extremes are told by
  *   words          N neighbours
  *   swap, place    turns the bytes of each; loads one of them
@@ -72,6 +81,7 @@ template <typename Type> struct slice_type;
 template <> struct slice_type<f32> {
     static const int SIZE = 4, COLUMNS = 4, GROUP = 8, ROW = 4;
     static const bool PLAIN = true, FITS = f32::ALWAYS_FITS;
+    typedef double plain;
     typedef int32_t key;
     template <int N> using words = slice_words<4 * N>;
 
@@ -146,6 +156,7 @@ template <> struct slice_type<f32> {
 template <typename Type> struct slice_type16 {
     static const int SIZE = 2, COLUMNS = 4, GROUP = 16, ROW = 8;
     static const bool PLAIN = true, FITS = Type::ALWAYS_FITS;
+    typedef double plain;
     typedef int32_t key;
     template <int N> using words = slice_words<2 * N>;
 
@@ -243,6 +254,7 @@ template <> struct slice_type<bf16> : slice_type16<bf16> {
 template <> struct slice_type<f64> {
     static const int SIZE = 8, COLUMNS = 2, GROUP = 8, ROW = 2;
     static const bool PLAIN = false, FITS = false;
+    typedef double plain;
     typedef int64_t key;
     template <int N> using words = slice_words<8 * N>;
 
@@ -318,6 +330,99 @@ template <> struct slice_type<f64> {
             return max[j];
         }
     };
+};
+
+/* One byte: four in a word; of fewer, the rest of the word is no element. */
+struct slice_type8 {
+    static const int SIZE = 1, COLUMNS = 4, GROUP = 16, ROW = 16;
+    template <int N> using words = slice_words<N>;
+
+    template <int N> __device__ static __forceinline__ void swap(words<N> *)
+    {
+    }
+    template <int N>
+    __device__ static __forceinline__ void place(words<N> *v, int j, const unsigned char *from)
+    {
+        v->w[j / 4] |= (uint32_t)*from << j % 4 * 8;
+    }
+};
+
+/* Types that only sums are found of: those of launches that want extremes, too, are records. */
+template <typename Base> struct slice_summed_type : Base {
+    static const bool PLAIN = true, FITS = true;
+    typedef int32_t key;
+
+    template <int N> struct extremes {
+        __device__ __forceinline__ void clear()
+        {
+        }
+        __device__ __forceinline__ void take(const typename Base::template words<N> &)
+        {
+        }
+        __device__ __forceinline__ void take_one(const typename Base::template words<N> &, int)
+        {
+        }
+        __device__ __forceinline__ key least(int = 0) const
+        {
+            return 0;
+        }
+        __device__ __forceinline__ key greatest(int = 0) const
+        {
+            return 0;
+        }
+    };
+};
+
+template <typename Type> struct slice_type_float8 : slice_summed_type<slice_type8> {
+    typedef double plain;
+
+    template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
+    {
+        const uint32_t upper = (v.w[j / 4] >> j % 4 * 8 & 0xff) << 8;
+
+        return (double)Type::element(Type::widen(upper), 0);
+    }
+};
+template <> struct slice_type<f8e4m3> : slice_type_float8<f8e4m3> {
+};
+template <> struct slice_type<f8e5m2> : slice_type_float8<f8e5m2> {
+};
+
+/* Integers: how they are loaded is how other types of their size are. Plain has room for the sum of
+   CUDA_SLICE_PART elements. */
+template <typename Type, typename Plain, typename Base>
+struct slice_type_integer : slice_summed_type<Base> {
+    typedef Plain plain;
+    typedef typename Type::element element;
+
+    template <int N>
+    __device__ static __forceinline__ element value(const typename Base::template words<N> &v,
+                                                    int j)
+    {
+        const element x = Base::SIZE == 8
+                              ? (element)((uint64_t)v.w[2 * j + 1] << 32 | v.w[2 * j])
+                              : (element)(v.w[j * Base::SIZE / 4] >> j * Base::SIZE % 4 * 8);
+
+        return Type::TRUTH ? x != 0 : x;
+    }
+};
+template <> struct slice_type<i8> : slice_type_integer<i8, int, slice_type8> {
+};
+template <> struct slice_type<u8> : slice_type_integer<u8, int, slice_type8> {
+};
+template <> struct slice_type<bool> : slice_type_integer<truth, int, slice_type8> {
+};
+template <> struct slice_type<i16> : slice_type_integer<i16, int, slice_type<f16>> {
+};
+template <> struct slice_type<u16> : slice_type_integer<u16, int, slice_type<f16>> {
+};
+template <> struct slice_type<i32> : slice_type_integer<i32, long long, slice_type<f32>> {
+};
+template <> struct slice_type<u32> : slice_type_integer<u32, long long, slice_type<f32>> {
+};
+template <> struct slice_type<i64> : slice_type_integer<i64, __int128, slice_type<f64>> {
+};
+template <> struct slice_type<u64> : slice_type_integer<u64, __int128, slice_type<f64>> {
 };
 
 #endif

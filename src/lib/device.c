@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "core/missing.h"
+#include "core/number.h"
 #include "core/order.h"
 #include "core/pass_plan.h"
 #include "cuda/array.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/result.h"
+#include "run/axis_results.h"
 
 gpr_status device_refuse(gpr_context *context)
 {
@@ -222,7 +224,7 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
  */
 
 /* Refuses what cannot be found along an axis. */
-static gpr_status check_axis(const gpr_input *input, const gpr_request *request, unsigned axis)
+static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 {
     const struct view *view = &input->view.view;
     const char *what = NULL;
@@ -230,84 +232,135 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request,
     for (unsigned i = 0; i < request->operations.count; i++)
         if (strcmp(lib_operation(&request->operations, i)->name, "sum") != 0)
             what = "operations other than sum";
-    if (!element_is_float(view->type) || view->scale.given)
-        what = "integers and scaled numbers";
+    if (view->scale.given)
+        what = "scaled numbers";
     else if (request->missing.count > 0 || view->mask_form != VIEW_MASK_NONE)
         what = "missing values";
     else if (request->nan == NAN_ERROR)
         what = "errors about NaNs";
     else if (request->length < view->elements || view->elements == 0)
         what = "parts of arrays, and arrays without elements,";
-    if (what)
-        return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
-                        "memory: %s along an axis of device memory are not supported", what);
-    return axis < view->shaped.rank
-               ? GPR_OK
-               : lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
-                          "memory: the array has no axis %u: it has %u", axis, view->shaped.rank);
+    return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                           "memory: %s along an axis of device memory are not supported", what)
+                : GPR_OK;
 }
 
-/* Sums a slice by itself, which the kernels do not know the sum of. */
-static gpr_status sum_slice(gpr_input *input, const gpr_request *request, unsigned axis,
-                            uint64_t number, double *sum)
+/* A call of device_reduce_axis, and one of its operations. */
+struct along {
+    gpr_input *input;
+    const gpr_request *request;
+    struct axis_layout layout;
+    struct cuda_array_axis axis;
+    uint64_t *results;
+};
+
+static gpr_status fail(const struct along *a, const struct error *error)
 {
-    const struct view *view = &input->view.view;
+    return lib_fail_error(a->input->context, a->input->path, NULL, error);
+}
+
+/* Sets an error about an integer that does not fit. */
+static gpr_status refuse_integer(const struct along *a, uint64_t number, const struct integer *x)
+{
+    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
+    struct error error = {.kind = ERROR_NONE};
+
+    number_format_integer(text, x);
+    (void)error_set(&error, ERROR_REQUEST,
+                    "the sum of slice [%s] is %s, which does not fit a 64-bit integer",
+                    axis_show_place(place, &a->layout, number), text);
+    return fail(a, &error);
+}
+
+/* Sums slice number `number` by itself, which the kernels do not know the sum of. */
+static gpr_status sum_slice(const struct along *a, uint64_t number)
+{
+    gpr_context *context = a->input->context;
+    const struct view *view = &a->input->view.view;
     const struct view_layout *given = &view->shaped;
+    const unsigned axis = a->layout.axis;
     const unsigned char *data = given->data;
+    uint64_t place[SOURCE_DIMENSIONS_MAX], bits;
+    struct error error = {.kind = ERROR_NONE};
     gpr_result *result = NULL;
     struct view slice = *view;
-    gpr_status status;
+    struct integer integer;
 
-    for (unsigned d = given->rank; d-- > 0;) {
-        if (d == axis)
-            continue;
-        data += (int64_t)(number % given->sizes[d]) * given->strides[d];
-        number /= given->sizes[d];
-    }
+    axis_place(&a->layout, number, place);
+    for (unsigned d = 0; d < given->rank; d++)
+        if (d != axis)
+            data += (int64_t)place[d - (d > axis)] * given->strides[d];
     (void)view_set(&slice, data, view->type, view->swap, 1, &given->sizes[axis],
                    &given->strides[axis]);
-    status = device_reduce(input, &slice, request, &result);
-    if (status == GPR_OK)
-        status = gpr_result_double(result, "sum", sum);
+    if (device_reduce(a->input, &slice, a->request, &result) != GPR_OK || !result)
+        return context->status;
+    memcpy(&bits, &result->values.sum, sizeof bits);
+    integer = result->values.sum_integer;
     gpr_result_free(result);
-    return status;
+    if (a->axis.letter != 'f' && !axis_integer_bits(&integer, a->axis.letter == 'i', &bits))
+        return refuse_integer(a, number, &integer);
+    return cuda_array_set(context->device_summer, a->results + number, bits, &error)
+               ? GPR_OK
+               : fail(a, &error);
+}
+
+/* Sums those slices of floats one by one that the kernels do not know. */
+static gpr_status sum_unknown(const struct along *a)
+{
+    struct cuda_summer *summer = a->input->context->device_summer;
+    const uint64_t count = a->layout.results;
+    struct error error = {.kind = ERROR_NONE};
+    uint64_t left;
+    const uint64_t *unknown = cuda_array_unknown(summer, a->results, 0, count, &left, &error);
+
+    for (uint64_t first = 0, n; unknown && left > 0 && first < count; first += n) {
+        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
+        unknown = cuda_array_unknown(summer, a->results, first, n, &left, &error);
+        for (uint64_t i = 0; unknown && i < left; i++)
+            if (sum_slice(a, unknown[i]) != GPR_OK)
+                return a->input->context->status;
+        left = 1; /* in the others */
+    }
+    return unknown ? GPR_OK : fail(a, &error);
+}
+
+/* Sums slices of integers, of which the kernels do not know all. */
+static gpr_status sum_unknown_integers(const struct along *a)
+{
+    struct cuda_summer *summer = a->input->context->device_summer;
+    struct error error = {.kind = ERROR_NONE};
+    uint64_t left, listed;
+    const uint64_t *const unknown = cuda_array_unknown_integers(summer, &left, &error);
+
+    if (!unknown)
+        return fail(a, &error);
+    listed = left == UINT64_MAX ? 0 : left < CUDA_ARRAY_UNKNOWN ? left : CUDA_ARRAY_UNKNOWN;
+    for (uint64_t i = 0; i < listed; i++)
+        if (sum_slice(a, unknown[i]) != GPR_OK)
+            return a->input->context->status;
+    for (uint64_t i = 0; left > listed && i < a->layout.results; i++)
+        if (sum_slice(a, i) != GPR_OK)
+            return a->input->context->status;
+    return GPR_OK;
 }
 
 /* Sums along an axis into an array of the device. */
-static gpr_status sum_axis(gpr_input *input, const gpr_request *request, unsigned axis,
-                           const struct cuda_array_axis *along, double *results)
+static gpr_status sum_axis(const struct along *a)
 {
-    gpr_context *context = input->context;
+    gpr_input *input = a->input;
     const struct view *view = &input->view.view;
-    const uint64_t count = along->outer * along->inner;
     const struct cuda_array_elements elements = {.type = view->type,
                                                  .swap = view->swap,
                                                  .layout = &view->folded,
                                                  .count = view->elements,
                                                  .device = input->view.ordinal,
                                                  .stream = input->view.stream};
-    struct cuda_summer *summer = context->device_summer;
     struct error error = {.kind = ERROR_NONE};
-    const uint64_t *unknown;
-    uint64_t left;
 
-    if (!cuda_array_sum_slices(summer, &elements, along, results, &error))
-        return lib_fail_error(context, input->path, NULL, &error);
-    unknown = cuda_array_unknown(summer, results, 0, count, &left, &error);
-    for (uint64_t first = 0, n; unknown && left > 0 && first < count; first += n) {
-        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
-        unknown = cuda_array_unknown(summer, results, first, n, &left, &error);
-        for (uint64_t i = 0; unknown && i < left; i++) {
-            double sum;
-
-            if (sum_slice(input, request, axis, unknown[i], &sum) != GPR_OK)
-                return context->status;
-            if (!cuda_array_set_sum(summer, results + unknown[i], sum, &error))
-                unknown = NULL;
-        }
-        left = 1; /* in the others */
-    }
-    return unknown ? GPR_OK : lib_fail_error(context, input->path, NULL, &error);
+    if (!cuda_array_sum_slices(input->context->device_summer, &elements, &a->axis, a->results,
+                               &error))
+        return fail(a, &error);
+    return a->axis.letter == 'f' ? sum_unknown(a) : sum_unknown_integers(a);
 }
 
 gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsigned axis,
@@ -315,24 +368,32 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
 {
     gpr_context *context = input->context;
     const struct view_layout *given = &input->view.view.shaped;
-    struct cuda_array_axis along;
+    const struct axis_plan plan = {.type = input->view.view.type};
+    struct source_shape shape = {.known = true, .dimensions = given->rank};
+    struct along a = {.input = input, .request = request};
+    char reason[AXIS_REASON_MAX];
 
-    if (check_axis(input, request, axis) != GPR_OK)
+    if (check_axis(input, request) != GPR_OK)
         return context->status;
-    along = (struct cuda_array_axis){.outer = 1, .length = given->sizes[axis], .inner = 1};
-    for (unsigned d = 0; d < axis; d++)
-        along.outer *= given->sizes[d];
-    for (unsigned d = axis + 1; d < given->rank; d++)
-        along.inner *= given->sizes[d];
-    if (along.outer * along.inner != count)
+    memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
+    if (!axis_layout(&shape, (int64_t)axis, &a.layout, reason))
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s: %s", input->path, reason);
+    if (a.layout.results != count)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,
-                        along.outer * along.inner, count);
+                        a.layout.results, count);
     if (!context->device_summer)
         context->device_summer = cuda_summer_open();
     if (!context->device_summer)
         return lib_fail_memory(context);
-    for (unsigned i = 0; i < request->operations.count; i++)
-        if (sum_axis(input, request, axis, &along, results[i]) != GPR_OK)
+    for (unsigned i = 0; i < request->operations.count; i++) {
+        a.axis = (struct cuda_array_axis){
+            .outer = a.layout.outer,
+            .length = a.layout.length,
+            .inner = a.layout.inner,
+            .letter = axis_letter(&plan, lib_operation(&request->operations, i))};
+        a.results = results[i];
+        if (sum_axis(&a) != GPR_OK)
             return context->status;
+    }
     return GPR_OK;
 }

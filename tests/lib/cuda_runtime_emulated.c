@@ -930,6 +930,13 @@ cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, c
                         NULL);
 }
 
+static void append(const struct cuda_list *list, uint64_t number)
+{
+    if (list->found[0] < list->room)
+        list->found[1 + list->found[0]] = number;
+    list->found[0]++;
+}
+
 static void run_merge_sums(const void *arguments)
 {
     const struct cuda_merge_sums *job = arguments;
@@ -944,7 +951,8 @@ static void run_merge_sums(const void *arguments)
 
             cuda_pair_add(&sum, job->high[at], job->low[at]);
         }
-        cuda_merge_put(job, i, &sum);
+        if (!cuda_merge_put(job, i, &sum))
+            append(&job->unknown, job->first + i);
     }
 }
 
@@ -952,7 +960,8 @@ cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiproces
                             cudaStream_t stream)
 {
     (void)multiprocessors;
-    return queue_kernel(stream, run_merge_sums, merge, sizeof *merge, merge->high, merge->to, NULL);
+    return queue_kernel(stream, run_merge_sums, merge, sizeof *merge, merge->high, merge->to,
+                        merge->unknown.found);
 }
 
 static void run_find_nans(const void *arguments)
@@ -960,17 +969,14 @@ static void run_find_nans(const void *arguments)
     const struct cuda_find_nans *job = arguments;
 
     for (uint64_t i = job->first; i < job->first + job->count; i++)
-        if (isnan(job->numbers[i])) {
-            if (job->found[0] < job->room)
-                job->found[1 + job->found[0]] = i;
-            job->found[0]++;
-        }
+        if (isnan(job->numbers[i]))
+            append(&job->nans, i);
 }
 
 cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
                            cudaStream_t stream)
 {
     (void)multiprocessors;
-    return queue_kernel(stream, run_find_nans, find, sizeof *find, find->numbers, find->found,
+    return queue_kernel(stream, run_find_nans, find, sizeof *find, find->numbers, find->nans.found,
                         NULL);
 }

@@ -322,6 +322,8 @@ static struct shape draw_long(enum element_type type)
     return s;
 }
 
+static const char *const does_not_fit = "which does not fit a 64-bit integer";
+
 /* Sums along an axis, on both sides. The kernels do not know those of slices with NaNs, infinities or
    exponents that are far apart. */
 static void check_axes(unsigned long runs)
@@ -350,13 +352,15 @@ static void check_axes(unsigned long runs)
             elements *= s.sizes[d];
             count *= d == axis ? 1 : s.sizes[d];
         }
-        if (!element_is_float(type) || s.rank == 0 || elements == 0 || count > most)
+        if (s.rank == 0 || elements == 0 || count > most)
             continue;
         fill(s.type);
-        if (rng_below(&rng, 2))
+        if (rng_below(&rng, 2) && type != ELEMENT_BOOL)
             for (size_t i = 0; i < ROOM / element_size(type); i++)
                 memset(host + i * element_size(type) + element_size(type) - 1,
-                       (int)(0x38 + rng_below(&rng, 4)), 1);
+                       element_is_integer(type) ? -(int)rng_below(&rng, 2)
+                                                : (int)(0x38 + rng_below(&rng, 4)),
+                       1);
         must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
                  gpr_request_new(context, &request) == GPR_OK &&
                  gpr_request_op(request, "sum") == GPR_OK &&
@@ -364,10 +368,17 @@ static void check_axes(unsigned long runs)
              "a request");
         inputs[0] = open_view(&s, false);
         inputs[1] = open_view(&s, true);
-        good = gpr_reduce_axis(inputs[0], 0, request, axis, here, count) == GPR_OK &&
-               gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
-               cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
-               memcmp(expected, got, count * 8) == 0;
+        if (gpr_reduce_axis(inputs[0], 0, request, axis, here, count) == GPR_OK)
+            good =
+                gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
+                cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
+                memcmp(expected, got, count * 8) == 0;
+        else
+            good = element_size(type) == 8 && element_is_integer(type) &&
+                   strstr(gpr_error_text(context), does_not_fit) &&
+                   gpr_reduce_axis(inputs[1], 0, request, axis, there, count) ==
+                       GPR_ERROR_UNSUPPORTED &&
+                   strstr(gpr_error_text(context), does_not_fit);
         tap_case(&family, good, "run %lu: %s, rank %u, axis %u: %s", run, s.type, s.rank, axis,
                  gpr_error_text(context));
         gpr_request_free(request);
@@ -378,6 +389,67 @@ static void check_axes(unsigned long runs)
     must(cudaFree(results) == cudaSuccess, "freeing");
     free(expected);
     free(got);
+}
+
+/* Sums of integers at the ends of what fits, and one beyond, of one slice among others. */
+static void check_limits(void)
+{
+    static const struct {
+        const char *type, *beyond;
+        uint64_t sum, others[2];
+    } cases[] = {
+        {"i64", "9223372036854775808", INT64_MAX, {INT64_MAX - 5, 6}},
+        {"i64", "-9223372036854775809", (uint64_t)INT64_MIN, {(uint64_t)INT64_MIN + 5, -6}},
+        {"u64", "18446744073709551616", UINT64_MAX, {UINT64_MAX - 5, 6}}};
+    enum { ROWS = 40, LENGTH = 3 };
+    uint64_t got[ROWS], *results = NULL;
+
+    must(cudaMalloc((void **)&results, sizeof got) == cudaSuccess, "memory");
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const bool beyond = i % 2, columns = rng_below(&rng, 2);
+        const uint64_t sum = cases[i / 2].sum, row = rng_below(&rng, ROWS);
+        const struct shape s = {.type = cases[i / 2].type,
+                                .rank = 2,
+                                .sizes = {columns ? LENGTH : ROWS, columns ? ROWS : LENGTH},
+                                .strides = {columns ? ROWS * 8 : LENGTH * 8, 8}};
+        gpr_input *const input = open_view(&s, true);
+        gpr_request *request = NULL;
+        uint64_t elements[ROWS * LENGTH];
+        void *const there[] = {results};
+        gpr_status status;
+        char text[200];
+        bool good;
+
+        for (size_t k = 0; k < ROWS; k++) {
+            const size_t first = columns ? k : k * LENGTH, step = columns ? ROWS : 1;
+
+            elements[first] = k == row && beyond ? cases[i / 2].others[0] : sum;
+            elements[first + step] = k == row && beyond ? cases[i / 2].others[1] : 3;
+            elements[first + 2 * step] = k == row && beyond ? 0 : (uint64_t)-3;
+            if (s.type[0] == 'u' && !(k == row && beyond)) {
+                elements[first] = sum - 3;
+                elements[first + 2 * step] = 0;
+            }
+        }
+        must(cudaMemcpy(device, elements, sizeof elements, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_op(request, "sum") == GPR_OK,
+             "a request");
+        status = gpr_reduce_axis(input, 0, request, columns ? 0 : 1, there, ROWS);
+        snprintf(text, sizeof text, "memory: the sum of slice [%u] is %s, %s", (unsigned)row,
+                 cases[i / 2].beyond, does_not_fit);
+        good = beyond
+                   ? status == GPR_ERROR_UNSUPPORTED && strcmp(gpr_error_text(context), text) == 0
+                   : status == GPR_OK && cudaMemcpy(got, results, sizeof got,
+                                                    cudaMemcpyDeviceToHost) == cudaSuccess;
+        for (size_t k = 0; k < ROWS && good && !beyond; k++)
+            good = got[k] == sum;
+        tap_ok(good, "%s %s: %s", s.type, beyond ? "beyond the limit" : "at the limit",
+               gpr_error_text(context));
+        gpr_request_free(request);
+        gpr_close(input);
+    }
+    must(cudaFree(results) == cudaSuccess, "freeing");
 }
 
 /* A view in memory of the host of elements in a row. */
@@ -557,6 +629,7 @@ int main(void)
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_limits();
     check_refused();
     check_kind();
     gpr_context_free(context);
