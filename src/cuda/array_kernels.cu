@@ -78,25 +78,26 @@ __device__ static void append(const struct cuda_list *list, uint64_t number)
         list->found[1 + at] = number;
 }
 
-/* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part. */
+/* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part; or a thread,
+   if they are few. */
 __global__ void __launch_bounds__(THREADS)
     merge_sums(const __grid_constant__ struct cuda_merge_sums job)
 {
-    const unsigned lane = threadIdx.x % 32;
-    const uint64_t step = (uint64_t)gridDim.x * (THREADS / 32);
+    const unsigned lanes = job.parts / job.groups > 4 ? 32 : 1, lane = threadIdx.x % lanes;
+    const uint64_t step = (uint64_t)gridDim.x * (THREADS / lanes);
 
-    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+    for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
          i < job.slices * job.groups; i += step) {
         const uint64_t slice = i / job.groups, end = cuda_merge_first(&job, i % job.groups + 1);
         struct cuda_pair sum = {0, 0, false};
 
         for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
-             part += 32) {
+             part += lanes) {
             const uint64_t at = job.columns ? part * job.slices + slice : slice * job.parts + part;
 
             cuda_pair_add(&sum, job.high[at], job.low[at]);
         }
-        for (unsigned distance = 16; distance > 0; distance /= 2) {
+        for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
             const double high = __shfl_xor_sync(0xffffffffu, sum.high, distance);
             const double low = __shfl_xor_sync(0xffffffffu, sum.low, distance);
 

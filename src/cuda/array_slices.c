@@ -20,6 +20,9 @@
 /* Parts of a launch whose sums are not rounded at once, at most. */
 #define PARTS_MAX ((uint64_t)1 << 21)
 
+/* Of columns of integers of up to 32 bits with so many rows the sums are below 2^53. */
+#define SMALL_ROWS ((uint64_t)1 << 21)
+
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
 
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
@@ -131,8 +134,9 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
 {
     const uint64_t slices = b->columns ? b->length : b->rows;
     const uint64_t parts = b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
+    const bool small = element_size(e->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
     const bool direct =
-        b->letter == 'f' && parts == 1 && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+        parts == 1 && (b->letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
     const size_t all = align_up((size_t)(slices * parts) * sizeof(double), CUDA_ALIGNMENT);
     const size_t groups = (size_t)(slices * merge_groups(slices, parts)) * sizeof(double);
     struct cuda_slice_launch launch = {.type = e->type,
@@ -144,7 +148,8 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
                                        .parts = (size_t)parts,
                                        .part = CUDA_SLICE_PART,
                                        .wants = PARTIAL_SUM,
-                                       .high = (void *)b->results};
+                                       .high = (void *)b->results,
+                                       .integers = direct && b->letter != 'f'};
     struct cuda_merge_sums merge = {
         .to = b->results,
         .slices = slices,

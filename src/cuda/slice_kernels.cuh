@@ -196,6 +196,8 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
         high[j] = job->low ? sum[j].high : __dadd_rn(sum[j].high, sum[j].low);
         if (sum[j].left || !(fabs(high[j]) < __longlong_as_double(0x7ff0000000000000ll)))
             high[j] = __longlong_as_double(0x7ff8000000000000ll);
+        if (job->integers)
+            high[j] = __longlong_as_double((long long)high[j]);
         low[j] = sum[j].low;
     }
     slice_store<N>(job->high + i, high);
