@@ -34,7 +34,7 @@ struct cpu_reducer;
    first. `data` may have any alignment. */
 typedef void cpu_kernel(struct cpu_reducer *r, const void *data, size_t count, uint64_t index);
 
-/* The kernels that find one set of results, for every element type. */
+/* The kernels that find one set of results, NULL for types that have none of their own. */
 struct cpu_kernel_row {
     unsigned finds; /* partial_want bits */
     cpu_kernel *kernel[ELEMENT_TYPES];
@@ -172,7 +172,7 @@ struct cpu_missing {
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
-#define CPU_KERNEL_ROWS 5
+#define CPU_KERNEL_ROWS 6
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);

@@ -11,7 +11,8 @@
  *   32 bits   as they are, modulo 2^32, and their upper 16 bits, to lanes of 32 bits: the sum of the
  *             upper halves fits, and what is missing to the other sum is that of the lower halves,
  *             below 2^28
- *   64 bits   as two halves of 32 bits, to lanes of 64, 2^32 of which fit
+ *   64 bits   as they are, modulo 2^64, and their upper halves, to lanes of 64 bits, 2^32 of which
+ *             fit: what is missing to the other sum is that of the lower halves
  *
  * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
  *
@@ -36,7 +37,7 @@ _Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
 struct integers {
     vec min, max;    /* of 8 bits: as unsigned numbers; of more, as signed ones */
     vec sum, upper;  /* of 16 bits: the sum; of 32: modulo 2^32, and of the upper halves */
-    wvec low, other; /* of 8 bits: the sum is `low`; of 64 bits: of the lower and upper halves */
+    wvec low, other; /* of 8 bits: `low` is the sum; of 64: modulo 2^64, and of the upper halves */
     wvec present;    /* if some may be missing: counts of the others, in lanes of the elements'
                         size; of 8 bits in lanes of 64 */
 };
@@ -169,35 +170,38 @@ INLINE_TARGET void take_integers(struct integers *g, const unsigned char *q, enu
     }
 }
 
-/* Takes the vector of integers of 64 bits at q. */
+/* Takes the vector of integers of 64 bits at q. `finds`: the sum, the extremes, or both. */
 INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *q,
-                                   enum element_type type, bool sum, const struct present *p)
+                                   enum element_type type, unsigned finds, const struct present *p)
 {
     const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
     vec x = v_load_f32(q), other = w_narrow(w_xor(v_wide(x), w_set1(SIGN64)));
     const struct integer_lanes a =
         lanes_of(g, x, is_signed ? x : other, is_signed ? other : x, sizeof(uint64_t), p);
 
-    g->min = w_narrow(w_min_s(v_wide(g->min), v_wide(a.least)));
-    g->max = w_narrow(w_max_s(v_wide(g->max), v_wide(a.greatest)));
-    if (sum) {
-        g->low = w_add(g->low, w_even(v_wide(a.summed)));
+    if (finds & PARTIAL_EXTREMES) {
+        g->min = w_narrow(w_min_s(v_wide(g->min), v_wide(a.least)));
+        g->max = w_narrow(w_max_s(v_wide(g->max), v_wide(a.greatest)));
+    }
+    if (finds & PARTIAL_SUM) {
+        g->low = w_add(g->low, v_wide(a.summed));
         g->other = w_add(g->other, w_odd(v_wide(a.summed)));
     }
 }
 
 INLINE_TARGET void take_integer_vector(struct integers *g, const unsigned char *q,
-                                       enum element_type type, bool sum, const struct present *p)
+                                       enum element_type type, unsigned finds,
+                                       const struct present *p)
 {
     if (element_formats[type].size == 8)
-        take_integers64(g, q, type, sum, p);
+        take_integers64(g, q, type, finds, p);
     else
-        take_integers(g, q, type, sum, p);
+        take_integers(g, q, type, finds & PARTIAL_SUM, p);
 }
 
 /* One pass over a group of `bytes`, a multiple of V_BYTES. */
 INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes,
-                                            enum element_type type, bool sum,
+                                            enum element_type type, unsigned finds,
                                             const struct present *present)
 {
     struct integers g = integers_none(element_formats[type].size);
@@ -209,13 +213,13 @@ INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes
 
         for (size_t i = 0; i < quarter; i += V_BYTES) {
             prefetch((uintptr_t)p, quarter, i, V_BYTES, GROUP_PART);
-            take_integer_vector(&g, p + i, type, sum, present);
-            take_integer_vector(&g, p + quarter + i, type, sum, present);
-            take_integer_vector(&g, p + 2 * quarter + i, type, sum, present);
-            take_integer_vector(&g, p + 3 * quarter + i, type, sum, present);
+            take_integer_vector(&g, p + i, type, finds, present);
+            take_integer_vector(&g, p + quarter + i, type, finds, present);
+            take_integer_vector(&g, p + 2 * quarter + i, type, finds, present);
+            take_integer_vector(&g, p + 3 * quarter + i, type, finds, present);
         }
         for (size_t i = STREAMS * quarter; i < n; i += V_BYTES)
-            take_integer_vector(&g, p + i, type, sum, present);
+            take_integer_vector(&g, p + i, type, finds, present);
     }
     return g;
 }
@@ -305,20 +309,22 @@ INLINE_TARGET size_t count_present(const struct integers *g, size_t size)
     return size == 4 ? v_h_add(w_narrow(g->present)) : w_h_add(g->present);
 }
 
-/* A group of n elements, a multiple of those of a vector. `missing`: r->missing leaves some out. */
+/* A group of n elements, a multiple of those of a vector. PARTIAL_MISSING: r->missing leaves some
+   out. */
 INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                 uint64_t index, enum element_type type, bool sum, bool missing)
+                                 uint64_t index, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
+    const bool missing = finds & PARTIAL_MISSING;
     const struct present present =
         present_of(missing ? r->missing : &(struct cpu_missing){0}, size);
-    const struct integers g = pass_integers(x, n * size, type, sum, missing ? &present : NULL);
+    const struct integers g = pass_integers(x, n * size, type, finds, missing ? &present : NULL);
     const size_t count = missing ? count_present(&g, size) : n;
 
     r->partial.missing += n - count;
-    if (count > 0)
+    if (count > 0 && finds & PARTIAL_EXTREMES)
         take_integer_extremes(r, &g, x, n, index, type);
-    if (!sum)
+    if (!(finds & PARTIAL_SUM))
         return;
     cpu_reserve_integers(r, count);
     if (size == 2) {
@@ -328,7 +334,7 @@ INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, 
         if (element_formats[type].kind == ELEMENT_SIGNED)
             r->integers.low += (uint64_t)count << 31;
     } else if (size == 8) {
-        r->integers.low += w_h_add(g.low);
+        r->integers.low += w_h_add(g.low) - (w_h_add(g.other) << 32);
         r->integers.high += w_h_add(g.other);
     } else {
         r->integers.low += w_h_add(g.low);

@@ -128,8 +128,7 @@ INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
 
-#define TAKE(p, n, first) \
-    integer_group(r, p, n, first, type, finds &PARTIAL_SUM, finds &PARTIAL_MISSING)
+#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds)
     TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
 #undef TAKE
 }
@@ -192,6 +191,9 @@ ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
 ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
 ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
+/* Extremes of 64 bits take longer than the sum. */
+INSTANCE(alone_i64, chunk_integer, ELEMENT_I64, PARTIAL_SUM)
+INSTANCE(alone_u64, chunk_integer, ELEMENT_U64, PARTIAL_SUM)
 
 #define WIDEN_INSTANCE(name, C)                                                               \
     static SIMD_TARGET void widen_##name(void *to, const void *from, size_t n)                \
@@ -229,7 +231,8 @@ static const struct cpu_slice_tables slice_tables = {
 const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .name = QUOTED(SIMD_NAME),
     .usable = simd_usable,
-    .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
+    .rows = {{PARTIAL_SUM, {[ELEMENT_I64] = alone_i64, [ELEMENT_U64] = alone_u64}},
+             {FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
              {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
              {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},

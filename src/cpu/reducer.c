@@ -54,12 +54,13 @@ cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_typ
                              unsigned wants)
 {
     const unsigned needed = wants & ~(unsigned)NEEDS_NO_KERNEL;
-    size_t row = 0;
+    const struct cpu_kernel_row *row = kernels->rows;
 
-    while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
+    while (row < kernels->rows + CPU_KERNEL_ROWS - 1 &&
+           (!row->kernel[type] || (needed & ~row->finds) != 0))
         row++;
     /* cppcheck-suppress CastIntegerToAddressAtReturn ; they are pointers to functions */
-    return kernels->rows[row].kernel[type];
+    return row->kernel[type];
 }
 
 bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernels,

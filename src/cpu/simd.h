@@ -85,7 +85,7 @@
  *   w_keep_upper(a) w_raise_lower(a)
  *                              as h_, of lanes of 64 bits
  *   w_multiply(a, b)           the products of the lower 32 bits of each lane, unsigned
- *   w_even(a) w_odd(a)         the lower or the upper 32 bits of each lane, as 64
+ *   w_odd(a)                   the upper 32 bits of each lane, as 64
  *   v_wide(a) w_narrow(a)      the same bits as a wvec, and as a vec
  *   w_value(a) d_bits(a)       the same bits as values, and as integers
  *   f_value(a) f_bits(a)       the same bits as binary32 values, and as integers

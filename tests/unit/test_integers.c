@@ -167,6 +167,7 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
                                          PARTIAL_SUM | PARTIAL_EXTREMES,
                                          PARTIAL_SUM | PARTIAL_SQUARES,
                                          PARTIAL_SMALL | PARTIAL_NEGATIVE | PARTIAL_EXTREMES,
+                                         PARTIAL_SUM,
                                          PARTIAL_EXTREMES};
     const struct partial_types types = partial_types_of(type);
     const uint64_t ddof = below(3);
