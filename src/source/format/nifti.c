@@ -238,7 +238,7 @@ static bool add_array(struct file *f, unsigned part)
     a->elements = f->elements;
     a->type = type->type;
     a->big_endian = f->big;
-    a->offset = f->offset + part * element_size(type->type);
+    a->offset = f->offset + (a->elements > 0 ? part * element_size(type->type) : 0);
     container_name_type(a, type->name ? type->name : element_name(type->type));
     a->unreadable = type->unreadable;
     if (complex && f->in->endless) {
