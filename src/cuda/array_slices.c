@@ -20,7 +20,7 @@
 /* Parts of a launch whose sums are not rounded at once, at most. */
 #define PARTS_MAX ((uint64_t)1 << 21)
 
-/* Of columns of integers of up to 32 bits with so many rows the sums are below 2^53. */
+/* Sums of columns of integers of up to 32 bits with so many rows are below 2^53. */
 #define SMALL_ROWS ((uint64_t)1 << 21)
 
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))

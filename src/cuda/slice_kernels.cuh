@@ -1,9 +1,9 @@
 /*
  * The kernels of sums and extremes of slices of floats, and of sums of slices of other types,
- * without their launch. A sum is kept as two
- * numbers, high + low, as on the CPU (cpu/kernel_slices.h): a number is added by two
- * two-sums, and where the second leaves something, or is no number, nothing is said of the slice,
- * and the CPU takes its elements. So whatever the order of additions is, what is found is exact.
+ * without their launch. A sum is kept as two numbers, high + low, as on the CPU
+ * (cpu/kernel_slices.h): a number is added by two two-sums, and where the second leaves something,
+ * or is no number, nothing is said of the slice, and the CPU takes its elements. So whatever the
+ * order of additions is, what is found is exact.
  *
  * Elements of up to 32 bits are added up plainly before that, a few of a slice at a time: in
  * binary64, once rounding down and once rounding up. The two are the same just when nothing was

@@ -37,10 +37,10 @@ struct cuda_slice_launch {
        CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
-       of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum, or,
-       with `integers`, the bits of the sum as an int64_t, which is to be below 2^53.
-       Aligned to 16 bytes where all parts of columns together have a multiple of
-       CUDA_SLICE_COLUMNS columns, of f64 of two. */
+       of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum,
+       or, with `integers`, the bits of the sum as an int64_t, which is to be below 2^53. Aligned to
+       16 bytes where all parts of columns together have a multiple of CUDA_SLICE_COLUMNS columns,
+       of f64 of two. */
     double *high, *low;
     bool integers;
     void *min, *max;
