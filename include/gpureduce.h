@@ -269,12 +269,12 @@ GPR_API const char *gpr_array_why_unreadable(const gpr_input *input, size_t arra
    dimension; the size that a pipe has is UINT64_MAX. `shape` may be NULL if `rank` is 0. */
 GPR_API unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank,
                                  uint64_t *shape);
-/* The number of its elements; UINT64_MAX if unknown. */
+/* The number of its elements, GPR_LENGTH at most; UINT64_MAX if unknown. */
 GPR_API uint64_t gpr_array_count(const gpr_input *input, size_t array);
 
 /* What headers say of an array, as a number. */
 typedef enum gpr_fact {
-    GPR_FACT_BYTES = 1,      /* the bytes of its elements, decompressed */
+    GPR_FACT_BYTES = 1,      /* the bytes of gpr_array_count elements, decompressed */
     GPR_FACT_OFFSET = 2,     /* bytes before its first element, in the file; where that is
                                 compressed as a whole, after decompression. Unknown where the
                                 elements are in chunks or records, and of views */

@@ -201,7 +201,7 @@ uint64_t gpr_array_count(const gpr_input *input, size_t array)
     const struct container_array *a = array_of(input, array);
 
     if (a)
-        return a->elements;
+        return a->unreadable || a->elements < input->length ? a->elements : input->length;
     if (input->in_memory)
         return input->view.view.elements;
     return input->pipe ? UINT64_MAX : source_info(input->source)->elements;
@@ -220,7 +220,7 @@ uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
                                              : UINT64_MAX;
     if (input->pipe)
         return UINT64_MAX;
-    array_facts_find(&facts, source_info(input->source), a, a ? a->elements : 0);
+    array_facts_find(&facts, source_info(input->source), a, gpr_array_count(input, array));
     switch (fact) {
     case GPR_FACT_BYTES:
         return facts.bytes;

@@ -738,7 +738,7 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_request *request = ask(context, file_operations), *selection = ask(context, median);
     gpr_input *input = NULL;
     gpr_result *result = NULL, *again = NULL;
-    uint64_t shape[2] = {0, 0};
+    uint64_t count, shape[2] = {0, 0};
     char path[32], header[256];
     const int fd = make_file(path);
     const uint64_t length = sizeof header;
@@ -784,6 +784,18 @@ static void test_container(gpr_context *context, const float *elements, const gp
     again = reduce_and_close(need(input), 1, selection);
     tap_ok(again && gpr_result_double(again, "median", &other) == GPR_OK && value == other,
            "by its descriptor");
+    gpr_result_free(again);
+
+    input = NULL;
+    (void)gpr_request_set(selection, GPR_LENGTH, 10);
+    (void)gpr_request_op(selection, "count");
+    tap_ok(gpr_open_path(context, path, selection, &input) == GPR_OK &&
+               gpr_array_count(input, 1) == 10 && gpr_array_fact(input, 1, GPR_FACT_BYTES) == 40 &&
+               gpr_array_count(input, 0) == 2,
+           "a part of each array: %s", gpr_error_text(context));
+    again = reduce_and_close(need(input), 1, selection);
+    tap_ok(again && gpr_result_count(again, "count", &count) == GPR_OK && count == 10,
+           "the part is reduced");
     gpr_result_free(again);
     close(fd);
     gpr_request_free(request);
