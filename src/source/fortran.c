@@ -74,7 +74,7 @@ static int read_marker(struct fortran_reader *r, size_t most, uint64_t *length, 
 {
     const size_t size = r->source->fortran.marker;
     const uint64_t begin = r->at;
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     uint64_t marker;
 
     for (size_t got = 0; got < size;) {

@@ -38,7 +38,7 @@ if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
 fi
 
 # sweep FAULT ERROR ARGUMENT...: what follows each fault is what there is without it, or an error
-# that matches ERROR.
+# that matches ERROR. FAULT_STEP=N: at every Nth read.
 sweep() {
     fault=$1 error=$2
     shift 2
@@ -58,7 +58,7 @@ sweep() {
             fi
         done
         [ -e mark ] || break
-        number=$((number + 1))
+        number=$((number + ${FAULT_STEP:-1}))
     done
     ok "$fault: $*: none of $((number - 1)) reads is taken for another result:$bad" [ -z "$bad" ]
     ok "$fault: $*: and $errors of them are errors" [ "$errors" -gt 0 ]

@@ -126,10 +126,8 @@ static struct allocation *allocations;
    have no business with it. Memory of the host is anybody's. */
 static void check_memory(cudaStream_t stream, const void *memory)
 {
-    const unsigned char *at = memory;
-
     for (const struct allocation *a = allocations; a; a = a->next)
-        if (at >= a->begin && at < a->begin + a->size && a->device != stream->device) {
+        if ((uintptr_t)memory - (uintptr_t)a->begin < a->size && a->device != stream->device) {
             fprintf(stderr, "emulated CUDA: memory of GPU %d is used on GPU %d\n", a->device,
                     stream->device);
             abort();

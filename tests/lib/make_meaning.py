@@ -196,10 +196,11 @@ def is_small(data, attributes):
 def total_of(variables):
     """What --total --nan=skip prints, of masked variables and their attributes, a line for each operation."""
     row = dict.fromkeys(TOTAL.split(","), 0)
-    values, before = [], 0
+    values, before, whole = [], 0, True
     for data, mask, attributes in variables:
         scale, offset = (Fraction(float(attributes.get(k, d))) for k, d in (("scale_factor", 1), ("add_offset", 0)))
         integers = data.dtype.kind != "f" and scale == 1 and offset.denominator == 1
+        whole = whole and integers  # also where no number is left of the variable
         for i, (x, gone) in enumerate(zip(data.ravel(), mask.ravel())):
             row["missing"] += int(gone)
             row["nan"] += int(not gone and x != x)
@@ -209,7 +210,7 @@ def total_of(variables):
     numbers = [v for v, _, _ in values]
     row["count"] = count = len(numbers)
     summed, squares = sum(numbers), sum(v * v for v in numbers)
-    row["sum"] = str(summed) if all(integers for _, integers, _ in values) else show(summed)
+    row["sum"] = str(summed) if whole else show(summed)
     row["l1"], row["sumsq"] = show(sum(map(abs, numbers))), show(squares)
     row["mean"], row["var"] = show(summed / count), show(squares / count - (summed / count) ** 2)
     row["zeros"], row["negatives"] = numbers.count(0), sum(v < 0 for v in numbers)

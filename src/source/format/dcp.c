@@ -307,7 +307,8 @@ static bool take_archive(struct checkpoint *k, struct shard *shard, const struct
     if (a->unreadable)
         return REFUSE(k, a->missing, "%s: %s", shard->path, a->unreadable);
     if (a->type != k->array->type || a->dimensions != k->array->dimensions ||
-        memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0)
+        (a->dimensions > 0 &&
+         memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0))
         return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
                       shard->path);
     if (a->record_elements > 0)

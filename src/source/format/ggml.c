@@ -310,7 +310,7 @@ static ALWAYS_INLINE bytes third(bytes v, uint8_t power)
 static ALWAYS_INLINE void decode_tq1_0(const unsigned char *b, struct group *y)
 {
     static const uint8_t powers[5] = {1, 3, 9, 27, 81};
-    bytes last;
+    bytes last = {0};
 
     scale(y, 16, binary16(b + 52));
     UNROLL_INLINED(15)
