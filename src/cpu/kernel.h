@@ -172,7 +172,7 @@ struct cpu_missing {
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
-#define CPU_KERNEL_ROWS 6
+#define CPU_KERNEL_ROWS 7
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);

@@ -22,11 +22,14 @@
 #ifndef GPUREDUCE_CPU_KERNEL_INTEGER_H
 #define GPUREDUCE_CPU_KERNEL_INTEGER_H
 
-#include "cpu/kernel_common.h"
+#include "cpu/kernel_moments.h"
 
 /* Elements of one byte, and integers, are taken in groups of so many bytes: what a vector's lanes
    come to has to be put together, byte by byte, once a group. */
 #define GROUP_BYTES ((size_t)64 << 10)
+
+/* Those whose squares are added up, too, by a pass that finds them in the level-1 cache. */
+#define SQUARES_BYTES ((size_t)16 << 10)
 
 /* Within a group, streams are as far apart as in the blocks of floats. */
 #define GROUP_PART ((size_t)8 << 10)
@@ -339,6 +342,39 @@ INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, 
     } else {
         r->integers.low += w_h_add(g.low);
     }
+}
+
+/* Adds the squares of the magnitudes of a group of n integers of 16 or 32 bits, n a multiple of those
+   of a vector. Magnitudes are unsigned, also that of the least integer.
+   Squares of 64 bits are added up modulo 2^64, and so are their upper halves, which tell what was
+   lost. */
+INLINE_TARGET void integer_squares(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                   enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+    wvec sum = w_set1(0), upper = w_set1(0);
+
+    for (size_t i = 0; i < n * size; i += V_BYTES) {
+        vec v = v_load_f32(x + i);
+
+        if (is_signed)
+            v = size == 2 ? h_max_s(v, h_sub(v_set1(0), v)) : v_max_s(v, v_sub(v_set1(0), v));
+        for (int half = 0; half < (size == 2 ? 2 : 1); half++) {
+            const wvec even = v_wide(size == 4   ? v
+                                     : half == 0 ? v_and(v, v_set1(UINT32_C(0xffff)))
+                                                 : v_upper_u(v));
+            const wvec odd = w_odd(even);
+            const wvec first = w_multiply(even, even), second = w_multiply(odd, odd);
+
+            sum = w_add(sum, w_add(first, second));
+            if (size == 4)
+                upper = w_add(upper, w_add(w_odd(first), w_odd(second)));
+        }
+    }
+    add_to_squares(r, w_h_add(w_sub(sum, w_raise_lower(upper))), 0);
+    if (size == 4)
+        add_to_squares(r, w_h_add(upper), 32);
 }
 
 #endif

@@ -133,6 +133,19 @@ INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 #undef TAKE
 }
 
+INLINE_TARGET void chunk_squares(CHUNK, enum element_type type, unsigned finds)
+{
+    const size_t size = element_formats[type].size;
+
+#define TAKE(p, n, first)                                      \
+    do {                                                       \
+        integer_group(r, p, n, first, type, finds &FINDS_SUM); \
+        integer_squares(r, p, n, type);                        \
+    } while (0)
+    TAKE_CHUNK(size, V_BYTES / size, SQUARES_BYTES / size, TAKE);
+#undef TAKE
+}
+
 /* For all types that are not floats of 16 bits and more. */
 static void moments_others(CHUNK)
 {
@@ -194,6 +207,11 @@ ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 /* Extremes of 64 bits take longer than the sum. */
 INSTANCE(alone_i64, chunk_integer, ELEMENT_I64, PARTIAL_SUM)
 INSTANCE(alone_u64, chunk_integer, ELEMENT_U64, PARTIAL_SUM)
+/* Means and deviations. */
+INSTANCE(squares_i16, chunk_squares, ELEMENT_I16, FINDS_SUM | PARTIAL_SQUARES)
+INSTANCE(squares_u16, chunk_squares, ELEMENT_U16, FINDS_SUM | PARTIAL_SQUARES)
+INSTANCE(squares_i32, chunk_squares, ELEMENT_I32, FINDS_SUM | PARTIAL_SQUARES)
+INSTANCE(squares_u32, chunk_squares, ELEMENT_U32, FINDS_SUM | PARTIAL_SQUARES)
 
 #define WIDEN_INSTANCE(name, C)                                                               \
     static SIMD_TARGET void widen_##name(void *to, const void *from, size_t n)                \
@@ -234,6 +252,11 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .rows = {{PARTIAL_SUM, {[ELEMENT_I64] = alone_i64, [ELEMENT_U64] = alone_u64}},
              {FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
              {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
+             {FINDS_SUM | PARTIAL_SQUARES,
+              {[ELEMENT_I16] = squares_i16,
+               [ELEMENT_U16] = squares_u16,
+               [ELEMENT_I32] = squares_i32,
+               [ELEMENT_U32] = squares_u32}},
              {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
