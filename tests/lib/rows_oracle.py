@@ -57,7 +57,7 @@ def some_arrays(prefix, count):
 
 def rounded(number, dtype):
     """The value of a type that is nearest to a double: numbers here are far from halves of its steps."""
-    letter = {"f32": "f", "f16": "e"}.get(dtype)
+    letter = {"f32": "f"}.get(dtype)  # those of f16 are shown in full
     if letter is None or abs(number) == float("inf"):
         return number
     try:
