@@ -395,9 +395,7 @@ const struct container_format *arrays_recognise_in_order(const struct source_opt
 
 /* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
 struct kept_reader {
-    struct reader base;
-    struct source *source;
-    struct reader *input;
+    struct reader_over over;
     unsigned char *bytes;
     size_t size, room, given;
     bool ended;
@@ -427,7 +425,7 @@ static bool read_kept(struct container_input *in, void *buffer, size_t size, uin
     struct kept_reader *k = in->context;
 
     if (offset > HEADERS_MAX || size > HEADERS_MAX - offset) {
-        source_error(k->source, ERROR_DATA,
+        source_error(k->over.source, ERROR_DATA,
                      "its header has more than 256 MiB, which is not read in order");
         return false;
     }
@@ -435,8 +433,8 @@ static bool read_kept(struct container_input *in, void *buffer, size_t size, uin
         ptrdiff_t got = 0;
 
         if (!make_room(k, (size_t)offset + size))
-            return source_no_memory(k->source);
-        got = reader_fill(k->input, k->bytes + k->size, (size_t)offset + size - k->size);
+            return source_no_memory(k->over.source);
+        got = reader_fill(k->over.input, k->bytes + k->size, (size_t)offset + size - k->size);
         if (got < 0)
             return false;
         k->size += (size_t)got;
@@ -456,7 +454,7 @@ static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
     if (left == 0) {
         free(k->bytes);
         k->bytes = NULL;
-        return reader_read(k->input, buffer, size);
+        return reader_read(k->over.input, buffer, size);
     }
     size = size < left ? size : left;
     memcpy(buffer, k->bytes + k->given, size);
@@ -464,18 +462,11 @@ static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
     return (ptrdiff_t)size;
 }
 
-static bool kept_ahead(struct reader *r)
-{
-    const struct kept_reader *k = (const struct kept_reader *)r;
-
-    return k->input->ahead(k->input);
-}
-
 static void kept_close(struct reader *r)
 {
     struct kept_reader *k = (struct kept_reader *)r;
 
-    k->input->close(k->input);
+    k->over.input->close(k->over.input);
     free(k->bytes);
     free(k);
 }
@@ -483,7 +474,7 @@ static void kept_close(struct reader *r)
 struct reader *arrays_layout_in_order(struct source *s, const struct container_format *format,
                                       const struct source_options *options, struct reader *reader)
 {
-    struct kept_reader *k = calloc(1, sizeof *k);
+    struct kept_reader *k = reader_over_open(s, reader, kept_read, sizeof *k, sizeof *k);
     struct container_input in = {.read = read_kept,
                                  .context = k,
                                  .size = (uint64_t)1 << 62,
@@ -493,17 +484,9 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
                                  .headers_only = options->headers_only,
                                  .file = -1};
 
-    if (!k) {
-        (void)source_no_memory(s);
-        reader->close(reader);
+    if (!k)
         return NULL;
-    }
-    *k = (struct kept_reader){.base = {.read = kept_read,
-                                       .close = kept_close,
-                                       .ahead = reader->ahead ? kept_ahead : NULL,
-                                       .many_ahead = reader->many_ahead},
-                              .source = s,
-                              .input = reader};
+    k->over.base.close = kept_close;
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
     if (!s->container && k->ended) { /* all of it has been read: then it is like a file */
@@ -513,8 +496,8 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
         s->container = container_open(format, &in);
     }
     if (lay_out(s, format, &in, options))
-        return &k->base;
-    k->base.close(&k->base);
+        return &k->over.base;
+    k->over.base.close(&k->over.base);
     return NULL;
 }
 

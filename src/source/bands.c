@@ -119,7 +119,7 @@ static struct division divide(const struct container_array *a)
     return d;
 }
 
-/* The index of the first element of a band; behind the last, that of what would follow. */
+/* The index of the first element of a band; after the last, that of what would follow. */
 static uint64_t band_begin(const struct division *d, uint64_t number)
 {
     return (number / d->across * d->all_rows + number % d->across * d->rows) * d->inner;
@@ -133,7 +133,7 @@ static uint64_t band_of(const struct division *d, uint64_t index)
     return row / d->all_rows * d->across + row % d->all_rows / d->rows;
 }
 
-/* The index of the first element of a claim; behind the last one, the number of elements. */
+/* The index of the first element of a claim; after the last one, the number of elements. */
 static uint64_t claim_begin(const struct band_state *b, uint64_t number)
 {
     const uint64_t band = number * b->claim;
@@ -180,7 +180,7 @@ static void free_worker(struct band_worker *w)
     *w = (struct band_worker){0};
 }
 
-/* The index behind the last element that is wanted. */
+/* One more than the index of the last element that is wanted. */
 static uint64_t limit_of(const struct source *s)
 {
     const uint64_t wanted = source_wanted(s);

@@ -18,9 +18,7 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 
 struct fortran_reader {
-    struct reader base;
-    struct source *source;
-    struct reader *input;
+    struct reader_over over;
     uint64_t skip;   /* bytes before the first record that are still to be read */
     uint64_t unit;   /* bytes that a record has a multiple of */
     uint64_t first;  /* offset of the first record */
@@ -39,9 +37,9 @@ struct fortran_reader {
 #define WRONG(r, offset, ...) wrong(r, error_at(ERROR_DATA, offset, __VA_ARGS__))
 static int wrong(const struct fortran_reader *r, struct error error)
 {
-    if (r->begin == r->first && r->source->fortran.guessed)
+    if (r->begin == r->first && r->over.source->fortran.guessed)
         error.advice = (struct advice){.kind = ADVICE_BETTER_TYPE, .order = ELEMENT_ORDER_BIG};
-    source_fail(r->source, error);
+    source_fail(r->over.source, error);
     return -1;
 }
 
@@ -53,7 +51,7 @@ static ptrdiff_t have(struct fortran_reader *r, size_t most)
 
     if (r->size > 0)
         return got;
-    got = reader_read(r->input, r->piece, most < PIECE_BYTES ? most : PIECE_BYTES);
+    got = reader_read(r->over.input, r->piece, most < PIECE_BYTES ? most : PIECE_BYTES);
     r->from = 0;
     r->size = got > 0 ? (size_t)got : 0;
     return got;
@@ -72,7 +70,7 @@ static void take(struct fortran_reader *r, void *to, size_t size)
    or -1. */
 static int read_marker(struct fortran_reader *r, size_t most, uint64_t *length, bool *negative)
 {
-    const size_t size = r->source->fortran.marker;
+    const size_t size = r->over.source->fortran.marker;
     const uint64_t begin = r->at;
     unsigned char bytes[8] = {0};
     uint64_t marker;
@@ -88,7 +86,7 @@ static int read_marker(struct fortran_reader *r, size_t most, uint64_t *length, 
         take(r, bytes + got, some);
         got += some;
     }
-    marker = bytes_number(bytes, size, r->source->fortran.big_endian);
+    marker = bytes_number(bytes, size, r->over.source->fortran.big_endian);
     *negative = marker >> (size == 4 ? 31 : 63) != 0;
     *length = *negative && size == 4 ? UINT32_MAX - marker + 1 : marker;
     return 1;
@@ -111,7 +109,7 @@ static int end_part(struct fortran_reader *r, size_t most)
                      "byte %" PRIu64 ": the record that begins at byte %" PRIu64
                      " has markers that differ",
                      offset, r->begin);
-    r->source->fortran.guessed = false;
+    r->over.source->fortran.guessed = false;
     r->inside = false;
     r->after = r->more;
     if (r->more)
@@ -121,7 +119,8 @@ static int end_part(struct fortran_reader *r, size_t most)
                      "byte %" PRIu64 ": a record of %" PRIu64 " byte%s does not hold whole "
                      "%s of %" PRIu64 " bytes",
                      r->begin, r->whole, plural(r->whole),
-                     r->unit == r->source->info.element_size ? "elements" : "records", r->unit);
+                     r->unit == r->over.source->info.element_size ? "elements" : "records",
+                     r->unit);
     r->whole = 0;
     return 1;
 }
@@ -137,7 +136,7 @@ static int begin_part(struct fortran_reader *r, size_t most)
         return WRONG(r, r->at, "byte %" PRIu64 ": the last record is cut off", r->at);
     if (got <= 0)
         return got;
-    if (r->more && r->source->fortran.marker != 4)
+    if (r->more && r->over.source->fortran.marker != 4)
         return WRONG(r, r->begin, "byte %" PRIu64 ": a record of a negative length", r->begin);
     r->left = r->length;
     r->whole += r->length;
@@ -152,7 +151,7 @@ static ptrdiff_t read_part(struct fortran_reader *r, unsigned char *to, size_t s
 
     size = size < r->left ? size : (size_t)r->left;
     if (r->size == 0 && size >= PIECE_BYTES) {
-        got = reader_read(r->input, to, size);
+        got = reader_read(r->over.input, to, size);
         r->at += got > 0 ? (uint64_t)got : 0;
     } else {
         got = have(r, size);
@@ -176,7 +175,7 @@ static ptrdiff_t fortran_read(struct reader *reader, void *buffer, size_t size)
     size_t done = 0;
 
     if (r->skip > 0) {
-        got = reader_read(r->input, buffer, size < r->skip ? size : (size_t)r->skip);
+        got = reader_read(r->over.input, buffer, size < r->skip ? size : (size_t)r->skip);
         r->skip -= got > 0 ? (uint64_t)got : 0;
         r->at += got > 0 ? (uint64_t)got : 0;
         return got;
@@ -197,39 +196,15 @@ static ptrdiff_t fortran_read(struct reader *reader, void *buffer, size_t size)
     return (ptrdiff_t)done;
 }
 
-static bool fortran_ahead(struct reader *reader)
-{
-    const struct fortran_reader *r = (const struct fortran_reader *)reader;
-
-    return r->input->ahead(r->input);
-}
-
-static void fortran_close(struct reader *reader)
-{
-    struct fortran_reader *r = (struct fortran_reader *)reader;
-
-    r->input->close(r->input);
-    free(r);
-}
-
 struct reader *fortran_reader_open(struct source *s, const struct source_record *record,
                                    uint64_t skip, struct reader *input)
 {
-    struct fortran_reader *r = malloc(sizeof *r);
+    struct fortran_reader *r =
+        reader_over_open(s, input, fortran_read, sizeof *r, offsetof(struct fortran_reader, piece));
 
-    if (!r) {
-        (void)source_no_memory(s);
-        input->close(input);
+    if (!r)
         return NULL;
-    }
-    memset(r, 0, offsetof(struct fortran_reader, piece));
-    r->base.read = fortran_read;
-    r->base.close = fortran_close;
-    r->base.ahead = input->ahead ? fortran_ahead : NULL;
-    r->base.many_ahead = input->many_ahead;
-    r->source = s;
-    r->input = input;
     r->skip = r->first = skip;
     r->unit = record->bytes > 0 ? record->bytes : s->info.element_size;
-    return &r->base;
+    return &r->over.base;
 }

@@ -12,6 +12,42 @@
 
 #include "sys/clock.h"
 
+static bool over_ahead(struct reader *reader)
+{
+    const struct reader_over *r = (const struct reader_over *)reader;
+
+    return r->input->ahead(r->input);
+}
+
+static void over_close(struct reader *reader)
+{
+    struct reader_over *r = (struct reader_over *)reader;
+
+    r->input->close(r->input);
+    free(r);
+}
+
+void *reader_over_open(struct source *s, struct reader *input,
+                       ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size,
+                       size_t cleared)
+{
+    struct reader_over *r = malloc(size);
+
+    if (!r) {
+        (void)source_no_memory(s);
+        input->close(input);
+        return NULL;
+    }
+    memset(r, 0, cleared);
+    r->base.read = read;
+    r->base.close = over_close;
+    r->base.ahead = input->ahead ? over_ahead : NULL;
+    r->base.many_ahead = input->many_ahead;
+    r->source = s;
+    r->input = input;
+    return r;
+}
+
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 {
     size_t count = r->pushed < size ? r->pushed : size;

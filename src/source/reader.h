@@ -29,6 +29,20 @@ struct reader {
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
 
+/* A reader whose bytes come from another one, its input, begins with this. */
+struct reader_over {
+    struct reader base;
+    struct source *source;
+    struct reader *input;
+};
+
+/* Makes such a reader of `size` bytes, of which the first `cleared` are 0 but for the struct
+   reader_over that it begins with. It reads ahead as its input does, and close also closes that.
+   Without memory it makes the source fail, closes the input and returns NULL. */
+void *reader_over_open(struct source *s, struct reader *input,
+                       ptrdiff_t (*read)(struct reader *, void *, size_t), size_t size,
+                       size_t cleared);
+
 /* Reads up to `size` bytes, those that were pushed back first. 0 at the end; -1 on failure. */
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size);
 

@@ -12,9 +12,7 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 
 struct record_reader {
-    struct reader base;
-    struct source *source;
-    struct reader *input;
+    struct reader_over over;
     uint64_t skip;              /* bytes before the first record that are still to be read */
     uint64_t at;                /* bytes read */
     uint64_t begin, end, bytes; /* of the field in a record, and of a record */
@@ -76,15 +74,15 @@ static ptrdiff_t record_read(struct reader *reader, void *buffer, size_t size)
     size_t taken = 0;
 
     if (r->skip > 0) {
-        got = reader_read(r->input, buffer, size < r->skip ? size : (size_t)r->skip);
+        got = reader_read(r->over.input, buffer, size < r->skip ? size : (size_t)r->skip);
         r->skip -= got > 0 ? (uint64_t)got : 0;
         r->at += got > 0 ? (uint64_t)got : 0;
         return got;
     }
     while (taken == 0 && size > 0) {
-        got = reader_read(r->input, r->piece, bytes_before(r, size));
+        got = reader_read(r->over.input, r->piece, bytes_before(r, size));
         if (got == 0 && r->place > 0) {
-            source_cut_off(r->source, r->at, r->place, r->bytes);
+            source_cut_off(r->over.source, r->at, r->place, r->bytes);
             return -1;
         }
         if (got <= 0)
@@ -95,41 +93,17 @@ static ptrdiff_t record_read(struct reader *reader, void *buffer, size_t size)
     return (ptrdiff_t)taken;
 }
 
-static bool record_ahead(struct reader *reader)
-{
-    const struct record_reader *r = (const struct record_reader *)reader;
-
-    return r->input->ahead(r->input);
-}
-
-static void record_close(struct reader *reader)
-{
-    struct record_reader *r = (struct record_reader *)reader;
-
-    r->input->close(r->input);
-    free(r);
-}
-
 struct reader *record_reader_open(struct source *s, const struct source_record *record,
                                   uint64_t skip, struct reader *input)
 {
-    struct record_reader *r = malloc(sizeof *r);
+    struct record_reader *r =
+        reader_over_open(s, input, record_read, sizeof *r, offsetof(struct record_reader, piece));
 
-    if (!r) {
-        (void)source_no_memory(s);
-        input->close(input);
+    if (!r)
         return NULL;
-    }
-    memset(r, 0, offsetof(struct record_reader, piece));
-    r->base.read = record_read;
-    r->base.close = record_close;
-    r->base.ahead = input->ahead ? record_ahead : NULL;
-    r->base.many_ahead = input->many_ahead;
-    r->source = s;
-    r->input = input;
     r->skip = skip;
     r->begin = record->offset;
     r->end = record->offset + record->elements * element_size(s->info.type);
     r->bytes = record->bytes;
-    return &r->base;
+    return &r->over.base;
 }

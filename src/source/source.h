@@ -407,7 +407,7 @@ enum source_status source_next(struct source *s, const struct chunk_request *req
 bool source_is_at_hand(const struct source *s, size_t array);
 
 /* The piece that element number `index` is in: indices of the first element that is decoded together
-   with it, and behind the last. One worker should ask source_at for a whole piece. Any worker. */
+   with it, and after the last. One worker should ask source_at for a whole piece. Any worker. */
 void source_piece(const struct source *s, uint64_t index, uint64_t *begin, uint64_t *end);
 
 /* Hands out elements that the caller chooses, in the way of source_next: `chunk->count` elements
