@@ -72,7 +72,7 @@ static gpr_status copy_request(gpr_accumulator *a, const gpr_request *request)
     lib_copy_operations(&a->request.operations, &request->operations);
     a->request.wants = request->wants;
     a->request.ddof = request->ddof;
-    a->request.length = UINT64_MAX;
+    a->request.input.length = UINT64_MAX;
     a->nan = request->nan;
     for (unsigned i = 0; i < request->missing.count; i++) {
         a->request.missing.texts[i] = strdup(request->missing.texts[i]);
@@ -271,7 +271,7 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
                        .path = name,
                        .in_memory = true,
                        .view = *view,
-                       .length = UINT64_MAX};
+                       .options = {.length = UINT64_MAX}};
     gpr_result *result;
 
     /* A session counts elements from 0 on, and no digest can be moved. */

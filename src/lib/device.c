@@ -166,15 +166,15 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     const bool passes = pass_request_any(&request->passes);
     struct missing missing = {.count = 0};
     const char *const lacks = missing_add_values(&missing, view->type, &request->missing);
-    struct search search = {
-        .context = context,
-        .elements = {.type = view->type,
-                     .swap = view->swap,
-                     .missing = missing.count > 0 ? &missing : NULL,
-                     .layout = &view->folded,
-                     .count = view->elements < request->length ? view->elements : request->length,
-                     .device = input->view.ordinal,
-                     .stream = input->view.stream}};
+    const uint64_t length = request->input.length;
+    struct search search = {.context = context,
+                            .elements = {.type = view->type,
+                                         .swap = view->swap,
+                                         .missing = missing.count > 0 ? &missing : NULL,
+                                         .layout = &view->folded,
+                                         .count = view->elements < length ? view->elements : length,
+                                         .device = input->view.ordinal,
+                                         .stream = input->view.stream}};
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
                                      .missing = search.elements.missing,
@@ -238,7 +238,7 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
         what = "missing values";
     else if (request->nan == NAN_ERROR)
         what = "errors about NaNs";
-    else if (request->length < view->elements || view->elements == 0)
+    else if (request->input.length < view->elements || view->elements == 0)
         what = "parts of arrays, and arrays without elements,";
     return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                            "memory: %s along an axis of device memory are not supported", what)

@@ -26,7 +26,7 @@ static gpr_input *make(gpr_context *context, const char *path)
     }
     made->context = context;
     made->path = kept;
-    made->length = UINT64_MAX;
+    made->options.length = UINT64_MAX;
     return made;
 }
 
@@ -49,27 +49,32 @@ gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input *
     return GPR_OK;
 }
 
-/* Opens what `made`, which may be NULL, names, for as much of a request as says how it is read. */
-static gpr_status open_source(gpr_input *made, const gpr_request *request, gpr_input **input)
+/* Makes an input of this name, for as much of a request as says how it is read; NULL: of none. NULL,
+   with an error. */
+static gpr_input *make_source(gpr_context *context, const char *path, const gpr_request *request)
+{
+    gpr_input *made = make(context, path);
+
+    if (!made || !request)
+        return made;
+    made->options = request->input;
+    if (made->options.part.begin == 0 && made->options.part.end == UINT64_MAX)
+        made->options.part.end = 0; /* as sources have it */
+    else if (made->options.part.begin >= made->options.part.end) {
+        gpr_close(made);
+        (void)lib_fail(context, GPR_ERROR_ARGUMENT, "the part of the file is empty");
+        return NULL;
+    }
+    return made;
+}
+
+/* Opens what `made` names; NULL: there is an error. */
+static gpr_status open_source(gpr_context *context, gpr_input *made, gpr_input **input)
 {
     gpr_status status;
 
     if (!made)
-        return GPR_ERROR_MEMORY;
-    if (request) {
-        made->typed = request->typed;
-        made->type = request->type;
-        made->order = request->order;
-        made->skip = request->skip;
-        made->length = request->length;
-        made->stored = request->stored;
-        if (request->begin > 0 || request->end < UINT64_MAX)
-            made->part = (struct source_part){.begin = request->begin, .end = request->end};
-        if (request->begin >= request->end) {
-            gpr_close(made);
-            return lib_fail(request->context, GPR_ERROR_ARGUMENT, "the part of the file is empty");
-        }
-    }
+        return context->status;
     status = reducer_open(made);
     if (status == GPR_OK)
         *input = made;
@@ -82,7 +87,8 @@ gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_reque
                          gpr_input **input)
 {
     lib_begin(context);
-    return open_source(make(context, strcmp(path, "-") == 0 ? "./-" : path), options, input);
+    path = strcmp(path, "-") == 0 ? "./-" : path;
+    return open_source(context, make_source(context, path, options), input);
 }
 
 gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options, gpr_input **input)
@@ -94,12 +100,12 @@ gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options,
     if (fd < 0)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "descriptors have numbers from 0 on");
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
-    made = make(context, path);
+    made = make_source(context, path, options);
     if (made) {
-        made->has_descriptor = true;
-        made->descriptor = fd;
+        made->options.has_descriptor = true;
+        made->options.descriptor = fd;
     }
-    return open_source(made, options, input);
+    return open_source(context, made, input);
 }
 
 gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_function *function,
@@ -108,12 +114,12 @@ gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_fu
     gpr_input *made;
 
     lib_begin(context);
-    made = make(context, name);
+    made = make_source(context, name, options);
     if (made) {
-        made->read = function;
-        made->read_user = user;
+        made->options.read = function;
+        made->options.read_context = user;
     }
-    return open_source(made, options, input);
+    return open_source(context, made, input);
 }
 
 void gpr_close(gpr_input *input)
@@ -163,7 +169,7 @@ const char *gpr_array_dtype(const gpr_input *input, size_t array)
         return a->unreadable ? a->type_name : element_name(a->type);
     if (input->in_memory)
         return element_name(input->view.view.type);
-    return element_name(input->pipe ? input->type : source_info(input->source)->type);
+    return element_name(input->pipe ? input->options.type : source_info(input->source)->type);
 }
 
 const char *gpr_array_why_unreadable(const gpr_input *input, size_t array)
@@ -201,7 +207,8 @@ uint64_t gpr_array_count(const gpr_input *input, size_t array)
     const struct container_array *a = array_of(input, array);
 
     if (a)
-        return a->unreadable || a->elements < input->length ? a->elements : input->length;
+        return a->unreadable || a->elements < input->options.length ? a->elements
+                                                                    : input->options.length;
     if (input->in_memory)
         return input->view.view.elements;
     return input->pipe ? UINT64_MAX : source_info(input->source)->elements;

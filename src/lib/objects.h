@@ -96,13 +96,8 @@ struct gpr_request {
     struct missing_values missing; /* whose texts are allocated by malloc */
     enum nan_policy nan;
     uint64_t ddof;
-    uint64_t skip;       /* bytes */
-    uint64_t length;     /* elements; UINT64_MAX: all */
-    uint64_t begin, end; /* bytes of the part of a file; 0 and UINT64_MAX: all of it */
-    bool stored, ignore_dtype, cast;
-    bool typed; /* the next two are given */
-    enum element_type type;
-    enum element_order order;
+    bool ignore_dtype, cast;
+    struct source_options input; /* how inputs are read; a part from 0 to UINT64_MAX is all */
 };
 
 struct gpr_input {
@@ -116,17 +111,9 @@ struct gpr_input {
     struct view fast;
 
     /* The source of a path or a descriptor. */
-    struct source *source; /* open; of a pipe connected, and NULL once it is reduced */
-    bool pipe;             /* it can be reduced once, and nothing is known of it before */
-    bool has_descriptor;
-    int descriptor;
-    gpr_read_function *read; /* what is read in place of the path; NULL for none */
-    void *read_user;
-    bool typed, stored; /* these, and the next four, are those of the request it was opened with */
-    enum element_type type;
-    enum element_order order;
-    uint64_t skip, length;
-    struct source_part part; /* of a file; all zeros: all of it */
+    struct source *source;         /* open; of a pipe connected, and NULL once it is reduced */
+    bool pipe;                     /* it can be reduced once, and nothing is known of it before */
+    struct source_options options; /* those it was opened with */
 };
 
 struct gpr_result {

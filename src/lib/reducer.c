@@ -213,7 +213,8 @@ bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint6
 static bool reduce_directly(struct reducer *r, const struct view *view, const gpr_request *request,
                             struct partial *partial)
 {
-    const uint64_t elements = view->elements < request->length ? view->elements : request->length;
+    const uint64_t elements =
+        view->elements < request->input.length ? view->elements : request->input.length;
     struct engine_setup setup = {.type = view->type, .swap = view->swap, .wants = request->wants};
     struct partial_split split;
     struct missing missing = {.count = 0};
@@ -311,7 +312,7 @@ static const struct view *choose_view(const gpr_input *input, const gpr_request 
 {
     const struct view *view = &input->view.view;
     const bool ordered = request->wants & (PARTIAL_WHERE | PARTIAL_DIGEST) ||
-                         request->nan == NAN_ERROR || request->length < view->elements;
+                         request->nan == NAN_ERROR || request->input.length < view->elements;
 
     return input->reordered && !ordered ? &input->fast : view;
 }
@@ -320,23 +321,16 @@ static const struct view *choose_view(const gpr_input *input, const gpr_request 
 static struct source_options input_options(const struct reducer *r, const gpr_input *input,
                                            uint64_t length)
 {
-    return (struct source_options){.log = &r->log,
-                                   .type = input->type,
-                                   .type_given = input->typed,
-                                   .order = input->order,
-                                   .plausibility = r->context->log != NULL,
-                                   .skip = input->skip,
-                                   .length = length < input->length ? length : input->length,
-                                   .stored = input->stored,
-                                   .part = input->part,
-                                   .has_descriptor = input->has_descriptor,
-                                   .descriptor = input->descriptor,
-                                   .read = input->read,
-                                   .read_context = input->read_user,
-                                   .cancellable = true,
-                                   .cancelled = is_cancelled,
-                                   .cancel_context = (void *)(uintptr_t)r,
-                                   .tuning = r->context->mapped ? NULL : &r->tuning};
+    struct source_options options = input->options;
+
+    options.log = &r->log;
+    options.plausibility = r->context->log;
+    options.length = length < options.length ? length : options.length;
+    options.cancellable = true;
+    options.cancelled = is_cancelled;
+    options.cancel_context = (void *)(uintptr_t)r;
+    options.tuning = r->context->mapped ? NULL : &r->tuning;
+    return options;
 }
 
 /* Cuts a part of a compressed file between its frames, if that can be; otherwise all of the file
@@ -348,9 +342,9 @@ static bool cut_part(gpr_input *input, struct source_options *options, struct er
 
     if (!source_look(input->path, options, &facts, error))
         return false;
-    if (facts.compressed && !source_cut(input->path, options, &input->part, &cut, error))
+    if (facts.compressed && !source_cut(input->path, options, &input->options.part, &cut, error))
         return false;
-    options->part = input->part;
+    options->part = input->options.part;
     return true;
 }
 
@@ -365,7 +359,7 @@ gpr_status reducer_open(gpr_input *input)
     if (!r)
         return lib_fail_memory(input->context);
     options = input_options(r, input, UINT64_MAX);
-    if (input->part.end > 0 && !cut_part(input, &options, &error)) {
+    if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
         return lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
     }
@@ -478,7 +472,7 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
     }
     if (!can_be_limited(input))
         return false;
-    *o = input_options(r, input, request->length);
+    *o = input_options(r, input, request->input.length);
     set_again(o, input);
     if (input->in_memory)
         o->view = choose_view(input, request);

@@ -20,7 +20,7 @@ gpr_status gpr_request_new(gpr_context *context, gpr_request **request)
     if (!made)
         return lib_fail_memory(context);
     made->context = context;
-    made->length = made->end = UINT64_MAX;
+    made->input.length = made->input.part.end = UINT64_MAX;
     *request = made;
     return GPR_OK;
 }
@@ -212,18 +212,18 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
         request->ddof = value;
         return GPR_OK;
     case GPR_STORED:
-        return set_flag(request, &request->stored, "GPR_STORED", value);
+        return set_flag(request, &request->input.stored, "GPR_STORED", value);
     case GPR_SKIP:
-        request->skip = value;
+        request->input.skip = value;
         return GPR_OK;
     case GPR_LENGTH:
-        request->length = value;
+        request->input.length = value;
         return GPR_OK;
     case GPR_BEGIN:
-        request->begin = value;
+        request->input.part.begin = value;
         return GPR_OK;
     case GPR_END:
-        request->end = value;
+        request->input.part.end = value;
         return GPR_OK;
     case GPR_CAST:
         return set_flag(request, &request->cast, "GPR_CAST", value);
@@ -242,8 +242,8 @@ gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order o
     if (lib_parse_type(request->context, dtype, &type) != GPR_OK ||
         lib_parse_order(request->context, order, &swap) != GPR_OK)
         return request->context->status;
-    request->typed = true;
-    request->type = type;
-    request->order = swap != element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+    request->input.type_given = true;
+    request->input.type = type;
+    request->input.order = swap != element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
     return GPR_OK;
 }
