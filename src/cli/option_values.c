@@ -437,48 +437,26 @@ bool option_parse_map(const struct arguments *a, const struct argument *x, const
     return arguments_wrong(a, format, text);
 }
 
-/* Reads a list of limits. */
-static bool parse_limits(const struct arguments *a, const char *list,
-                         struct difference_tolerance *limits)
-{
-    for (;;) {
-        char one[ESCAPE_QUOTE_MAX];
-        const size_t length = strcspn(list, ",");
-        char *end;
-
-        snprintf(one, sizeof one, "%.*s", length < 100 ? (int)length : 100, list);
-        if (strtod(one, &end) >= 0 && end != one && !*end) {
-            char format[160];
-
-            snprintf(
-                format, sizeof format,
-                "bad tolerance %%s: must be ulp:N, abs:X or rel:X; did you mean 'abs:%.30s' or "
-                "'rel:%.30s'?",
-                one, one);
-            return arguments_wrong(a, format, one);
-        }
-        if (!difference_parse_tolerance(limits, one))
-            return arguments_wrong(
-                a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers",
-                one);
-        if (!list[length])
-            return true;
-        list += length + 1;
-    }
-}
-
 bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
                             void *target)
 {
-    struct options *options = target;
-    const char *list;
-    struct difference_tolerance *limits =
-        diff_tolerances_add(&options->tolerances, text, strlen(text), &list);
+    char bad[DIFFERENCE_LIMIT_MAX], format[160], *end;
+    bool full;
 
     (void)x;
-    if (!limits)
+    if (difference_add_tolerances(&((struct options *)target)->tolerances, text, strlen(text), bad,
+                                  &full))
+        return true;
+    if (full)
         return arguments_wrong(a, "too many tolerances for names, or too long a name, at %s", text);
-    return parse_limits(a, list, limits);
+    if (!(strtod(bad, &end) >= 0 && end != bad && !*end))
+        return arguments_wrong(
+            a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers", bad);
+    snprintf(format, sizeof format,
+             "bad tolerance %%s: must be ulp:N, abs:X or rel:X; did you mean 'abs:%.30s' or "
+             "'rel:%.30s'?",
+             bad, bad);
+    return arguments_wrong(a, format, bad);
 }
 
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,

@@ -13,7 +13,6 @@
 #include "core/operation.h"
 #include "core/rename.h"
 #include "run/axis_layout.h"
-#include "run/diff_item.h"
 #include "run/session.h"
 #include "run/shard.h"
 
@@ -54,18 +53,18 @@ struct options {
     unsigned fail_on;                    /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
-    struct source_wanted wanted;       /* arrays of containers */
-    bool merged_arrays;                /* some partial results are of arrays of containers */
-    bool allow_gaps;                   /* even where elements are in no partial result */
-    const char *label;                 /* the name of a partial result; NULL: by its file */
-    bool ranks;                        /* the work is shared out among processes of this program */
-    struct shard shard;                /* reduce only this; of 0 shards: all */
-    struct diff_tolerances tolerances; /* of --diff */
-    struct rename rename;              /* of --diff: how names are changed before */
-    bool cast;                         /* --diff: is B what rounding A gives? */
-    bool ignore_dtype;                 /* --diff: types alone are no difference */
-    struct axis_request axis;          /* a result for each slice along it */
-    const char *axis_output;           /* a .npy for these; NULL: standard output */
+    struct source_wanted wanted; /* arrays of containers */
+    bool merged_arrays;          /* some partial results are of arrays of containers */
+    bool allow_gaps;             /* even where elements are in no partial result */
+    const char *label;           /* the name of a partial result; NULL: by its file */
+    bool ranks;                  /* the work is shared out among processes of this program */
+    struct shard shard;          /* reduce only this; of 0 shards: all */
+    struct difference_tolerances tolerances; /* of --diff */
+    struct rename rename;                    /* of --diff: how names are changed before */
+    bool cast;                               /* --diff: is B what rounding A gives? */
+    bool ignore_dtype;                       /* --diff: types alone are no difference */
+    struct axis_request axis;                /* a result for each slice along it */
+    const char *axis_output;                 /* a .npy for these; NULL: standard output */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

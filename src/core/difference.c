@@ -674,7 +674,8 @@ void difference_finish(const struct difference *d, const struct difference_terms
         result->cosine = NAN;
 }
 
-bool difference_parse_tolerance(struct difference_tolerance *t, const char *text)
+/* Adds a limit. False if the text is none. */
+static bool add_limit(struct difference_tolerance *t, const char *text)
 {
     const char *number = strchr(text, ':');
     struct integer ulps;
@@ -697,4 +698,35 @@ bool difference_parse_tolerance(struct difference_tolerance *t, const char *text
     t->by_relative = true;
     t->relative = x > t->relative ? x : t->relative;
     return strncmp(text, "rel:", 4) == 0;
+}
+
+bool difference_add_tolerances(struct difference_tolerances *t, const char *text, size_t length,
+                               char bad[DIFFERENCE_LIMIT_MAX], bool *full)
+{
+    const char *const end = text + length, *list = end, *comma;
+    struct difference_tolerance *limits = &t->all;
+    size_t used;
+
+    while (list > text && list[-1] != '=') /* a name may hold some, and a limit none */
+        list--;
+    length = (size_t)(list - text); /* of the pattern, and = */
+    *full =
+        length > DIFFERENCE_PATTERN_MAX || (length > 0 && t->count == DIFFERENCE_TOLERANCES_MAX);
+    if (*full)
+        return false;
+    if (length > 0) {
+        memcpy(t->some[t->count].pattern, text, length - 1);
+        limits = &t->some[t->count++].limits;
+    }
+    do {
+        comma = memchr(list, ',', (size_t)(end - list));
+        length = (size_t)((comma ? comma : end) - list);
+        used = length < DIFFERENCE_LIMIT_MAX ? length : DIFFERENCE_LIMIT_MAX - 1;
+        memcpy(bad, list, used);
+        bad[used] = '\0';
+        if (used < length || !add_limit(limits, bad))
+            return false;
+        list += length + 1;
+    } while (comma);
+    return true;
 }

@@ -45,9 +45,25 @@ struct difference_tolerance {
     double absolute, relative;              /* limits, finite and not negative */
 };
 
-/* Adds a limit, ulp:N, abs:X or rel:X, to a tolerance. The greatest of several of a kind counts, since
-   being within one is enough. False, and *t is undefined, if the text is none. */
-bool difference_parse_tolerance(struct difference_tolerance *t, const char *text);
+/* Tolerances, some of them of the arrays whose names match a pattern (source/format/pattern.h). */
+#define DIFFERENCE_PATTERN_MAX 256
+#define DIFFERENCE_TOLERANCES_MAX 16
+struct difference_tolerances {
+    struct difference_tolerance all; /* of arrays that none of the following is of */
+    struct {
+        char pattern[DIFFERENCE_PATTERN_MAX];
+        struct difference_tolerance limits;
+    } some[DIFFERENCE_TOLERANCES_MAX]; /* the last one that matches counts */
+    unsigned count;
+};
+
+/* Adds LIST or PATTERN=LIST, `length` characters: limits of all arrays, or of those that match. A list
+   has ulp:N, abs:X and rel:X, with commas in between. The greatest of a kind counts, since being
+   within one limit is enough. False, and *t is undefined, on failure. *full: the pattern is too long,
+   or one too many; if not, `bad` is the text that is no limit, which may be cut. */
+#define DIFFERENCE_LIMIT_MAX 101
+bool difference_add_tolerances(struct difference_tolerances *t, const char *text, size_t length,
+                               char bad[DIFFERENCE_LIMIT_MAX], bool *full);
 
 /* The request of a comparison. */
 struct difference_terms {

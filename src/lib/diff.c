@@ -21,33 +21,23 @@ struct rows {
 /* Reads lines of limits, ulp:N, abs:X and rel:X, with commas in between, after PATTERN= or not; NULL:
    none. */
 static gpr_status parse_tolerances(gpr_context *context, const char *text,
-                                   struct diff_tolerances *tolerances)
+                                   struct difference_tolerances *tolerances)
 {
-    char one[64];
+    char bad[DIFFERENCE_LIMIT_MAX];
+    bool full;
 
     while (text) {
-        const char *list, *end = text + strcspn(text, "\n");
-        struct difference_tolerance *limits =
-            diff_tolerances_add(tolerances, text, (size_t)(end - text), &list);
+        const size_t length = strcspn(text, "\n");
 
-        if (!limits)
-            return lib_fail(context, GPR_ERROR_ARGUMENT,
-                            "at most %d tolerances are for patterns, which are shorter than %d "
-                            "bytes",
-                            DIFF_TOLERANCES_MAX, DIFF_PATTERN_MAX);
-        for (bool last = false; !last; list++) {
-            const size_t length = strcspn(list, ",\n");
-
-            memcpy(one, list, length < sizeof one ? length : 0);
-            one[length < sizeof one ? length : 0] = '\0';
-            if (!difference_parse_tolerance(limits, one))
-                return lib_fail(context, GPR_ERROR_ARGUMENT,
-                                "a tolerance is a list of ulp:N, abs:X and rel:X, with nonnegative "
-                                "numbers");
-            list += length;
-            last = list == end;
-        }
-        text = *end ? end + 1 : NULL;
+        if (!difference_add_tolerances(tolerances, text, length, bad, &full))
+            return full ? lib_fail(context, GPR_ERROR_ARGUMENT,
+                                   "at most %d tolerances are for patterns, which are shorter than "
+                                   "%d bytes",
+                                   DIFFERENCE_TOLERANCES_MAX, DIFFERENCE_PATTERN_MAX)
+                        : lib_fail(context, GPR_ERROR_ARGUMENT,
+                                   "a tolerance is a list of ulp:N, abs:X and rel:X, with "
+                                   "nonnegative numbers");
+        text = text[length] ? text + length + 1 : NULL;
     }
     return GPR_OK;
 }
@@ -146,7 +136,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     const struct gpr_request none = {.context = context};
     struct session_options options[DIFF_SIDES];
     gpr_input *const inputs[DIFF_SIDES] = {a, b};
-    struct diff_tolerances tolerances = {.count = 0};
+    struct difference_tolerances tolerances = {.count = 0};
     struct diff_request job = {.options = &options[DIFF_A], .tolerances = &tolerances};
     gpr_status status;
 

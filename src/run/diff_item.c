@@ -21,22 +21,6 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
     return array ? array->type : item->sides[side].info->type;
 }
 
-struct difference_tolerance *diff_tolerances_add(struct diff_tolerances *t, const char *text,
-                                                 size_t length, const char **list)
-{
-    size_t size = length; /* of the pattern, and =: a name may hold some, and a limit none */
-
-    while (size > 0 && text[size - 1] != '=')
-        size--;
-    *list = text + size;
-    if (size == 0)
-        return &t->all;
-    if (size > DIFF_PATTERN_MAX || t->count == DIFF_TOLERANCES_MAX)
-        return NULL;
-    memcpy(t->some[t->count].pattern, text, size - 1);
-    return &t->some[t->count++].limits;
-}
-
 /* Whether a name matches. */
 static bool matches(const char *pattern, const char *name)
 {
@@ -48,7 +32,7 @@ static bool matches(const char *pattern, const char *name)
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
                                                   const struct diff_item *item)
 {
-    const struct diff_tolerances *t = request->tolerances;
+    const struct difference_tolerances *t = request->tolerances;
 
     for (unsigned i = t->count; i-- > 0;)
         if (matches(t->some[i].pattern, item->name) ||

@@ -17,30 +17,11 @@
 /* The two sides. */
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
-/* Tolerances, some of them of the arrays whose names on either side match a pattern
-   (source/format/pattern.h). */
-#define DIFF_PATTERN_MAX 256
-#define DIFF_TOLERANCES_MAX 16
-struct diff_tolerances {
-    struct difference_tolerance all; /* of arrays that none of the following is of */
-    struct {
-        char pattern[DIFF_PATTERN_MAX];
-        struct difference_tolerance limits;
-    } some[DIFF_TOLERANCES_MAX]; /* the last one that matches counts */
-    unsigned count;
-};
-
-/* Finds, in `length` characters of text, LIST or PATTERN=LIST, the limits that LIST adds to: those
-   of all arrays, or new ones. *list: where it begins. NULL if the pattern is too long, or there are
-   DIFF_TOLERANCES_MAX already. */
-struct difference_tolerance *diff_tolerances_add(struct diff_tolerances *t, const char *text,
-                                                 size_t length, const char **list);
-
 /* The request of a comparison, which does not change. */
 struct diff_request {
     const struct session_options *options; /* only input, nan, missing, threads, chunk_size and
                                               progress are used */
-    const struct diff_tolerances *tolerances;
+    const struct difference_tolerances *tolerances; /* patterns match names on either side */
     const struct rename *rename; /* arrays are matched by their names after this; NULL: by names */
     bool cast;                   /* it is asked whether side B is what side A is cast to */
     bool ignore_dtype;           /* arrays of two types whose values are the same do not differ */

@@ -317,7 +317,8 @@ run --diff - - </dev/null
 is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be only one of the two files $try"
 run --tolerance=ulp:1 three.f32
 is '--tolerance alone' 2 '' "gpureduce: option '--tolerance' needs --diff $try"
-for bad in 1 ulp ulp: ulp:-1 ulp:18446744073709551616 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2 '*=1' '*=' =abs:x; do
+for bad in 1 ulp ulp: ulp:-1 ulp:18446744073709551616 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2 '*=1' '*=' =abs:x \
+    "abs:0.$(printf '%0100d' 1)"; do
     run --diff --tolerance="$bad" three.f32 three.f32
     ok "--tolerance=$bad" test "$status:$(grep -c '^gpureduce: bad tolerance .*: must be ulp:N' err)" = 2:1
 done
