@@ -138,7 +138,7 @@ static bool same_value(const struct record_line *line, const char *recorded,
     char text[NUMBER_MAX];
     double found, number;
 
-    if (row_left_out(op, reduction))
+    if (report_left_out(op, reduction))
         return false;
     if (full || op->kind == OPERATION_DIGEST) { /* more digits than a binary64 has */
         const struct field field = report_value(0, op, reduction);

@@ -180,6 +180,14 @@ static struct field shape_cell(const struct reduction *reduction)
     return field_list(IN_ARRAY, "shape", reduction->type_name ? NULL : &reduction->elements, 1);
 }
 
+/* The name of the type; of an array that cannot be read, its name in the container. */
+static const char *type_name(const struct reduction *reduction)
+{
+    if (!reduction->type_name)
+        return element_name(reduction->type);
+    return reduction->type_name[0] ? reduction->type_name : WRITER_MISSING;
+}
+
 /* Columns of arrays: type and shape, which a total has not. Partial results do not tell the shape.
    */
 static void add_array_cells(struct writer *w, const struct options *options, const char *path,
@@ -187,7 +195,7 @@ static void add_array_cells(struct writer *w, const struct options *options, con
 {
     const bool known = path && (reduction->error.kind == ERROR_NONE || reduction->array);
 
-    writer_field(w, field_text(IN_ARRAY, "dtype", known ? row_type_name(reduction) : ""));
+    writer_field(w, field_text(IN_ARRAY, "dtype", known ? type_name(reduction) : ""));
     if (!known)
         writer_field(w, field_text(IN_ARRAY, "shape", ""));
     else if (options->command == COMMAND_MERGE)
@@ -222,10 +230,15 @@ static void add_input(struct writer *w, const struct options *options,
         writer_field(w, field_count(J, "ddof", options->session.ddof));
 }
 
+bool report_left_out(const struct operation *op, const struct reduction *reduction)
+{
+    return operation_quantile(op) & ~reduction->quantiles;
+}
+
 struct field report_value(unsigned in, const struct operation *op,
                           const struct reduction *reduction)
 {
-    if (row_left_out(op, reduction))
+    if (report_left_out(op, reduction))
         return field_of(in, op->name, FIELD_ABSENT);
     return operation_field(in, op, &reduction->result, reduction->type, &reduction->scale);
 }
@@ -806,6 +819,28 @@ static void write_apart(const struct report *r, const struct writer *like, const
     w.other = (struct buffer){0};
     report_row(&w, r->options, path, one, NULL);
     writer_close(&w);
+}
+
+static struct row_value find_value(const void *results, const struct row_key *key)
+{
+    const struct field field = report_value(0, key->op, results);
+
+    return row_value_of(&field);
+}
+
+/* The row of a reduction, for --where and --sort. */
+static struct row row_of(const char *path, const struct reduction *reduction)
+{
+    const bool failed = reduction->error.kind != ERROR_NONE;
+
+    return (struct row){.path = path,
+                        .name = reduction->array,
+                        .dtype = !failed || reduction->array ? type_name(reduction) : NULL,
+                        .elements = reduction->elements,
+                        .bytes = reduction->bytes,
+                        .failed = failed,
+                        .find = find_value,
+                        .results = reduction};
 }
 
 /* Writes the row of an array, on the thread of a worker. */

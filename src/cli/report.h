@@ -103,6 +103,9 @@ void report_shape(struct writer *w, const struct source_shape *shape);
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);
 
+/* Whether an operation is a quantile that was not computed, since it was not required. */
+bool report_left_out(const struct operation *op, const struct reduction *reduction);
+
 /* The value of an operation, as a field. */
 struct field report_value(unsigned in, const struct operation *op,
                           const struct reduction *reduction);

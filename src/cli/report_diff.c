@@ -3,7 +3,9 @@
 #include "cli/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/message.h"
 #include "cli/rows.h"
@@ -25,6 +27,30 @@ static void report_stats_line(const struct diff *diff, bool single)
                  report_rate(s.bytes, s.seconds));
 }
 
+/* The value of an item that a key names. */
+static struct row_value find_value(const void *results, const struct row_key *key)
+{
+    const struct diff_item *item = results;
+    const bool bad = key->field == ROW_BADNESS;
+    struct field field = diff_result(item, bad ? DIFFERENCE_MAX_REL : key->result);
+    /* How bad a difference is, for people. The upper half is the class, 3 for arrays that are not
+       compared, 2 for elements beyond the tolerance, 1 for other differences, 0 for names; the lower
+       one has the bits of the largest relative difference, which are more for a greater number, and
+       most for a NaN. */
+    struct integer badness = {.known = true, .high = item->kind == DIFF_RENAMED ? 0 : 3};
+
+    if (bad && field.kind == FIELD_NUMBER) {
+        badness.high = item->result.different > 0 ? 2 : 1;
+        memcpy(&badness.low, &field.number, sizeof badness.low);
+        badness.low &= INT64_MAX;
+    }
+    if (bad)
+        field = field_value(0, "", &badness, NAN);
+    else if (field.kind == FIELD_ABSENT)
+        field.kind = FIELD_MISSING;
+    return row_value_of(&field);
+}
+
 /* The row of an item, for --where and --sort: type and size are of the first side that has it. */
 static struct row row_of_item(const struct diff_request *request, const struct diff_item *item)
 {
@@ -34,7 +60,9 @@ static struct row row_of_item(const struct diff_request *request, const struct d
                         .name = item->name,
                         .dtype = diff_type(item, side),
                         .elements = diff_elements(item, side),
-                        .item = item};
+                        .failed = item->kind == DIFF_FAILED,
+                        .find = find_value,
+                        .results = item};
 }
 
 /* Writes the rows of all that differ, as the options ask. People read the worst first. */
@@ -70,14 +98,15 @@ static void write_items(const struct options *options, const struct diff_request
         order.descending = true;
     }
     for (size_t k = 0; k < diff_count(diff); k++) {
-        const struct row row = row_of_item(request, diff_get(diff, k));
+        const struct diff_item *item = diff_get(diff, k);
+        const struct row row = row_of_item(request, item);
         const size_t before = out.size;
         struct buffer line;
 
-        if (!diff_differs(row.item) || !rows_hold(&order, &row))
+        if (!diff_differs(item) || !rows_hold(&order, &row))
             continue;
         w.print = order.sort.field == ROW_UNASKED ? writer_flush : NULL;
-        diff_row_write(&w, request, row.item, missing);
+        diff_row_write(&w, request, item, missing);
         if (!w.print) {
             line = out;
             line.data += before;

@@ -11,18 +11,6 @@
 #include "core/number.h"
 #include "sys/grow.h"
 
-const char *row_type_name(const struct reduction *reduction)
-{
-    if (!reduction->type_name)
-        return element_name(reduction->type);
-    return reduction->type_name[0] ? reduction->type_name : WRITER_MISSING;
-}
-
-bool row_left_out(const struct operation *op, const struct reduction *reduction)
-{
-    return operation_quantile(op) & ~reduction->quantiles;
-}
-
 static struct row_value value_of_text(const char *text)
 {
     return (struct row_value){.kind = ROW_VALUE_TEXT, .text = text};
@@ -30,64 +18,20 @@ static struct row_value value_of_text(const char *text)
 
 static struct row_value value_of_count(uint64_t count)
 {
-    return (struct row_value){.kind = count == SOURCE_UNKNOWN ? ROW_VALUE_NAN : ROW_VALUE_INTEGER,
+    return (struct row_value){.kind = count == UINT64_MAX ? ROW_VALUE_NAN : ROW_VALUE_INTEGER,
                               .integer = {.low = count, .known = true}};
 }
 
-static struct row_value value_of_number(double number)
+struct row_value row_value_of(const struct field *field)
 {
-    return (struct row_value){.kind = isnan(number) ? ROW_VALUE_NAN : ROW_VALUE_NUMBER,
-                              .number = number};
-}
-
-_Static_assert(PARTIAL_NO_INDEX == SOURCE_UNKNOWN, "an index that there is not is a NaN");
-
-static struct row_value value_of_operation(const struct operation *op,
-                                           const struct reduction *reduction)
-{
-    const struct integer *full = operation_exact_integer(op, &reduction->result);
-
-    if (row_left_out(op, reduction))
-        return (struct row_value){.kind = ROW_VALUE_NONE};
-    if (full)
-        return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *full};
-    if (op->kind == OPERATION_COUNT)
-        return value_of_count(operation_integer(op, &reduction->result));
-    return value_of_number(operation_number(op, &reduction->result));
-}
-
-static bool has_failed(const struct row *row)
-{
-    return (row->reduction && row->reduction->error.kind != ERROR_NONE) ||
-           (row->item && row->item->kind == DIFF_FAILED);
-}
-
-static struct row_value value_of_difference(const struct diff_item *item, enum diff_result result)
-{
-    const struct field field = diff_result(item, result);
-
-    if (field.kind == FIELD_INTEGER)
-        return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *field.integer};
-    if (field.kind == FIELD_COUNT)
-        return value_of_count(field.count);
-    return value_of_number(field.kind == FIELD_NUMBER ? field.number : (double)NAN);
-}
-
-/* How bad a difference is, for people: an integer. Its upper half is the class, 3 for arrays that
-   are not compared, 2 for elements beyond the tolerance, 1 for other differences, 0 for names; the
-   lower one has the bits of the largest relative difference, which are more for a greater number,
-   and most for a NaN. */
-static struct row_value badness_of(const struct diff_item *item)
-{
-    const struct field relative = diff_result(item, DIFF_MAX_REL);
-    struct integer badness = {.known = true, .high = item->kind == DIFF_RENAMED ? 0 : 3};
-
-    if (relative.kind == FIELD_NUMBER) {
-        badness.high = item->result.different > 0 ? 2 : 1;
-        memcpy(&badness.low, &relative.number, sizeof badness.low);
-        badness.low &= INT64_MAX;
-    }
-    return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = badness};
+    if (field->kind == FIELD_INTEGER)
+        return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *field->integer};
+    if (field->kind == FIELD_COUNT || field->kind == FIELD_INDEX)
+        return value_of_count(field->count);
+    if (field->kind == FIELD_NUMBER && !isnan(field->number))
+        return (struct row_value){
+            .kind = ROW_VALUE_NUMBER, .number = field->number, .type = field->type};
+    return (struct row_value){.kind = field->kind == FIELD_ABSENT ? ROW_VALUE_NONE : ROW_VALUE_NAN};
 }
 
 static struct row_value value_of(const struct row_key *key, const struct row *row)
@@ -110,15 +54,12 @@ static struct row_value value_of(const struct row_key *key, const struct row *ro
             return value_of_count(row->bytes);
         break;
     case ROW_OPERATION:
-        if (!has_failed(row))
-            return value_of_operation(key->op, row->reduction);
-        break;
     case ROW_DIFFERENCE:
-        if (!has_failed(row))
-            return value_of_difference(row->item, key->result);
+        if (!row->failed)
+            return row->find(row->results, key);
         break;
     case ROW_BADNESS:
-        return badness_of(row->item);
+        return row->find(row->results, key);
     }
     return (struct row_value){.kind = ROW_VALUE_NONE};
 }
@@ -139,20 +80,15 @@ static int compare_values(const struct row_value *a, const struct row_value *b)
 
 /* The number of a condition, as one of the type that the value has, so that what is printed for a
    value is equal to it: where that is an integer, in full. */
-static struct row_value read_number(const struct row_condition *c, const struct row *row,
-                                    enum row_value_kind kind)
+static struct row_value read_number(const struct row_condition *c, const struct row_value *value)
 {
     struct row_value number = {.kind = ROW_VALUE_INTEGER};
 
-    if (kind == ROW_VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
+    if (value->kind == ROW_VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
         return number;
     number.kind = ROW_VALUE_NUMBER;
-    (void)number_parse(
-        c->number,
-        kind == ROW_VALUE_NUMBER && c->key.op
-            ? operation_shown_type(c->key.op, row->reduction->type, &row->reduction->scale)
-            : ELEMENT_F64,
-        &number.number);
+    (void)number_parse(c->number, value->kind == ROW_VALUE_NUMBER ? value->type : ELEMENT_F64,
+                       &number.number);
     return number;
 }
 
@@ -164,7 +100,7 @@ static bool holds(const struct row_condition *c, const struct row *row)
 
     if (value.kind >= ROW_VALUE_NAN)
         return c->relation == ROW_UNEQUAL;
-    number = read_number(c, row, value.kind);
+    number = read_number(c, &value);
     order = compare_values(&value, &number);
     switch (c->relation) {
     case ROW_LESS:
@@ -183,18 +119,6 @@ static bool holds(const struct row_condition *c, const struct row *row)
     return false;
 }
 
-struct row row_of(const char *path, const struct reduction *reduction)
-{
-    const bool known = reduction->error.kind == ERROR_NONE || reduction->array;
-
-    return (struct row){.path = path,
-                        .name = reduction->array,
-                        .dtype = known ? row_type_name(reduction) : NULL,
-                        .elements = reduction->elements,
-                        .bytes = reduction->bytes,
-                        .reduction = reduction};
-}
-
 unsigned rows_operations(const struct rows_request *request,
                          const struct operation *all[ROWS_OPERATIONS_MAX])
 {
@@ -210,7 +134,7 @@ unsigned rows_operations(const struct rows_request *request,
 
 bool rows_hold(const struct rows_request *request, const struct row *row)
 {
-    if (has_failed(row))
+    if (row->failed)
         return true;
     for (unsigned i = 0; i < request->count; i++)
         if (!holds(&request->conditions[i], row))

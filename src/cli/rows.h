@@ -13,33 +13,9 @@
 
 #include "cli/rows_request.h"
 #include "core/operation.h"
-#include "run/diff_item.h"
-#include "run/reduction.h"
 #include "sys/buffer.h"
 
-/* A row. It does not own its texts. */
-struct row {
-    const char *path;                  /* the file */
-    const char *name;                  /* the array; NULL if the file is one array */
-    const char *dtype;                 /* NULL if there is none */
-    uint64_t elements, bytes;          /* SOURCE_UNKNOWN if unknown */
-    const struct reduction *reduction; /* NULL: the row is of --list, which has no results */
-    const struct diff_item *item;      /* a pair of --diff; NULL: the row is of no pair */
-};
-
-/* The row of a reduction. */
-struct row row_of(const char *path, const struct reduction *reduction);
-
-/* Sets `all` to the operations that the conditions and the order need, some perhaps twice. Returns
-   their number. */
-#define ROWS_OPERATIONS_MAX (ROWS_CONDITIONS_MAX + 1)
-unsigned rows_operations(const struct rows_request *request,
-                         const struct operation *all[ROWS_OPERATIONS_MAX]);
-
-/* Whether a row fulfils all conditions, or is of an error. */
-bool rows_hold(const struct rows_request *request, const struct row *row);
-
-/* A value by which rows are sorted. Rows without a value come last. */
+/* A value of a row. Rows without one come last. */
 struct row_value {
     enum row_value_kind {
         ROW_VALUE_TEXT,
@@ -51,7 +27,32 @@ struct row_value {
     const char *text;
     struct integer integer;
     double number;
+    enum element_type type; /* of a number: it is shown as one of this type */
 };
+
+/* The value that a field shows: none of one that is absent, and of others that are no number NaN. */
+struct row_value row_value_of(const struct field *field);
+
+/* A row. It does not own its texts. */
+struct row {
+    const char *path;         /* the file */
+    const char *name;         /* the array; NULL if the file is one array */
+    const char *dtype;        /* NULL if there is none */
+    uint64_t elements, bytes; /* UINT64_MAX if unknown */
+    bool failed;              /* the row is of an error */
+    /* Finds the value of a key that is a result. NULL: there are no results, as in --list. */
+    struct row_value (*find)(const void *results, const struct row_key *key);
+    const void *results; /* the first argument of `find` */
+};
+
+/* Sets `all` to the operations that the conditions and the order need, some perhaps twice. Returns
+   their number. */
+#define ROWS_OPERATIONS_MAX (ROWS_CONDITIONS_MAX + 1)
+unsigned rows_operations(const struct rows_request *request,
+                         const struct operation *all[ROWS_OPERATIONS_MAX]);
+
+/* Whether a row fulfils all conditions, or is of an error. */
+bool rows_hold(const struct rows_request *request, const struct row *row);
 
 /* The output of a row, kept to be sorted. */
 struct kept_row {
@@ -83,11 +84,5 @@ const struct kept_row *rows_get(const struct rows *rows, size_t i);
 
 /* Frees the rows. Prints an error if one of them failed. */
 void rows_free(struct rows *rows);
-
-/* The name of a reduction's type; of an array that cannot be read, its name in the container. */
-const char *row_type_name(const struct reduction *reduction);
-
-/* Whether an operation is a quantile that was not computed, since it was not required. */
-bool row_left_out(const struct operation *op, const struct reduction *reduction);
 
 #endif

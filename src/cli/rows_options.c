@@ -35,9 +35,10 @@ const char *option_row_word(size_t i)
     for (size_t k = 0; k < operation_table_count; k++)
         if (is_compared(&operation_table[k]) && i-- == 0)
             return operation_table[k].name;
-    for (size_t k = 0; k < DIFF_RESULTS; k++)
-        if (k != DIFF_NAN && k != DIFF_MISSING && i-- == 0) /* operations have these names, too */
-            return diff_result_names[k];
+    for (size_t k = 0; k < DIFFERENCE_VALUES; k++)
+        if (k != DIFFERENCE_NAN && k != DIFFERENCE_MISSING &&
+            i-- == 0) /* operations have these names, too */
+            return difference_value_names[k];
     return NULL;
 }
 
@@ -60,9 +61,9 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     if (key->field != ROW_UNASKED)
         return true;
     key->field = ROW_OPERATION;
-    while (key->result < DIFF_RESULTS &&
-           (strlen(diff_result_names[key->result]) != length ||
-            memcmp(diff_result_names[key->result], name, length) != 0))
+    while (key->result < DIFFERENCE_VALUES &&
+           (strlen(difference_value_names[key->result]) != length ||
+            memcmp(difference_value_names[key->result], name, length) != 0))
         key->result++;
     key->op = operation_find(named, name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
@@ -70,7 +71,7 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
         return option_quantiles_full(a, shown);
     if (key->op && !is_compared(key->op))
         key->op = NULL;
-    return key->op || key->result < DIFF_RESULTS || arguments_unknown_word(a, x, shown);
+    return key->op || key->result < DIFFERENCE_VALUES || arguments_unknown_word(a, x, shown);
 }
 
 bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
@@ -158,16 +159,16 @@ static bool choose_result(const struct arguments *a, const struct options *optio
     const bool diff = options->command == COMMAND_DIFF;
 
     if (key->field == ROW_OPERATION && !diff && !key->op)
-        return arguments_wrong(a, "%s needs --diff", diff_result_names[key->result]);
+        return arguments_wrong(a, "%s needs --diff", difference_value_names[key->result]);
     if (!diff || (key->field != ROW_BYTES && key->field != ROW_OPERATION))
         return true;
-    if (key->field == ROW_BYTES || key->result == DIFF_RESULTS)
+    if (key->field == ROW_BYTES || key->result == DIFFERENCE_VALUES)
         return arguments_wrong(a,
                                "--diff has no results such as %s; use name, dtype, elements, "
                                "different, max_abs, max_rel, max_ulp, rmsd, cosine, nan or missing",
                                key->op ? key->op->name : fields[ROW_BYTES - 1]);
-    if (key->result >= DIFF_NEAREST && !options->cast)
-        return arguments_wrong(a, "%s needs --cast", diff_result_names[key->result]);
+    if (key->result >= DIFFERENCE_NEAREST && !options->cast)
+        return arguments_wrong(a, "%s needs --cast", difference_value_names[key->result]);
     key->field = ROW_DIFFERENCE;
     key->op = NULL;
     return true;

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
+#include "core/difference.h"
 #include "core/operation.h"
-#include "run/diff_row.h"
 
 /* A value of a row. */
 enum row_field {
@@ -24,8 +24,8 @@ enum row_field {
 /* A value of a row that a condition or an order names. */
 struct row_key {
     enum row_field field;
-    const struct operation *op; /* of ROW_OPERATION */
-    enum diff_result result;    /* of ROW_DIFFERENCE */
+    const struct operation *op;   /* of ROW_OPERATION */
+    enum difference_value result; /* of ROW_DIFFERENCE */
 };
 
 /* The relations of conditions. */

@@ -431,6 +431,10 @@ bool difference_tolerated(const struct difference_terms *terms, uint64_t a_bits,
  * Taking and merging.
  */
 
+const char *const difference_value_names[DIFFERENCE_VALUES] = {
+    "different", "max_abs", "max_rel", "max_ulp", "rmsd",
+    "cosine",    "nan",     "missing", "nearest", "other_rounding"};
+
 void difference_clear(struct difference *d)
 {
     const struct difference_peak none = {.index = DIFFERENCE_NO_INDEX};

@@ -141,6 +141,22 @@ struct difference_result {
     double cosine;           /* of the angle between the arrays as vectors */
 };
 
+/* The results by which rows are selected and sorted, and their names, which are those of columns. */
+enum difference_value {
+    DIFFERENCE_DIFFERENT,
+    DIFFERENCE_MAX_ABS,
+    DIFFERENCE_MAX_REL,
+    DIFFERENCE_MAX_ULP,
+    DIFFERENCE_RMSD,
+    DIFFERENCE_COSINE,
+    DIFFERENCE_NAN,
+    DIFFERENCE_MISSING,
+    DIFFERENCE_NEAREST, /* this one and the next are of casts alone */
+    DIFFERENCE_OTHER_ROUNDING,
+    DIFFERENCE_VALUES
+};
+extern const char *const difference_value_names[DIFFERENCE_VALUES];
+
 /* Makes *d the difference of no elements. */
 void difference_clear(struct difference *d);
 

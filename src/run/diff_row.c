@@ -172,10 +172,6 @@ static void add_index(struct writer *w, const struct diff_item *item, const char
                   field_list(J, place_key, array.dimensions > 0 ? places : NULL, array.dimensions));
 }
 
-const char *const diff_result_names[DIFF_RESULTS] = {
-    "different", "max_abs", "max_rel", "max_ulp", "rmsd",
-    "cosine",    "nan",     "missing", "nearest", "other_rounding"};
-
 /* A field that differences of bytes of unknown meaning, which are counted at most, do not have. */
 static struct field known(struct field field, const struct diff_item *item)
 {
@@ -185,35 +181,35 @@ static struct field known(struct field field, const struct diff_item *item)
     return field;
 }
 
-struct field diff_result(const struct diff_item *item, enum diff_result which)
+struct field diff_result(const struct diff_item *item, enum difference_value which)
 {
     const struct difference_result *r = &item->result;
-    const char *name = diff_result_names[which];
+    const char *name = difference_value_names[which];
 
     switch (which) {
-    case DIFF_DIFFERENT:
+    case DIFFERENCE_DIFFERENT:
         return item->compared ? field_count(CELLS | J, name, r->different)
                               : field_of(CELLS | J, name, FIELD_ABSENT);
-    case DIFF_MAX_ABS:
+    case DIFFERENCE_MAX_ABS:
         return known(field_value(CELLS | J, name, &r->max_absolute_integer, r->max_absolute), item);
-    case DIFF_MAX_REL:
+    case DIFFERENCE_MAX_REL:
         return known(field_number(CELLS | J, name, r->max_relative, ELEMENT_F64), item);
-    case DIFF_MAX_ULP:
+    case DIFFERENCE_MAX_ULP:
         return r->has_ulps ? known(field_value(CELLS | J, name, &r->max_ulps, NAN), item)
                            : field_of(CELLS | J, name, FIELD_ABSENT);
-    case DIFF_RMSD:
+    case DIFFERENCE_RMSD:
         return known(field_number(CELLS | J, name, r->root_mean_square, ELEMENT_F64), item);
-    case DIFF_COSINE:
+    case DIFFERENCE_COSINE:
         return known(field_number(CELLS | J, name, r->cosine, ELEMENT_F64), item);
-    case DIFF_NAN:
+    case DIFFERENCE_NAN:
         return known(field_count(CELLS | J, name, r->nan_one), item);
-    case DIFF_MISSING:
+    case DIFFERENCE_MISSING:
         return known(field_count(CELLS | J, name, r->missing_one), item);
-    case DIFF_NEAREST:
+    case DIFFERENCE_NEAREST:
         return known(field_count(CELLS | J, name, r->nearest), item);
-    case DIFF_OTHER_ROUNDING:
+    case DIFFERENCE_OTHER_ROUNDING:
         return known(field_count(CELLS | J, name, r->other_rounding), item);
-    case DIFF_RESULTS:
+    case DIFFERENCE_VALUES:
         break;
     }
     return field_of(CELLS | J, "", FIELD_ABSENT); /* not reached */
@@ -226,13 +222,13 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
     static const char *const places[] = {"max_abs_place", "max_rel_place", "max_ulp_place"};
     const uint64_t at[] = {r->absolute_at, r->relative_at, r->ulps_at};
 
-    writer_field(w, diff_result(item, DIFF_DIFFERENT));
+    writer_field(w, diff_result(item, DIFFERENCE_DIFFERENT));
     if (item->compared)
         add_index(w, item, "first", "first_place", r->first);
     else
         writer_field(w, field_of(CELLS | J, "first", FIELD_ABSENT));
     for (int i = 0; i < 3; i++) {
-        const struct field field = diff_result(item, DIFF_MAX_ABS + (unsigned)i);
+        const struct field field = diff_result(item, DIFFERENCE_MAX_ABS + (unsigned)i);
 
         writer_field(w, field);
         if (field.kind != FIELD_ABSENT)
@@ -240,14 +236,15 @@ static void add_result(struct writer *w, const struct diff_item *item, bool miss
         else
             writer_field(w, field_of(CELLS | J, indices[i], FIELD_ABSENT));
     }
-    WRITER_FIELDS(w, diff_result(item, DIFF_RMSD), diff_result(item, DIFF_COSINE),
+    WRITER_FIELDS(w, diff_result(item, DIFFERENCE_RMSD), diff_result(item, DIFFERENCE_COSINE),
                   known(field_of(J, "nonfinite", FIELD_NONFINITE), item),
-                  diff_result(item, DIFF_NAN));
+                  diff_result(item, DIFFERENCE_NAN));
     if (missing)
-        WRITER_FIELDS(w, diff_result(item, DIFF_MISSING),
+        WRITER_FIELDS(w, diff_result(item, DIFFERENCE_MISSING),
                       known(field_count(J, "missing_both", r->missing_both), item));
     if (cast)
-        WRITER_FIELDS(w, diff_result(item, DIFF_NEAREST), diff_result(item, DIFF_OTHER_ROUNDING));
+        WRITER_FIELDS(w, diff_result(item, DIFFERENCE_NEAREST),
+                      diff_result(item, DIFFERENCE_OTHER_ROUNDING));
     WRITER_FIELDS(w, known(field_count(J, "nan_both", r->nan_both), item),
                   known(field_count(J, "rewritten", r->rewritten), item));
 }

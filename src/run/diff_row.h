@@ -13,26 +13,8 @@
 /* Whether an item differs, or is an array of which it is unknown: then it has a row. */
 bool diff_differs(const struct diff_item *item);
 
-/* The results of a pair by which rows are selected and sorted. */
-enum diff_result {
-    DIFF_DIFFERENT,
-    DIFF_MAX_ABS,
-    DIFF_MAX_REL,
-    DIFF_MAX_ULP,
-    DIFF_RMSD,
-    DIFF_COSINE,
-    DIFF_NAN,
-    DIFF_MISSING,
-    DIFF_NEAREST, /* this one and the next are of casts alone */
-    DIFF_OTHER_ROUNDING,
-    DIFF_RESULTS
-};
-
-/* Their names, which are those of the columns. */
-extern const char *const diff_result_names[DIFF_RESULTS];
-
 /* A result of an item as a field, which refers to the item; FIELD_ABSENT if it has none. */
-struct field diff_result(const struct diff_item *item, enum diff_result which);
+struct field diff_result(const struct diff_item *item, enum difference_value which);
 
 /* Whether an array of a comparison has missing values, so that rows count missing elements. */
 bool diff_has_missing(const struct diff *diff);

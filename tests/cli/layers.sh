@@ -39,9 +39,6 @@ cli/report.h: run/diff.h is behind the library
 cli/report.h: run/reduction.h is behind the library
 cli/report.h: run/total.h is behind the library
 cli/report_diff.c: run/diff_row.h is behind the library
-cli/rows.h: run/diff_item.h is behind the library
-cli/rows.h: run/reduction.h is behind the library
-cli/rows_request.h: run/diff_row.h is behind the library
 cli/version.c: cpu/kernel.h is behind the library
 '
 

@@ -599,7 +599,7 @@ static char *printed_name(const char *name, bool json)
 /* Whether line i has a value of the operation. */
 static bool is_printed(const struct printed *p, size_t i, const struct operation *op)
 {
-    if (row_left_out(op, &p->reductions[i]))
+    if (report_left_out(op, &p->reductions[i]))
         return false;
     /* Every object of JSON has the counts. */
     if (p->options.output == OUTPUT_JSON && op->wants == 0)
