@@ -100,6 +100,11 @@ typedef struct gpr_accumulator gpr_accumulator;
 /* The version of the library, such as "0.1.0"; a constant. Any thread. */
 GPR_API const char *gpr_version(void);
 
+/* Writes what the library was built with as lines of text, each a name, a colon and what it is: CUDA
+   and GPU architectures, CPU instruction sets, libzstd, deflate, HDF5 and hardening. `text` has room
+   for `size` bytes; it is cut as snprintf cuts. Returns the length that all of it has. Any thread. */
+GPR_API size_t gpr_build(char *text, size_t size);
+
 /*
  * Contexts
  */

@@ -3,6 +3,7 @@
 #include "cli/arguments.h"
 
 #include <ctype.h>
+#include <gpureduce.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -647,6 +648,7 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
     void *target = (char *)r->target + x->target;
     /* Only `parse` knows what it means that an argument is left out. */
     const char *given = text ? text : "";
+    char build[1024];
     uint64_t number;
     size_t place;
     unsigned value; /* as GCC and Clang hold an enum without negative values */
@@ -688,7 +690,8 @@ static enum arguments_action take(struct parse *r, const struct argument *x, con
         arguments_print_help(a);
         return ARGUMENTS_DONE;
     case ARGUMENT_VERSION:
-        version_print(a->program);
+        (void)gpr_build(build, sizeof build);
+        printf("%.*s %s\n%s", (int)strcspn(a->program, " "), a->program, gpr_version(), build);
         return ARGUMENTS_DONE;
     case ARGUMENT_COMPLETION:
         if (!arguments_find_word(a, x, given, &place))

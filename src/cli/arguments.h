@@ -129,10 +129,6 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
    broken as `help` of an option is. */
 void arguments_print_entry(const char *left, const char *help);
 
-/* Prints the first word of `program` with the version, as a line; and below it CUDA and its GPU
-   architectures, the CPU's instruction sets, libzstd and hardening, a line each. */
-void version_print(const char *program);
-
 /* Parses argv into *target, which is something even where no option has a target. */
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       void *target, struct operands *operands);

@@ -31,5 +31,4 @@ library_sources += \
 	src/cli/rows_options.c \
 	src/cli/rows_request.h \
 	src/cli/stdio.c src/cli/stdio.h \
-	src/cli/version.c \
 	src/cli/writer.c src/cli/writer.h

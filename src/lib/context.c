@@ -12,11 +12,6 @@
 #include "lib/reducer.h"
 #include "sys/signals.h"
 
-const char *gpr_version(void)
-{
-    return PACKAGE_VERSION;
-}
-
 gpr_status gpr_context_new(gpr_context **context)
 {
     gpr_context *made = calloc(1, sizeof *made);

@@ -3,6 +3,7 @@ include_HEADERS = include/gpureduce.h
 library_sources += \
 	src/lib/accumulator.c src/lib/accumulator.h \
 	src/lib/axis.c \
+	src/lib/build.c \
 	src/lib/context.c \
 	src/lib/device.c src/lib/device.h \
 	src/lib/diff.c \

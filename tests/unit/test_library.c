@@ -35,8 +35,13 @@ static gpr_context *new_context(void)
 static void test_contexts(void)
 {
     gpr_context *context = new_context();
+    char text[1024], cut[4];
 
     tap_ok(strcmp(gpr_version(), PACKAGE_VERSION) == 0, "the version");
+    tap_ok(gpr_build(text, sizeof text) == gpr_build(cut, sizeof cut) &&
+               strncmp(text, "CUDA: ", 6) == 0 && strcmp(cut, "CUD") == 0 &&
+               strcmp(strrchr(text, ':') - 9, "hardening: " BUILD_HARDENING "\n") == 0,
+           "how it was built: %s", text);
     tap_ok(gpr_error_status(context) == GPR_OK && strcmp(gpr_error_text(context), "") == 0 &&
                gpr_error_offset(context) == UINT64_MAX && !gpr_error_array(context),
            "no error at first");
