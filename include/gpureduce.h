@@ -355,6 +355,13 @@ GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 
+/* Reduces `count` elements of host memory that lie in a row: a view, its input and, where `result` is
+   NULL, its result in one call. values[k] becomes the value of operation k of the request that
+   gpr_result_double gives; after an error it may have changed. */
+GPR_API gpr_status gpr_reduce_memory(const gpr_request *request, const void *data,
+                                     const char *dtype, gpr_order order, uint64_t count,
+                                     double *values, gpr_result **result);
+
 /* Reduces all arrays of several inputs of a context as one array, in their order. An array that
    cannot be read is an error, and so are quantiles and histograms over several arrays of a
    container, over different types, and digests. Indices count over all. */

@@ -661,6 +661,10 @@ microseconds, of a median 300."""
 _ONE = ctypes.c_size_t(0)
 _EXACT = float(2**53)
 _HERE = (HOST, 0, 0)
+_INTEGERS = frozenset(("sum", "min", "max"))
+"""The operations whose results are integers if the elements are."""
+_WIDE = frozenset((b"i64", b"u64"))
+"""The types a few of whose elements may have a sum that binary64 lacks."""
 
 
 def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, int]]]:
@@ -695,40 +699,45 @@ def simple(op: str, x: Any) -> Any:
     address, size, dtype, order, place = memory
     name, key, small = _SIMPLE[op]
     context = lib.borrow()
+    context.result.value = context.input.value = None
     try:
-        if context.masked:
-            return NotImplemented
-        if place != context.place:
-            set_place(context, place)
         request = context.requests.get(key) or context.request(key)
         context.address.value = address
-        context.shape[0] = size
-        if lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None) or \
-                lib.open_view(context.handle, context.view, context.input_ref):
-            raise context.error(lib.error_status(context.handle))
-        try:
-            if context.settings is lib.settings and (size < small or place is not _HERE):
+        if place is _HERE:
+            context.count.value = size
+            result_ref = context.result_ref if size >= small or dtype in _WIDE else None
+            if size < small and context.settings is lib.settings:
                 # It ends before anyone could want to interrupt it.
-                reduce_now = lib.reduce_quick if place is _HERE else lib.reduce
-                if reduce_now(context.input, _ONE, request, context.result_ref):
-                    raise context.error(lib.error_status(context.handle))
+                status = lib.reduce_memory_quick(request, context.address, dtype, order, context.count,
+                                                 context.double_ref, result_ref)
+                if status:
+                    raise context.error(status)
             else:
-                context.result.value = None
+                context.run(lib.reduce_memory, request, context.address, dtype, order, context.count,
+                            context.double_ref, result_ref)
+        else:
+            if context.masked:
+                return NotImplemented
+            set_place(context, place)
+            context.shape[0] = size
+            context.check(lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None))
+            context.check(lib.open_view(context.handle, context.view, context.input_ref))
+            if context.settings is lib.settings:
+                context.check(lib.reduce(context.input, _ONE, request, context.result_ref))
+            else:
                 context.run(lib.reduce, context.input, _ONE, request, context.result_ref)
             lib.result_double(context.result, name, context.double_ref)
-            value: Any = context.double.value
-            if dtype[0] != 102 and dtype != b"bf16" and op in ("sum", "min", "max"):  # no float
-                if -_EXACT < value < _EXACT:
-                    value = int(value)
-                else:
-                    value = integer_of(context, context.result, name)
-                if dtype == b"bool" and op != "sum":
-                    value = bool(value)
-            lib.result_free(context.result)
+        value: Any = context.double.value
+        if dtype[0] == 102 or dtype == b"bf16" or op not in _INTEGERS:
             return value
-        finally:
-            lib.close(context.input)
+        if not -_EXACT < value < _EXACT:
+            value = integer_of(context, context.result, name)
+        return bool(value) if dtype == b"bool" and op != "sum" else int(value)
     finally:
+        if context.result:
+            lib.result_free(context.result)
+        if context.input:
+            lib.close(context.input)
         lib.give_back(context)
 
 

@@ -260,6 +260,30 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
     return reducer_reduce(input, array, request, result);
 }
 
+gpr_status gpr_reduce_memory(const gpr_request *request, const void *data, const char *dtype,
+                             gpr_order order, uint64_t count, double *values, gpr_result **result)
+{
+    gpr_context *context = request->context;
+    char name[] = "memory";
+    gpr_input input = {.context = context,
+                       .path = name,
+                       .in_memory = true,
+                       .view = {.context = context, .memory = GPR_MEMORY_HOST},
+                       .options = {.length = UINT64_MAX}};
+    gpr_result *made = NULL;
+    gpr_status status = gpr_view_set_data(&input.view, data, dtype, order, 1, &count, NULL);
+
+    if (status == GPR_OK)
+        status = gpr_reduce(&input, 0, request, &made);
+    for (unsigned i = 0; i < request->operations.count && status == GPR_OK; i++)
+        status = gpr_result_double(made, lib_operation(&request->operations, i)->name, &values[i]);
+    if (status == GPR_OK && result)
+        *result = made;
+    else
+        gpr_result_free(made);
+    return status;
+}
+
 gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                      gpr_result **result)
 {

@@ -386,7 +386,8 @@ static void check_sample(struct tap_family *family, const struct sample *s,
     }
 }
 
-/* Reduces a sample for all operations at once, and for those only that do not need the order. */
+/* Reduces a sample for all operations at once, and for those only that do not need the order, the
+   latter also from a row of what is not missing. */
 static void reduce_sample(struct tap_family *family, gpr_context *context, const struct sample *s,
                           struct rng *r)
 {
@@ -395,7 +396,7 @@ static void reduce_sample(struct tap_family *family, gpr_context *context, const
     gpr_input *input = open_sample(context, s);
     gpr_result *result = NULL, *less = NULL;
     const bool skip = rng_below(r, 2);
-    double a, b;
+    double a, b, in_row[4];
     uint64_t shape[DIMENSIONS] = {0};
 
     for (size_t i = 0; counts[i]; i++)
@@ -420,6 +421,19 @@ static void reduce_sample(struct tap_family *family, gpr_context *context, const
                      gpr_result_double(result, unordered[i], &a) == GPR_OK &&
                          gpr_result_double(less, unordered[i], &b) == GPR_OK && oracle_same(a, b),
                      "%s in the order of memory: %a, not %a", unordered[i], b, a);
+    gpr_result_free(less);
+    less = NULL;
+    if (tap_case(family,
+                 gpr_reduce_memory(few, s->row, element_name(s->type), GPR_ORDER_NATIVE, s->present,
+                                   in_row, rng_below(r, 2) ? &less : NULL) == GPR_OK,
+                 "%s", gpr_error_text(context)))
+        for (size_t i = 0; result && unordered[i]; i++)
+            tap_case(family,
+                     gpr_result_double(result, unordered[i], &a) == GPR_OK &&
+                         oracle_same(a, in_row[i]) &&
+                         (!less || (gpr_result_double(less, unordered[i], &b) == GPR_OK &&
+                                    oracle_same(a, b))),
+                     "%s of a row in memory: %a, not %a", unordered[i], in_row[i], a);
     gpr_result_free(result);
     gpr_result_free(less);
     gpr_request_free(request);
@@ -445,6 +459,36 @@ static void test_views(gpr_context *context)
             }
         tap_family_end(&family, "views of about %llu elements", (unsigned long long)sizes[i]);
     }
+}
+
+/* A row of elements in memory that cannot be reduced, and values that cannot be given. */
+static void test_memory(gpr_context *context)
+{
+    static const float elements[] = {1, (float)NAN};
+    gpr_request *request = ask(context, (const char *const[]){"sum", "digest", NULL});
+    gpr_request *nothing = ask(context, (const char *const[]){NULL});
+    gpr_result *result = NULL;
+    double values[2];
+
+    tap_ok(fails(context,
+                 gpr_reduce_memory(request, NULL, "f32", GPR_ORDER_NATIVE, 1, values, &result),
+                 GPR_ERROR_ARGUMENT, "the view has elements, but no address"),
+           "memory without an address: %s", gpr_error_text(context));
+    tap_ok(fails(context,
+                 gpr_reduce_memory(nothing, elements, "f32", GPR_ORDER_NATIVE, 2, values, &result),
+                 GPR_ERROR_ARGUMENT, "the request is for nothing"),
+           "no operation: %s", gpr_error_text(context));
+    tap_ok(fails(context,
+                 gpr_reduce_memory(request, elements, "f32", GPR_ORDER_NATIVE, 2, values, &result),
+                 GPR_ERROR_ARGUMENT, "digest is a text"),
+           "a digest as a number: %s", gpr_error_text(context));
+    (void)gpr_request_set(request, GPR_NAN, GPR_NAN_ERROR);
+    tap_ok(gpr_reduce_memory(request, elements, "f32", GPR_ORDER_NATIVE, 2, values, &result) ==
+                   GPR_ERROR_NAN &&
+               !result,
+           "a NaN that is an error: %s", gpr_error_text(context));
+    gpr_request_free(request);
+    gpr_request_free(nothing);
 }
 
 /* Reduces array number `array` of an input, which is closed. NULL where that fails. */
@@ -1311,6 +1355,7 @@ int main(void)
     test_requests();
     (void)gpr_context_set(context, GPR_THREADS, 3);
     test_views(context);
+    test_memory(context);
     test_exact(context);
     test_histogram(context);
     test_files(context);
