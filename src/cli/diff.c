@@ -2,16 +2,159 @@
 
 #include "cli/commands.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/failure.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/process.h"
 #include "cli/report.h"
-#include "run/diff.h"
+#include "run/diff_row.h"
+#include "sys/plural.h"
 
 /* Sets of files are open all at a time: descriptors for each file, and for all else. */
 #define FILES_EACH 3
 #define FILES_MORE 64
+
+/*
+ * Printing.
+ */
+
+/* Prints how much was compared, and how fast. */
+static void report_stats_line(const struct diff *diff, bool single)
+{
+    const struct diff_summary s = diff_summary(diff);
+    char verdict[80];
+
+    if (single)
+        snprintf(verdict, sizeof verdict, "%s", s.differs ? "different" : "the same");
+    else
+        snprintf(verdict, sizeof verdict, "%zu of %zu array%s different", s.different,
+                 diff_count(diff), plural(diff_count(diff)));
+    message_line("%s: %" PRIu64 " element%s, %" PRIu64 " byte%s of both, %.6f s, %.3f GB/s",
+                 verdict, s.elements, plural(s.elements), s.bytes, plural(s.bytes), s.seconds,
+                 report_rate(s.bytes, s.seconds));
+}
+
+/* The value of an item that a key names. */
+static struct row_value find_value(const void *results, const struct row_key *key)
+{
+    const struct diff_item *item = results;
+    const bool bad = key->field == ROW_BADNESS;
+    struct field field = diff_result(item, bad ? DIFFERENCE_MAX_REL : key->result);
+    /* How bad a difference is, for people. The upper half is the class, 3 for arrays that are not
+       compared, 2 for elements beyond the tolerance, 1 for other differences, 0 for names; the lower
+       one has the bits of the largest relative difference, which are more for a greater number, and
+       most for a NaN. */
+    struct integer badness = {.known = true, .high = item->kind == DIFF_RENAMED ? 0 : 3};
+
+    if (bad && field.kind == FIELD_NUMBER) {
+        badness.high = item->result.different > 0 ? 2 : 1;
+        memcpy(&badness.low, &field.number, sizeof badness.low);
+        badness.low &= INT64_MAX;
+    }
+    if (bad)
+        field = field_value(0, "", &badness, NAN);
+    else if (field.kind == FIELD_ABSENT)
+        field.kind = FIELD_MISSING;
+    return row_value_of(&field);
+}
+
+/* The row of an item, for --where and --sort: type and size are of the first side that has it. */
+static struct row row_of_item(const struct diff_request *request, const struct diff_item *item)
+{
+    const int side = item->sides[DIFF_A].info ? DIFF_A : DIFF_B;
+
+    return (struct row){.path = request->sides[side].name,
+                        .name = item->name,
+                        .dtype = diff_type(item, side),
+                        .elements = diff_elements(item, side),
+                        .failed = item->kind == DIFF_FAILED,
+                        .find = find_value,
+                        .results = item};
+}
+
+/* Writes the rows of all that differ, as the options ask. People read the worst first. */
+static void write_items(const struct options *options, const struct diff_request *request,
+                        const struct diff *diff, bool single)
+{
+    const bool text = options->output == OUTPUT_TEXT, json = options->output == OUTPUT_JSON;
+    const bool table = text && !single && writer_is_aligned(false);
+    const bool missing = diff_has_missing(diff);
+    const struct diff_item blank = {.name = ""};
+    struct rows_request order = options->rows;
+    struct rows rows = {0};
+    struct buffer out = {0};
+    struct writer w = {.form = json             ? WRITER_JSON
+                               : text && single ? WRITER_LINES
+                               : table          ? WRITER_TABLE
+                                                : WRITER_TSV,
+                       .number = options->number,
+                       .shows = json             ? IN_OBJECT
+                                : text && single ? IN_LINES
+                                                 : IN_CELLS,
+                       .left = 4,
+                       .out = &out};
+
+    if (!writer_open(&w))
+        return;
+    w.heading = w.form == WRITER_TSV || w.form == WRITER_TABLE;
+    if (w.heading)
+        diff_row_write(&w, request, &blank, missing);
+    w.heading = false;
+    if (text && order.sort.field == ROW_UNASKED) {
+        order.sort.field = ROW_BADNESS;
+        order.descending = true;
+    }
+    for (size_t k = 0; k < diff_count(diff); k++) {
+        const struct diff_item *item = diff_get(diff, k);
+        const struct row row = row_of_item(request, item);
+        const size_t before = out.size;
+        struct buffer line;
+
+        if (!diff_differs(item) || !rows_hold(&order, &row))
+            continue;
+        w.print = order.sort.field == ROW_UNASKED ? writer_flush : NULL;
+        diff_row_write(&w, request, item, missing);
+        if (!w.print) {
+            line = out;
+            line.data += before;
+            line.size -= before;
+            rows_keep(&rows, &order, &row, &line, line.size);
+            out.size = before;
+        }
+    }
+    rows_sort(&rows);
+    for (size_t i = 0; i < rows.count; i++)
+        buffer_bytes(&out, rows_get(&rows, i)->text, rows_get(&rows, i)->length);
+    rows_free(&rows);
+    writer_flush(&w);
+    writer_close(&w);
+    buffer_free(&out);
+}
+
+/* Prints what differs, as the options ask: lines for two arrays, rows for sets of them, objects;
+   and the line of statistics. */
+static void report_diff(const struct options *options, const struct diff_request *request,
+                        const struct diff *diff)
+{
+    const struct diff_summary s = diff_summary(diff);
+    const bool single = diff_count(diff) == 1 && !diff_get(diff, 0)->name;
+
+    if (options->quiet)
+        return;
+    if (options->output != OUTPUT_TEXT || s.differs || s.failed)
+        write_items(options, request, diff, single);
+    if (!s.failed && (options->verbose || options->output == OUTPUT_TEXT))
+        report_stats_line(diff, single);
+}
+
+/*
+ * Comparing.
+ */
 
 /* Expands an operand into the files it stands for, as options of their own. False on failure. */
 static bool expand(struct options *side, const struct options *options, int number)

@@ -24,7 +24,6 @@ library_sources += \
 	src/cli/record.c src/cli/record.h \
 	src/cli/reduce.c \
 	src/cli/report.c src/cli/report.h \
-	src/cli/report_diff.c \
 	src/cli/report_histogram.c \
 	src/cli/report_plot.c \
 	src/cli/rows.c src/cli/rows.h \

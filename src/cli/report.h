@@ -10,7 +10,6 @@
 #include "cli/writer.h"
 #include "core/meaning.h"
 #include "core/partial_text.h"
-#include "run/diff.h"
 #include "run/reduction.h"
 #include "run/total.h"
 
@@ -116,10 +115,5 @@ bool report_repeated(const struct options *options, size_t i);
 
 /* GB/s. 0 when there was no time. */
 double report_rate(uint64_t bytes, double seconds);
-
-/* Prints what differs, as the options ask: lines for two arrays, rows for sets of them, objects;
-   and the line of statistics. */
-void report_diff(const struct options *options, const struct diff_request *request,
-                 const struct diff *diff);
 
 #endif
