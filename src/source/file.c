@@ -215,7 +215,9 @@ struct claim {
     struct room whole, content;          /* its bytes, and what they have been decompressed to */
     bool at_once;                        /* `content` is that of the array */
     const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
-    uint64_t number;                     /* then: of the tile that has been claimed */
+    uint64_t number;                     /* then: of the tile at hand */
+    uint64_t number_end;                 /* then: of the tile after the last that is claimed */
+    uint64_t limit;                      /* then: of the first element that is not wanted */
     struct tile *tile;                   /* the tile that the worker has; NULL before the first */
 
     /* Arrays that have been claimed as wholes behind this one, by their places in the order: from
@@ -310,14 +312,31 @@ static uint64_t claim_size(const struct file_state *f, const struct claim *claim
     return count;
 }
 
-/* Claims a tile of an array, of whose elements the first `limit` are wanted. */
-static void claim_tile(struct claim *claim, const struct container_array *a, uint64_t number,
-                       uint64_t limit)
+/* Takes up a tile of claim->tiled. */
+static void take_tile(struct claim *claim, uint64_t number)
 {
-    claim->tiled = a;
     claim->number = number;
     claim->index = 0;
-    claim->count = tiles_elements(a, number, limit);
+    claim->count = tiles_elements(claim->tiled, number, claim->limit);
+}
+
+/* Claims tiles of an array, of whose elements the first `limit` are wanted: one; or, where they are
+   decoded from the mapping, as many as claim_size's rule gives, so that the pages of a worker lie
+   together. Returns how many. */
+static uint64_t claim_tiles(const struct file_state *f, struct claim *claim,
+                            const struct container_array *a, uint64_t number, uint64_t limit,
+                            size_t bytes)
+{
+    const uint64_t left = tiles_count(a) - number, most = bytes / tiles_bytes(a);
+    uint64_t count = left / 2 / f->workers, offset;
+
+    count = count < most ? count : most;
+    count = count > 0 && tiles_stored(a, number, &offset) > 0 ? count : 1;
+    claim->tiled = a;
+    claim->limit = limit;
+    claim->number_end = number + count;
+    take_tile(claim, number);
+    return count;
 }
 
 /* Takes up the array at a place in the order, from byte `at` of all arrays on, which lies in it. */
@@ -383,7 +402,8 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
         claim->place = claim->place_end = place + 1;
         if (pick->array->tiles) {
             size = tiles_bytes(pick->array);
-            claim_tile(claim, pick->array, (next - f->arrays.begins[place]) / size, pick->elements);
+            size *= claim_tiles(f, claim, pick->array, (next - f->arrays.begins[place]) / size,
+                                pick->elements, bytes);
             continue;
         }
         if (pick->array->deflated) {
@@ -402,17 +422,19 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
     return true;
 }
 
-/* Claims the next tile, where there is one array. False when there is none. A limit does not end
+/* Claims the next tiles, where there is one array. False when there are none. A limit does not end
    this: behind it in the order of tiles there may be elements before it. */
-static bool claim_next_tile(struct source *s, struct claim *claim)
+static bool claim_next_tiles(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
-    const uint64_t next = atomic_fetch_add(&f->next, 1);
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), count;
 
-    if (next >= tiles_count(s->array))
-        return false;
+    do {
+        if (next >= tiles_count(s->array))
+            return false;
+        count = claim_tiles(f, claim, s->array, next, s->info.elements, bytes);
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + count));
     claim->size = s->info.element_size;
-    claim_tile(claim, s->array, next, s->info.elements);
     return true;
 }
 
@@ -427,7 +449,7 @@ static bool claim_one(struct source *s, struct claim *claim, size_t bytes)
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
 
     if (s->array && s->array->tiles)
-        return claim_next_tile(s, claim);
+        return claim_next_tiles(s, claim, bytes);
     do {
         if (next >= end)
             return false;
@@ -848,6 +870,13 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
     return true;
 }
 
+/* Bytes of mapped pages that a worker with such chunks keeps before it gives them back. */
+static size_t kept_most(const struct file_state *f, const struct chunk_request *request)
+{
+    return f->kept_most / KEPT_CHUNKS < request->in_place ? f->kept_most
+                                                          : request->in_place * KEPT_CHUNKS;
+}
+
 /* Hands out the next elements of what the worker has claimed, which is not compressed, and lies in
    one place. False on failure. */
 static bool hand_out_range(struct source *s, struct claim *claim,
@@ -869,9 +898,7 @@ static bool hand_out_range(struct source *s, struct claim *claim,
         return false;
     if (!choose)
         claim->handed_at = 0;
-    claim->kept_most = f->kept_most / KEPT_CHUNKS < request->in_place
-                           ? f->kept_most
-                           : request->in_place * KEPT_CHUNKS;
+    claim->kept_most = kept_most(f, request);
     if (direct == DIRECT_NOT) {
         if (cached && !choose)
             lend(s, claim, UINT64_MAX, chunk);
@@ -957,6 +984,49 @@ static void keep_done(struct claim *claim)
     claim->done = claim->done_end = NULL;
 }
 
+/* Mapped bytes are done with. Their pages go together with those before them. */
+static void hand_back(const struct file_state *f, struct claim *claim, const unsigned char *begin,
+                      size_t size)
+{
+    const bool follows =
+        f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
+
+    if (claim->done && !follows &&
+        (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
+        keep_done(claim);
+    if (!claim->done)
+        claim->done = begin;
+    claim->done_end = begin + size;
+    if ((size_t)(claim->done_end - claim->done) >= (follows ? f->release_run : f->release_bytes))
+        keep_done(claim);
+}
+
+/* Reads the tile at hand, or decodes it from the mapping if that is possible and the page cache
+   holds the file. False on failure. */
+static bool begin_tile(struct source *s, struct claim *claim, const struct chunk_request *request)
+{
+    const struct file_state *f = s->state;
+    const enum access_choice choice = claim->access.choice;
+    const unsigned char *mapped = NULL;
+    uint64_t offset, size = 0;
+    bool good;
+
+    if (f->map && request->in_place && s->info.uncached == 0 && choice != ACCESS_CHOICE_COPIED)
+        size = tiles_stored(claim->tiled, claim->number, &offset);
+    if (size > 0)
+        mapped = f->map + s->start + offset;
+    if (size > 0 && choice == ACCESS_CHOICE_POPULATED)
+        (void)mapping_populate(mapped, (size_t)size);
+    good = tile_begin(&claim->tile, s, claim->array, claim->tiled, claim->number, claim->count,
+                      mapped);
+    if (size > 0) {
+        source_count(s, size, 0);
+        claim->kept_most = kept_most(f, request);
+        hand_back(f, claim, mapped, (size_t)size);
+    }
+    return good;
+}
+
 static void file_leave(struct source *s, unsigned worker)
 {
     const struct file_state *f = s->state;
@@ -978,7 +1048,9 @@ static bool claim_more(struct source *s, struct claim *claim, const struct chunk
     const size_t bytes = in_place ? most : request->size;
 
     while (claim->count == 0) {
-        if (!claim_goes_on(s, claim)) {
+        if (claim->tiled && claim->number + 1 < claim->number_end) {
+            take_tile(claim, claim->number + 1);
+        } else if (!claim_goes_on(s, claim)) {
             count_lent(s, claim);
             forget_bytes(claim);
             if (request->drain ||
@@ -1000,8 +1072,7 @@ static bool hand_out_decoded(struct source *s, struct claim *claim,
             return false;
     } else {
         if (source_is_damaged(s, claim->array, claim->number) ||
-            (claim->index == 0 &&
-             !tile_begin(&claim->tile, s, claim->array, claim->tiled, claim->number, claim->count)))
+            (claim->index == 0 && !begin_tile(s, claim, request)))
             return false;
         tile_take(claim->tile, request, chunk);
     }
@@ -1086,28 +1157,15 @@ static void file_took(struct source *s, unsigned worker, uint64_t bytes)
     note_cost(claim);
 }
 
-/* A mapped chunk is done with. Its pages go together with those of the chunks before it. */
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    struct claim *claim = &f->claims[worker];
-    const unsigned char *begin = chunk->data;
-    bool follows;
     size_t size;
 
     if (!chunk->mapped)
         return;
     (void)place_of(s, chunk->array, 0, &size);
-    follows =
-        f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
-    if (claim->done && !follows &&
-        (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
-        keep_done(claim);
-    if (!claim->done)
-        claim->done = begin;
-    claim->done_end = begin + chunk->count * size;
-    if ((size_t)(claim->done_end - claim->done) >= (follows ? f->release_run : f->release_bytes))
-        keep_done(claim);
+    hand_back(f, &f->claims[worker], chunk->data, chunk->count * size);
 }
 
 static void file_returned(struct source *s, unsigned worker, const void *data, size_t size)

@@ -238,11 +238,39 @@ static bool read_chunk(struct source *s, struct tile *t, const struct container_
     return wrong(s, t, tile, what);
 }
 
-/* Reads a tile, and undoes its filters. Returns its bytes, of which there are `bytes`; NULL on
- * failure. */
-static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
-                                size_t bytes)
+uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t *offset)
 {
+    const struct container_tiles *tiles = a->tiles;
+
+    if (tiles->filter_count != 1 || tiles->filters[0].kind != CONTAINER_GGML)
+        return 0;
+    *offset = tiles->tiles[number].offset;
+    return tiles->tiles[number].compressed;
+}
+
+/* A tile that is decoded from its file as that is mapped. */
+struct mapped_tile {
+    const struct container_filter *filter;
+    const unsigned char *from;
+    size_t size;
+    unsigned char *to;
+    size_t out;
+    const char *what; /* why that failed; NULL: it did not */
+};
+
+static void decode_mapped(void *argument)
+{
+    struct mapped_tile *m = argument;
+
+    m->what = filter_of(m->filter->kind)->undo(NULL, m->filter, m->from, m->size, m->to, m->out);
+}
+
+/* Reads a tile, and undoes its filters: from `mapped`, unless that is NULL or vanishes. Returns its
+   bytes, of which there are `bytes`; NULL on failure. */
+static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
+                                size_t bytes, const unsigned char *mapped)
+{
+    struct mapped_tile m = {t->array->tiles->filters, mapped, tile->compressed, NULL, bytes, NULL};
     const struct container_tiles *tiles = t->array->tiles;
     const uint32_t mask = applied(t, tile);
     size_t size = tile->compressed;
@@ -251,6 +279,12 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     if (!make_room(&t->space[0], size > bytes ? size : bytes)) {
         (void)wrong(s, t, tile, "out of memory");
         return NULL;
+    }
+    m.to = t->space[0].bytes;
+    if (mapped && mapping_guard(decode_mapped, &m)) {
+        if (m.what)
+            (void)wrong(s, t, tile, m.what);
+        return m.what ? NULL : m.to;
     }
     if (tiles->files ? !read_chunk(s, t, tile, t->space[0].bytes, size)
                      : !source_pread_array(s, t->of, t->number, t->space[0].bytes, size,
@@ -446,7 +480,7 @@ static bool make_tile(struct tile *t)
 }
 
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
-                uint64_t number, uint64_t count)
+                uint64_t number, uint64_t count, const unsigned char *mapped)
 {
     const struct container_tiles *tiles = a->tiles;
     const struct container_tile *place = tiles->tiles ? &tiles->tiles[number] : NULL;
@@ -470,8 +504,9 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
         return true;
     if (!place || place->compressed == 0)
         return make_tile(t) || wrong(s, t, &none, "out of memory");
-    bytes = read_tile(
-        s, t, place, (size_t)(tiles->edges_cut ? inside : tiles->elements) * element_size(a->type));
+    bytes = read_tile(s, t, place,
+                      (size_t)(tiles->edges_cut ? inside : tiles->elements) * element_size(a->type),
+                      mapped);
     if (!bytes)
         return false;
     if (tiles->order && !(bytes = reorder(t, bytes)))

@@ -28,12 +28,17 @@ uint64_t tiles_bytes(const struct container_array *a);
    `limit`. */
 uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64_t limit);
 
+/* Bytes that tile number `number` has in the file, from *offset of the input on, if it can be
+   decoded from a mapping; else 0. */
+uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t *offset);
+
 /* Reads tile number `number` of the array, and prepares to hand out its first `count` elements.
    `of` is the number of the array in the source (struct chunk). *tile: the worker's tile,
-   allocated if it is NULL. False on failure; if only the array is damaged, the damage is noted
-   and the source does not fail. */
+   allocated if it is NULL. `mapped`: its bytes of tiles_stored, as the file is mapped; NULL: they
+   are read. False on failure; if only the array is damaged, the damage is noted and the source
+   does not fail. */
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
-                uint64_t number, uint64_t count);
+                uint64_t number, uint64_t count, const unsigned char *mapped);
 
 /* Hands out the next elements of the tile. There must be some left. */
 void tile_take(struct tile *tile, const struct chunk_request *request, struct chunk *chunk);

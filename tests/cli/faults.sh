@@ -641,6 +641,14 @@ $threads threads" "$shorter"
         done
     done
 done
+# Blocks of GGUF that are decoded from the mapping: 4800000 numbers of type Q8_0.
+{ printf 'GGUF\3\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0a\1\0\0\0\0\076\111\0\0\0\0\0\10\0\0\0' &&
+    head -c 5100015 /dev/zero; } >blocks.gguf
+for left in 2000000 3000000; do
+    happens 5 "truncate -s $left victim" blocks.gguf -j 2 --chunk-size 64K
+    ok "blocks, become $left bytes" test "$status:$(cat err)" = \
+        "1:gpureduce: victim: ends at byte $left: it became shorter while it was read"
+done
 # A file of whole frames that loses some of them, while it is read in order.
 if [ -n "$ZSTD" ]; then
     { head -c 2999998 large | "$ZSTD" -q -c && tail -c +2999999 large | "$ZSTD" -q -c; } >torn.zst

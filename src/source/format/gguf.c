@@ -289,8 +289,8 @@ static enum entry_status read_entry(struct file *f, struct table *t)
     return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
 }
 
-/* Elements of a tile, at most: their blocks and numbers fit the cache of a core. */
-#define TILE_ELEMENTS ((uint64_t)1 << 16)
+/* Bytes of the numbers of a tile, at most: the cache of a core holds them until they are reduced. */
+#define TILE_BYTES ((uint64_t)256 << 10)
 
 static const unsigned char zero[sizeof(double)];
 
@@ -301,6 +301,7 @@ static bool divide(struct file *f, struct container_array *a)
     struct container *c = f->container;
     struct container_tiles *t = &c->tiles[a->tiles - c->tiles];
     const struct ggml_type *type = ggml_find(t->filters[0].values[0]);
+    const uint64_t most = TILE_BYTES / element_size(a->type); /* elements of a tile */
     uint64_t sizes[DIMENSIONS_MAX] = {1, 1, 1, 1}, inner = 1, row = 1, across = 1;
     struct container_tile *tiles;
     unsigned d = a->dimensions;
@@ -313,13 +314,13 @@ static bool divide(struct file *f, struct container_array *a)
         const unsigned last = d - 1; /* a number alone is no block */
         uint64_t parts;
 
-        while (d > 1 && inner * a->sizes[d - 1] <= TILE_ELEMENTS) {
+        while (d > 1 && inner * a->sizes[d - 1] <= most) {
             d--;
             inner *= sizes[d] = a->sizes[d];
         }
         d--;
         row = a->sizes[d];
-        parts = (inner * row - 1) / TILE_ELEMENTS + 1;
+        parts = (inner * row - 1) / most + 1;
         sizes[d] = (row - 1) / parts + 1;
         if (d == last)
             sizes[d] += (type->elements - sizes[d] % type->elements) % type->elements;
