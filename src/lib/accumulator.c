@@ -280,10 +280,10 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
         return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
     if (reducer_reduce(&input, 0, &a->request, &result) != GPR_OK)
         return a->context->status;
-    move_index(&result->partial.min_index, start);
-    move_index(&result->partial.max_index, start);
-    move_index(&result->partial.first_nan, start);
-    partial_merge(&a->partial, &result->partial);
+    move_index(&result->found.partial.min_index, start);
+    move_index(&result->found.partial.max_index, start);
+    move_index(&result->found.partial.first_nan, start);
+    partial_merge(&a->partial, &result->found.partial);
     gpr_result_free(result);
     return GPR_OK;
 }
@@ -397,27 +397,27 @@ static gpr_status name_array(gpr_accumulator *a, const gpr_input *input, size_t 
 }
 
 /* Takes the result of an array, which has been reduced. */
-static gpr_status take_result(gpr_accumulator *a, gpr_result *result)
+static gpr_status take_result(gpr_accumulator *a, const struct reduction *found)
 {
-    const struct partial_range range = {result->first, result->first + result->elements};
+    const struct partial_range range = {found->first, found->first + found->elements};
 
-    if (result->type != a->type)
+    if (found->type != a->type)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the array has elements of type %s, the accumulator of type %s",
-                        element_name(result->type), element_name(a->type));
-    if (!missing_same(&result->missing, &a->missing))
+                        element_name(found->type), element_name(a->type));
+    if (!missing_same(&found->missing, &a->missing))
         return lib_fail(a->context, GPR_ERROR_UNSUPPORTED,
                         "the array has other missing values than the request");
-    if (result->elements > 0 && ranges_overlap(&a->ranges, range))
+    if (found->elements > 0 && ranges_overlap(&a->ranges, range))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "elements have been added before");
-    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &result->scale) != GPR_OK)
+    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &found->scale) != GPR_OK)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, 1))
         return lib_fail_memory(a->context);
-    if (result->elements > 0)
+    if (found->elements > 0)
         ranges_add(&a->ranges, range);
-    a->of = a->of > result->of ? a->of : result->of;
-    partial_merge(&a->partial, &result->partial);
+    a->of = a->of > found->of ? a->of : found->of;
+    partial_merge(&a->partial, &found->partial);
     return GPR_OK;
 }
 
@@ -442,7 +442,7 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
         return a->context->status;
     status = name_array(a, input, array);
     if (status == GPR_OK)
-        status = take_result(a, result);
+        status = take_result(a, &result->found);
     gpr_result_free(result);
     return status == GPR_OK ? GPR_OK : add_nothing(a, before);
 }
@@ -549,7 +549,7 @@ gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **r
     made = result_new(&request);
     if (!made)
         return lib_fail_memory(a->context);
-    made->partial = p;
+    made->found.partial = p;
     made->partly = has_gaps(a);
     result_round(made, &request, a->type, &a->scale);
     *result = made;

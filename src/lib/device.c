@@ -141,9 +141,9 @@ static bool search_finish(struct search *s, const gpr_request *request, gpr_resu
 
     if (!s->plan)
         return true;
-    pass_plan_begin(s->plan, &result->partial);
+    pass_plan_begin(s->plan, &result->found.partial);
     for (bool again = false; good && !pass_plan_is_done(s->plan); again = true)
-        good = search_pass(s, again, &result->partial, error);
+        good = search_pass(s, again, &result->found.partial, error);
     return good && (result_take_passes(result, &request->passes, s->plan) || error_memory(error));
 }
 
@@ -194,16 +194,16 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     made = result_new(request);
     if (!made)
         return lib_fail_memory(context);
-    partial_clear(&made->partial);
+    partial_clear(&made->found.partial);
     if ((passes && !search_open(&search, request, view, &error)) ||
-        !reduce(&search, &terms, &made->partial, &error)) {
+        !reduce(&search, &terms, &made->found.partial, &error)) {
         /* A GPU that failed is not asked again, unless by another call. */
         cuda_array_close(context->device_array);
         context->device_array = NULL;
         (void)lib_fail_error(context, input->path, NULL, &error);
-    } else if (request->nan == NAN_ERROR && made->partial.nan > 0) {
+    } else if (request->nan == NAN_ERROR && made->found.partial.nan > 0) {
         (void)lib_fail(context, GPR_ERROR_NAN, "%s: element %" PRIu64 " is a NaN", input->path,
-                       made->partial.first_nan);
+                       made->found.partial.first_nan);
     } else {
         result_round(made, request, view->type, &view->scale);
         good = search_finish(&search, request, made, &error);
@@ -294,8 +294,8 @@ static gpr_status sum_slice(const struct along *a, uint64_t number)
                    &given->strides[axis]);
     if (device_reduce(a->input, &slice, a->request, &result) != GPR_OK || !result)
         return context->status;
-    memcpy(&bits, &result->values.sum, sizeof bits);
-    integer = result->values.sum_integer;
+    memcpy(&bits, &result->found.result.sum, sizeof bits);
+    integer = result->found.result.sum_integer;
     gpr_result_free(result);
     if (a->axis.letter != 'f' && !axis_integer_bits(&integer, a->axis.letter == 'i', &bits))
         return refuse_integer(a, number, &integer);

@@ -17,7 +17,7 @@
 #include "core/pass_plan.h"
 #include "core/scaled.h"
 #include "core/view.h"
-#include "profile/profile.h"
+#include "run/reduction.h"
 #include "run/session_options.h"
 #include "source/source.h"
 
@@ -119,25 +119,14 @@ struct gpr_input {
 struct gpr_result {
     gpr_context *context;
     struct lib_operations operations;
-    struct result values;
-    uint32_t quantiles;     /* bits of the quantiles that `values` has (struct pass_request) */
-    struct partial partial; /* of stored numbers; what `values` was rounded from */
-    enum element_type type; /* f64 if there are several */
+    struct reduction found; /* whose pointers mean nothing; if not `profiled`, only the result,
+                               quantiles, partial result, type and scale are set */
     struct partial_types types;
-    struct scale scale;
-    struct scaled *scaled; /* of arrays of several scales: their sums, allocated by malloc, and
-                              `partial` means nothing; NULL for others */
-    bool profiled;         /* a run has read it, and the next five tell how */
-    struct profile profile;
-    uint64_t bytes, input_bytes;
-    double seconds;
-    unsigned passes;
-    char *profile_text;     /* as gpr_result_profile has it, allocated by malloc; NULL before */
-    struct missing missing; /* the missing values of the array; set by result_take, as the rest
-                                     of this */
-    bool partly;            /* elements of the array are missing: there is no digest */
-    uint64_t first, elements, of; /* elements that were reduced, from number `first` on, and of the
-                                     whole array */
+    struct scaled *scaled; /* of arrays of several scales: their sums, allocated by malloc, and the
+                              partial result means nothing; NULL for others */
+    bool profiled;         /* a run has read it, and `found` tells how */
+    bool partly;           /* elements of the array are missing: there is no digest */
+    char *profile_text;    /* as gpr_result_profile has it, allocated by malloc; NULL before */
     struct histogram histogram; /* whose counts are allocated by malloc; HISTOGRAM_NONE for none */
 };
 

@@ -506,7 +506,6 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     const bool has_mask = input->in_memory && view->mask_form != VIEW_MASK_NONE;
     struct reducer *r;
     gpr_result *made;
-    struct reduction reduction;
     gpr_status status;
 
     if (device_holds(input))
@@ -521,17 +520,17 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
     }
     if (input->in_memory && context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
         view->elements <= REDUCER_ALONE_BYTES / element_size(view->type) &&
-        reduce_directly(r, view, request, &made->partial)) {
+        reduce_directly(r, view, request, &made->found.partial)) {
         result_round(made, request, view->type, &view->scale);
         *result = made;
         return GPR_OK;
     }
     lib_begin_long(context);
-    status = reduce_by_session(r, input, array, request, &reduction);
+    status = reduce_by_session(r, input, array, request, &made->found);
     if (status == GPR_OK) {
-        const struct partial_types types = partial_types_of(reduction.type);
+        const struct partial_types types = partial_types_of(made->found.type);
 
-        if (!result_take(made, &reduction, &types))
+        if (!result_take(made, &types))
             status = lib_fail_memory(context);
     }
     tell_warnings(r);
@@ -629,7 +628,8 @@ static bool take_total(gpr_result *result, const struct total *total)
             return false;
         *result->scaled = total->scaled;
     }
-    return result_take(result, &total->reduction, &total->types);
+    result->found = total->reduction;
+    return result_take(result, &total->types);
 }
 
 gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,

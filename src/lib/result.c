@@ -24,7 +24,7 @@ gpr_result *result_new(const gpr_request *request)
         return NULL;
     made->context = request->context;
     lib_copy_operations(&made->operations, &request->operations);
-    made->quantiles = 0;
+    made->found.quantiles = 0;
     made->scaled = NULL;
     made->partly = false;
     made->profiled = false;
@@ -47,11 +47,11 @@ void gpr_result_free(gpr_result *result)
 void result_round(gpr_result *result, const gpr_request *request, enum element_type type,
                   const struct scale *scale)
 {
-    result->type = type;
+    result->found.type = type;
     result->types = partial_types_of(type);
-    result->scale = *scale;
-    reduction_round(&result->values, &result->partial, type, NULL, scale, request->nan == NAN_SKIP,
-                    request->ddof);
+    result->found.scale = *scale;
+    reduction_round(&result->found.result, &result->found.partial, type, NULL, scale,
+                    request->nan == NAN_SKIP, request->ddof);
 }
 
 /* Copies a histogram. False without memory. */
@@ -72,33 +72,20 @@ bool result_take_passes(gpr_result *result, const struct pass_request *request,
     const struct histogram *histogram = pass_plan_histogram(plan);
 
     for (unsigned i = 0; i < request->quantile_count; i++) {
-        result->values.quantiles[request->places[i]] = pass_plan_quantile(plan, i);
-        result->quantiles |= UINT32_C(1) << request->places[i];
+        result->found.result.quantiles[request->places[i]] = pass_plan_quantile(plan, i);
+        result->found.quantiles |= UINT32_C(1) << request->places[i];
     }
     return !histogram || copy_histogram(&result->histogram, histogram);
 }
 
-bool result_take(gpr_result *result, const struct reduction *reduction,
-                 const struct partial_types *types)
+bool result_take(gpr_result *result, const struct partial_types *types)
 {
-    result->values = reduction->result;
-    result->partial = reduction->partial;
-    result->type = reduction->type;
+    const struct reduction *found = &result->found;
+
     result->types = *types;
-    result->scale = reduction->scale;
-    result->missing = reduction->missing;
-    result->first = reduction->first;
-    result->elements = reduction->elements;
-    result->of = reduction->of;
-    result->partly = reduction->first > 0 || reduction->elements < reduction->of;
-    result->quantiles = reduction->quantiles;
+    result->partly = found->first > 0 || found->elements < found->of;
     result->profiled = true;
-    result->profile = reduction->profile;
-    result->bytes = reduction->bytes;
-    result->input_bytes = reduction->input_bytes;
-    result->seconds = reduction->seconds;
-    result->passes = reduction->passes;
-    return !reduction->histogram || copy_histogram(&result->histogram, reduction->histogram);
+    return !found->histogram || copy_histogram(&result->histogram, found->histogram);
 }
 
 /* The operation of this name. NULL, with an error, if it was not asked for, or has no value. */
@@ -117,7 +104,7 @@ static const struct operation *find(const gpr_result *result, const char *name)
                            "a part of an array has no digest; accumulate all of them");
             return NULL;
         }
-        if (!(operation_quantile(op) & ~result->quantiles))
+        if (!(operation_quantile(op) & ~result->found.quantiles))
             return op;
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED,
                        "%s needs several passes, but the input can be read only once", name);
@@ -138,10 +125,10 @@ gpr_status gpr_result_double(const gpr_result *result, const char *op, double *v
     if (found->kind == OPERATION_DIGEST)
         return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is a text", op);
     if (found->kind != OPERATION_COUNT) {
-        *value = operation_number(found, &result->values);
+        *value = operation_number(found, &result->found.result);
         return GPR_OK;
     }
-    count = operation_integer(found, &result->values);
+    count = operation_integer(found, &result->found.result);
     *value = count == PARTIAL_NO_INDEX ? -1 : (double)count;
     return GPR_OK;
 }
@@ -154,7 +141,7 @@ gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *
         return result->context->status;
     if (found->kind != OPERATION_COUNT)
         return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is no count or index", op);
-    *value = operation_integer(found, &result->values);
+    *value = operation_integer(found, &result->found.result);
     return GPR_OK;
 }
 
@@ -175,7 +162,8 @@ static size_t copy_text(char *to, size_t size, const char *text)
 size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, size_t size)
 {
     const struct operation *found = find(result, op);
-    const struct integer *integer = found ? operation_exact_integer(found, &result->values) : NULL;
+    const struct integer *integer =
+        found ? operation_exact_integer(found, &result->found.result) : NULL;
     char number[NUMBER_MAX];
 
     if (!found)
@@ -185,11 +173,11 @@ size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, 
         return copy_text(text, size, number);
     }
     if (found->kind != OPERATION_COUNT ||
-        operation_integer(found, &result->values) == PARTIAL_NO_INDEX) {
+        operation_integer(found, &result->found.result) == PARTIAL_NO_INDEX) {
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED, "%s is no integer here", op);
         return 0;
     }
-    (void)number_write(number, operation_integer(found, &result->values));
+    (void)number_write(number, operation_integer(found, &result->found.result));
     return copy_text(text, size, number);
 }
 
@@ -201,7 +189,8 @@ size_t gpr_result_text(const gpr_result *result, const char *op, char *text, siz
 
     if (!found)
         return 0;
-    field = operation_field(0, found, &result->values, result->type, &result->scale);
+    field =
+        operation_field(0, found, &result->found.result, result->found.type, &result->found.scale);
     writer_show(number, &field, NUMBER_DECIMAL);
     return copy_text(text, size, number);
 }
@@ -272,10 +261,10 @@ size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, si
     }
     if (!scaled) {
         scaled_clear(&made);
-        scaled_append(&made, &result->partial, &result->types, &result->scale);
+        scaled_append(&made, &result->found.partial, &result->types, &result->found.scale);
         scaled = &made;
     }
-    if (isnan(operation_number(found, &result->values)) ||
+    if (isnan(operation_number(found, &result->found.result)) ||
         !scaled_exact(scaled, value, digit, &lsb_exponent, &negative)) {
         (void)lib_fail(result->context, GPR_ERROR_UNSUPPORTED, "%s is no finite number here", op);
         return 0;
@@ -320,17 +309,17 @@ static void put_seconds(struct buffer *out, const char *name, uint64_t time)
 
 const char *gpr_result_profile(const gpr_result *result)
 {
-    const struct profile *p = &result->profile;
+    const struct profile *p = &result->found.profile;
     struct buffer out = {.data = NULL};
 
     if (!result->profiled)
         return "{}";
     if (result->profile_text)
         return result->profile_text;
-    buffer_print(&out, "{\"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64 ", ", result->bytes,
-                 result->input_bytes);
-    put_seconds(&out, "seconds", (uint64_t)(result->seconds * (double)CLOCK_SECOND));
-    buffer_print(&out, ", \"passes\": %u, \"threads\": %u, \"stages\": {", result->passes,
+    buffer_print(&out, "{\"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64 ", ",
+                 result->found.bytes, result->found.input_bytes);
+    put_seconds(&out, "seconds", (uint64_t)(result->found.seconds * (double)CLOCK_SECOND));
+    buffer_print(&out, ", \"passes\": %u, \"threads\": %u, \"stages\": {", result->found.passes,
                  p->threads);
     for (int i = 0; i < PROFILE_STAGES; i++) {
         buffer_print(&out, "%s\"%s\": {\"bytes\": %" PRIu64 ", ", i > 0 ? ", " : "",

@@ -5,12 +5,11 @@
 #define GPUREDUCE_LIB_RESULT_H
 
 #include "lib/objects.h"
-#include "run/reduction.h"
 
 /* Makes a result for the operations of a request, without values. NULL without memory. */
 gpr_result *result_new(const gpr_request *request);
 
-/* Sets the values from result->partial, which is of stored numbers of a type and with a scale.
+/* Sets the values from the partial result, which is of stored numbers of a type and with a scale.
    There are no quantiles, and no histogram. */
 void result_round(gpr_result *result, const gpr_request *request, enum element_type type,
                   const struct scale *scale);
@@ -19,9 +18,8 @@ void result_round(gpr_result *result, const gpr_request *request, enum element_t
 bool result_take_passes(gpr_result *result, const struct pass_request *request,
                         const struct pass_plan *plan);
 
-/* Sets everything from the result of a session, which is of elements of these types. False without
-   memory. */
-bool result_take(gpr_result *result, const struct reduction *reduction,
-                 const struct partial_types *types);
+/* Sets everything else of a result whose `found` a session has set, of elements of these types. False
+   without memory. */
+bool result_take(gpr_result *result, const struct partial_types *types);
 
 #endif
