@@ -95,6 +95,37 @@ void fuzz_free(struct fuzz_bytes *b)
 }
 
 /*
+ * Folders and arrays.
+ */
+
+void fuzz_write_file(int folder, const char *name, const void *data, size_t size)
+{
+    const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size, "cannot write %s", name);
+    close(fd);
+}
+
+bool fuzz_check_array(const struct container_array *a)
+{
+    uint64_t product, elements = 1;
+
+    fuzz_check(a->name && a->dimensions <= CONTAINER_DIMENSIONS_MAX, "no name");
+    if (a->unreadable) {
+        fuzz_check(*a->unreadable, "%s: no reason", a->name);
+        return false;
+    }
+    fuzz_check(container_product(a, &product) && product == a->elements &&
+                   a->length == product * element_size(a->type),
+               "%s: %" PRIu64 " elements in %" PRIu64 " bytes", a->name, a->elements, a->length);
+    for (unsigned i = 0; a->tiles && i < a->dimensions; i++)
+        elements *= a->tiles->sizes[i];
+    fuzz_check(!a->tiles || (elements > 0 && elements == a->tiles->elements),
+               "%s: tiles of %" PRIu64 " elements", a->name, elements);
+    return true;
+}
+
+/*
  * Messages. Any thread may send one.
  */
 

@@ -19,6 +19,7 @@
 #include "cli/options.h"
 #include "lib/reference.h"
 #include "run/session.h"
+#include "source/format/container.h"
 
 /* The functions that libFuzzer calls: a target has the first, and may have the second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,6 +66,17 @@ void fuzz_add_archive(struct fuzz_bytes *b, const char *const *names,
 void fuzz_add_number(struct fuzz_bytes *b, uint64_t number, unsigned size);
 
 void fuzz_free(struct fuzz_bytes *b);
+
+/*
+ * Folders and arrays.
+ */
+
+/* Makes a file of a folder anew. */
+void fuzz_write_file(int folder, const char *name, const void *data, size_t size);
+
+/* Fails unless an array has a name, and either a reason why it cannot be read, or elements, bytes and
+   tiles that go with its shape. Returns whether it can be read. */
+bool fuzz_check_array(const struct container_array *a);
 
 /*
  * Messages.
