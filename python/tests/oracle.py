@@ -49,6 +49,27 @@ def numbers(array):
         return flat.astype("f8").tolist()
 
 
+def in_units(values):
+    """Finite numbers as integers, and the power of two that they have to be divided by."""
+    ratios = [x.as_integer_ratio() for x in values]
+    unit = max((denominator for _, denominator in ratios), default=1)
+    return [numerator * (unit // denominator) for numerator, denominator in ratios], unit
+
+
+def exact_sum(values):
+    """The sum of finite numbers, as a fraction."""
+    integers, unit = in_units(values)
+    return Fraction(sum(integers), unit)
+
+
+def sum_by_exponents(array):
+    """The sum of finite float32, up to 2^29 of them, as a fraction: of integers for each exponent."""
+    mantissas, exponents = np.frexp(array.ravel().astype("f8"))
+    least = int(exponents.min())
+    sums = np.bincount(exponents - least, mantissas * 2**24)  # integers that binary64 holds
+    return sum(Fraction(2) ** (i + least - 24) * int(x) for i, x in enumerate(sums))
+
+
 def is_integer(array):
     return array.dtype.kind in "iub"
 
@@ -106,17 +127,19 @@ def expected(op, array, nan="propagate", ddof=0, missing=None):
         if op in ("sum", "mean"):
             return infinite[0] if len(set(infinite)) == 1 else math.nan
         return math.nan if op in ("var", "std") else math.inf
-    fractions = [Fraction(x) for x in values]
-    total, squares = sum(fractions), sum(x * x for x in fractions)
+    # Integers have one denominator: sums of fractions would look for a new one each time.
+    integers, unit = in_units(values)
     n = len(values)
+    if op == "l1":
+        return to_float(Fraction(sum(map(abs, integers)), unit))
+    total = Fraction(sum(integers), unit)
     if op == "sum":
         return int(total) if integer else to_float(total)
     if op == "mean":
         return to_float(total / n)
+    squares = Fraction(sum(x * x for x in integers), unit * unit)
     if op == "sumsq":
         return to_float(squares)
-    if op == "l1":
-        return to_float(sum(abs(x) for x in fractions))
     if op == "l2":
         return root(squares)
     if op == "rms":
