@@ -66,12 +66,7 @@ done
 shell 'cat x.fits | gpureduce'
 fails 'in a pipe' 'standard input: a FITS file; one that is neither in a pipe nor compressed is read (--format=raw reads it as raw numbers)'
 
-if ! find_python 'astropy, numpy'; then
-    skip 'files made by astropy' 'astropy is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_fits.py" made 2>made.err || { fail 'make_fits.py' && show made.err; }
+make_files make_fits.py 'files made by astropy'
 ordered=
 for expected in made/*.stored.tsv; do
     name=${expected##*/}

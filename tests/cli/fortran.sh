@@ -57,21 +57,11 @@ fails 'perhaps it is big-endian' 'big.unf: byte 0: the last record is cut off af
 run -q -o count --format=fortran empty.unf
 is 'no records' 0 0
 
-if ! find_python 'numpy, scipy.io'; then
-    skip 'files by SciPy' 'SciPy is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_fortran.py" made 2>made.err || { fail 'make_fortran.py' && show made.err; }
+make_files make_fortran.py 'files by SciPy'
 for expected in made/*.one; do
     name=${expected%.one}
     read -r options <"$name.options"
     options="--tsv -o sum,min,max,argmin,argmax,nan,count --format=fortran $options"
-    cut -f 4- "$expected" >one
-    for how in "gpureduce $options $name.unf" "cat $name.unf | gpureduce -j 3 --chunk-size 16 $options"; do
-        shell "$how"
-        cut -f 2- out >found
-        ok "$how" cmp one found
-    done
+    one_as "$expected" "gpureduce $options $name.unf" "cat $name.unf | gpureduce -j 3 --chunk-size 16 $options"
 done
 finish

@@ -4,11 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-if ! find_python 'gguf, numpy'; then
-    skip 'quantised tensors' 'gguf is missing'
-    finish
-fi
-"$python" "$sources/tests/lib/make_gguf.py" made 2>made.err || { fail 'make_gguf.py' && show made.err; }
+make_files make_gguf.py 'quantised tensors'
 ordered=
 for name in small tiles; do
     # The last without AVX-512, and without AVX2, where glibc can hide them from the program.

@@ -52,12 +52,7 @@ helper 'one that says anything' 'cat "$0"' 'libhdf5 returned inconsistent data'
 run -q -o sum small.h5
 fails_like 'the one that there is' 'small.h5: an HDF5 file: libhdf5: .*'
 
-if ! find_python 'h5py, numpy'; then
-    skip 'files made by h5py' 'h5py is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_hdf5.py" made 2>made.err || { fail 'make_hdf5.py' && show made.err; }
+make_files make_hdf5.py 'files made by h5py'
 
 # as_numpy NAME FILE OPTIONS...: prints of made/FILE.h5 what NumPy has put into FILE.KIND.tsv.
 as_numpy() {
@@ -134,7 +129,7 @@ run --diff --exclude=filtered --exclude=scaled --exclude=virtual made/others.h5 
 ok 'compared byte by byte' test "$status:$(grep -c 'array complex and 2 more: both hold the same bytes, but they cannot be read: type compound' err)" = 0:1
 run --diff --array=filtered made/others.h5 made/others.h5
 ok 'chunks, too' test "$status:$(grep -c 'array filtered: both hold the same bytes, but they cannot be read: HDF5 filter (32099) is not supported' err)" = 0:1
-python3 - <<'END'
+"$python" - <<'END'
 import h5py, numpy as np
 for name, last in (("filtered-a", 1), ("filtered-b", 1), ("filtered-c", 2)):
     with h5py.File("made/%s.h5" % name, "w") as h:

@@ -10,12 +10,7 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
     finish
 fi
 seed=${STRESS_SEED:-1}
-if ! find_python 'h5py, netCDF4'; then
-    skip 'files made by netCDF4' 'netCDF4 is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_meaning.py" made "$seed" 2>made.err || { fail "make_meaning.py $seed" && show made.err; }
+make_files make_meaning.py 'files made by netCDF4' "$seed"
 operations=missing,sum,min,max,argmin,argmax,nan,count,mean,var,median,zeros,negatives,l1,sumsq,absmin,absmax,range
 total=missing,count,nan,sum,min,max,argmin,argmax,mean,var,zeros,negatives,l1,sumsq,absmin,absmax,range
 

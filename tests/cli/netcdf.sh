@@ -9,12 +9,7 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
     skip 'netCDF-4' 'built without libhdf5'
     finish
 fi
-if ! find_python 'h5py, netCDF4'; then
-    skip 'files made by netCDF4' 'netCDF4 is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_netcdf.py" made 2>made.err || { fail 'make_netcdf.py' && show made.err; }
+make_files make_netcdf.py 'files made by netCDF4'
 
 # as_netcdf NAME FILE EXPECTED OPTIONS...: prints of made/FILE what stands in made/EXPECTED.
 as_netcdf() {

@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-if ! find_python 'netCDF4'; then
-    skip 'files made by netCDF4' 'netCDF4 is missing'
-    finish
-fi
-mkdir made
-"$python" "$sources/tests/lib/make_netcdf3.py" made 2>made.err || { fail 'make_netcdf3.py' && show made.err; }
+make_files make_netcdf3.py 'files made by netCDF4'
 
 ordered=
 operations=sum,min,max,argmin,argmax,nan,count

@@ -100,11 +100,7 @@ for options in "-t f4 $raw:0" "$raw:0 -t f4"; do
     is "$options" 2 '' "gpureduce: option '--dtype' does not go with --record (try 'gpureduce --help')"
 done
 
-if ! find_python numpy; then
-    skip 'files by NumPy' 'numpy is missing'
-    finish
-fi
-"$python" "$sources/tests/lib/make_records.py" made 2>made.err || { fail 'make_records.py' && show made.err; }
+make_files make_records.py 'files by NumPy'
 ordered=
 for expected in made/*.tsv; do
     name=${expected##*/}
@@ -120,13 +116,7 @@ for expected in made/*.one; do
     name=${name%.one}
     read -r options <"made/$name.options"
     options="--tsv -o sum,min,max,argmin,argmax,nan,count $options"
-    cut -f 4- "$expected" >one
-    for how in "gpureduce $options made/$name.bin" "gpureduce $options -j 3 --chunk-size 16 made/$name.bin" \
-        "cat made/$name.bin | gpureduce $options" "${ZSTD:-false} -qc made/$name.bin | gpureduce -j 2 $options"; do
-        case $how in false*) continue ;; esac
-        shell "$how"
-        cut -f 2- out >found
-        ok "$how" cmp one found
-    done
+    one_as "$expected" "gpureduce $options made/$name.bin" "gpureduce $options -j 3 --chunk-size 16 made/$name.bin" \
+        "cat made/$name.bin | gpureduce $options" ${ZSTD:+"$ZSTD -qc made/$name.bin | gpureduce -j 2 $options"}
 done
 finish

@@ -86,12 +86,31 @@ skip() { # NAME REASON
     printf 'ok %d - %s # SKIP %s\n' "$tests" "$1" "$2"
 }
 
+# Which Python to try.
+pythons="${ARRAYS_PYTHON-} ${UNSUPPORTED_PYTHON-} python3 /usr/bin/python3"
+
 # find_python MODULES: sets $python to one that can import these. Fails if there is none.
 find_python() {
-    for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${UNSUPPORTED_PYTHON:+"$UNSUPPORTED_PYTHON"} python3 /usr/bin/python3; do
+    for python in $pythons; do
         ! "$python" -c "import $1" 2>/dev/null || return 0
     done
     return 1
+}
+
+# make_files SCRIPT NAME [SEED]: has tests/lib/SCRIPT make files in ./made, by a Python that has what it
+# imports, in $python. Without one, the rest of the tests is skipped, as a test of this name.
+make_files() {
+    mkdir made
+    for python in $pythons; do
+        # shellcheck disable=SC2086 # none, or one word
+        "$python" "$sources/tests/lib/$1" made ${3-} 2>made.err && return
+        if ! grep -q '^ModuleNotFoundError: \|not found$' made.err; then
+            fail "$1" && show made.err
+            return
+        fi
+    done
+    skip "$2" "$(tail -n 1 made.err)"
+    finish
 }
 
 # The last line of every script. Without it the plan is missing, which the harness notes.
@@ -291,6 +310,18 @@ rows_as() {
     done
     ok "$rows_name" cmp wanted found
     cmp -s wanted found || { diff wanted found | head -n 5 | sed 's/^/# /' && show err; }
+}
+
+# one_as EXPECTED COMMAND...: whether each command, for a shell, prints the one row of EXPECTED, but for the
+# names and the shape of the array.
+one_as() {
+    cut -f 4- "$1" >one
+    shift
+    for one_command; do
+        shell "$one_command"
+        cut -f 2- out >found
+        ok "$one_command" cmp one found
+    done
 }
 
 # differs_as EXPECTED NAME ARGUMENT...: whether --diff with these arguments finds differences, and prints

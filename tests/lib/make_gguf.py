@@ -79,7 +79,6 @@ def make(file, kinds, rows):
     return values
 
 
-os.makedirs(directory, exist_ok=True)
 make("small", SCALES, [((), 1), ((7,), 3), ((3, 5), 2), ((1, 1, 4), 1)])
 tiles = make("tiles", ["Q4_K", "Q8_0"], [((), 2100), ((3,), 700), ((700,), 1), ((2, 3, 70), 1)])
 for name in ("Q4_K", "Q8_0"):  # sums of rows

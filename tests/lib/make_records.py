@@ -41,7 +41,6 @@ def save(name, array, stored=None):
     expect(os.path.join(directory, name + ".tsv"), {key: value for key, value in found if value.dtype.kind != "S"})
 
 
-os.makedirs(directory, exist_ok=True)
 record = np.dtype([("a", "<f4"), ("b", ">i8"), ("c", "u1", (2, 3)), ("n", [("x", "<f8"), ("deep", [("y", "<i2")])]), ("z", "<c8"),
                    ("d", ">f2", 4), (("title", "t"), "?")])
 for name, shape in (("many", 70001), ("table", (30, 7)), ("one", 1), ("scalar", ()), ("none", 0), ("wide", (5, 0))):
