@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/message.h"
-#include "source/format/unsupported.h"
+#include "core/shell.h"
 #include "source/source.h"
 #include "sys/plural.h"
 
@@ -101,8 +101,8 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
 {
     const char *raw = raws[a->compressed];
     const bool named = path && strcmp(path, "-") != 0;
-    char said[WORDS_MAX], rest[WORDS_MAX], word[UNSUPPORTED_WORD_MAX] = "";
-    char command[UNSUPPORTED_DECOMPRESSION_MAX];
+    char said[WORDS_MAX], rest[WORDS_MAX], word[SHELL_WORD_MAX] = "";
+    char command[SHELL_DECOMPRESSION_MAX];
 
     switch (a->kind) {
     case ADVICE_NONE:
@@ -148,7 +148,7 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
         return;
     case ADVICE_RAW_PART:
         if (named)
-            unsupported_operand(word, path);
+            shell_operand(word, path);
         snprintf(out, size,
                  "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64
                  "%s%s (--format=%s reads it as raw numbers)",
@@ -156,7 +156,7 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
         return;
     case ADVICE_FORTRAN:
         if (named)
-            unsupported_operand(word, path);
+            shell_operand(word, path);
         snprintf(out, size, "; try: gpureduce --format=fortran -t %s%s%s%s", say_type(said, a),
                  named ? " " : "", word, say_raw(rest, a));
         return;
@@ -164,7 +164,7 @@ static void advise(char *out, size_t size, const struct advice *a, const char *p
         snprintf(out, size, " | gpureduce%s", say_raw(rest, a));
         return;
     case ADVICE_DECOMPRESSED:
-        unsupported_decompression(command, word, named ? path : "", a->compressed);
+        shell_decompression(command, word, named ? path : "", a->compressed);
         snprintf(out, size, " && gpureduce %s%s", word, say_raw(rest, a));
         return;
     case ADVICE_LOAD:

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "core/shell.h"
 #include "source/format/inflate.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported_input.h"
@@ -124,52 +125,10 @@ static bool is_torch_script(const struct unsupported_input *in)
     return first_member_ends(in, "/data/0");
 }
 
-/* Writes a name as a word for a shell, or `otherwise` where that does not fit or the name has
-   characters that are not seen. A backslash stands before characters of `escaped`. */
-static void say_word(char *word, size_t size, const char *name, size_t length, const char *escaped,
-                     const char *otherwise)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "._/+,@%:=-";
-    char text[UNSUPPORTED_WORD_MAX];
-    size_t used = 0, seen = 1;
-    bool quoted = false;
-
-    if (length < sizeof text)
-        memcpy(text, name, length);
-    else
-        length = 0;
-    text[length] = '\0';
-    for (const char *c = text; *c && seen > 0; c += seen) {
-        seen = escape_seen_length(c);
-        quoted = quoted || !strchr(plain, *c);
-    }
-    if (length == 0 || strlen(text) < length || seen == 0) {
-        snprintf(word, size, "%s", otherwise);
-        return;
-    }
-    if (quoted)
-        word[used++] = '\'';
-    for (const char *c = text; *c; c++) {
-        if (used + 8 > size) {
-            snprintf(word, size, "%s", otherwise);
-            return;
-        }
-        if (strchr(escaped, *c))
-            word[used++] = '\\';
-        if (*c == '\'')
-            used += (size_t)sprintf(word + used, "'\\'");
-        word[used++] = *c;
-    }
-    if (quoted)
-        word[used++] = '\'';
-    word[used] = '\0';
-}
-
 /* The first bytes of a zip archive's member, and its name. */
 struct member {
     unsigned char header[30];
-    char name[UNSUPPORTED_WORD_MAX];
+    char name[SHELL_WORD_MAX];
 };
 
 /* Reads what describes the member at *offset, and moves on to the next. False where there is none,
@@ -206,7 +165,7 @@ static bool ends_with(const char *name, const char *end)
 /* The first member that is a .npy file, or else the first that is no directory. */
 static void say_zip_member(const struct unsupported_input *in, char *said)
 {
-    char found[UNSUPPORTED_WORD_MAX] = "";
+    char found[SHELL_WORD_MAX] = "";
     uint64_t offset = 0;
     struct member m;
 
@@ -221,7 +180,7 @@ static void say_zip_member(const struct unsupported_input *in, char *said)
             break;
     }
     /* To unzip(1), members are patterns. */
-    say_word(said, UNSUPPORTED_DETAIL_MAX, found, strlen(found), "[*?\\", "MEMBER");
+    shell_word(said, UNSUPPORTED_DETAIL_MAX, found, strlen(found), "[*?\\", "MEMBER");
 }
 
 /* The first header may describe something else than a file. */
@@ -231,8 +190,8 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
 
     const char *name = (const char *)in->bytes;
 
-    say_word(said, UNSUPPORTED_DETAIL_MAX, name, file && *name != '-' ? strnlen(name, 100) : 0, "",
-             "MEMBER");
+    shell_word(said, UNSUPPORTED_DETAIL_MAX, name, file && *name != '-' ? strnlen(name, 100) : 0,
+               "", "MEMBER");
 }
 
 /*
@@ -898,18 +857,6 @@ static void replace(char *buffer, size_t size, const char *text, const char *wor
     buffer[used] = 0;
 }
 
-void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path)
-{
-    const char *colon = strchr(path, ':'), *slash = strchr(path, '/');
-    char name[UNSUPPORTED_WORD_MAX];
-
-    /* A dash begins an option; and what stands before a colon is a host to tar(1). */
-    snprintf(name, sizeof name, "%s%s",
-             *path == '-' || (colon && (!slash || slash > colon)) ? "./" : "", path);
-    say_word(word, UNSUPPORTED_WORD_MAX, name, strlen(path) < sizeof name - 3 ? strlen(name) : 0,
-             "", "FILE");
-}
-
 void unsupported_python(char *command, size_t size, const char *word, const char *modules,
                         const char *expression)
 {
@@ -923,48 +870,14 @@ void unsupported_python(char *command, size_t size, const char *word, const char
              quoted ? word : "");
 }
 
-/* Programs that decompress: the ends of their files' names, how they are called for a file without
-   that end, into a pipe, and for a file of another name, which comes after `between`. */
-static const struct {
-    const char *end, *to_file, *to_pipe, *to_other, *between;
-} programs[COMPRESSIONS] = {
-    [COMPRESSION_NONE] = {"", "", "", "", ""},
-    [COMPRESSION_ZSTD] = {".zst", "zstd -d", "zstd -dc", "zstd -d", " -o "},
-    [COMPRESSION_GZIP] = {".gz", "gzip -dk", "gzip -dc", "gzip -dc", " > "},
-    [COMPRESSION_ZLIB] = {".zz", "pigz -dk", "pigz -dc", "pigz -dc", " > "},
-};
-
-void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
-                               char word[UNSUPPORTED_WORD_MAX], const char *path,
-                               enum compression compressed)
-{
-    const size_t length = strlen(path), end = strlen(programs[compressed].end);
-    const bool named =
-        length > end && length < UNSUPPORTED_WORD_MAX && ends_with(path, programs[compressed].end);
-    char operand[UNSUPPORTED_WORD_MAX], name[UNSUPPORTED_WORD_MAX];
-
-    snprintf(name, sizeof name, "%.*s%s", (int)(named ? length - end : length), path,
-             named ? "" : ".out");
-    unsupported_operand(operand, path);
-    unsupported_operand(word, name);
-    if (*path == '\0' || strcmp(operand, "FILE") == 0 || strcmp(word, "FILE") == 0) {
-        snprintf(word, UNSUPPORTED_WORD_MAX, "FILE");
-        snprintf(command, 32, "%s FILE%s", programs[compressed].to_file, programs[compressed].end);
-    } else {
-        snprintf(command, UNSUPPORTED_DECOMPRESSION_MAX, "%s %s%s%s",
-                 named ? programs[compressed].to_file : programs[compressed].to_other, operand,
-                 named ? "" : programs[compressed].between, named ? "" : word);
-    }
-}
-
 struct advice unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
                                  const struct unsupported_raw *raw, const char *path,
                                  enum compression compressed, char text[UNSUPPORTED_TEXT_MAX])
 {
     char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_TEXT_MAX / 2];
     char command[UNSUPPORTED_TEXT_MAX / 2];
-    char name[UNSUPPORTED_WORD_MAX] = "", word[UNSUPPORTED_WORD_MAX] = "FILE";
-    char decompress[UNSUPPORTED_DECOMPRESSION_MAX] = "";
+    char name[SHELL_WORD_MAX] = "", word[SHELL_WORD_MAX] = "FILE";
+    char decompress[SHELL_DECOMPRESSION_MAX] = "";
     const char *space = *path ? " " : "";
     struct advice advice = {
         .kind = ADVICE_PIPE, .raw = true, .arrays = row->arrays, .compressed = compressed};
@@ -979,9 +892,9 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
         return advice;
     }
     if (*path)
-        unsupported_operand(name, path);
+        shell_operand(name, path);
     if (compressed)
-        unsupported_decompression(decompress, word, path, compressed);
+        shell_decompression(decompress, word, path, compressed);
     else if (*path)
         memcpy(word, name, sizeof word);
     if (row->detail)
@@ -991,8 +904,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
     switch (row->kind) {
     case UNSUPPORTED_FILTER:
         if (compressed)
-            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s | %s", programs[compressed].to_pipe,
-                     space, name, command);
+            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s | %s",
+                     shell_decompression_to_pipe(compressed), space, name, command);
         else
             snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", command, space, name);
         break;

@@ -58,9 +58,8 @@ const struct unsupported *unsupported_find(const struct unsupported_input *in,
 bool unsupported_find_markers(const struct unsupported_input *in, enum element_order order,
                               unsigned *marker, bool *big);
 
-/* Room for the text of unsupported_advise, and for a word of a command. */
+/* Room for the text of unsupported_advise. */
 #define UNSUPPORTED_TEXT_MAX ((size_t)1280)
-#define UNSUPPORTED_WORD_MAX ((size_t)160)
 
 /* Writes what to do about an input of this format, to be put after its name. Returns what the user
    can do with that. `path` is the input's, or "" for standard input; `compressed`: these bytes come
@@ -69,19 +68,8 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
                                  const struct unsupported_raw *raw, const char *path,
                                  enum compression compressed, char text[UNSUPPORTED_TEXT_MAX]);
 
-/* Writes a path as a shell takes it: in quotes if it needs them, with ./ in front where it would be
-   an option or a host; or FILE where it is too long, or has characters that are not seen. */
-void unsupported_operand(char word[UNSUPPORTED_WORD_MAX], const char *path);
-
-/* Writes the command that decompresses a file, and the name of the result, as unsupported_operand
-   does. */
-#define UNSUPPORTED_DECOMPRESSION_MAX (2 * UNSUPPORTED_WORD_MAX + 32)
-void unsupported_decompression(char command[UNSUPPORTED_DECOMPRESSION_MAX],
-                               char word[UNSUPPORTED_WORD_MAX], const char *path,
-                               enum compression compressed);
-
 /* Writes the command that saves an array of a file as out.npy, by Python. `word` is the file's
-   name, by unsupported_operand; 'FILE' in the expression stands for it. `modules` are those of
+   name, by shell_operand; 'FILE' in the expression stands for it. `modules` are those of
    the expression, but for numpy, separated by commas. */
 void unsupported_python(char *command, size_t size, const char *word, const char *modules,
                         const char *expression);
