@@ -13,18 +13,24 @@
 #define GROUPS_LEAST 8
 #define GROUP 4
 
-/* A member, guarded by the team's mutex. */
+MUTEX_ROLE(member_role);
+
+/* A member. It has a mutex of its own: all that are started at a time would wait for one. */
 struct team_member {
     struct team *team;
     unsigned number;
-    bool made;  /* there is a thread to be joined */
-    bool ended; /* it has done its last job */
-    bool quit;  /* it is to end */
+    bool made; /* there is a thread to be joined; set by whoever starts the member */
     pthread_t thread;
     pthread_cond_t wake;
-    struct team_job job; /* to be taken up if it has a function */
-    unsigned behind;     /* members after this one that it is to start for the job */
+    struct mutex mutex;
+    bool ended GUARDED_BY(member_role);          /* it has done its last job */
+    bool quit GUARDED_BY(member_role);           /* it is to end */
+    struct team_job job GUARDED_BY(member_role); /* to be taken up if it has a function */
+    unsigned behind GUARDED_BY(member_role);     /* members after this one that it is to start for
+                                                    the job */
 };
+
+MUTEX_ROLE_OF(member, struct team_member, mutex);
 
 bool team_open(struct team *t, unsigned size)
 {
@@ -36,6 +42,7 @@ bool team_open(struct team *t, unsigned size)
     for (unsigned i = 0; i < size; i++) {
         t->members[i].team = t;
         t->members[i].number = i;
+        mutex_init(&t->members[i].mutex);
         pthread_cond_init(&t->members[i].wake, NULL);
     }
     return true;
@@ -64,25 +71,22 @@ static bool make_thread(pthread_t *thread, struct team_member *m)
 /* Gives a member the job, and wakes or makes its thread. False if there is none. */
 static bool start_member(struct team_member *m, unsigned behind, const struct team_job *job)
 {
-    struct team *t = m->team;
-    bool made, ended;
+    bool ended;
 
-    team_lock(t);
+    member_lock(m);
     m->job = *job;
     m->behind = behind;
-    made = m->made;
     ended = m->ended;
     m->ended = false;
-    if (made && !ended)
+    member_unlock(m);
+    if (m->made && !ended) {
+        /* Without the mutex, which the thread wants. The team is not closed before this one ends. */
         pthread_cond_signal(&m->wake);
-    team_unlock(t);
+        return true;
+    }
     if (ended)
         pthread_join(m->thread, NULL);
-    if (made && !ended)
-        return true;
     m->made = make_thread(&m->thread, m);
-    if (!m->made)
-        m->job.work = NULL;
     return m->made;
 }
 
@@ -114,13 +118,14 @@ static struct team_job next_job(struct team_member *m, unsigned *behind)
 {
     struct team_job job;
 
-    team_lock(m->team);
+    member_lock(m);
     while (!m->job.work && !m->quit)
-        team_wait_for(m->team, &m->wake);
+        member_wait_for(m, &m->wake);
     job = m->job;
     m->job.work = NULL;
     *behind = m->behind;
-    team_unlock(m->team);
+    m->ended = job.last;
+    member_unlock(m);
     return job;
 }
 
@@ -138,7 +143,6 @@ static void *main_loop(void *member)
         start_group(m, behind, &job);
         job.work(job.context, m->number);
         team_lock(t);
-        m->ended = job.last;
         /* Under the mutex: otherwise the team could be closed before the signal. */
         if (--t->active == 0)
             pthread_cond_signal(&t->changed);
@@ -204,13 +208,14 @@ void team_close(struct team *t)
     for (unsigned i = 0; i < t->size; i++) {
         struct team_member *m = &t->members[i];
 
-        team_lock(t);
+        member_lock(m);
         m->quit = true;
+        member_unlock(m);
         pthread_cond_signal(&m->wake);
-        team_unlock(t);
         if (m->made)
             pthread_join(m->thread, NULL);
         pthread_cond_destroy(&m->wake);
+        mutex_destroy(&m->mutex);
     }
     pthread_cond_destroy(&t->changed);
     mutex_destroy(&t->mutex);
