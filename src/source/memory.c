@@ -8,9 +8,10 @@
 #include "core/view.h"
 #include "sys/align.h"
 
-/* Bytes of a claim in place, at most: to claim one costs a fraction of a microsecond, and the fewer
-   bytes the last worker has at the end, the better. */
+/* Bytes of a claim in place, at most and at least. Claiming costs a fraction of a microsecond. Claims
+   become smaller at the end, so that all workers end together. */
 #define CLAIM_BYTES ((size_t)1 << 20)
+#define CLAIM_BYTES_LEAST ((size_t)128 << 10)
 
 /* The places of a worker's chunk. */
 struct worker_places {
@@ -19,13 +20,15 @@ struct worker_places {
 
 struct memory_state {
     const struct view *view;
+    uint64_t workers;             /* 1 at least */
     struct worker_places *places; /* of each worker; NULL without a mask */
     /* The first element that no worker has claimed. */
     _Alignas(CACHE_APART) _Atomic uint64_t next;
 };
 
-/* Claims up to `most` elements from *first on. Returns how many; 0 at the end. */
-static size_t claim(struct source *s, uint64_t most, uint64_t *first)
+/* Claims elements from *first on: half of an equal share of what is left, as a multiple of `least`,
+   but `most` at most. Returns how many; 0 at the end. */
+static size_t claim(struct source *s, uint64_t most, uint64_t least, uint64_t *first)
 {
     struct memory_state *state = s->state;
     const uint64_t limit = source_wanted(s);
@@ -35,7 +38,9 @@ static size_t claim(struct source *s, uint64_t most, uint64_t *first)
     do {
         if (next >= end)
             return 0;
-        count = end - next < most ? end - next : most;
+        count = (end - next) / (2 * state->workers) / least * least;
+        count = count < least ? least : count < most ? count : most;
+        count = count < end - next ? count : end - next;
     } while (!atomic_compare_exchange_weak(&state->next, &next, next + count));
     *first = next;
     return (size_t)count;
@@ -48,15 +53,19 @@ static enum source_status memory_next(struct source *s, const struct chunk_reque
     const struct view *view = state->view;
     const size_t size = s->info.element_size;
     struct view_places *places = state->places ? &state->places[request->worker].places : NULL;
-    size_t bytes = request->size, count, missing;
+    size_t most = request->size, least = most, count, missing;
     uint64_t first;
 
-    if (view->contiguous && request->borrow && !places)
-        bytes = request->in_place > 0 && request->in_place < CLAIM_BYTES ? request->in_place
-                                                                         : CLAIM_BYTES;
+    if (view->contiguous && request->borrow && !places) {
+        most = request->in_place > 0 && request->in_place < CLAIM_BYTES ? request->in_place
+                                                                        : CLAIM_BYTES;
+        least = most < CLAIM_BYTES_LEAST ? most : CLAIM_BYTES_LEAST;
+    }
     if (request->drain)
         return SOURCE_END;
-    while ((count = claim(s, bytes < size ? 1 : bytes / size, &first)) > 0) {
+    most = most < size ? 1 : most / size;
+    least = least < size ? 1 : least / size;
+    while ((count = claim(s, most, least, &first)) > 0) {
         source_count(s, count * size, 0);
         missing = view_make_chunk(view, first, count, request, places, chunk);
         atomic_fetch_add_explicit(&s->left_out, missing, memory_order_relaxed);
@@ -149,6 +158,7 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
         return source_no_memory(s);
     memset(state, 0, sizeof *state);
     state->view = options->view;
+    state->workers = workers > 0 ? workers : 1;
     s->state = state;
     s->ops = &ops;
     set_info(s, options->view, options->length);
