@@ -24,6 +24,8 @@ const struct container_format *arrays_asked(const struct source_options *options
 const struct container_format *arrays_recognise(const struct source *s,
                                                 const struct source_options *options)
 {
+    if (s->pair_size > 0)
+        return &container_nifti;
     if (options->format == SOURCE_NPY && container_npy.recognise(s->head, s->head_size))
         return &container_npy;
     if (options->format != SOURCE_AUTO)
@@ -359,7 +361,9 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .stored = options->stored,
                                  .headers_only = options->headers_only,
                                  .file = s->fd,
-                                 .begin = s->start};
+                                 .begin = s->start,
+                                 .header = s->pair_size > 0 ? s->pair : NULL,
+                                 .header_size = s->pair_size};
 
     s->wanted = options->wanted;
     if (s->wanted) {

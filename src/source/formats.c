@@ -2,17 +2,22 @@
 
 #include "source/formats.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/shell.h"
 #include "source/arrays.h"
+#include "source/format/containers.h"
 #include "source/format/inflate.h"
 #include "source/format/npy.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported.h"
+#include "sys/plural.h"
 #include "zstd/frames.h"
 
 /* As many first bytes tell what an input is. */
@@ -414,6 +419,57 @@ static bool empty_by_name(const struct source *s)
     return false;
 }
 
+bool formats_pair(const char *path, char other[PATH_MAX])
+{
+    const size_t length = strlen(path);
+    const char *const end = length >= 4 && length < PATH_MAX ? path + length - 4 : "";
+    const bool header = strcmp(end, ".hdr") == 0;
+
+    if (!header && strcmp(end, ".img") != 0)
+        return false;
+    memcpy(other, path, length - 3);
+    memcpy(other + length - 3, header ? "img" : "hdr", 4);
+    return true;
+}
+
+/* Whether the file's name is one of NIfTI's and its content is not: a part of a header, or an image
+   whose header is missing, or one of ANALYZE. Then the source fails. */
+static bool fails_by_name(struct source *s, size_t size)
+{
+    struct advice advice = {.kind = ADVICE_RAW, .raw = true};
+    const size_t length = strlen(s->path);
+    char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
+    unsigned char bytes[CONTAINER_PAIR_MAX];
+    ssize_t got;
+    int fd;
+
+    if (!s->close_fd || s->info.compressed)
+        return false;
+    if (length >= 4 && strcmp(s->path + length - 4, ".nii") == 0 && size < 348) {
+        source_refuse(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
+                      plural(size));
+        return true;
+    }
+    if (!formats_pair(s->path, header) || header[length - 1] != 'r')
+        return false;
+    fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        source_refuse(s, advice, "an image whose header cannot be read: %s: %s", header,
+                      strerror(errno));
+        return true;
+    }
+    got = pread(fd, bytes, sizeof bytes, 0);
+    close(fd);
+    if (got <= 0 || !nifti_is_pair(bytes, (size_t)got, true))
+        return false;
+    shell_operand(word, s->path);
+    unsupported_python(command, sizeof command, word, "nibabel",
+                       "nibabel.load('FILE').get_fdata()");
+    advice.kind = ADVICE_LOAD;
+    source_refuse(s, advice, "an Analyze image; try: %s", command);
+    return true;
+}
+
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers; if not, the source
    fails. `head` are its first bytes, up to FORMATS_HEAD. */
 static bool may_be_raw(struct source *s, const struct source_options *options,
@@ -439,6 +495,8 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
                       s->info.compressed ? find_named(s->info.compression) : "", text);
         return false;
     }
+    if (fails_by_name(s, size))
+        return false;
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
         source_refuse(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
                       "is empty, but its name is that of a format");

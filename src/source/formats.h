@@ -6,6 +6,7 @@
 #ifndef GPUREDUCE_SOURCE_FORMATS_H
 #define GPUREDUCE_SOURCE_FORMATS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -51,5 +52,10 @@ ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
    the header, or at the very start of raw input, before what is to be skipped. If the bytes
    begin a container that is accepted, it sets s->inner, fails, and the source does not. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
+
+/* Changes the end of the path of one of a pair of NIfTI's files, .hdr or .img, into the other one.
+   False where it has neither, or is too long. An image whose header is not NIfTI's, or is missing, fails
+   unless the user names its format. */
+bool formats_pair(const char *path, char other[PATH_MAX]);
 
 #endif

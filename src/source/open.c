@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,6 +48,35 @@ static const struct container_format *find_directory(const struct source *s,
                                                       : NULL;
 }
 
+/* Finds a pair of NIfTI's files, of which the path names either: puts the first bytes of the header into
+   s->pair, and has s->fd be the image. False if the image cannot be opened. */
+static bool open_pair(struct source *s, const struct source_options *options)
+{
+    const bool any = options->format == SOURCE_AUTO || arrays_asked(options) == &container_nifti;
+    char other[PATH_MAX];
+    bool image;
+    ssize_t got;
+    int fd;
+
+    if (!s->close_fd || !any || !formats_pair(s->path, other))
+        return true;
+    image = other[strlen(other) - 1] == 'r';
+    fd = image ? open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : s->fd;
+    if (fd < 0)
+        return true; /* see formats_pair */
+    got = pread(fd, s->pair, sizeof s->pair, 0);
+    s->pair_size = got > 0 && nifti_is_pair(s->pair, (size_t)got, false) ? (size_t)got : 0;
+    if (!image && s->pair_size > 0) {
+        s->fd = open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        s->close_fd = s->fd >= 0;
+        if (s->fd < 0)
+            source_error(s, ERROR_READ, "a NIfTI header; its image %s: %s", other, strerror(errno));
+    }
+    if (image || s->pair_size > 0)
+        close(fd);
+    return s->fd >= 0;
+}
+
 /* Takes the descriptor and the metadata of what `path` names. */
 static bool open_file(struct source *s, const struct source_options *options, struct stat *status)
 {
@@ -61,6 +91,8 @@ static bool open_file(struct source *s, const struct source_options *options, st
         s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         s->close_fd = s->fd >= 0;
     }
+    if (s->fd >= 0 && !open_pair(s, options))
+        return false;
     if (s->fd < 0 || fstat(s->fd, status) != 0) {
         source_error(s, ERROR_READ, "%s", strerror(errno));
         return false;
@@ -73,6 +105,10 @@ static bool open_file(struct source *s, const struct source_options *options, st
         return s->directory;
     }
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
+    if (s->pair_size > 0 && !s->info.repeatable) {
+        source_error(s, ERROR_READ, "a pair of NIfTI files, whose image is not a regular file");
+        return false;
+    }
     flags = fcntl(s->fd, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
         source_error(s, ERROR_READ, "cannot be read: it is closed, or open for writing only");
@@ -253,7 +289,7 @@ static bool begin_format(struct source *s, const struct source_options *options)
         return true;
     if (s->has_size && !s->head && !read_head(s))
         return false;
-    if (options->array)
+    if (options->array || s->pair_size > 0)
         return true;
     s->reader = input_reader_open(s);
     return s->reader && formats_detect_compression(s, options, s->reader);
@@ -288,7 +324,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
     s->reader = NULL;
     if (options->view)
         return memory_source_open(s, options, workers);
-    if (options->array || s->directory)
+    if (options->array || s->directory || s->pair_size > 0)
         return open_plain_file(s, options, workers);
     if (!can_be_read(s, options)) {
         reader->close(reader);
@@ -326,7 +362,7 @@ bool source_fits_consecutive(const struct container_array *array, unsigned input
 
 /* Opens a file to look at it. False where there is no regular file, or an empty one, or it cannot
    be opened; s->fd is to be closed if s->close_fd says so. */
-static bool look_at(struct source *s, const char *path)
+static bool look_at(struct source *s, const char *path, const struct source_options *options)
 {
     struct stat status;
 
@@ -336,8 +372,8 @@ static bool look_at(struct source *s, const char *path)
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     s->close_fd = s->fd > STDIN_FILENO;
-    return s->fd >= 0 && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           has_extent(s, s->close_fd, &status);
+    return s->fd >= 0 && open_pair(s, options) && fstat(s->fd, &status) == 0 &&
+           S_ISREG(status.st_mode) && has_extent(s, s->close_fd, &status);
 }
 
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
@@ -349,7 +385,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
     ptrdiff_t got = 0;
 
     *facts = (struct source_facts){.content = SOURCE_UNKNOWN};
-    if (look_at(&s, path)) {
+    if (look_at(&s, path, options)) {
         facts->size = s.info.input_bytes;
         got = read_first(&s, head, sizeof head, sizeof head);
     }
@@ -358,7 +394,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
     if (options->format != SOURCE_AUTO)
         facts->container = arrays_asked(options) != NULL;
     else if (got > 0)
-        facts->container = container_recognise(head, (size_t)got) != NULL;
+        facts->container = s.pair_size > 0 || container_recognise(head, (size_t)got) != NULL;
     if (got > 0) /* Fortran's records are divided like compressed data: not at all */
         facts->compressed = formats_compression(options, head, (size_t)got) != COMPRESSION_NONE ||
                             options->format == SOURCE_FORTRAN;
@@ -397,7 +433,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     struct source s;
     ptrdiff_t got;
 
-    *cut = look_at(&s, path);
+    *cut = look_at(&s, path, options);
     got = *cut ? read_first(&s, magic, sizeof magic, sizeof magic) : 0;
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
     zstd_file_init(&s.zstd);
@@ -508,7 +544,7 @@ struct source *source_connect(const char *path, const struct source_options *opt
     if (!s || !open_file(s, options, &status))
         return s ? give_up(s, options, error) : NULL;
     s->has_size = has_extent(s, s->close_fd || options->has_descriptor, &status);
-    if (s->directory)
+    if (s->directory || (s->pair_size > 0 && !s->has_size))
         s->info.input_bytes = 0;
     return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, options, error);
 }
@@ -560,6 +596,8 @@ struct source *source_renew(struct source *s, const struct source_options *optio
         again->directory = s->directory;
         again->head = s->head;
         again->head_size = s->head_size;
+        memcpy(again->pair, s->pair, sizeof again->pair);
+        again->pair_size = s->pair_size;
         again->start = s->start;
         again->info.input_bytes = s->info.input_bytes;
         again->info.repeatable = s->info.repeatable;

@@ -60,6 +60,11 @@ struct source {
     const char *path;      /* the path that the user gave */
     char *name;            /* the input's name in messages */
 
+    unsigned char
+        pair[CONTAINER_PAIR_MAX]; /* the first bytes of NIfTI's header, if the input is the
+                                               image of a pair of files */
+    size_t pair_size;             /* of these; 0: it is none */
+
     unsigned char *head; /* first bytes of an input that can be read at any offset; NULL for
                             others */
     size_t head_size;    /* bytes in `head` */

@@ -68,6 +68,51 @@ done <<'END'
 \0\6|type FLOAT128 is not supported: floats of 16 bytes
 \0\10|type COMPLEX256 is not supported: pairs of floats of 16 bytes
 END
+# A pair of files: the header has another magic, and the image begins at once.
+patch 344 'ni1'
+{ head -c 108 wrong.nii && zeros 4 && tail -c +113 wrong.nii | head -c 236; } >pair.hdr
+tail -c 4 x.nii >pair.img
+for name in pair.hdr pair.img ./pair.img; do
+    run -q -o sum,min,max "$name"
+    is "$name" 0 '5
+-2
+7'
+done
+shell 'gpureduce -q -o sum - <pair.hdr'
+ok 'a header as standard input' test "$status" = 1
+run -q -t u8 -o sum --format=raw pair.img
+is 'raw' 0 516
+run -q -o sum,count pair.hdr pair.img --total
+ok 'both names' test "$status" = 0
+head -c 3 pair.img >cut.img
+head -c 348 pair.hdr >cut.hdr
+run cut.img
+fails 'a pair whose image is cut off' 'cut.img: a NIfTI file: byte 3: truncated: the 4 bytes of the image begin at offset 0 of the .img file'
+: >cut.img
+run cut.hdr
+fails 'a pair whose image is empty' 'cut.hdr: a NIfTI file: byte 0: truncated: the 4 bytes of the image begin at offset 0 of the .img file'
+rm cut.img
+if mkfifo cut.img 2>/dev/null; then
+    run cut.hdr
+    fails 'a pair whose image is a pipe' 'cut.hdr: a pair of NIfTI files, whose image is not a regular file'
+    rm cut.img
+fi
+run cut.hdr
+fails 'a header without its image' 'cut.hdr: a NIfTI header; its image cut.img: No such file or directory'
+cp pair.img lone.img
+run lone.img
+fails 'an image without its header' 'lone.img: an image whose header cannot be read: lone.hdr: No such file or directory (--format=raw reads it as raw numbers)'
+{ head -c 344 pair.hdr && zeros 4; } >lone.hdr
+for name in lone.hdr lone.img; do
+    run "$name"
+    fails_like "Analyze: $name" "$name: an Analyze .*; try: python3 .*nibabel.load('$name').*"
+done
+printf 'ENVI' >lone.hdr
+run -q -o sum -t i16 lone.img
+is 'an image with another header' 0 5
+head -c 347 x.nii >cut.nii
+run cut.nii
+fails 'a header that is cut off' 'cut.nii: truncated: 347 bytes, the header of NIfTI needs 348 (--format=raw reads it as raw numbers)'
 patch 112 '\0\0\300\177\0\0\300\177'
 run -q -o sum wrong.nii
 is 'a slope that is NaN is none' 0 5
@@ -96,6 +141,7 @@ for expected in made/*.stored.tsv; do
     compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' "$name.nii"
     case $name in
     made/c* | *pairs | made/one)
+        compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' "$name.img"
         compare "$expected" '--stored -j 3 --chunk-size 16 -o sum,min,max,argmin,argmax,nan,count' "$name.nii"
         continue
         ;;
@@ -105,6 +151,8 @@ for expected in made/*.stored.tsv; do
     compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' z.nii.gz
 done
 for expected in made/*.scaled.tsv; do
-    compare "$expected" '-o missing,count,sum,mean,min,max,argmin,argmax' "${expected%.scaled.tsv}.nii"
+    for end in nii hdr; do
+        compare "$expected" '-o missing,count,sum,mean,min,max,argmin,argmax' "${expected%.scaled.tsv}.$end"
+    done
 done
 finish

@@ -65,10 +65,10 @@ if gpureduce --version | grep -qx 'HDF5: none'; then
 else
     fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read $raw"
 fi
-{ printf '\134\001\0\0' && head -c 340 /dev/zero && printf 'ni1\0' && head -c 100000 /dev/zero; } >x.hdr
-refuses x.hdr "a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.hdr').get_fdata())\" && gpureduce out.npy $raw"
-shell 'cat x.hdr | gpureduce'
-fails 'x.hdr in a pipe' "standard input: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy $raw"
+{ printf '\134\001\0\0' && head -c 340 /dev/zero && printf 'ni1\0' && head -c 100000 /dev/zero; } >x.ni1
+refuses x.ni1 "a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.ni1').get_fdata())\" && gpureduce out.npy $raw"
+shell 'cat x.ni1 | gpureduce'
+fails 'x.ni1 in a pipe' "standard input: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy $raw"
 { printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
 refuses x.tar "a tar archive; try: tar -xOf x.tar x | gpureduce $raw"
 # What is a .npy file, too, is that.
@@ -156,16 +156,16 @@ done
 { printf '\0\0\015\002\0\0\0\003\0\0\0\012' && head -c 120 /dev/zero; } >x.idx
 refuses x.idx \
     "an IDX file (as of MNIST); try: gpureduce --format=raw -t '>f4' --skip=12 --length=30 x.idx $raw"
-run --skip 4 x.hdr
+run --skip 4 x.ni1
 fails '--skip does not make it raw' \
-    "x.hdr: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.hdr').get_fdata())\" && gpureduce out.npy $raw"
-run -q -o sum,count --format=raw --skip 348 x.hdr
+    "x.ni1: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.ni1').get_fdata())\" && gpureduce out.npy $raw"
+run -q -o sum,count --format=raw --skip 348 x.ni1
 is '--format=raw --skip does' 0 "0
 25000"
 
 # Inside zstd.
 if [ -n "$ZSTD" ]; then
-    "$ZSTD" -q x.bz2 x.hdr
+    "$ZSTD" -q x.bz2 x.ni1
     message="a bzip2 file, compressed by zstd; try: zstd -dc x.bz2.zst | bzip2 -dc | gpureduce (--format=raw+zstd reads it as raw numbers)"
     run x.bz2.zst
     fails 'in zstd' "x.bz2.zst: $message"
@@ -198,9 +198,9 @@ if [ -n "$ZSTD" ]; then
     cat part1.zst part2.zst >parts.zst
     run -q -o count parts.zst
     is 'a frame of odd length that another one follows' 0 5
-    run x.hdr.zst
-    fails 'x.hdr in zstd' \
-        "x.hdr.zst: a NIfTI file, compressed by zstd; try: zstd -d x.hdr.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.hdr').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+    run x.ni1.zst
+    fails 'x.ni1 in zstd' \
+        "x.ni1.zst: a NIfTI file, compressed by zstd; try: zstd -d x.ni1.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.ni1').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
     "$ZSTD" -q x.h5
     run x.h5.zst
     if gpureduce --version | grep -qx 'HDF5: none'; then
@@ -209,14 +209,14 @@ if [ -n "$ZSTD" ]; then
         fails 'x.h5 in zstd' \
             "x.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; try: zstd -d x.h5.zst && gpureduce x.h5 (--format=raw+zstd reads it as raw numbers)"
     fi
-    copy x.hdr.zst 'x y.zst'
+    copy x.ni1.zst 'x y.zst'
     run 'x y.zst'
-    fails 'x.hdr in zstd, with a blank in its name' \
+    fails 'x.ni1 in zstd, with a blank in its name' \
         "x y.zst: a NIfTI file, compressed by zstd; try: zstd -d 'x y.zst' && python3 -c \"import numpy, sys, nibabel; numpy.save('out', nibabel.load(sys.argv[1]).get_fdata())\" 'x y' && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
-    copy x.hdr.zst odd.hdr
-    run odd.hdr
-    fails 'x.hdr in zstd, with a name that does not say so' \
-        "odd.hdr: a NIfTI file, compressed by zstd; try: zstd -d odd.hdr -o odd.hdr.out && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('odd.hdr.out').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
+    copy x.ni1.zst odd.ni1
+    run odd.ni1
+    fails 'x.ni1 in zstd, with a name that does not say so' \
+        "odd.ni1: a NIfTI file, compressed by zstd; try: zstd -d odd.ni1 -o odd.ni1.out && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('odd.ni1.out').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
 else
     skip 'in zstd' 'there is no zstd'
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""make_nifti.py DIRECTORY: writes NIfTI files by nibabel into DIRECTORY, and what gpureduce prints of each NAME.nii, behind
-the name of the file:
+"""make_nifti.py DIRECTORY: writes NIfTI files by nibabel into DIRECTORY, and what gpureduce prints of each NAME.nii, and of
+the pair NAME.hdr and NAME.img, behind the name of the file:
   NAME.stored.tsv  `--stored -o sum,min,max,argmin,argmax,nan,count`
   NAME.scaled.tsv  `-o missing,count,sum,mean,min,max,argmin,argmax`, of those with a scale
 The numbers are those that nibabel reads; those of a scale are computed of them as fractions."""
@@ -18,6 +18,7 @@ from expected import SCALED, expect, scaled_row  # noqa: E402
 directory = sys.argv[1]
 rng = np.random.default_rng(7)
 KINDS = {1: nibabel.Nifti1Image, 2: nibabel.Nifti2Image}
+PAIRS = {1: nibabel.Nifti1Pair, 2: nibabel.Nifti2Pair}
 
 
 def draw(shape, dtype):
@@ -34,11 +35,13 @@ def write(name, kind, order, data, offset=0, slope=np.nan, inter=np.nan):
     if offset:
         image.header.extensions.append(nibabel.nifti1.Nifti1Extension("comment", b"x" * 100))
     nibabel.save(image, path + ".nii")
-    with open(path + ".nii", "r+b") as file:  # as a header is that nibabel would compute with
-        header = KINDS[kind].header_class.from_fileobj(file)
-        header["scl_slope"], header["scl_inter"] = slope, inter
-        file.seek(0)
-        file.write(header.binaryblock)
+    nibabel.save(PAIRS[kind](data, np.eye(4), header=PAIRS[kind].header_class(endianness=order), dtype=data.dtype), path + ".hdr")
+    for end, classes in (".hdr", PAIRS), (".nii", KINDS):
+        with open(path + end, "r+b") as file:  # as a header is that nibabel would compute with
+            header = classes[kind].header_class.from_fileobj(file)
+            header["scl_slope"], header["scl_inter"] = slope, inter
+            file.seek(0)
+            file.write(header.binaryblock)
     loaded = nibabel.load(path + ".nii")
     stored = loaded.dataobj.get_unscaled()
     stored = stored.astype(stored.dtype.newbyteorder("=")).transpose()

@@ -234,13 +234,12 @@ def nibabel_files():
     import numpy as np
 
     x = np.arange(8000, dtype=np.float32).reshape(20, 20, 20)
-    nibabel.save(nibabel.Nifti1Pair(x, np.eye(4)), path("pair.hdr"))
-    made("pair.hdr", "a NIfTI file", 31996000)
     for type in ("f4", "i4", "i2", "u1"):
         nibabel.save(nibabel.MGHImage((x % 200).astype(type), np.eye(4)), path(type + ".mgh"))
         made(type + ".mgh", "an MGH file", 796000)
     nibabel.save(nibabel.AnalyzeImage(x, np.eye(4)), path("analyze.hdr"))
     made("analyze.hdr", "an Analyze header", 31996000)
+    made("analyze.img", "an Analyze image", 31996000)
 
 
 def pyarrow_files():

@@ -29,6 +29,9 @@
 /* Room for the name of a type; a longer one is cut. */
 #define CONTAINER_TYPE_MAX 16
 
+/* The first bytes of a header in a file of its own that are read, at most. */
+#define CONTAINER_PAIR_MAX 540
+
 /* Arrays of more dimensions are refused. */
 #define CONTAINER_DIMENSIONS_MAX 64
 
@@ -262,6 +265,9 @@ struct container_input {
     unsigned pattern_count;             /* patterns */
     int file;                           /* the file's descriptor; less than 0 if there is none */
     uint64_t begin;                     /* bytes of the file before the input */
+    const unsigned char *header; /* the first bytes of a header in a file of its own, of which the
+                                    other file is the image; NULL: it is in this one */
+    size_t header_size;          /* of these, at most CONTAINER_PAIR_MAX */
 
     bool lenient; /* an array is looked at: `read` puts an error of the disk into `error` */
     bool unread;  /* it has done so */

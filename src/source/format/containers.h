@@ -68,6 +68,10 @@ extern const struct container_format container_fits;
 /* NIfTI-1 and NIfTI-2, of neuroimaging: the image after a header, with its scale. */
 extern const struct container_format container_nifti;
 
+/* Whether a file that begins with these bytes is a NIfTI header whose image is in another file; or,
+   with `analyze`, a header of ANALYZE 7.5. */
+bool nifti_is_pair(const unsigned char *bytes, size_t size, bool analyze);
+
 /* PyTorch's files since version 1.6: the tensors that dictionaries and lists hold, by the names
    that these give them. Nothing of the pickle inside is executed. */
 extern const struct container_format container_pytorch;

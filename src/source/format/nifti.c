@@ -1,7 +1,7 @@
 /*
  * NIfTI-1 and NIfTI-2, of neuroimaging (nifti1.h and nifti2.h of the NIfTI working group): a header of
  * 348 or 540 bytes in either byte order, and an image at an offset that it states. The first dimension
- * changes fastest.
+ * changes fastest. In a pair of files, the header is in one of its own.
  */
 #include "config.h"
 
@@ -128,9 +128,33 @@ static bool recognise(const unsigned char *bytes, size_t size)
     return p && size >= head_of(p) && has_magic(p, bytes, 'n');
 }
 
+bool nifti_is_pair(const unsigned char *bytes, size_t size, bool analyze)
+{
+    bool big;
+    const struct places *p = find_places(bytes, size, &big);
+    const bool found = p && size >= head_of(p) && has_magic(p, bytes, 'i');
+
+    return analyze ? !found && p == places && size == FIRST && !has_magic(p, bytes, 'n') : found;
+}
+
 /*
  * The header.
  */
+
+/* Bytes of the file that the header is in. */
+static uint64_t header_size(const struct container_input *in)
+{
+    return in->header ? in->header_size : in->size;
+}
+
+/* Reads bytes of the header, which are there. */
+static bool read_part(struct container_input *in, void *to, size_t size, size_t offset)
+{
+    if (!in->header)
+        return in->read(in, to, size, offset);
+    memcpy(to, in->header + offset, size);
+    return true;
+}
 
 static uint64_t number_at(const struct file *f, size_t offset, size_t size)
 {
@@ -174,14 +198,15 @@ static bool read_sizes(struct file *f)
 static bool find_image(struct file *f)
 {
     const struct places *p = f->places;
-    const uint64_t header = p == places ? FIRST : SECOND;
+    const uint64_t header = f->in->header ? 0 : p == places ? FIRST : SECOND;
     uint64_t length;
 
     if (p == places) {
         const double offset = real_at(f, p->offset);
 
         f->offset = offset >= 0 && offset < 0x1p62 ? (uint64_t)offset : 0;
-        f->offset = (double)f->offset == offset ? f->offset : 0;
+        if ((double)f->offset != offset)
+            f->offset = UINT64_MAX;
     } else {
         f->offset = number_at(f, p->offset, 8);
     }
@@ -193,8 +218,9 @@ static bool find_image(struct file *f)
     if (f->offset > f->in->size || length > f->in->size - f->offset)
         return container_wrong(f->in, f->in->size,
                                "truncated: the %" PRIu64 " byte%s of the image begin at offset "
-                               "%" PRIu64,
-                               length, plural(length), f->offset);
+                               "%" PRIu64 "%s",
+                               length, plural(length), f->offset,
+                               f->in->header ? " of the .img file" : "");
     f->container->end = f->offset + length;
     return true;
 }
@@ -260,21 +286,22 @@ static bool read_header(struct file *f)
     const struct places *found;
     unsigned code;
 
-    if (in->size < FIRST)
-        return container_wrong(in, in->size, "the file ends within the header");
-    if (!in->read(in, f->header, FIRST, 0))
+    if (header_size(in) < FIRST)
+        return container_wrong(in, header_size(in), "the file ends within the header");
+    if (!read_part(in, f->header, FIRST, 0))
         return false;
     found = find_places(f->header, FIRST, &f->big);
     if (!found)
         return container_wrong(in, 0, "the length of the header is neither 348 nor 540");
     f->places = found;
-    if (f->places != places && in->size < SECOND)
-        return container_wrong(in, in->size, "the file ends within the header");
-    if (f->places != places && !in->read(in, f->header + FIRST, SECOND - FIRST, FIRST))
+    if (f->places != places && header_size(in) < SECOND)
+        return container_wrong(in, header_size(in), "the file ends within the header");
+    if (f->places != places && !read_part(in, f->header + FIRST, SECOND - FIRST, FIRST))
         return false;
-    if (has_magic(f->places, f->header, 'i'))
+    _Static_assert(SECOND == CONTAINER_PAIR_MAX, "all of a header in a file of its own is read");
+    if (!in->header && has_magic(f->places, f->header, 'i'))
         return container_wrong(in, f->places->magic, "the image is in another file, of type .img");
-    if (!has_magic(f->places, f->header, 'n'))
+    if (!in->header && !has_magic(f->places, f->header, 'n'))
         return container_wrong(in, f->places->magic, "the magic string is missing");
     code = (unsigned)number_at(f, f->places->type, 2);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
