@@ -101,7 +101,8 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
         snprintf(text, ADVICE_MAX, " (GPR_SKIP)");
         break;
     case ADVICE_BETTER_TYPE:
-        snprintf(text, ADVICE_MAX, "; try %s%s", a->typed ? element_name(a->type) : "",
+        snprintf(text, ADVICE_MAX, "; try%s%s%s", a->typed ? " " : "",
+                 a->typed ? element_name(a->type) : "",
                  a->order == ELEMENT_ORDER_UNSAID ? ""
                  : big                            ? " in GPR_ORDER_BIG"
                                                   : " in GPR_ORDER_LITTLE");

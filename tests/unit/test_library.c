@@ -1216,6 +1216,20 @@ static void test_calls(void)
            "a warning: %s", heard.text);
     gpr_close(input);
     close(fd);
+
+    fd = make_file(path);
+    for (size_t i = 0; i < COUNT; i++) {
+        const float number = 1 + (float)i;
+
+        for (size_t k = 0; k < sizeof number; k++)
+            ((unsigned char *)&elements[i])[k] = ((const unsigned char *)&number)[3 - k];
+    }
+    put(fd, elements, sizeof elements);
+    tap_ok(gpr_open_fd(context, fd, request, &input) == GPR_OK &&
+               strstr(heard.text, "; try in GPR_ORDER_"),
+           "one of the order of bytes: %s", heard.text);
+    gpr_close(input);
+    close(fd);
     gpr_request_free(request);
     gpr_context_free(context);
 }
