@@ -311,3 +311,24 @@ bool attributes_find(const struct attributes_reader *attributes, enum element_ty
         refuse(&s, "missing_value", "names too many values");
     return true;
 }
+
+bool attributes_apply(struct container *c, struct container_array *a,
+                      const struct attributes_meaning *meaning)
+{
+    a->type = meaning->type;
+    container_name_type(a, element_name(a->type));
+    if (meaning->ignored[0])
+        a->warning = container_note(c, "%s", meaning->ignored);
+    if (meaning->wrong[0]) {
+        a->unreadable = container_note(c, "%s", meaning->wrong);
+        a->typed = true;
+        a->advice = ADVICE_STORED;
+        return a->unreadable;
+    }
+    if (meaning->missing.count > 0)
+        a->missing_values = container_keep(c, &meaning->missing, sizeof meaning->missing);
+    if (meaning->scale.given)
+        a->scale = container_keep(c, &meaning->scale, sizeof meaning->scale);
+    return (a->missing_values || meaning->missing.count == 0) &&
+           (a->scale || !meaning->scale.given) && (a->warning || !meaning->ignored[0]);
+}

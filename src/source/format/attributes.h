@@ -20,6 +20,9 @@
    two. */
 #define ATTRIBUTES_MISSING_MAX (MISSING_RANGES_MAX - MISSING_VALUES_MAX - 1)
 
+struct container;
+struct container_array;
+
 /* The meaning of the numbers of an array. */
 struct attributes_meaning {
     enum element_type type; /* of the numbers; another than that which is stored by _Unsigned */
@@ -62,6 +65,11 @@ struct attributes_reader {
    file; `filled`: it states what elements are that were never written. */
 bool attributes_find(const struct attributes_reader *attributes, enum element_type type,
                      bool netcdf, bool filled, struct attributes_meaning *m);
+
+/* Gives the numbers of an array the type, missing values and scale that its attributes say, or makes it
+   unreadable where these are wrong. False without memory. */
+bool attributes_apply(struct container *c, struct container_array *a,
+                      const struct attributes_meaning *meaning);
 
 /* The value that netCDF fills variables of a type with unless they say otherwise, in the given byte
    order. False for types that netCDF does not have. */

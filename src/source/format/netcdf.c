@@ -540,29 +540,11 @@ static bool find_meaning(struct file *f, const struct variable *v, struct contai
     struct attributes attributes = {.file = f, .variable = v};
     const struct attributes_reader reader = {
         .read_numbers = read_numbers, .read_text = read_text, .user = &attributes};
-    struct container *c = f->container;
     struct attributes_meaning m;
 
     /* netCDF4-python takes the default fill value of bytes for missing, too, in these files. */
     (void)attributes_find(&reader, a->type, true, true, &m);
-    a->type = m.type;
-    container_name_type(a, element_name(m.type));
-    if (m.missing.count > 0)
-        a->missing_values = container_keep(c, &m.missing, sizeof m.missing);
-    if (m.scale.given)
-        a->scale = container_keep(c, &m.scale, sizeof m.scale);
-    if (m.ignored[0])
-        a->warning = container_note(c, "%s", m.ignored);
-    if (m.wrong[0]) {
-        a->unreadable = container_note(c, "%s", m.wrong);
-        a->typed = true;
-        a->advice = ADVICE_STORED;
-        a->missing_values = NULL;
-        a->scale = NULL;
-        return a->unreadable;
-    }
-    return (a->missing_values || m.missing.count == 0) && (a->scale || !m.scale.given) &&
-           (a->warning || !m.ignored[0]);
+    return attributes_apply(f->container, a, &m);
 }
 
 /*

@@ -1029,22 +1029,7 @@ static bool find_meaning(struct container *c, struct metadata *m, struct contain
     struct attributes_meaning meaning;
 
     (void)attributes_find(&reader, a->type, false, false, &meaning);
-    if (meaning.wrong[0]) {
-        a->unreadable = container_note(c, "%s", meaning.wrong);
-        a->typed = true;
-        a->advice = ADVICE_STORED;
-        return a->unreadable;
-    }
-    a->type = meaning.type;
-    container_name_type(a, element_name(a->type));
-    if (meaning.missing.count > 0)
-        a->missing_values = container_keep(c, &meaning.missing, sizeof meaning.missing);
-    if (meaning.scale.given)
-        a->scale = container_keep(c, &meaning.scale, sizeof meaning.scale);
-    if (meaning.ignored[0])
-        a->warning = container_note(c, "%s", meaning.ignored);
-    return (a->missing_values || meaning.missing.count == 0) &&
-           (a->scale || !meaning.scale.given) && (a->warning || !meaning.ignored[0]);
+    return attributes_apply(c, a, &meaning);
 }
 
 /*
