@@ -16,6 +16,13 @@ struct stream_part {
     uint64_t offset;   /* of its first byte */
     uint64_t position; /* of its first decoded byte; elements are numbered by it */
     bool provisional;  /* `position` is larger than the true one, which is not known yet */
+
+    /* The places where the pieces of the part begin; NULL if it is not made of pieces. Each piece is
+       of whole frames, which decode to `piece_content` bytes. The first place stands for `offset`.
+       The engine verifies all this. */
+    const uint64_t *pieces;
+    size_t piece_count;
+    uint64_t piece_content; /* bytes */
 };
 
 /* Bytes in a row, of one part. */

@@ -104,6 +104,8 @@ struct engine_decoder {
     size_t parts_passed;              /* of which a batch has been taken, or of one behind it */
     struct stream_part part;          /* the last of these */
     uint64_t part_begin;              /* position of what it decodes to */
+    size_t pieces_begun;              /* of it */
+    bool misplaced;                   /* one of them has not begun where it should */
     uint64_t padding;                 /* bytes between parts, so far */
     uint64_t elements;                /* that have been reduced */
     uint64_t reduced_to;              /* multiple of ALIGNMENT, but at the end of a part */
@@ -661,6 +663,33 @@ static void note_stop(struct engine_decoder *u, const struct zstd_device_output 
     u->stopped_at = o->input_begin + o->blocks[i].behind;
 }
 
+/* Compares the frames that a batch begins with where the pieces of the part do. */
+static void check_pieces(struct engine_decoder *u, const struct zstd_device_output *o)
+{
+    const struct stream_part *part = &u->part;
+
+    for (uint32_t i = 0; part->pieces && i < o->block_count && u->pieces_begun < part->piece_count;
+         i++) {
+        const struct zstd_plan_block *b = &o->blocks[i];
+        const uint64_t offset = part->pieces[u->pieces_begun] - part->pieces[0] + part->offset;
+
+        if (!b->first || b->frame < offset) /* it goes on, or a piece has another frame */
+            continue;
+        if (b->frame > offset ||
+            o->position + b->position != u->part_begin + u->pieces_begun * part->piece_content)
+            u->misplaced = true;
+        u->pieces_begun++;
+    }
+}
+
+/* All of the part has been taken. Without content if its pieces are not what they should be. */
+static void note_content(struct engine_decoder *u)
+{
+    const bool good = !u->misplaced && (!u->part.pieces || u->pieces_begun == u->part.piece_count);
+
+    u->parts[u->parts_passed - 1].content = good ? u->decoded_to - u->part_begin : 0;
+}
+
 static void note_refusal(struct engine_decoder *u, uint64_t frame)
 {
     u->refused = true;
@@ -678,12 +707,14 @@ static bool pass_part(struct engine_decoder *u)
     if (u->parts_passed > 0) {
         if (!reduce_decoded(u, true))
             return false;
-        u->parts[u->parts_passed - 1].content = u->decoded_to - u->part_begin;
+        note_content(u);
         u->padding += padding;
         u->decoded_to += padding;
         u->part_begin = u->reduced_to = u->decoded_to;
     }
     u->part = u->parts[u->parts_passed++].part;
+    u->pieces_begun = 0;
+    u->misplaced = false;
     return true;
 }
 
@@ -704,7 +735,7 @@ static bool end_parts(struct engine_decoder *u)
         if (!pass_part(u))
             return false;
     if (u->parts_passed > 0)
-        u->parts[u->parts_passed - 1].content = u->decoded_to - u->part_begin;
+        note_content(u);
     return reduce_decoded(u, true);
 }
 
@@ -733,6 +764,7 @@ static bool take_batch(struct engine_decoder *u)
     if (!u->refused && !u->stopped) {
         u->decoded_to = o->position + o->size;
         note_frames(u, o);
+        check_pieces(u, o);
         if (!reduce_decoded(u, false))
             return false;
         for (uint32_t i = 0; u->setup.check && i < o->block_count && !checked; i++)

@@ -203,8 +203,9 @@ struct engine_decode {
     uint64_t (*taken)(const struct engine_decoder *);  /* input before this offset is not needed */
     struct engine_progress (*progress)(const struct engine_decoder *);
 
-    /* Bytes that part number `part` of the decoder's input decoded to; UINT64_MAX before the next
-       part has begun or DECODE_ENDED was returned. */
+    /* Bytes that part number `part` of the decoder's input decoded to, 0 if one of its pieces is not
+       what stream.h says; UINT64_MAX before the next part has begun or DECODE_ENDED was
+       returned. */
     uint64_t (*part_content)(const struct engine_decoder *, size_t part);
 
     /* After DECODE_REFUSED: describes the refused frame. False if the device failed. */

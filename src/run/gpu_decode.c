@@ -41,6 +41,7 @@ struct feed {
     const struct engine_decode *ops;
     struct engine_decoder *decoder; /* of who feeds it */
     unsigned number;                /* of the device, and of the source's ring */
+    bool in_parts;                  /* the input is divided into parts */
 
     struct mutex mutex;
     pthread_cond_t changed;
@@ -355,7 +356,7 @@ static bool pass_parts(struct feed *x)
     uint64_t content;
     bool good = true;
 
-    while (good && x->decode->count > 1 &&
+    while (good && x->in_parts &&
            (content = x->ops->part_content(x->decoder, x->parts)) != UINT64_MAX) {
         good = compressed_pass_part(x->run->source, x->number, content);
         x->parts++;
@@ -603,6 +604,9 @@ void gpu_decode_work(struct worker *w)
         w->failed = !go_on(&decode->feeds[0], w);
     else
         take_part_in_all(decode, w);
+    /* The source of an array in tiles still has those that are not for a decoder. */
+    if (w->run->info->scattered && !w->failed)
+        w->failed = !work_on_cpu(w);
     stats->ended_at = clock_now();
     stats->cpu_time += clock_thread() - cpu_time;
 }
@@ -659,6 +663,7 @@ UNCHECKED static void begin_feed(struct feed *x)
     unsigned char *memory;
     size_t size;
 
+    x->in_parts = compressed_layout(x->run->source).in_parts;
     mutex_init(&x->mutex);
     mutex_condition_init(&x->changed);
     memory = x->ops->memory(x->decoder, &size);
@@ -680,7 +685,7 @@ struct gpu_decode *gpu_decode_begin(struct run *run, char reason[ENGINE_REASON_M
         .begin = layout.begin,
         .end = layout.end,
         .stop = layout.stop,
-        .check = !run->options->input.no_check,
+        .check = layout.check,
         .input = run->info->input_bytes,
         .before = COMPRESSED_BEFORE,
         .piece = layout.piece,

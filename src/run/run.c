@@ -412,7 +412,8 @@ static bool prepare_gpu_decode(struct run *run, bool *failed)
 
 enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
-    enum engine_id id = run->options->device == DEVICE_GPU ? ENGINE_CUDA : ENGINE_CPU;
+    enum engine_id id =
+        run->options->device == DEVICE_GPU && !run->info->scattered ? ENGINE_CUDA : ENGINE_CPU;
     enum source_verdict verdict;
     unsigned count;
     bool alone = false, failed;

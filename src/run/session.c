@@ -39,6 +39,7 @@ struct session {
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
     struct passes passes;     /* of the current input */
     struct source *container; /* the last input, if it is one; it owns the names of its arrays */
+    bool one_by_one;          /* these are reduced in a run each */
     struct arrays *arrays;    /* what these came to */
 };
 
@@ -243,7 +244,8 @@ static bool check_partial(const struct run *run, const struct container_array *a
             source_error(s, ERROR_NAN, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
-    if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut) &&
+    if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut ||
+         (info->scattered && info->undecoded)) &&
         partial->count != info->elements - info->first && !source_limited(s)) {
         source_error(s, ERROR_INTERNAL,
                      "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
@@ -332,7 +334,9 @@ static void forget_later_bytes(struct session *session, uint64_t size)
    In auto the policy sees to it. */
 static bool engine_has_kernels(const struct run *run)
 {
-    if (run->options->device == DEVICE_GPU && run->info->scattered) {
+    /* plan->no_gpu is set if the CPU is to read tiles of zstd that the GPU does not decode. */
+    if (run->options->device == DEVICE_GPU && run->info->scattered && !run->info->undecoded &&
+        !run->plan->no_gpu) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
                       "it is stored in chunks, which the GPU cannot read");
         return false;
@@ -356,18 +360,163 @@ static bool takes_in_order(const struct session *session)
     return !pass_request_any(&needed) && session->options->device != DEVICE_GPU;
 }
 
+/* An input, or an array of one, and its passes so far. */
+struct input {
+    const char *path;
+    const struct source *container;      /* that holds `array` */
+    const struct container_array *array; /* NULL: not one alone */
+    struct source *source;               /* probed, to be opened as planned; NULL before it is */
+    bool connected;                      /* `source` is only connected */
+    struct plan plan;
+    bool opened;             /* it has been before */
+    uint64_t started_at;     /* when it was first read, 0 before: the clock goes on */
+    struct source_file file; /* which file it was */
+};
+
+/* The plan for an input with these facts, of elements of a type. */
+static struct plan make_plan(struct session *session, const struct source_facts *facts,
+                             enum element_type type, bool cpu_alone)
+{
+    const struct session_options *options = session->options;
+    const struct plan_request request = {
+        .device = options->device,
+        .cpu_alone = cpu_alone,
+        .no_kernels = !engine_finds(&engine_cuda, type, options->wants),
+        .forced = session_tuning(options)->gpu_always,
+        .gpu = gpu_state(&session->gpu),
+        .cores = session->cores,
+        .later_bytes = session->later_bytes,
+    };
+    struct machine *machine = NULL;
+    struct plan_rates rates;
+    char reason[MACHINE_REASON_MAX];
+
+    if (options->device == DEVICE_AUTO && !cpu_alone && facts->compressed &&
+        facts->size >= GPU_INPUT_MIN)
+        machine = malloc(sizeof *machine);
+    if (machine)
+        (void)machine_load(machine, reason); /* -v says what is wrong with it */
+    rates = plan_rates(session->cores, machine);
+    free(machine);
+    return plan_input(facts, &request, &rates);
+}
+
+/* Has a GPU ready that is to decode an input. */
+static void prepare_gpu(struct session *session, struct plan *plan)
+{
+    if (session->options->device != DEVICE_AUTO || plan->how != PLAN_GPUS)
+        return;
+    if (gpu_state(&session->gpu) == GPU_UNUSED)
+        gpu_open_now(&session->gpu);
+    if (gpu_state(&session->gpu) != GPU_READY)
+        *plan = (struct plan){.how = PLAN_PARALLEL, .no_gpu = ""};
+}
+
+/* Plans how an input is read that has been probed, and has a GPU ready if that is to decode it.
+   False where the input cannot be read. */
+static bool plan_pass(struct session *session, struct input *in)
+{
+    const struct session_options *options = session->options;
+    const struct source_wanted *wanted = options->input.wanted;
+    /* The CPU decodes data that are tallied, also for a GPU. Whether a file holds arrays with names
+       is not known before it is decoded. */
+    const bool cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
+                           options->input.record.bytes > 0 ||
+                           options->input.format == SOURCE_FORTRAN ||
+                           (wanted && wanted->included > 0) || !engine_cuda.decode;
+    struct source_facts facts;
+
+    if (!source_find_facts(in->source, options->device == DEVICE_AUTO && !cpu_alone, &facts))
+        return false;
+    forget_later_bytes(session, facts.size);
+    in->plan = make_plan(session, &facts, options->input.type, cpu_alone);
+    prepare_gpu(session, &in->plan);
+    return true;
+}
+
+/* Whether the result, or a partial result that is kept, has indices of elements. */
+static bool needs_indices(const struct session_options *options)
+{
+    return (options->wants & (PARTIAL_WHERE | PARTIAL_DIGEST)) || options->nan == NAN_ERROR ||
+           options->keep_partials;
+}
+
+/* Bytes of an array of a container that a GPU could help with. Only auto asks. */
+static uint64_t later_array_bytes(const struct session *session, const struct container_array *a)
+{
+    const bool large =
+        a->compressed >= GPU_INPUT_MIN || session_tuning(session->options)->gpu_always;
+
+    return a->tiles && large ? a->compressed : 0;
+}
+
+/* Plans how an array of a container is read: a GPU can decode tiles of zstd. Without memory for that
+   the CPU does the work. */
+static struct plan plan_array(struct session *session, const struct source *container,
+                              const struct container_array *array)
+{
+    const struct session_options *options = session->options;
+    struct source_options input = options->input;
+    struct plan plan = {.how = PLAN_PARALLEL};
+    struct source_facts facts;
+
+    input.true_indices = needs_indices(options);
+    if (options->device == DEVICE_CPU || !engine_cuda.decode ||
+        pass_request_any(&options->passes) ||
+        (options->device == DEVICE_AUTO && later_array_bytes(session, array) == 0) ||
+        !compressed_array_look(container, array, &input, &facts) || !facts.compressed)
+        return plan;
+    plan = make_plan(session, &facts, array->type, facts.size == 0);
+    if (facts.size == 0)
+        plan.no_gpu = "it does not decode the input";
+    return plan;
+}
+
+/* The most arrays for each one that a GPU decodes, where auto reduces them in a run each. */
+#define ARRAYS_FOR_ONE 64
+
+/* Whether auto has a GPU decode some arrays of a container, which is then ready. */
+static bool suits_gpu(struct session *session, struct run *run)
+{
+    const struct source_info *info = run->info;
+    const uint64_t later_bytes = session->later_bytes;
+    struct plan plan = {.how = PLAN_PARALLEL}, one = plan;
+    size_t count = 0;
+
+    if (session->options->device != DEVICE_AUTO || !info->parallel || !info->compressed)
+        return false;
+    for (size_t k = 0; k < info->pick_count; k++)
+        session->later_bytes += later_array_bytes(session, info->picks[k].array);
+    for (size_t k = 0; k < info->pick_count; k++) {
+        session->later_bytes -= later_array_bytes(session, info->picks[k].array);
+        one = plan_array(session, run->source, info->picks[k].array);
+        if (one.how == PLAN_GPUS)
+            plan = one;
+        count += one.how == PLAN_GPUS;
+    }
+    session->later_bytes = later_bytes;
+    if (info->pick_count > ARRAYS_FOR_ONE * count)
+        plan.how = PLAN_PARALLEL;
+    prepare_gpu(session, &plan);
+    if (info->pick_count == 1)
+        run->plan->no_gpu = one.how == PLAN_GPUS ? plan.no_gpu : one.no_gpu;
+    return plan.how == PLAN_GPUS;
+}
+
 /* Whether the arrays of a container are reduced in a run each: only so a GPU reduces them, and only
    so they can be read again. */
-static bool one_by_one(const struct session *session, const struct source_info *container)
+static bool one_by_one(struct session *session, struct run *run)
 {
-    return container->parallel &&
-           (pass_request_any(&session->options->passes) || session->options->device == DEVICE_GPU);
+    return (run->info->parallel && (pass_request_any(&session->options->passes) ||
+                                    session->options->device == DEVICE_GPU)) ||
+           suits_gpu(session, run);
 }
 
 /* Keeps a container that has been opened for this run. False without memory. */
 static bool keep_container(struct session *session, const char *path, struct run *run)
 {
     session->container = run->source;
+    session->one_by_one = one_by_one(session, run);
     session->arrays =
         arrays_open(run->info, session->options, path, session->cpu_workers + session->feeders);
     if (!session->arrays)
@@ -413,7 +562,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
 
     if (!keep_container(session, path, run))
         return SOURCE_BROKEN;
-    if (one_by_one(session, run->info))
+    if (session->one_by_one)
         return SOURCE_COMPLETE;
     run->arrays = session->arrays;
     if (!have_digests(run))
@@ -426,63 +575,6 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     if (verdict == SOURCE_COMPLETE)
         finish_arrays(run, reduction);
     return verdict;
-}
-
-/* An input, or an array of one, and its passes so far. */
-struct input {
-    const char *path;
-    const struct source *container;      /* that holds `array` */
-    const struct container_array *array; /* NULL: not one alone */
-    struct source *source;               /* probed, to be opened as planned; NULL before it is */
-    bool connected;                      /* `source` is only connected */
-    struct plan plan;
-    bool opened;             /* it has been before */
-    uint64_t started_at;     /* when it was first read, 0 before: the clock goes on */
-    struct source_file file; /* which file it was */
-};
-
-/* Plans how an input is read that has been probed, and has a GPU ready if that is to decode it.
-   False where the input cannot be read. */
-static bool plan_pass(struct session *session, struct input *in)
-{
-    const struct session_options *options = session->options;
-    const struct source_wanted *wanted = options->input.wanted;
-    struct plan_request request = {
-        .device = options->device,
-        /* The CPU decodes data that are tallied, also for a GPU. Whether a file holds arrays with
-           names is not known before it is decoded. */
-        .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
-                     options->input.record.bytes > 0 || options->input.format == SOURCE_FORTRAN ||
-                     (wanted && wanted->included > 0) || !engine_cuda.decode,
-        .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
-        .forced = session_tuning(options)->gpu_always,
-        .gpu = gpu_state(&session->gpu),
-        .cores = session->cores,
-    };
-    const bool closely = options->device == DEVICE_AUTO && !request.cpu_alone;
-    struct source_facts facts;
-    struct machine *machine = NULL;
-    struct plan_rates rates;
-    char reason[MACHINE_REASON_MAX];
-
-    if (!source_find_facts(in->source, closely, &facts))
-        return false;
-    forget_later_bytes(session, facts.size);
-    request.later_bytes = session->later_bytes;
-    if (closely && facts.compressed && facts.size >= GPU_INPUT_MIN)
-        machine = malloc(sizeof *machine);
-    if (machine)
-        (void)machine_load(machine, reason); /* -v says what is wrong with it */
-    rates = plan_rates(session->cores, machine);
-    free(machine);
-    in->plan = plan_input(&facts, &request, &rates);
-    if (options->device != DEVICE_AUTO || in->plan.how != PLAN_GPUS)
-        return true;
-    if (request.gpu == GPU_UNUSED)
-        gpu_open_now(&session->gpu);
-    if (gpu_state(&session->gpu) != GPU_READY)
-        in->plan = (struct plan){.how = PLAN_PARALLEL, .no_gpu = ""};
-    return true;
 }
 
 /* Workers that will decode a compressed input at a time. Two that share one core with a busy thread
@@ -509,8 +601,14 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.arrays_in_order = !in->array && takes_in_order(session);
     options.reopened = in->opened;
     options.earlier = &in->file;
-    options.true_indices = session->options->wants & PARTIAL_DIGEST;
+    options.true_indices = in->array ? needs_indices(session->options)
+                                     : (session->options->wants & PARTIAL_DIGEST) != 0;
     if (in->array) {
+        if (!in->opened) {
+            in->plan = plan_array(session, in->container, in->array);
+            prepare_gpu(session, &in->plan);
+        }
+        options.undecoded = in->plan.how == PLAN_GPUS;
         run->source = source_open_array(in->container, in->array, &options, workers, error);
         return run->source;
     }
@@ -704,6 +802,12 @@ static bool reduce_one_by_one(struct session *session, const char *path,
         reduction->input_bytes += one.input_bytes;
         reduction->seconds += one.seconds;
         reduction->histogram = one.histogram;
+        if (info->pick_count == 1) {
+            reduction->compressed = one.compressed;
+            memcpy(reduction->shares, one.shares, sizeof one.shares);
+            memcpy(reduction->gpu_skipped, one.gpu_skipped, sizeof one.gpu_skipped);
+            reduction->profile = one.profile;
+        }
     }
     (void)arrays_finish(session->arrays, NULL);
     reduction->arrays = session->arrays;
@@ -721,7 +825,7 @@ static bool reduce_all(struct session *session, const char *path, struct source 
     good = reduce_input(
         session, (struct input){.path = path, .source = connected, .connected = connected != NULL},
         reduction);
-    if (good && session->container && one_by_one(session, source_info(session->container)))
+    if (good && session->container && session->one_by_one)
         good = reduce_one_by_one(session, path, reduction);
     if (!session->options->stays)
         session->inputs--;

@@ -10,6 +10,7 @@
 #include "source/formats.h"
 #include "source/reader.h"
 #include "source/serial.h"
+#include "source/tile_stream.h"
 #include "source/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -44,7 +45,14 @@ struct compressed_part {
     bool last;         /* it is the input's last part */
     uint64_t content;  /* bytes that it is said to decode to; SOURCE_UNKNOWN where nothing says */
     uint64_t most;     /* bytes that it is said to decode to at most */
-    size_t number;     /* in the index */
+    size_t number;     /* in the index; of a stream of tiles, of the first tile */
+    size_t tiles;      /* of a stream of tiles: tiles in it */
+};
+
+/* The tile outside of the stream that a worker hands out. */
+struct other_tile {
+    struct tile *tile;
+    uint64_t left; /* elements that are not handed out yet */
 };
 
 /* The input of one engine's decoder, which is all of the source's, or parts of it. Offsets are in
@@ -79,8 +87,12 @@ struct compressed_ring {
 };
 
 struct compressed_state {
-    struct waiters waiters;  /* for its mutex */
-    struct replay *pipe;     /* NULL of a file */
+    struct waiters waiters;     /* for its mutex */
+    struct replay *pipe;        /* NULL of a file */
+    struct tile_stream *stream; /* the tiles of an array, which are the input; NULL of a file */
+    struct other_tile *others;  /* of each worker, of those that are not */
+    unsigned workers;
+    _Atomic size_t other;    /* the next one that nobody has claimed, among stream->numbers */
     struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
 
     /* Fixed by compressed_cut. */
@@ -95,9 +107,11 @@ struct compressed_state {
     bool torn GUARDED_BY(waiters_role); /* a part does not begin with an element */
     /* Parts that have been cut, and those of which is known what they decode to. */
     size_t parts_cut GUARDED_BY(waiters_role), parts_noted GUARDED_BY(waiters_role);
+    size_t tiles_cut GUARDED_BY(waiters_role); /* tiles of the stream in them */
 };
 
 static void cut_locked(struct source *s, struct compressed_ring *r) REQUIRES(waiters_role);
+static void cut_stream_locked(struct source *s, struct compressed_ring *r) REQUIRES(waiters_role);
 static bool note_content_locked(struct source *s, const struct compressed_part *part,
                                 uint64_t content) REQUIRES(waiters_role);
 static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
@@ -235,19 +249,46 @@ UNCHECKED static void rings_free(struct compressed_state *p)
     free(p->cutter);
     zstd_index_free(&p->index);
     p->index = (struct zstd_index){0};
-    p->parts_cut = p->parts_noted = 0;
+    p->parts_cut = p->parts_noted = p->tiles_cut = 0;
     p->rings = NULL;
     p->cutter = NULL;
     p->ring_count = 0;
 }
 
-/* Has the one ring take the whole input. */
-UNCHECKED static void take_all(struct source *s)
+/* Bytes of the input of all rings. */
+static uint64_t input_size(const struct source *s)
 {
-    struct compressed_ring *r = &((struct compressed_state *)s->state)->rings[0];
+    const struct compressed_state *p = s->state;
 
-    r->part_count = 1;
-    r->known = r->end = s->info.input_bytes;
+    return p->stream ? tile_stream_size(p->stream) : s->info.input_bytes;
+}
+
+/* Gives a ring a part of the stream of tiles as its next one, or finds that all have been given. */
+static void cut_stream_locked(struct source *s, struct compressed_ring *r)
+{
+    struct compressed_state *p = s->state;
+    const struct tile_stream *stream = p->stream;
+    const size_t first = p->tiles_cut;
+    struct zstd_stretch stretch;
+
+    if (p->refused || first == stream->count) {
+        r->end = r->known;
+        return;
+    }
+    p->tiles_cut = tile_stream_cut(stream, first, p->part_least, &stretch);
+    r->parts[r->part_count] =
+        (struct compressed_part){.offset = r->known,
+                                 .begin = stretch.begin,
+                                 .end = stretch.end,
+                                 .position = tile_stream_position(stream, first),
+                                 .last = p->tiles_cut == stream->count,
+                                 .content = stretch.content,
+                                 .most = stretch.most,
+                                 .number = first,
+                                 .tiles = p->tiles_cut - first};
+    p->parts_cut++;
+    r->part_count++;
+    r->known += stretch.end - stretch.begin;
 }
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
@@ -259,6 +300,10 @@ static void cut_locked(struct source *s, struct compressed_ring *r)
     struct compressed_part *part = &r->parts[r->part_count];
     bool found = false;
 
+    if (p->stream) {
+        cut_stream_locked(s, r);
+        return;
+    }
     if (!p->refused && !p->torn) {
         p->cutting = true;
         waiters_unlock(&p->waiters);
@@ -299,7 +344,8 @@ static bool note_content_locked(struct source *s, const struct compressed_part *
     const uint64_t end = part->position + content;
 
     p->parts_noted++;
-    zstd_index_set_length(&p->index, part->number, content);
+    if (!p->stream)
+        zstd_index_set_length(&p->index, part->number, content);
     if (content > part->most || (part->content != SOURCE_UNKNOWN && part->content != content))
         p->refused = true;
     else if (part->content == SOURCE_UNKNOWN && !part->last &&
@@ -320,12 +366,13 @@ bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content)
     return good;
 }
 
-/* Bytes of a part, of which each of `rings` rings is to have several. */
+/* Bytes of a part, of which each of `rings` rings is to have several; a single one takes all. */
 static uint64_t choose_part(const struct source *s, unsigned rings)
 {
-    const uint64_t bytes = s->info.input_bytes / rings / COMPRESSED_PARTS;
+    const uint64_t bytes = input_size(s) / rings / COMPRESSED_PARTS;
 
-    return bytes > COMPRESSED_PART_MOST    ? COMPRESSED_PART_MOST
+    return rings == 1                      ? SOURCE_UNKNOWN
+           : bytes > COMPRESSED_PART_MOST  ? COMPRESSED_PART_MOST
            : bytes < s->tuning->part_least ? s->tuning->part_least
                                            : bytes;
 }
@@ -335,13 +382,19 @@ UNCHECKED static bool make_rings(struct source *s, unsigned rings)
 {
     struct compressed_state *p = s->state;
 
+    const size_t runs = p->stream ? p->stream->runs : 0; /* a part has one at most */
+
     p->part_least = choose_part(s, rings);
-    p->cutter = malloc(sizeof *p->cutter);
-    if (!p->cutter || !rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
+    if (!rings_make(s, rings, (size_t)(input_size(s) / p->part_least) + 2 + runs))
         return false;
-    zstd_cutter_init(p->cutter, zstd_source_file(s), s->data_offset,
-                     (unsigned)s->info.element_size);
-    zstd_index_init(&p->index, s->data_offset, s->info.element_size);
+    if (!p->stream) {
+        p->cutter = malloc(sizeof *p->cutter);
+        if (!p->cutter)
+            return false;
+        zstd_cutter_init(p->cutter, zstd_source_file(s), s->data_offset,
+                         (unsigned)s->info.element_size);
+        zstd_index_init(&p->index, s->data_offset, s->info.element_size);
+    }
     for (unsigned i = 0; i < rings; i++)
         p->rings[i].end = SOURCE_UNKNOWN;
     return true;
@@ -367,11 +420,29 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
     return true;
 }
 
+/* Has one ring take the whole input. False without memory: the source fails. */
+UNCHECKED static bool take_all(struct source *s)
+{
+    struct compressed_state *p = s->state;
+
+    if (p->stream ? !cut_first_parts(s, 1) : !rings_make(s, 1, 1))
+        return source_no_memory(s);
+    if (!p->stream) {
+        p->rings[0].part_count = 1;
+        p->rings[0].known = p->rings[0].end = s->info.input_bytes;
+    }
+    return true;
+}
+
 /* Whether the input may be cut at all. */
 static bool can_cut(const struct source *s)
 {
-    return s->info.elements == s->stated && s->info.input_bytes >= 2 * s->tuning->part_least &&
-           s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
+    const struct compressed_state *p = s->state;
+    const uint64_t size = input_size(s);
+
+    return size >= 2 * s->tuning->part_least &&
+           (p->stream || (s->info.elements == s->stated && size <= ZSTD_CUTTER_INPUT_MAX &&
+                          s->data_offset <= SOURCE_UNKNOWN / 4));
 }
 
 UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
@@ -384,12 +455,7 @@ UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
     if (rings > 1 && cut_first_parts(s, rings) && p->ring_count > 1)
         return p->ring_count;
     rings_free(p);
-    if (!rings_make(s, 1, 1)) {
-        (void)source_no_memory(s);
-        return 0;
-    }
-    take_all(s);
-    return 1;
+    return take_all(s) ? 1 : 0;
 }
 
 /*
@@ -408,6 +474,15 @@ static void note_piece_locked(struct compressed_ring *r, uint64_t offset)
     }
 }
 
+/* Reads `size` bytes of the whole input. False on failure. */
+static bool read_input(struct source *s, unsigned char *bytes, size_t size, uint64_t from)
+{
+    const struct compressed_state *p = s->state;
+
+    return p->stream ? tile_stream_read(s, p->stream, bytes, size, from)
+                     : source_pread_all(s, bytes, size, s->start + from);
+}
+
 /* Reads `size` bytes of a ring's input, which lie in its first `count` parts. False on failure. */
 static bool read_parts(struct source *s, struct compressed_ring *r, size_t count, uint64_t offset,
                        size_t size)
@@ -418,16 +493,12 @@ static bool read_parts(struct source *s, struct compressed_ring *r, size_t count
         i--;
     while (size > 0) {
         const struct compressed_part *part = &r->parts[i++];
-        const uint64_t from = s->start + part->begin + (offset - part->offset);
+        const uint64_t from = part->begin + (offset - part->offset);
         size_t step = size;
-        ptrdiff_t got;
 
         if (i < count && r->parts[i].offset - offset < step)
             step = (size_t)(r->parts[i].offset - offset);
-        got = source_pread(s, ring_at(r, offset), step, from);
-        if (got >= 0 && (size_t)got < step)
-            source_became_shorter(s, from + (uint64_t)got);
-        if (got < 0 || (size_t)got < step)
+        if (!read_input(s, ring_at(r, offset), step, from))
             return false;
         offset += step;
         size -= step;
@@ -547,6 +618,11 @@ struct stream_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t f
     b.part = (struct stream_part){.offset = r->parts[r->feeding].offset,
                                   .position = r->parts[r->feeding].position,
                                   .provisional = r->parts[r->feeding].provisional};
+    if (p->stream) {
+        b.part.pieces = p->stream->begins + r->parts[r->feeding].number;
+        b.part.piece_count = r->parts[r->feeding].tiles;
+        b.part.piece_content = tile_stream_content(p->stream);
+    }
     waiters_unlock(&p->waiters);
     b.last = present == end;
     if (present > part_end) {
@@ -633,6 +709,15 @@ void compressed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
+/* The verdict on the parts of a stream of tiles: whether all have been decoded. */
+UNCHECKED static enum source_verdict finish_stream(const struct source *s)
+{
+    const struct compressed_state *p = s->state;
+
+    return p->parts_noted == p->parts_cut && p->tiles_cut == p->stream->count ? SOURCE_COMPLETE
+                                                                              : SOURCE_REREAD;
+}
+
 /* The verdict on parts, all of which have been decoded. */
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
@@ -658,6 +743,8 @@ UNCHECKED static enum source_verdict compressed_finish(struct source *s)
             return SOURCE_REREAD;
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
+    if (p->stream)
+        return finish_stream(s);
     return p->ring_count > 1 ? finish_parts(s)
                              : zstd_source_finish_total(s, p->rings[0].total, true);
 }
@@ -676,6 +763,12 @@ static void free_state(void *state)
 
     replay_free(p->pipe);
     rings_free(p);
+    for (unsigned i = 0; p->others && i < p->workers; i++)
+        tile_close(p->others[i].tile);
+    free(p->others);
+    if (p->stream)
+        tile_stream_close(p->stream);
+    free(p->stream);
     waiters_destroy(&p->waiters);
     free(p);
 }
@@ -717,11 +810,11 @@ struct compressed_layout compressed_layout(const struct source *s)
     return (struct compressed_layout){
         .window = p->first.window,
         .window_max = (uint64_t)1 << s->zstd.window_log,
-        .begin = s->data_offset,
-        .end = source_end_position(s),
-        .stop = s->info.elements != s->stated,
-        .content = p->first.content,
-        .checked = p->first.checksum && !s->zstd.no_check,
+        .begin = p->stream ? 0 : s->data_offset,
+        .end = p->stream ? SOURCE_UNKNOWN : source_end_position(s),
+        .stop = !p->stream && s->info.elements != s->stated,
+        .in_parts = p->stream || p->ring_count > 1,
+        .check = p->stream || !s->zstd.no_check,
         .piece = s->tuning->piece,
     };
 }
@@ -751,29 +844,32 @@ static bool read_layout(struct source *s, const struct source_options *options,
     return ok;
 }
 
+/* Makes the source one of this kind, which has its input to get yet. False without memory. */
+static bool begin_source(struct source *s, const struct source_ops *ops)
+{
+    struct compressed_state *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return source_no_memory(s);
+    waiters_init(&p->waiters);
+    s->state = p;
+    s->ops = ops;
+    return true;
+}
+
 UNCHECKED bool compressed_source_open(struct source *s, const struct source_options *options,
                                       struct reader *pipe)
 {
     static const struct source_ops ops = {
         .finish = compressed_finish, .index = compressed_index, .close = compressed_close};
-    struct compressed_state *p = calloc(1, sizeof *p);
+    struct compressed_state *p;
 
-    if (!p) {
-        (void)source_no_memory(s);
+    if (!begin_source(s, &ops) || !take_all(s)) {
         if (pipe)
             pipe->close(pipe);
         return false;
     }
-    waiters_init(&p->waiters);
-    s->state = p;
-    s->ops = &ops;
-    if (!rings_make(s, 1, 1)) {
-        (void)source_no_memory(s);
-        if (pipe)
-            pipe->close(pipe);
-        return false;
-    }
-    take_all(s);
+    p = s->state;
     if (pipe) {
         p->pipe = replay_open(s, pipe);
         if (!p->pipe || !read_layout(s, options, &p->pipe->base))
@@ -790,4 +886,105 @@ UNCHECKED bool compressed_source_open(struct source *s, const struct source_opti
     }
     s->info.undecoded = true;
     return true;
+}
+
+/*
+ * Arrays in tiles.
+ */
+
+/* Tiles that are looked at, here and there. */
+#define TILES_PROBED 16
+
+/* The first frame of the stream, and whether most of the tiles that are looked at are cached. */
+static struct zstd_frame look_at_tiles(const struct source *s, const struct tile_stream *stream,
+                                       bool *cached)
+{
+    unsigned char bytes[ZSTD_HEADER_MAX];
+    struct zstd_frame first = {.window = SOURCE_UNKNOWN, .content = SOURCE_UNKNOWN};
+    const size_t probes = stream->count < TILES_PROBED ? stream->count : TILES_PROBED;
+    size_t there = 0;
+
+    for (size_t i = 0; i < probes; i++) {
+        const uint64_t number = stream->numbers[i * (stream->count / probes)];
+        bool present;
+        const size_t got = tile_peek(s, stream->array, number, bytes, sizeof bytes, &present);
+
+        there += present;
+        if (i == 0)
+            first = zstd_first_frame(bytes, got);
+    }
+    *cached = there >= probes - probes / 2;
+    return first;
+}
+
+bool compressed_array_look(const struct source *container, const struct container_array *a,
+                           const struct source_options *options, struct source_facts *facts)
+{
+    const uint64_t limit = options->length < a->elements ? options->length : a->elements;
+    struct tile_stream stream;
+    struct zstd_frame first;
+    bool good, cached;
+
+    *facts = (struct source_facts){.content = SOURCE_UNKNOWN, .compressed = tile_stream_fits(a)};
+    if (!facts->compressed || (options->true_indices && !tile_stream_is_ordered(a)))
+        return true;
+    good = tile_stream_open(&stream, a, limit, options->true_indices);
+    /* A batch of the decoder ends with each part: many short ones take longer than the CPU does. */
+    if (good && stream.count > 0 &&
+        (stream.runs == 1 ||
+         tile_stream_size(&stream) / stream.runs >= container->tuning->part_least)) {
+        first = look_at_tiles(container, &stream, &cached);
+        facts->size = tile_stream_size(&stream);
+        facts->ratio =
+            (double)stream.count * (double)tile_stream_content(&stream) / (double)facts->size;
+        facts->checked = first.checksum;
+        facts->uncached = !cached;
+    }
+    tile_stream_close(&stream);
+    return good;
+}
+
+/* Hands out the tiles that are not in the stream, one after the other to each worker. */
+static enum source_status next_other(struct source *s, const struct chunk_request *request,
+                                     struct chunk *chunk)
+{
+    struct compressed_state *p = s->state;
+    struct other_tile *o = &p->others[request->worker];
+
+    while (o->left == 0) {
+        const size_t i = atomic_fetch_add(&p->other, 1);
+
+        if (i >= p->stream->total)
+            return SOURCE_END;
+        o->left = tiles_elements(s->array, p->stream->numbers[i], s->info.elements);
+        if (o->left > 0 &&
+            !tile_begin(&o->tile, s, 0, s->array, p->stream->numbers[i], o->left, NULL))
+            return SOURCE_FAILED;
+    }
+    tile_take(o->tile, request, chunk);
+    o->left -= chunk->count;
+    return SOURCE_CHUNK;
+}
+
+bool compressed_array_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = next_other, .finish = compressed_finish, .close = compressed_close};
+    struct compressed_state *p;
+    bool cached;
+
+    if (!begin_source(s, &ops))
+        return false;
+    p = s->state;
+    p->stream = calloc(1, sizeof *p->stream);
+    p->others = calloc(workers, sizeof *p->others);
+    p->workers = workers;
+    if (!p->stream || !p->others ||
+        !tile_stream_open(p->stream, s->array, s->info.elements, options->true_indices))
+        return source_no_memory(s);
+    atomic_init(&p->other, p->stream->count);
+    p->first = look_at_tiles(s, p->stream, &cached);
+    s->info.input_bytes = s->array->compressed;
+    s->info.undecoded = true;
+    return take_all(s);
 }

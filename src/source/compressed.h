@@ -20,6 +20,10 @@
  * is its parts one after the other. If a frame does not end where its part ends, or a part does not
  * decode to the size that its frames state, the file is treated like one with a refused frame.
  *
+ * An array in tiles is an input of this kind, too: of the tiles that are zstd and lie in the array as
+ * a whole, as if they were the frames of a file (tile_stream.h). It always has parts. source_next
+ * hands out the elements of all other tiles, while and after the engine decodes.
+ *
  * If frames do not state their content size, elements are numbered by provisional positions
  * (zstd/index.h) until all parts are decoded, and each part is assumed to begin with an element. If
  * one does not, the file is read again for one engine (SOURCE_TORN).
@@ -46,6 +50,17 @@
 bool compressed_source_open(struct source *s, const struct source_options *options,
                             struct reader *pipe);
 
+/* Finds the facts about an array of a container as an input of this kind: facts->compressed tells
+   whether its tiles are zstd, and `size` is 0 where an engine has nothing to decode of it. False
+   without memory. */
+bool compressed_array_look(const struct source *container, const struct container_array *a,
+                           const struct source_options *options, struct source_facts *facts);
+
+/* Makes s, whose layout is that of such an array, of which there is something to decode, a source of
+   this kind for `workers` workers. False on failure; the caller closes s in any case. */
+bool compressed_array_open(struct source *s, const struct source_options *options,
+                           unsigned workers);
+
 /* The properties that a decoder has to know, in bytes; positions are in decoded bytes. */
 struct compressed_layout {
     uint64_t window;     /* window of the first frame; SOURCE_UNKNOWN if it is not known */
@@ -53,8 +68,8 @@ struct compressed_layout {
     uint64_t begin;      /* position of the first element */
     uint64_t end;        /* position after the last element; SOURCE_UNKNOWN if it is not known */
     bool stop;           /* do not decode what is after `end` (--length) */
-    uint64_t content;    /* content size that the first frame states; SOURCE_UNKNOWN if none */
-    bool checked;        /* that frame has a checksum, which is to be verified */
+    bool in_parts;       /* compressed_pass_part is to be called */
+    bool check;          /* verify checksums: always those of tiles */
     size_t piece;        /* size of a piece; the size of the ring is a multiple of it */
 };
 struct compressed_layout compressed_layout(const struct source *s);
@@ -97,7 +112,7 @@ void compressed_pass(struct source *s, unsigned ring, uint64_t offset);
    last element; SOURCE_UNKNOWN if it was. */
 void compressed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at);
 
-/* Notes, if there are several rings, that the next part of this ring was decoded to `content`
+/* Notes, if the input is divided into parts, that the next part of this ring was decoded to `content`
    bytes. False if that is not what it should have been: then everything has to be decoded again. */
 bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content);
 

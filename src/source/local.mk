@@ -18,6 +18,7 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/source.h \
 	src/source/source_impl.h \
+	src/source/tile_stream.c src/source/tile_stream.h \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd.c src/source/zstd.h \

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -200,25 +201,35 @@ static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, 
     return bytes;
 }
 
-/* Reads a tile from its file. */
-static bool read_chunk(struct source *s, struct tile *t, const struct container_tile *tile,
-                       unsigned char *bytes, size_t size)
+/* Opens the file of a tile, whose name is put into `path`. */
+static int open_chunk(const struct source *s, const struct container_array *a, uint64_t number,
+                      char path[PATH_MAX])
+{
+    if (!container_chunk_path(a, a->tiles, number, path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* Reads a part of a tile, from its byte `from` on, from its file. */
+static bool read_chunk(struct source *s, const struct tile *t, const struct container_tile *tile,
+                       uint64_t from, unsigned char *bytes, size_t size)
 {
     const uint64_t begun = clock_now();
     char path[PATH_MAX], what[ERROR_TEXT_MAX];
     struct stat status = {.st_size = 0};
-    size_t done = 0;
+    uint64_t done = from;
     ssize_t got = 1;
     int fd, error;
 
-    if (!container_chunk_path(t->array, t->array->tiles, t->number, path))
-        return wrong(s, t, tile, "its name is too long");
-    fd = openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = open_chunk(s, t->array, t->number, path);
     error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
-    while (!error && done < size && got > 0) {
-        got = pread(fd, bytes + done, size - done, (off_t)(tile->offset + done));
+    while (!error && done < from + size && got > 0) {
+        got = pread(fd, bytes + (done - from), (size_t)(from + size - done),
+                    (off_t)(tile->offset + done));
         if (got > 0)
-            done += (size_t)got;
+            done += (uint64_t)got;
         else if (got < 0 && errno != EINTR)
             error = errno;
         else if (got < 0)
@@ -226,16 +237,26 @@ static bool read_chunk(struct source *s, struct tile *t, const struct container_
     }
     if (fd >= 0)
         close(fd);
-    source_count(s, done, clock_between(begun, clock_now()));
+    source_count(s, done - from, clock_between(begun, clock_now()));
     if (error)
-        snprintf(what, sizeof what, "byte %zu: read error: %s", done, strerror(error));
-    else if (done < size)
-        snprintf(what, sizeof what, "ends at byte %zu: it became shorter while it was read", done);
-    else if (!t->array->tiles->files->several && (uint64_t)status.st_size != size)
+        snprintf(what, sizeof what, "byte %" PRIu64 ": read error: %s", done, strerror(error));
+    else if (done < from + size)
+        snprintf(what, sizeof what, "ends at byte %" PRIu64 ": it became shorter while it was read",
+                 done);
+    else if (!t->array->tiles->files->several && (uint64_t)status.st_size != tile->compressed)
         snprintf(what, sizeof what, "it became longer while it was read");
     else
         return true;
     return wrong(s, t, tile, what);
+}
+
+/* Reads a part of a tile, from its byte `from` on, as it is stored. */
+static bool read_stored(struct source *s, const struct tile *t, const struct container_tile *tile,
+                        uint64_t from, unsigned char *bytes, size_t size)
+{
+    return t->array->tiles->files ? read_chunk(s, t, tile, from, bytes, size)
+                                  : source_pread_array(s, t->of, t->number, bytes, size,
+                                                       s->start + tile->offset + from);
 }
 
 uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t *offset)
@@ -286,9 +307,7 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
             (void)wrong(s, t, tile, m.what);
         return m.what ? NULL : m.to;
     }
-    if (tiles->files ? !read_chunk(s, t, tile, t->space[0].bytes, size)
-                     : !source_pread_array(s, t->of, t->number, t->space[0].bytes, size,
-                                           s->start + tile->offset))
+    if (!read_stored(s, t, tile, 0, t->space[0].bytes, size))
         return NULL;
     for (unsigned i = tiles->filter_count; i-- > 0;)
         if ((mask >> i & 1) &&
@@ -477,6 +496,66 @@ static bool make_tile(struct tile *t)
     pad(t, t->space[0].bytes);
     t->elements = t->space[0].bytes;
     return true;
+}
+
+uint64_t tiles_first(const struct container_array *a, uint64_t number)
+{
+    uint64_t begin[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
+
+    (void)locate(a, number, begin, sizes);
+    return index_of(a, begin, sizes, 0);
+}
+
+bool tile_is_whole(const struct container_array *a, uint64_t number, uint64_t limit)
+{
+    const struct container_tiles *tiles = a->tiles;
+    const struct container_tile *place = tiles->tiles ? &tiles->tiles[number] : NULL;
+    struct tile t = {.array = a, .number = number};
+
+    if (!place || place->compressed == 0 || tiles_elements(a, number, limit) < tiles->elements)
+        return false;
+    (void)locate(a, number, t.begin, t.sizes);
+    return is_stored(&t) && applied(&t, place) == (UINT32_C(1) << tiles->filter_count) - 1;
+}
+
+bool tile_read(struct source *s, const struct container_array *a, uint64_t number, uint64_t from,
+               unsigned char *bytes, size_t size)
+{
+    const struct tile t = {.array = a, .number = number};
+
+    return read_stored(s, &t, &a->tiles->tiles[number], from, bytes, size);
+}
+
+/* Whether the page cache has the page of a file with this byte, or does not tell. */
+static bool is_cached(int fd, uint64_t offset)
+{
+    const size_t page = mapping_page();
+    unsigned char *map = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)(offset / page * page));
+    bool cached;
+
+    if (map == MAP_FAILED)
+        return true;
+    cached = source_uncached(map, 0, page, 2) == 0;
+    munmap(map, page);
+    return cached;
+}
+
+size_t tile_peek(const struct source *s, const struct container_array *a, uint64_t number,
+                 void *bytes, size_t size, bool *cached)
+{
+    const struct container_tile *tile = &a->tiles->tiles[number];
+    const bool apart = a->tiles->files != NULL;
+    const uint64_t offset = (apart ? 0 : s->start) + tile->offset;
+    char path[PATH_MAX];
+    const int fd = apart ? open_chunk(s, a, number, path) : s->fd;
+    ssize_t got;
+
+    *cached = fd < 0 || is_cached(fd, offset);
+    size = size < tile->compressed ? size : tile->compressed;
+    got = fd < 0 ? 0 : pread(fd, bytes, size, (off_t)offset);
+    if (apart && fd >= 0)
+        close(fd);
+    return got > 0 ? (size_t)got : 0;
 }
 
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,

@@ -32,6 +32,25 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
    decoded from a mapping; else 0. */
 uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t *offset);
 
+/* The index in the array of the first element of tile number `number`. */
+uint64_t tiles_first(const struct container_array *a, uint64_t number);
+
+/* Whether all elements of tile number `number` lie in the array, at indices less than `limit`, and
+   the file has them as all filters have left them. */
+bool tile_is_whole(const struct container_array *a, uint64_t number, uint64_t limit);
+
+/* Reads `size` bytes of tile number `number`, which the file has, from its byte `from` on, as they
+   are stored. False on failure, as tile_begin has it; the source reads this array alone. Any
+   worker. */
+bool tile_read(struct source *s, const struct container_array *a, uint64_t number, uint64_t from,
+               unsigned char *bytes, size_t size);
+
+/* Reads up to `size` of the first bytes of such a tile, which do not count as read. Returns how many
+   there are; 0 if they cannot be read, which is no failure of the source. *cached: the page cache
+   had them, or does not tell. */
+size_t tile_peek(const struct source *s, const struct container_array *a, uint64_t number,
+                 void *bytes, size_t size, bool *cached);
+
 /* Reads tile number `number` of the array, and prepares to hand out its first `count` elements.
    `of` is the number of the array in the source (struct chunk). *tile: the worker's tile,
    allocated if it is NULL. `mapped`: its bytes of tiles_stored, as the file is mapped; NULL: they

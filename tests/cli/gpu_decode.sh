@@ -186,6 +186,105 @@ cat many wide many >wide_among
 printf 'a dictionary of no use at all, but a dictionary' >dictionary
 "$ZSTD" -q -f -D dictionary plain -o dictated
 
+#
+# Zarr stores, whose chunks are frames.
+#
+
+# store DIRECTORY SHAPE CHUNKS [FIELDS]: an array of f32, without a chunk yet.
+store() {
+    mkdir -p "$1/c"
+    printf '{"zarr_format":3,"node_type":"array","data_type":"float32","fill_value":1.5,"shape":%s,
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":%s}},
+        "chunk_key_encoding":{"name":"default"},
+        "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}]%s}\n' \
+        "$2" "$3" "${4-}" >"$1/zarr.json"
+}
+
+# chunk FILE FROM SIZE [OPTION...]: these bytes of ./plain, compressed.
+chunk() {
+    chunk_file=$1
+    part "$2" "$3" >piece
+    shift 3
+    "$ZSTD" -q -f "$@" piece -o "$chunk_file"
+}
+
+store full '[240000]' '[10000]'
+for i in $(seq 0 23); do
+    chunk "full/c/$i" $((i * 40000)) 40000
+done
+cp -r full unchecked
+for i in $(seq 0 23); do
+    part $((i * 40000)) 40000 | "$ZSTD" -q -c --no-check >"unchecked/c/$i" # nor a size
+done
+# The last chunk sticks out, and some are missing.
+cp -r full line
+store line '[240100]' '[10000]'
+chunk line/c/24 500 40000
+rm line/c/7 line/c/12 line/c/13
+cp -r line nans
+for i in 3 15 18; do
+    {
+        part $((i * 40000)) $((40000 - 8 * i))
+        printf '\377\377\377\177\000\000\300\377'
+        part 0 $((8 * i - 8))
+    } | "$ZSTD" -q -c >nans/c/$i
+done
+store scaled '[240100]' '[10000]' ',"attributes":{"_FillValue":0,"scale_factor":0.5,"add_offset":3}'
+cp line/c/* scaled/c
+store plane '[500,470]' '[100,100]'
+for i in 0 1 2 3 4; do
+    mkdir "plane/c/$i"
+    for k in 0 1 2 3 4; do
+        chunk "plane/c/$i/$k" $(((5 * i + k) * 36000)) 40000
+    done
+done
+rm plane/c/2/1
+store slab '[3,70,50]' '[1,20,50]'
+for i in 0 1 2; do
+    mkdir -p "slab/c/$i"
+    for k in 0 1 2 3; do
+        mkdir "slab/c/$i/$k"
+        chunk "slab/c/$i/$k/0" $(((4 * i + k) * 4000)) 4000
+    done
+done
+mkdir second
+printf '{"zarr_format":2,"shape":[30000],"chunks":[5000],"dtype":">f4","order":"C","filters":null,
+    "compressor":{"id":"zstd","level":3},"fill_value":-2}' >second/.zarray
+for i in 0 1 2 4; do
+    chunk second/$i $((i * 20000 + 5000)) 20000
+done
+mkdir group
+printf '{"zarr_format":3,"node_type":"group"}' >group/zarr.json
+cp -r full line plane group
+mkdir -p none/c
+store none '[30000]' '[10000]'
+store few '[300]' '[10000]'
+chunk few/c/0 0 40000
+# Chunks that are no frames of the right size, or that a GPU does not decode.
+for store in swapped short long halves bytes skipped dictionary wrong cut; do
+    cp -r full "z_$store"
+done
+chunk z_swapped/c/3 120000 39996
+chunk z_swapped/c/4 159996 40004
+chunk z_short/c/3 120000 36000
+chunk z_long/c/23 880000 40004
+{
+    part 120000 100 | "$ZSTD" -q -c
+    part 120100 39900 | "$ZSTD" -q -c
+} >z_halves/c/3
+printf '\245\132\245' | dd of=z_bytes/c/3 bs=1 seek=900 conv=notrunc 2>/dev/null
+{
+    printf '\120\052\115\030\003\000\000\000abc'
+    cat full/c/5
+} >z_skipped/c/5
+chunk z_dictionary/c/9 0 40000 -D dictionary
+{
+    head -c -4 full/c/11
+    printf abcd
+} >z_wrong/c/11
+head -c -300 full/c/20 >z_cut/c/20
+stores='z_swapped z_short z_long z_halves z_bytes z_skipped z_dictionary z_wrong z_cut'
+
 # decode_all: everything, by $GPUREDUCE. Lists of files are several words.
 # shellcheck disable=SC2086
 decode_all() {
@@ -242,6 +341,17 @@ decode_all() {
     run -v -D gpu -o count --no-check $raw small
     ok "$label, or not at all" eval "! grep -q -E '^  (verify|check)' err"
 
+    # Zarr stores.
+    both 'Zarr' full unchecked line nans slab second group few none
+    both 'Zarr, values that are missing, a scale' scaled
+    both 'Zarr, the first elements' --length 123456 line plane
+    both 'Zarr, a NaN that ends it all' --nan error line nans plane second
+    both 'Zarr, partial results' --partial nans plane
+    gpu_as_cpu '-q --op=sum,min,max,mean,std,count,nan' 'Zarr, chunks side by side' plane scaled line
+    both 'Zarr, chunks that are wrong' $stores
+    both 'Zarr, checksums left out' --no-check z_wrong full
+    unpacked 'chunks of Zarr are decoded there' '960000 960000' full unchecked
+
     # What a GPU does not decode.
     both 'windows that may be too large, a dictionary' wide wide_among dictated
     piped 'a window that may be too large' '' wide_among
@@ -292,6 +402,10 @@ for GPUREDUCE in $programs; do
     run -v -j 1 "$ops" wide_among
     ok "$label, auto leaves to the CPU what the GPU does not decode" \
         grep -q '^  gpu       not used: it does not decode all of the input' err
+    run -v -o sum full
+    ok "$label, auto has a Zarr store" grep -q '^  gpu_decode .* 960000 ' err
+    run -v "$ops" plane
+    ok "$label, auto leaves it to the CPU" grep -q '^  gpu       not used: it does not decode the input' err
     cpu_many=$("$GPUREDUCE" -q -D cpu "$ops" x many wrong x 2>/dev/null)
     run -q "$ops" x many wrong x
     is "$label, auto, several files" 1 "$cpu_many" '*'

@@ -207,6 +207,27 @@ for behind in '' behind; do
     both "an array${behind:+, and more behind it}" --format=zstd array.npy.zst
 done
 
+# Chunks of a Zarr store, some of which are missing, and one of which is of the wrong size.
+mkdir -p chunks/c
+printf '{"zarr_format":3,"node_type":"array","data_type":"float32","fill_value":9,"shape":[%s],
+    "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1600]}},
+    "chunk_key_encoding":{"name":"default"},
+    "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}]}\n' \
+    $((size / 4)) >chunks/zarr.json
+for i in $(seq 0 $((frames - 2))); do # the last one is too short
+    cp "frame$i" "chunks/c/$i"
+done
+cp -r chunks missing
+rm missing/c/20 missing/c/30 missing/c/31
+cp -r missing wrong
+cp "frame$((frames - 1))" wrong/c/60
+both 'a Zarr store' --format=zarr chunks
+both 'a Zarr store without some chunks' --format=zarr missing
+both 'a Zarr store with a wrong chunk' --format=zarr wrong
+run -v -D gpu:0,1,2,3 -o sum,argmax missing
+ok 'its chunks are decoded by GPUs' \
+    grep -q "^  gpu_decode .* $(((frames - 4) * 6400)) " err
+
 # fails_amid LABEL FILE CALL...: whether each of the GPUs fails at some of these calls, in the middle of
 # its work: then there is one error, and otherwise the CPU's results.
 fails_amid() {
