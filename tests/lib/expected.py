@@ -20,9 +20,10 @@ def expect(path, arrays, length=None):
             dtype = x.dtype.name
             flat = np.ma.getdata(x).ravel()[:length]
             kept = np.flatnonzero(~np.ma.getmaskarray(x).ravel()[:length])
-            values = [v.item() for v in flat[kept]]
-            nans = sum(v != v for v in values)
+            values = flat[kept].tolist()
+            nans = 0
             if dtype.startswith("float"):
+                nans = sum(v != v for v in values)
                 total = shortest(math.fsum(values), "float64")
             else:
                 total = str(sum(map(int, values)))

@@ -62,7 +62,7 @@ def expect(name, named):
         out.write("array\tdtype\tshape\tsum\tmin\tmax\tnan\n")
         for name, x in named:
             dtype = x.dtype.name
-            flat = [v.item() for v in x.ravel()]
+            flat = x.ravel().tolist()
             nans = sum(v != v for v in flat)
             if dtype.startswith("float"):
                 total = shortest(math.fsum(flat), "float64")

@@ -28,6 +28,7 @@ import ctypes
 import math
 import os
 import random
+import re
 import sys
 import zlib
 from fractions import Fraction
@@ -325,11 +326,10 @@ os.mkdir(path("damage"))
 for source in ("old", "block"):
     with open(path(f"{source}.h5"), "rb") as file:
         good = file.read()
+    # Most bytes are elements: what describes them comes first, or is told by its signature.
+    marks = [found.start() for mark in (b"TREE", b"SNOD", b"HEAP", b"\x89HDF") for found in re.finditer(mark, good)]
     for i in range(25):
         bad = bytearray(good)
-        # Most bytes are elements: what describes them comes first, or is told by its signature.
-        marks = [at for mark in (b"TREE", b"SNOD", b"HEAP", b"\x89HDF")
-                 for at in range(len(good)) if good.startswith(mark, at)]
         for _ in range(rnd.randrange(1, 6)):
             at = min(rnd.choice(marks) + rnd.randrange(4, 300), len(good) - 1)
             bad[at] = rnd.randrange(256)
