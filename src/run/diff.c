@@ -32,6 +32,7 @@ struct diff_order {
     bool reading GUARDED_BY(diff_order_role); /* a worker reads the leading side */
     bool ended GUARDED_BY(diff_order_role);   /* there is nothing more, or an input failed */
     uint64_t tickets GUARDED_BY(diff_order_role), served GUARDED_BY(diff_order_role);
+    uint64_t news GUARDED_BY(diff_order_role);            /* times that waiting workers were told */
     uint64_t got[DIFF_SIDES] GUARDED_BY(diff_order_role); /* elements */
 };
 
@@ -1259,14 +1260,45 @@ static bool compare_wholes(struct diff_worker *w)
     return good;
 }
 
-/* Takes a turn at the leading side. False when it has ended. */
-static bool take_ticket(struct diff *d, struct diff_order *o, uint64_t *ticket)
+/* Helps who reads a side, or waits for news of the pair if there is nothing to do. Drops the mutex
+   meanwhile. */
+REQUIRES(diff_order_role)
+static void help_locked(const struct diff_worker *w, const struct diff_pair *p)
 {
+    struct diff_order *o = p->order;
+    const uint64_t news = o->news;
+    bool helped = false;
+
+    diff_order_unlock(o);
+    /* Half of the workers begin to look at the other side. */
+    for (unsigned i = 0; i < DIFF_SIDES && !helped; i++) {
+        const unsigned side = (w->number + i) % DIFF_SIDES;
+
+        helped = !p->sides[side].at_hand && source_help(p->sides[side].source);
+    }
+    diff_order_lock(o);
+    if (!helped && o->news == news)
+        diff_order_wait_for(o, &o->changed);
+}
+
+/* Tells those that wait. */
+REQUIRES(diff_order_role)
+static void tell_locked(struct diff_order *o)
+{
+    o->news++;
+    pthread_cond_broadcast(&o->changed);
+}
+
+/* Takes a turn at the leading side. False when it has ended. */
+static bool take_ticket(const struct diff_worker *w, struct diff_pair *p, uint64_t *ticket)
+{
+    struct diff_order *o = p->order;
+    const struct diff *d = w->diff;
     bool taken;
 
     diff_order_lock(o);
     while (o->reading && !o->ended && !stopped(d))
-        diff_order_wait_for(o, &o->changed);
+        help_locked(w, p);
     taken = !o->ended && !stopped(d);
     if (taken) {
         o->reading = true;
@@ -1278,8 +1310,10 @@ static bool take_ticket(struct diff *d, struct diff_order *o, uint64_t *ticket)
 
 /* Notes what has been read of the leading side, whose turn ends. Returns the index of the first
    element. With `wait`, waits for the turn at the other side. */
-static uint64_t note_lead(struct diff_order *o, int lead, size_t count, uint64_t ticket, bool wait)
+static uint64_t note_lead(const struct diff_worker *w, struct diff_pair *p, int lead, size_t count,
+                          uint64_t ticket, bool wait)
 {
+    struct diff_order *o = p->order;
     uint64_t index;
 
     diff_order_lock(o);
@@ -1287,9 +1321,9 @@ static uint64_t note_lead(struct diff_order *o, int lead, size_t count, uint64_t
     o->got[lead] += count;
     o->ended = count == 0;
     o->reading = false;
-    pthread_cond_broadcast(&o->changed);
+    tell_locked(o);
     while (wait && o->served != ticket)
-        diff_order_wait_for(o, &o->changed);
+        help_locked(w, p);
     diff_order_unlock(o);
     return index;
 }
@@ -1299,7 +1333,7 @@ static void note_follow(struct diff_order *o, int side, uint64_t count)
     diff_order_lock(o);
     o->got[side] += count;
     o->served++;
-    pthread_cond_broadcast(&o->changed);
+    tell_locked(o);
     diff_order_unlock(o);
 }
 
@@ -1378,12 +1412,12 @@ static bool compare_in_order(struct diff_worker *w, size_t number)
     const bool both = !p->sides[other].at_hand;
     uint64_t ticket;
 
-    while (take_ticket(d, o, &ticket)) {
+    while (take_ticket(w, p, &ticket)) {
         struct diff_step step = {.count = fill_next(w, p, lead, 0, most, p->sides[lead].prompt)};
         uint64_t left = 0; /* elements that the other side, which is at hand, still has */
         bool good = true;
 
-        step.index = note_lead(o, lead, step.count, ticket, both);
+        step.index = note_lead(w, p, lead, step.count, ticket, both);
         if (both) {
             good = step.count == 0 || follow(w, number, lead, &step);
             note_follow(o, other, step.count > 0 ? step.follows : read_rest(w, p, other, most));
@@ -1704,9 +1738,12 @@ static const struct source_options *input_of(const struct diff *d, int side)
 /* How the files of a side are read. */
 static struct source_options options_of(const struct diff *d, int side)
 {
+    const unsigned cores = cores_available();
+    const unsigned half = (d->worker_count < cores ? d->worker_count : cores) / DIFF_SIDES;
     struct source_options input = *input_of(d, side);
 
     input.in_order = true;
+    input.at_work = half > 0 ? half : 1; /* each side has as much to decode */
     input.undecoded = false;
     input.as_bytes = true;
     input.cancellable = true;

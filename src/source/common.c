@@ -549,6 +549,11 @@ enum source_status source_at(struct source *s, const struct chunk_request *reque
     return s->ops->at(s, request, chunk);
 }
 
+bool source_help(struct source *s)
+{
+    return s->ops->help && !source_failed(s) && s->ops->help(s);
+}
+
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
     if (s->ops->release)

@@ -280,7 +280,7 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
     s->state = NULL;
     atomic_store(&s->input_read, 0);
     reader = input_reader_open(s);
-    reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
+    reader = reader ? zstd_source_reader_by_all(s, options, reader, workers) : NULL;
     return reader && open_in_order(s, options, s->inner, reader);
 }
 
@@ -353,7 +353,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         return compressed_source_open(s, &undecoded, reader);
     }
     if (s->info.compressed)
-        reader = zstd_source_reader(s, reader, 0, 0);
+        reader = zstd_source_reader_by_all(s, options, reader, workers);
     return reader && open_serial(s, options, reader);
 }
 

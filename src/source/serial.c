@@ -355,6 +355,14 @@ static enum source_status serial_next(struct source *s, const struct chunk_reque
     return filled ? SOURCE_CHUNK : SOURCE_END;
 }
 
+/* A pipe may have nothing to read until its writer has written elsewhere. */
+static bool serial_help(struct source *s)
+{
+    struct serial_state *state = s->state;
+
+    return s->has_size && state->reader->many_ahead && state->reader->ahead(state->reader);
+}
+
 static void serial_close(struct source *s)
 {
     struct serial_state *state = s->state;
@@ -370,7 +378,8 @@ static void serial_close(struct source *s)
    the reader is closed. */
 static struct serial_state *begin(struct source *s, struct reader *reader)
 {
-    static const struct source_ops ops = {.next = serial_next, .close = serial_close};
+    static const struct source_ops ops = {
+        .next = serial_next, .help = serial_help, .close = serial_close};
     struct serial_state *state = calloc(1, sizeof *state);
 
     if (!state) {

@@ -9,7 +9,7 @@
  * Pipes, and zstd that must be decoded from front to back, are read in order, by one worker at a
  * time: the reader. It fills the buffers of workers that wait, then its own, and returns; the next
  * worker that asks becomes the reader. So reading and decoding stay on one core and never wait for
- * a reduction.
+ * a reduction. Large zstd frames and gzip members are decoded by the other workers, too.
  *
  * Threads: any worker may call source_next and source_release at any time. All other functions
  * belong to the thread that owns the source, unless their comments say otherwise.
@@ -417,6 +417,11 @@ void source_piece(const struct source *s, uint64_t index, uint64_t *begin, uint6
    go on. Any worker; not together with source_next. */
 enum source_status source_at(struct source *s, const struct chunk_request *request,
                              struct chunk *chunk);
+
+/* Decodes a little of a file that is read in order, for the worker that reads it. False if there is
+   nothing to do now. Waits neither for a pipe nor for another worker. Any worker, also together with
+   source_next. */
+bool source_help(struct source *s);
 
 /* Gives a chunk back, whose bytes the worker does not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);

@@ -27,6 +27,7 @@ struct source_ops {
     /* source_piece; NULL: each element is one. Arrays that are compressed or in tiles have `at` only
        if they have this. */
     void (*piece)(const struct source *, uint64_t index, uint64_t *begin, uint64_t *end);
+    bool (*help)(struct source *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
     /* source_lend; *most is in bytes. */

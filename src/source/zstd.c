@@ -7,10 +7,12 @@
 
 #include "source/formats.h"
 #include "source/serial.h"
+#include "sys/cores.h"
 #include "zstd/context.h"
 #include "zstd/frames.h"
 #include "zstd/reader.h"
 #include "zstd/schedule.h"
+#include "zstd/stream.h"
 
 struct zstd_file *zstd_source_file(struct source *s)
 {
@@ -128,7 +130,9 @@ void zstd_source_look(struct source *s, bool closely, struct source_facts *facts
 struct decoded {
     struct reader base;
     struct source *source;
-    struct reader *input;
+    struct zstd_stream *stream; /* NULL: libzstd decodes all of it */
+    bool streaming;             /* the stream has not ended */
+    struct reader *input;       /* of `reader`; both are NULL while a stream goes on */
     struct zstd_reader *reader;
 };
 
@@ -137,13 +141,54 @@ static ptrdiff_t read_input(void *input, void *buffer, size_t size)
     return reader_read(input, buffer, size);
 }
 
+/* Has libzstd decode from byte `offset` of the input on, where a frame begins, at this position of
+   the content. Takes `input`, which stands there; NULL where there was no memory for it. False
+   without memory. */
+static bool begin_reader(struct decoded *d, struct reader *input, uint64_t offset,
+                         uint64_t position)
+{
+    d->input = input;
+    if (input)
+        d->reader =
+            zstd_reader_open(zstd_source_file(d->source), read_input, input, offset, position);
+    return d->reader || source_no_memory(d->source);
+}
+
+/* Goes on by libzstd where the stream has ended, after what has been read. False on failure. */
+static bool leave_stream(struct decoded *d)
+{
+    const struct zstd_stream_end end = zstd_stream_end(d->stream);
+    const size_t size = ZSTD_DStreamOutSize();
+    unsigned char *drop;
+    uint64_t left = end.read;
+    ptrdiff_t got = 1;
+
+    d->streaming = false;
+    if (!begin_reader(d, input_reader_open_at(d->source, end.offset), end.offset, end.position))
+        return false;
+    drop = left > 0 ? malloc(size) : NULL;
+    if (left > 0 && !drop)
+        return source_no_memory(d->source);
+    for (; left > 0 && got > 0; left -= (uint64_t)got)
+        got = zstd_reader_read(d->reader, drop, left < size ? (size_t)left : size, false);
+    free(drop);
+    return got >= 0;
+}
+
 static ptrdiff_t decoded_read(struct reader *r, void *buffer, size_t size)
 {
     struct decoded *d = (struct decoded *)r;
-    const ptrdiff_t got = zstd_reader_read(d->reader, buffer, size, r->probing);
+    ptrdiff_t got = d->streaming ? (ptrdiff_t)zstd_stream_read(d->stream, buffer, size) : 0;
 
-    r->at_end = zstd_reader_at_end(d->reader);
-    r->passed = zstd_reader_passed(d->reader);
+    if (got > 0 || size == 0)
+        return got;
+    got = -1;
+    if (d->streaming ? leave_stream(d) : d->reader != NULL)
+        got = zstd_reader_read(d->reader, buffer, size, r->probing);
+    if (d->reader) {
+        r->at_end = zstd_reader_at_end(d->reader);
+        r->passed = zstd_reader_passed(d->reader);
+    }
     if (got < 0)
         zstd_source_error(d->source);
     return got;
@@ -151,34 +196,73 @@ static ptrdiff_t decoded_read(struct reader *r, void *buffer, size_t size)
 
 static bool decoded_ahead(struct reader *r)
 {
-    return zstd_reader_ahead(((struct decoded *)r)->reader);
+    struct decoded *d = (struct decoded *)r;
+
+    return d->stream ? zstd_stream_help(d->stream) : zstd_reader_ahead(d->reader);
 }
 
 static void decoded_close(struct reader *r)
 {
     struct decoded *d = (struct decoded *)r;
 
-    zstd_reader_close(d->reader);
-    d->input->close(d->input);
+    if (d->stream)
+        zstd_stream_close(d->stream);
+    if (d->reader)
+        zstd_reader_close(d->reader);
+    if (d->input)
+        d->input->close(d->input);
     free(d);
+}
+
+/* A reader without a decoder. NULL without memory. */
+static struct decoded *make_decoded(struct source *s)
+{
+    struct decoded *d = calloc(1, sizeof *d);
+
+    if (!d) {
+        (void)source_no_memory(s);
+        return NULL;
+    }
+    d->base = (struct reader){.read = decoded_read, .close = decoded_close, .ahead = decoded_ahead};
+    d->source = s;
+    return d;
 }
 
 struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
                                   uint64_t position)
 {
-    struct decoded *d = calloc(1, sizeof *d);
+    struct decoded *d = make_decoded(s);
 
-    if (d)
-        d->reader = zstd_reader_open(zstd_source_file(s), read_input, input, origin, position);
-    if (!d || !d->reader) {
-        (void)source_no_memory(s);
+    if (!d)
         input->close(input);
+    else if (begin_reader(d, input, origin, position))
+        return &d->base;
+    else
+        decoded_close(&d->base);
+    return NULL;
+}
+
+struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
+                                         struct reader *input, unsigned workers)
+{
+    const unsigned asked = options->at_work ? options->at_work : workers, cores = cores_available();
+    struct decoded *d;
+
+    /* Nothing is decoded after the last element that is asked for. */
+    if (!s->has_size || options->length != SOURCE_UNKNOWN || options->headers_only)
+        return zstd_source_reader(s, input, 0, 0);
+    d = make_decoded(s);
+    if (d)
+        d->stream = zstd_stream_open(zstd_source_file(s), workers, asked < cores ? asked : cores);
+    if (d && !d->stream) {
         free(d);
-        return NULL;
+        return zstd_source_reader(s, input, 0, 0);
     }
-    d->base = (struct reader){.read = decoded_read, .close = decoded_close, .ahead = decoded_ahead};
-    d->source = s;
-    d->input = input;
+    input->close(input);
+    if (!d)
+        return NULL;
+    d->streaming = true;
+    d->base.many_ahead = true;
     return &d->base;
 }
 

@@ -31,6 +31,12 @@ bool zstd_part_open_in_order(struct source *s, const struct source_options *opti
 struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64_t origin,
                                   uint64_t position);
 
+/* A reader of the decompressed bytes of the source's input, from its beginning, where `input` stands.
+   If it is a file of large frames, these are decoded by all that read or call `ahead`: up to
+   `workers` threads. */
+struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
+                                         struct reader *input, unsigned workers);
+
 /* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
    promises. If it holds more, it warns; or, if elements were numbered by provisional
    positions (index.h), it is to be read again, since the excess was handed out, too. */

@@ -10,6 +10,7 @@
  *     team                          one frame, its blocks decoded by all workers
  *     context, input, decoder, small    a task, decoded by libzstd
  *     index, schedule               all frames: positions, memory, and which worker does what
+ *     stream                        from front to back: large frames, by a team
  *     reader                        from front to back: pipes, and what the others refuse
  *
  * What is wrong is noted in the file, by offset.

@@ -841,18 +841,19 @@ enum work {
     WORK_HAND_OUT_LITTLE
 };
 
+/* The most urgent work that there is for a worker. `takes`: it takes chunks, and ends the frame. */
 REQUIRES(waiters_role)
-static enum work choose_locked(const struct zstd_team *t)
+static enum work choose_locked(const struct zstd_team *t, bool takes)
 {
     if (!t || !t->busy)
         return WORK_NOTHING;
-    if (ended_locked(t))
+    if (takes && ended_locked(t))
         return WORK_END;
     if (t->stopped)
         return WORK_NOTHING;
     if (may_execute_locked(t))
         return WORK_EXECUTE;
-    if (may_hand_out_locked(t, t->input->file->tuning->piece))
+    if (takes && may_hand_out_locked(t, t->input->file->tuning->piece))
         return WORK_HAND_OUT;
     if (may_hash_locked(t))
         return WORK_HASH;
@@ -866,18 +867,18 @@ static enum work choose_locked(const struct zstd_team *t)
         return WORK_DECODE;
     if (may_walk_locked(t))
         return WORK_WALK;
-    return may_hand_out_locked(t, 1) ? WORK_HAND_OUT_LITTLE : WORK_NOTHING;
+    return takes && may_hand_out_locked(t, 1) ? WORK_HAND_OUT_LITTLE : WORK_NOTHING;
 }
 
 bool zstd_team_wants_locked(const struct zstd_team *t)
 {
-    return choose_locked(t) != WORK_NOTHING;
+    return choose_locked(t, true) != WORK_NOTHING;
 }
 
 enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chunk_request *request,
                                           struct chunk *chunk)
 {
-    switch (choose_locked(t)) {
+    switch (choose_locked(t, chunk)) {
     case WORK_NOTHING:
         return ZSTD_TEAM_NOTHING;
     case WORK_END:

@@ -62,7 +62,8 @@ enum zstd_team_step {
     ZSTD_TEAM_UNWANTED /* the rest of it is not wanted, or was refused */
 };
 
-/* Does one thing for the team's frame, or for the worker that asks. */
+/* Does one thing for the team's frame, or for the worker that asks. A worker without a chunk to fill
+   in (NULL) only helps others: it takes none, and does not end the frame. */
 enum zstd_team_step zstd_team_step_locked(struct zstd_team *t, const struct chunk_request *request,
                                           struct chunk *chunk) REQUIRES(waiters_role);
 

@@ -73,6 +73,25 @@ if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
     done
     shell 'cat large2 | gpureduce --diff --tsv --number=hex large -'
     ok 'large, a pipe' cmp expected out
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q -1 large && "$ZSTD" -q -1 large2
+        {
+            head -c 9000001 large2 | "$ZSTD" -q -1 && "$ZSTD" -q -1 </dev/null
+            tail -c +9000002 large2 | head -c 100000 | "$ZSTD" -q -1
+            tail -c +9100002 large2 | "$ZSTD" -q -1
+        } >frames.zst
+        cut -f "$columns" expected >large.tsv
+        differs_as large.tsv 'large, a frame on each side' -j 4 large.zst large2.zst
+        differs_as large.tsv 'large, a frame and a plain file' -j 3 --chunk-size=100001 large large2.zst
+        differs_as large.tsv 'large, frames of all sizes' -j 3 large.zst frames.zst
+        head -c 20000000 large2.zst >cut.zst
+        run --diff large.zst cut.zst
+        ok 'large, cut off' test "$status:$(cut -d : -f 2- err)" = \
+            '2: cut.zst: ends at byte 20000000, inside the zstd frame that begins at byte 0'
+        flip large2.zst 12345678
+        run --diff large.zst large2.zst
+        ok 'large, damaged' test "$status:$(grep -c 'byte 0: zstd frame is damaged: ' err)" = 2:1
+    fi
     flip large2 3
     mkfifo fifo other hold
     # Opening hold waits. timeout passes on what kills it, and so leaves no cat behind.

@@ -356,6 +356,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fuzz_below(&in, 4) == 0)
         options.session.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
     fuzz_choose_long(&in, &options);
+    /* Records of one element each, which are read from front to back. */
+    if (fuzz_below(&in, 4) == 0)
+        options.session.input.record = (struct source_record){
+            .bytes = element_size(options.session.input.type), .elements = 1};
     if (parts)
         put_together(&in, &bytes);
     else
