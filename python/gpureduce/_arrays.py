@@ -296,8 +296,10 @@ def on_device(values: Any, array: Array, elements: bool) -> Any:
     """Results along an axis, as an array of the package that the array on a GPU is of, on its GPU; of
     NumPy where that has no arrays of such numbers. `elements`: they get the type of the elements."""
     x, root = _owner(array)
-    if not type(values).__module__.startswith("numpy"):
-        return values  # it is there
+    if not type(values).__module__.startswith("numpy"):  # it is there
+        if not elements:
+            return values
+        return values.to(x.dtype) if root == "torch" else values.astype(x.dtype)
     if root == "torch":
         import torch
 

@@ -303,30 +303,51 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
         return [None] * len(key[0])
 
 
-def _sums_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
-    """The sums along one axis of an array on a GPU, in an array there; None for all else, and where the
-    library cannot compute them so."""
+_ON_DEVICE = frozenset((b"sum", b"mean", b"min", b"max", b"var", b"std"))
+"""The operations that the library computes along an axis of an array on a GPU."""
+
+
+def _on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
+    """The results of such operations along one axis of an array on a GPU, in arrays there; None where
+    the library cannot compute them so."""
     shape = array.shape[:axis] + array.shape[axis + 1:]
-    dtype = {"f": "float64", "u": "uint64"}.get(array.kind, "int64")
-    room = empty_on_device(shape, array, dtype) if key[0] == (b"sum",) and not key[1] \
-        and array.mask_form == 0 and array.size > 0 else None
-    if room is None:
+    names = {b"f64": "float64", b"i64": "int64", b"u64": "uint64"}
+    if array.mask_form != 0 or array.size == 0:
         return None
     try:
         with _Opened(array) as context:
-            pointers = (ctypes.c_void_p * 1)(room[1])
-            context.run(lib.reduce_axis, context.input, 0, context.request(key), axis, pointers,
+            request = context.request(key)
+            found = [empty_on_device(shape, array,
+                                     names[lib.axis_dtype(context.input, 0, request, op)])
+                     for op in key[0]]
+            pointers = (ctypes.c_void_p * len(found))(*[one and one[1] for one in found])
+            if None in found:
+                return None
+            context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
                         math.prod(shape), progress=progress)
-            return room[0]
+            return [one[0] for one in found if one]
     except lib.UnsupportedError:
         return None
+
+
+def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
+                        ) -> List[Any]:
+    """The results along one axis of an array on a GPU, also those that it takes a call a slice for."""
+    native = tuple(op for op in key[0] if op in _ON_DEVICE)
+    there = _on_device(array, (native, ()) + key[2:], axis, progress) if native else None
+    if there is None:
+        return _by_slices(array, key, (axis,), progress)
+    rest = tuple(op for op in key[0] if op not in _ON_DEVICE)
+    others = iter(_by_slices(array, (rest, key[1]) + key[2:], (axis,), progress)
+                  if rest or key[1] else [])
+    results = iter(there)
+    return [next(results if op in _ON_DEVICE else others) for op in key[0]] + list(others)
 
 
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
     """The results along one axis, also those that the library cannot compute along one."""
     if array.memory != HOST:
-        sums = _sums_on_device(array, key, axis, progress)
-        return _by_slices(array, key, (axis,), progress) if sums is None else [sums]
+        return _one_axis_on_device(array, key, axis, progress)
     ops, quantiles = key[:2]
     ratios = [quantile_of(op) for op in ops]
     native = tuple(op for op, q in zip(ops, ratios) if q is None)
@@ -579,7 +600,7 @@ def _typed(op: str, values: Any, array: Array) -> Any:
     import numpy as np
 
     if not isinstance(values, np.ndarray):
-        return values  # sums on a GPU
+        return values  # it is on a GPU
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
     if op in ELEMENTS and array.dtype is not None and op != "range":

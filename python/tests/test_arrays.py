@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import itertools
 import mmap
 import sys
 
@@ -296,8 +297,8 @@ def test_masks_that_are_refused():
 
 
 @pytest.mark.parametrize("package", ["torch", "cupy"])
-def test_sums_along_axes_on_a_gpu(package):
-    """Sums of floats stay on the GPU, and are those of the host."""
+def test_axes_on_a_gpu(package):
+    """Results along an axis stay on the GPU, and are those of the host."""
     there = pytest.importorskip(package)
     if not there.cuda.is_available():
         pytest.skip("no GPU")
@@ -307,11 +308,15 @@ def test_sums_along_axes_on_a_gpu(package):
             x = rng.standard_normal(shape).astype(dtype)
             x.reshape(-1)[:: 1 + x.size // 3] = np.nan if shape[0] == 3 else 1000
             y = there.from_numpy(x).cuda() if package == "torch" else there.asarray(x)
-            for axis in range(x.ndim):
-                found = gr.sum(y, axis=axis)
-                assert type(found) is type(y) and found.device == y.device
-                found = found.cpu().numpy() if package == "torch" else there.asnumpy(found)
-                assert np.array_equal(found, gr.sum(x, axis=axis), equal_nan=True)
+            ops = ["sum", "mean", "min", "max", "var", "std"]
+            for axis, nan in itertools.product(range(x.ndim), ("propagate", "skip")):
+                wanted = gr.reduce(x, ops + ["count"], axis=axis, nan=nan, missing=1000)
+                found = gr.reduce(y, ops + ["count"], axis=axis, nan=nan, missing=1000)
+                for op in ops:
+                    assert type(found[op]) is type(y) and found[op].device == y.device
+                    one = found[op].cpu().numpy() if package == "torch" else there.asnumpy(found[op])
+                    assert one.dtype == wanted[op].dtype
+                    assert np.array_equal(one, wanted[op], equal_nan=True), (op, shape, axis, nan)
             turned = y.swapaxes(0, -1)
             assert gr.sum(turned, axis=0, keepdims=True).shape == (1,) + tuple(turned.shape[1:])
             assert type(gr.sum(y, axis=0, nan="skip")) is type(y)

@@ -120,9 +120,10 @@ void cuda_summer_close(struct cuda_summer *summer)
     (void)summer;
 }
 
-bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_elements *elements,
-                           const struct cuda_array_axis *axis, uint64_t *results,
-                           struct error *error)
+bool cuda_array_reduce_slices(struct cuda_summer *summer,
+                              const struct cuda_array_elements *elements,
+                              const struct cuda_array_axis *axis, uint64_t *results,
+                              struct error *error)
 {
     (void)summer;
     (void)elements;

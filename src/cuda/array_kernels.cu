@@ -78,10 +78,32 @@ __device__ static void append(const struct cuda_list *list, uint64_t number)
         list->found[1 + at] = number;
 }
 
+/* Sets *other to what the lane that is `distance` away knows of a slice, of what is wanted. All lanes
+   of the warp together. */
+__device__ static void exchange(const struct cuda_slice_parts *wanted, unsigned distance,
+                                const struct cuda_slice_state *s, struct cuda_slice_state *other)
+{
+    const unsigned all = 0xffffffffu;
+
+    cuda_slice_clear(other);
+    other->sum.high = __shfl_xor_sync(all, s->sum.high, distance);
+    other->sum.low = __shfl_xor_sync(all, s->sum.low, distance);
+    other->sum.left = __shfl_xor_sync(all, (int)s->sum.left, distance) != 0;
+    if (wanted->squares[0])
+#pragma unroll
+        for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+            other->squares[k] = __shfl_xor_sync(all, s->squares[k], distance);
+    if (wanted->min) {
+        other->min = __shfl_xor_sync(all, s->min, distance);
+        other->max = __shfl_xor_sync(all, s->max, distance);
+    }
+    if (wanted->missing)
+        other->missing = __shfl_xor_sync(all, s->missing, distance);
+}
+
 /* A warp takes a group of the parts of a slice, and each of its lanes every 32nd part; or a thread,
    if they are few. */
-__global__ void __launch_bounds__(THREADS)
-    merge_sums(const __grid_constant__ struct cuda_merge_sums job)
+__global__ void __launch_bounds__(THREADS) merge(const __grid_constant__ struct cuda_merge job)
 {
     const unsigned lanes = job.parts / job.groups > 4 ? 32 : 1, lane = threadIdx.x % lanes;
     const uint64_t step = (uint64_t)gridDim.x * (THREADS / lanes);
@@ -89,51 +111,43 @@ __global__ void __launch_bounds__(THREADS)
     for (uint64_t i = (uint64_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
          i < job.slices * job.groups; i += step) {
         const uint64_t slice = i / job.groups, end = cuda_merge_first(&job, i % job.groups + 1);
-        struct cuda_pair sum = {0, 0, false};
+        struct cuda_slice_state state, other;
 
+        cuda_slice_clear(&state);
         for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
-             part += lanes) {
-            const uint64_t at = job.columns ? part * job.slices + slice : slice * job.parts + part;
-
-            cuda_pair_add(&sum, job.high[at], job.low[at]);
-        }
+             part += lanes)
+            cuda_parts_take(&job.from,
+                            job.columns ? part * job.slices + slice : slice * job.parts + part,
+                            &state);
         for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
-            const double high = __shfl_xor_sync(0xffffffffu, sum.high, distance);
-            const double low = __shfl_xor_sync(0xffffffffu, sum.low, distance);
-
-            sum.left = (__shfl_xor_sync(0xffffffffu, (int)sum.left, distance) != 0) || sum.left;
-            cuda_pair_add(&sum, high, low);
+            exchange(&job.from, distance, &state, &other);
+            cuda_slice_merge(&state, &other);
         }
-        if (lane == 0 && !cuda_merge_put(&job, i, &sum))
+        if (lane == 0 && !cuda_merge_put(&job, i, &state))
             append(&job.unknown, job.first + i);
     }
 }
 
 __global__ void __launch_bounds__(THREADS)
-    find_nans(const __grid_constant__ struct cuda_find_nans job)
+    find_unknown(const __grid_constant__ struct cuda_find_unknown job)
 {
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
 
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step) {
-        const double x = job.numbers[job.first + i];
-
-        if (!(x == x))
-            append(&job.nans, job.first + i);
-    }
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step)
+        if (job.results[job.first + i] == CUDA_SLICE_UNKNOWN)
+            append(&job.unknown, job.first + i);
 }
 
-cudaError_t cuda_merge_sums(const struct cuda_merge_sums *job, int multiprocessors,
-                            cudaStream_t stream)
+cudaError_t cuda_merge(const struct cuda_merge *job, int multiprocessors, cudaStream_t stream)
 {
-    merge_sums<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
-        *job);
+    merge<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(*job);
     return cudaGetLastError();
 }
 
-cudaError_t cuda_find_nans(const struct cuda_find_nans *job, int multiprocessors,
-                           cudaStream_t stream)
+cudaError_t cuda_find_unknown(const struct cuda_find_unknown *job, int multiprocessors,
+                              cudaStream_t stream)
 {
-    find_nans<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
+    find_unknown<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
         *job);
     return cudaGetLastError();
 }

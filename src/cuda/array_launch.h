@@ -1,16 +1,18 @@
 /*
  * The kernels of array.h and array_slices.h, as kernels.h does: they hand the host a partial result,
- * copy elements into a row, merge sums of parts of slices, and look for sums that are not known.
+ * copy elements into a row, merge parts of slices, and look for results that are not known.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 #define GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/exact.h"
 #include "core/partial.h"
 #include "core/view.h"
+#include "cuda/slice_finish.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,83 +48,110 @@ struct cuda_list {
     uint64_t room;   /* for how many there is room */
 };
 
-/* Adds up the sums of the parts of slices, as struct engine_found has them. All but the numbers is
-   device memory. */
-struct cuda_merge_sums {
-    const double *high, *low;
-    void *to; /* the sums: of binary64, rounded, and NaN where one is not known */
-    uint64_t slices, parts;
-    bool columns;
-    char letter; /* their type, of 64 bits: f, i or u */
+/* The findings of kernels about parts of slices: arrays with an entry for each part; NULL where it is
+   not wanted. */
+struct cuda_slice_parts {
+    double *high, *low; /* the sum of both is that of the elements; NaN if that is not known */
+    double *squares[ENGINE_SLICE_SQUARES]; /* the sum of all is that of the squares */
+    void *min,
+        *max; /* element_keys, or, if they are narrow, int32_t as struct engine_found has them */
+    uint32_t *missing; /* elements */
+    bool narrow;
+};
 
-    /* Sums of integers that are not known, or do not fit: the numbers of their slices, of which
-       the first of `slices` has number `first`. */
+/* Merges the parts of slices. All but the numbers is device memory. */
+struct cuda_merge {
+    struct cuda_slice_parts from;
+    uint64_t slices, parts;
+    bool columns;                /* the first parts of all slices come first */
+    struct cuda_slice_wish wish; /* what becomes of them: */
+    uint64_t *to;                /* results */
+
+    /* Results that are integers and are not known: the numbers of their slices, of which the first of
+       `slices` has number `first`. */
     struct cuda_list unknown;
     uint64_t first;
 
-    /* If it is not NULL, sums are not rounded, and this has what `to` lacks: as many sums of each
-       slice, side by side, as there are groups of its parts. */
-    double *to_low;
-    uint64_t groups; /* 1 without it */
+    /* If there are more than one, they are not finished: as many parts of each slice, side by
+       side, as there are groups of its parts. */
+    uint64_t groups;
+    struct cuda_slice_parts group;
 };
 
-/* Finds which numbers are NaN. */
-struct cuda_find_nans {
-    const double *numbers;
+/* Finds which results are CUDA_SLICE_UNKNOWN. */
+struct cuda_find_unknown {
+    const uint64_t *results;
     uint64_t first, count; /* that are looked at */
-    struct cuda_list nans;
+    struct cuda_list unknown;
 };
-
-/* A sum of two numbers, and whether it is exact. */
-struct cuda_pair {
-    double high, low;
-    bool left;
-};
-
-/* Adds other to a pair. */
-EXACT_SHARED void cuda_pair_add(struct cuda_pair *p, double high, double low)
-{
-    double error, low_error, rest;
-
-    p->high = exact_two_sum(p->high, high, &error);
-    p->low = exact_two_sum(p->low, low, &low_error);
-    p->low = exact_two_sum(p->low, error, &rest);
-    p->left = p->left || !(rest == 0) || !(low_error == 0); /* NaN, too */
-}
 
 /* The first part of group number g. */
-EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge_sums *m, uint64_t g)
+EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge *m, uint64_t g)
 {
     return m->parts / m->groups * g + (m->parts % m->groups < g ? m->parts % m->groups : g);
 }
 
-/* Sets *bits to an integer of 64 bits, with a sign or without. False if the sum does not fit. */
-EXACT_SHARED bool cuda_pair_integer(const struct cuda_pair *sum, bool with_sign, uint64_t *bits)
+/* The element_key of an extreme. */
+EXACT_SHARED int64_t cuda_parts_key(const struct cuda_slice_parts *p, const void *keys, uint64_t i)
 {
-    const double end = with_sign ? 0x1p63 : 0x1p64, begin = with_sign ? -0x1p63 : 0;
-    double low;
-    const double high = exact_two_sum(sum->high, sum->low, &low);
+    if (!p->narrow)
+        return ((const int64_t *)keys)[i];
+    const int32_t order = ((const int32_t *)keys)[i];
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
+    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
+#ifdef __CUDA_ARCH__
+    const float x = __uint_as_float(bits);
+#else
+    float x;
 
-    if (high < begin || high > end || (high == begin && low < 0) || (high == end && low >= 0))
-        return false;
-    *bits = high < 0 ? (uint64_t)(int64_t)high : high < 0x1p64 ? (uint64_t)high : 0; /* 2^64 */
-    *bits += (uint64_t)(int64_t)low;
-    return true;
+    memcpy(&x, &bits, sizeof x);
+#endif
+    return exact_key((double)x);
+}
+
+/* Adds part number i to what is known of a slice. */
+EXACT_SHARED void cuda_parts_take(const struct cuda_slice_parts *p, uint64_t i,
+                                  struct cuda_slice_state *s)
+{
+    struct cuda_slice_state part;
+
+    cuda_slice_clear(&part);
+    part.sum.high = p->high[i];
+    part.sum.low = p->low[i];
+    CUDA_UNROLL
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        if (p->squares[k])
+            part.squares[k] = p->squares[k][i];
+    if (p->min) {
+        part.min = cuda_parts_key(p, p->min, i);
+        part.max = cuda_parts_key(p, p->max, i);
+    }
+    if (p->missing)
+        part.missing = p->missing[i];
+    cuda_slice_merge(s, &part);
 }
 
 /* Puts what group number i of all groups has. False for an integer that is not known or does not
    fit. */
-EXACT_SHARED bool cuda_merge_put(const struct cuda_merge_sums *m, uint64_t i,
-                                 const struct cuda_pair *sum)
+EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
+                                 const struct cuda_slice_state *s)
 {
-    const double rounded = sum->high + sum->low, no = exact_from_bits(0x7ff8000000000000);
-    const bool known = !sum->left && rounded - rounded == 0;
+    const struct cuda_slice_parts *to = &m->group;
 
-    if (m->letter != 'f' && !m->to_low)
-        return known && cuda_pair_integer(sum, m->letter == 'i', (uint64_t *)m->to + i);
-    ((double *)m->to)[i] = !known ? no : m->to_low ? sum->high : rounded;
-    if (m->to_low)
-        m->to_low[i] = sum->low;
+    if (m->groups == 1)
+        return cuda_slice_result(&m->wish, s, &m->to[i]) || m->wish.letter == 'f';
+    to->high[i] = s->sum.left ? exact_from_bits(CUDA_SLICE_NAN) : s->sum.high;
+    to->low[i] = s->sum.low;
+    CUDA_UNROLL
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        if (to->squares[k])
+            to->squares[k][i] = s->squares[k];
+    if (to->min) {
+        ((int64_t *)to->min)[i] = s->min;
+        ((int64_t *)to->max)[i] = s->max;
+    }
+    if (to->missing)
+        to->missing[i] = (uint32_t)s->missing;
     return true;
 }
 
@@ -150,10 +179,9 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
 /* All are asynchronous, on the stream that is given and the device that is current. */
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
-cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiprocessors,
-                            cudaStream_t stream);
-cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
-                           cudaStream_t stream);
+cudaError_t cuda_merge(const struct cuda_merge *merge, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_find_unknown(const struct cuda_find_unknown *find, int multiprocessors,
+                              cudaStream_t stream);
 
 #ifdef __cplusplus
 }

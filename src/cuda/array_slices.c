@@ -3,6 +3,7 @@
 #include "cuda/array_slices.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
@@ -13,11 +14,11 @@
 #define COLUMNS_WANTED ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)16)
 
-/* Sums of parts that a warp merges at once, and warps that are enough for a device. */
+/* Parts that a warp merges at once, and warps that are enough for a device. */
 #define MERGED_LEAST ((uint64_t)32)
 #define WARPS_WANTED ((uint64_t)8192)
 
-/* Parts of a launch whose sums are not rounded at once, at most. */
+/* Parts of a launch whose results are not put at once, at most. */
 #define PARTS_MAX ((uint64_t)1 << 21)
 
 /* Sums of columns of integers of up to 32 bits with so many rows are below 2^53. */
@@ -35,6 +36,11 @@ struct cuda_summer {
     struct cuda_room parts, stage, found;
     uint64_t *numbers;   /* pinned: what was found */
     cudaStream_t stream; /* of the last call */
+    /* The call that puts results: */
+    const struct cuda_array_elements *elements;
+    const struct cuda_slice_wish *wish;
+    unsigned wants; /* partial_want bits */
+    bool records;   /* kernels find these as records */
 };
 
 struct cuda_summer *cuda_summer_open(void)
@@ -77,10 +83,71 @@ struct block {
     const unsigned char *data;
     uint64_t rows, length;
     bool columns;
-    char letter;
     uint64_t *results;
     uint64_t first; /* number of the first slice */
 };
+
+/* Says what kernels have to find. */
+static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
+                 const struct cuda_slice_wish *wish)
+{
+    s->elements = e;
+    s->wish = wish;
+    switch (wish->op) {
+    case CUDA_SLICE_SUM:
+    case CUDA_SLICE_MEAN:
+        s->wants = PARTIAL_SUM;
+        break;
+    case CUDA_SLICE_MIN:
+    case CUDA_SLICE_MAX:
+        s->wants = PARTIAL_EXTREMES;
+        break;
+    case CUDA_SLICE_VAR:
+    case CUDA_SLICE_STD:
+        s->wants = PARTIAL_SUM | PARTIAL_SQUARES;
+        break;
+    }
+    s->wants |= e->missing ? PARTIAL_MISSING : 0;
+    s->records = cuda_slices_are_records(e->type, s->wants) && s->wants != PARTIAL_SUM;
+}
+
+/* The bytes of an array with so many entries. */
+static size_t array_bytes(uint64_t count)
+{
+    return align_up((size_t)count * sizeof(double), CUDA_ALIGNMENT);
+}
+
+/* The bytes of all that is found of `count` parts. */
+static size_t parts_bytes(const struct cuda_summer *s, uint64_t count)
+{
+    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? ENGINE_SLICE_SQUARES : 0) +
+                          (s->wants & PARTIAL_EXTREMES ? 2 : 0) +
+                          (s->wants & PARTIAL_MISSING ? 1 : 0);
+
+    return arrays * array_bytes(count);
+}
+
+/* Lays that out, from `memory` on. */
+static struct cuda_slice_parts lay_out(const struct cuda_summer *s, unsigned char *memory,
+                                       uint64_t count)
+{
+    const size_t bytes = array_bytes(count);
+    struct cuda_slice_parts parts = {.high = (void *)memory, .low = (void *)(memory + bytes)};
+
+    memory += 2 * bytes;
+    for (int k = 0; k < ENGINE_SLICE_SQUARES && (s->wants & PARTIAL_SQUARES); k++) {
+        parts.squares[k] = (void *)memory;
+        memory += bytes;
+    }
+    if (s->wants & PARTIAL_EXTREMES) {
+        parts.min = memory;
+        parts.max = memory + bytes;
+        memory += 2 * bytes;
+    }
+    if (s->wants & PARTIAL_MISSING)
+        parts.missing = (void *)memory;
+    return parts;
+}
 
 static uint64_t column_parts(uint64_t rows, uint64_t columns)
 {
@@ -105,40 +172,42 @@ static uint64_t merge_groups(uint64_t slices, uint64_t parts)
     return groups < 2 || most < 2 ? 1 : groups < most ? groups : most;
 }
 
-/* Merges the sums of parts: if there are many, those of groups of them first, for which there
-   is `room`, two numbers each. */
-static bool merge_parts(struct cuda_summer *s, struct cuda_merge_sums merge, double *room,
-                        struct error *error)
+/* Merges parts: if there are many, groups of them first. */
+static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct error *error)
 {
-    struct cuda_merge_sums group = merge;
+    struct cuda_merge group = merge;
 
-    group.groups = merge_groups(merge.slices, merge.parts);
-    merge.groups = 1;
-    if (group.groups > 1) {
-        group.to = room;
-        group.to_low = room + merge.slices * group.groups;
-        if (!cuda_guest_check(cuda_merge_sums(&group, s->multiprocessors, s->stream), launching,
-                              error))
+    if (merge.groups > 1) {
+        if (!cuda_guest_check(cuda_merge(&group, s->multiprocessors, s->stream), launching, error))
             return false;
-        merge.high = group.to;
-        merge.low = group.to_low;
+        merge.from = group.group;
         merge.parts = group.groups;
         merge.columns = false;
+        merge.groups = 1;
     }
-    return cuda_guest_check(cuda_merge_sums(&merge, s->multiprocessors, s->stream), launching,
-                            error);
+    return cuda_guest_check(cuda_merge(&merge, s->multiprocessors, s->stream), launching, error);
 }
 
-static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e,
-                      const struct block *b, struct error *error)
+/* How many parts each slice is cut into. */
+static uint64_t block_parts(const struct block *b)
 {
-    const uint64_t slices = b->columns ? b->length : b->rows;
-    const uint64_t parts = b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
-    const bool small = element_size(e->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
-    const bool direct =
-        parts == 1 && (b->letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
-    const size_t all = align_up((size_t)(slices * parts) * sizeof(double), CUDA_ALIGNMENT);
-    const size_t groups = (size_t)(slices * merge_groups(slices, parts)) * sizeof(double);
+    return b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
+}
+
+/* Whether kernels put the results of a block themselves. */
+static bool is_direct(const struct cuda_summer *s, const struct block *b)
+{
+    const bool small =
+        element_size(s->elements->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
+
+    return block_parts(b) == 1 && !s->records && (s->wish->letter == 'f' || small) &&
+           (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+}
+
+static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)
+{
+    const struct cuda_array_elements *e = s->elements;
+    const uint64_t slices = b->columns ? b->length : b->rows, parts = block_parts(b);
     struct cuda_slice_launch launch = {.type = e->type,
                                        .swap = e->swap,
                                        .columns = b->columns,
@@ -147,40 +216,53 @@ static bool sum_block(struct cuda_summer *s, const struct cuda_array_elements *e
                                        .length = (size_t)b->length,
                                        .parts = (size_t)parts,
                                        .part = CUDA_SLICE_PART,
-                                       .wants = PARTIAL_SUM,
-                                       .high = (void *)b->results,
-                                       .integers = direct && b->letter != 'f'};
-    struct cuda_merge_sums merge = {
-        .to = b->results,
+                                       .wants = s->wants,
+                                       .wish = *s->wish};
+    struct cuda_merge merge = {
         .slices = slices,
         .parts = parts,
         .columns = b->columns,
-        .letter = b->letter,
+        .wish = *s->wish,
+        .to = b->results,
         .unknown = {.found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN},
-        .first = b->first};
+        .first = b->first,
+        .groups = merge_groups(slices, parts)};
+    const size_t bytes = parts_bytes(s, slices * parts);
 
-    if (direct)
+    if (is_direct(s, b)) {
+        launch.results = b->results;
         return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error);
-    if (!cuda_room_grow(&s->parts, 2 * all + 2 * groups, error))
+    }
+    if (!cuda_room_grow(&s->parts, bytes + parts_bytes(s, slices * merge.groups), error))
         return false;
-    merge.high = launch.high = (void *)s->parts.memory;
-    merge.low = launch.low = (void *)(s->parts.memory + all);
+    merge.from = lay_out(s, s->parts.memory, slices * parts);
+    merge.group = lay_out(s, s->parts.memory + bytes, slices * merge.groups);
+    merge.from.narrow = !s->records && element_size(e->type) < sizeof(double);
+    launch.high = merge.from.high;
+    launch.low = merge.from.low;
+    launch.min = merge.from.min;
+    launch.max = merge.from.max;
+    launch.more.missing = merge.from.missing;
+    memcpy(launch.more.squares, merge.from.squares, sizeof launch.more.squares);
+    if (e->missing)
+        cuda_missing_set(&launch.missing, e->type, e->missing);
     return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error) &&
-           merge_parts(s, merge, (void *)(s->parts.memory + 2 * all), error);
+           merge_parts(s, merge, error);
 }
 
-/* Sums `count` elements from number `first` on, which are whole slices, where they are if they lie
+/* Reduces `count` elements from number `first` on, which are whole slices, where they are if they lie
    in a row and are aligned, or copies of them. */
-static bool sum_elements(struct cuda_summer *s, const struct cuda_array_elements *e, uint64_t first,
-                         uint64_t count, struct block *b, struct error *error)
+static bool reduce_elements(struct cuda_summer *s, uint64_t first, uint64_t count, struct block *b,
+                            struct error *error)
 {
+    const struct cuda_array_elements *e = s->elements;
     const size_t size = element_size(e->type);
     struct cuda_gather job = {
         .from = *e->layout, .first = first, .count = count, .size = (unsigned)size};
 
     b->data = e->layout->data + first * size;
     if (cuda_array_is_row(e->layout, size) && (uintptr_t)b->data % CUDA_ALIGNMENT == 0)
-        return sum_block(s, e, b, error);
+        return reduce_block(s, b, error);
     if (!cuda_room_grow(&s->stage, (size_t)count * size, error))
         return false;
     if (job.from.rank == 0) {
@@ -189,7 +271,7 @@ static bool sum_elements(struct cuda_summer *s, const struct cuda_array_elements
     }
     b->data = job.to = s->stage.memory;
     return cuda_guest_check(cuda_gather(&job, s->multiprocessors, s->stream), launching, error) &&
-           sum_block(s, e, b, error);
+           reduce_block(s, b, error);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -198,33 +280,33 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* The rows are slices. */
-static bool sum_rows(struct cuda_summer *s, const struct cuda_array_elements *e,
-                     const struct cuda_array_axis *axis, uint64_t *results, struct error *error)
+static bool reduce_rows(struct cuda_summer *s, const struct cuda_array_axis *axis,
+                        uint64_t *results, struct error *error)
 {
+    const struct cuda_array_elements *e = s->elements;
     const size_t size = element_size(e->type);
     const bool whole =
         cuda_array_is_row(e->layout, size) && (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0;
     uint64_t most = UINT64_MAX;
 
-    if (row_parts(axis->length) > 1)
+    if (!is_direct(s, &(struct block){.length = axis->length, .results = results}))
         most = PARTS_MAX / row_parts(axis->length);
     if (!whole)
         most = least(most, CUDA_STAGE_BYTES / size / axis->length);
     most = most > ROWS_ALIGNED ? most / ROWS_ALIGNED * ROWS_ALIGNED : most;
     for (uint64_t at = 0, n; at < axis->outer; at += n) {
-        struct block b = {
-            .length = axis->length, .letter = axis->letter, .results = results + at, .first = at};
+        struct block b = {.length = axis->length, .results = results + at, .first = at};
 
         n = b.rows = least(most, axis->outer - at);
-        if (!sum_elements(s, e, at * axis->length, n * axis->length, &b, error))
+        if (!reduce_elements(s, at * axis->length, n * axis->length, &b, error))
             return false;
     }
     return true;
 }
 
 /* Blocks of rows, of which the columns are slices. */
-static bool sum_columns(struct cuda_summer *s, const struct cuda_array_elements *e,
-                        const struct cuda_array_axis *axis, uint64_t *results, struct error *error)
+static bool reduce_columns(struct cuda_summer *s, const struct cuda_array_axis *axis,
+                           uint64_t *results, struct error *error)
 {
     const uint64_t count = axis->length * axis->inner;
 
@@ -232,19 +314,19 @@ static bool sum_columns(struct cuda_summer *s, const struct cuda_array_elements 
         struct block b = {.rows = axis->length,
                           .length = axis->inner,
                           .columns = true,
-                          .letter = axis->letter,
                           .results = results + i * axis->inner,
                           .first = i * axis->inner};
 
-        if (!sum_elements(s, e, i * count, count, &b, error))
+        if (!reduce_elements(s, i * count, count, &b, error))
             return false;
     }
     return true;
 }
 
 /* Whether the kernels can have all slices: those that are to be copied must not be large, and a few
-   that are long are summed sooner one by one. */
-static bool can_sum(const struct cuda_array_elements *e, const struct cuda_array_axis *axis)
+   that are long are reduced sooner one by one. Records have indices of 32 bits. */
+static bool can_reduce(const struct cuda_summer *s, const struct cuda_array_elements *e,
+                       const struct cuda_array_axis *axis)
 {
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
@@ -252,7 +334,8 @@ static bool can_sum(const struct cuda_array_elements *e, const struct cuda_array
                          (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0 &&
                          (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
 
-    if (axis->inner == 1 && row_parts(axis->length) > PARTS_MAX / ROWS_ALIGNED)
+    if ((axis->inner == 1 && row_parts(axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
+        (s->records && axis->length >= UINT32_MAX))
         return false;
     return aligned || unit <= CUDA_STAGE_BYTES / ROWS_ALIGNED;
 }
@@ -299,28 +382,30 @@ static const uint64_t *fetch_list(struct cuda_summer *s, size_t bytes, uint64_t 
         !cuda_guest_check(
             cudaMemcpyAsync(s->numbers, s->found.memory, bytes, cudaMemcpyDeviceToHost, s->stream),
             "copying a result", error) ||
-        !cuda_guest_check(cudaStreamSynchronize(s->stream), "summing", error))
+        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
         return NULL;
     *found = s->numbers[0];
     return s->numbers + 1;
 }
 
-bool cuda_array_sum_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
-                           const struct cuda_array_axis *axis, uint64_t *results,
-                           struct error *error)
+bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
+                              const struct cuda_array_axis *axis, uint64_t *results,
+                              struct error *error)
 {
     const size_t bytes = (size_t)(axis->outer * axis->inner) * sizeof *results;
-    const bool can = can_sum(e, axis);
+    const bool floats = axis->wish.letter == 'f';
     struct cuda_guest guest;
-    bool good;
+    bool good, can;
 
+    plan(s, e, &axis->wish);
+    can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = axis->letter == 'f' || begin_list(s, can ? 0 : 0xff, error);
+    good = floats || begin_list(s, can ? 0 : 0xff, error);
     if (good && can)
-        good = axis->inner == 1 ? sum_rows(s, e, axis, results, error)
-                                : sum_columns(s, e, axis, results, error);
-    else if (good && axis->letter == 'f') /* NaNs, whose bits are all set */
+        good = axis->inner == 1 ? reduce_rows(s, axis, results, error)
+                                : reduce_columns(s, axis, results, error);
+    else if (good && floats) /* CUDA_SLICE_UNKNOWN */
         good = cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error);
     cuda_guest_leave(&guest);
     return good;
@@ -329,17 +414,15 @@ bool cuda_array_sum_slices(struct cuda_summer *s, const struct cuda_array_elemen
 const uint64_t *cuda_array_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
                                    uint64_t count, uint64_t *found, struct error *error)
 {
-    struct cuda_find_nans job = {.numbers = (const void *)results,
-                                 .first = first,
-                                 .count = count,
-                                 .nans.room = CUDA_ARRAY_UNKNOWN};
+    struct cuda_find_unknown job = {
+        .results = results, .first = first, .count = count, .unknown.room = CUDA_ARRAY_UNKNOWN};
     const uint64_t *numbers = NULL;
     struct cuda_guest guest;
     bool good = cuda_guest_enter(&guest, s->device, error) && begin_list(s, 0, error);
 
-    job.nans.found = (void *)s->found.memory;
+    job.unknown.found = (void *)s->found.memory;
     if (good &&
-        cuda_guest_check(cuda_find_nans(&job, s->multiprocessors, s->stream), launching, error))
+        cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error))
         numbers =
             fetch_list(s, count > CUDA_ARRAY_UNKNOWN ? sizeof *numbers : LIST_BYTES, found, error);
     cuda_guest_leave(&guest);
@@ -367,7 +450,7 @@ bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, stru
                       cuda_guest_check(cudaMemcpyAsync(result, &bits, sizeof bits,
                                                        cudaMemcpyHostToDevice, s->stream),
                                        "copying a result", error) &&
-                      cuda_guest_check(cudaStreamSynchronize(s->stream), "summing", error);
+                      cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
 
     cuda_guest_leave(&guest);
     return good;

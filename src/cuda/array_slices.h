@@ -1,11 +1,12 @@
 /*
- * Sums of slices of arrays in device memory of the caller, which are put there, as array.h does.
+ * Reductions of slices of arrays in device memory of the caller, whose results are put there, as array.h
+ * does.
  *
- * Kernels add up the parts of slices exactly in two numbers, and say of those that do not fit that
- * they are not known: the caller sums these slices one by one.
+ * Kernels find the sums of parts of slices exactly, in a few numbers, and say of slices whose sums do
+ * not fit that they are not known: the caller reduces these one by one.
  *
  * A summer keeps memory from one call to the next. One thread at a time uses it. In a build without
- * CUDA there is nothing to sum.
+ * CUDA there is nothing to reduce.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_SLICES_H
 #define GPUREDUCE_CUDA_ARRAY_SLICES_H
@@ -15,11 +16,12 @@
 
 #include "core/error.h"
 #include "cuda/array_tallies.h"
+#include "cuda/slice_finish.h"
 
 /* The shape of elements in C order: slices go along the one in the middle. All are above 0. */
 struct cuda_array_axis {
     uint64_t outer, length, inner;
-    char letter; /* the type of the results, of 64 bits: f, or, if elements are integers, i or u */
+    struct cuda_slice_wish wish; /* whose count is `length` */
 };
 
 /* The most slices that cuda_array_unknown finds at a time. */
@@ -33,22 +35,22 @@ struct cuda_summer *cuda_summer_open(void);
 /* Frees all memory. NULL is allowed. */
 void cuda_summer_close(struct cuda_summer *summer);
 
-/* Puts the sum of each slice into outer * inner numbers at `results`, in memory of the device of
-   the elements: of binary64 rounded, or NaN if it is not known. Waits for nothing, once there is
-   memory for it. None is known of slices that are too large to be copied where they have to be.
-   Missing elements are not looked for. */
-bool cuda_array_sum_slices(struct cuda_summer *summer, const struct cuda_array_elements *elements,
-                           const struct cuda_array_axis *axis, uint64_t *results,
-                           struct error *error);
+/* Puts the result of each slice into outer * inner numbers at `results`, in memory of the device of
+   the elements: of floats CUDA_SLICE_UNKNOWN if it is not known. Waits for nothing, once there is
+   memory for it. None is known of slices that are too large to be copied where they have to be. */
+bool cuda_array_reduce_slices(struct cuda_summer *summer,
+                              const struct cuda_array_elements *elements,
+                              const struct cuda_array_axis *axis, uint64_t *results,
+                              struct error *error);
 
-/* Waits. Returns which of `count` sums of binary64 from number `first` on, no more than
+/* Waits. Returns which of `count` results of binary64 from number `first` on, no more than
    CUDA_ARRAY_UNKNOWN, are not known, and their number in *found; they remain until the next call.
-   With more sums than that only their number is right. NULL after an error. */
+   With more results than that only their number is right. NULL after an error. */
 const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const uint64_t *results,
                                    uint64_t first, uint64_t count, uint64_t *found,
                                    struct error *error);
 
-/* Waits. Returns which sums of the last call, if they are integers, are not known or do not fit
+/* Waits. Returns which results of the last call, if they are integers, are not known or do not fit
    their type, and their number in *found; UINT64_MAX: none is known. CUDA_ARRAY_UNKNOWN of them at
    most are there, and remain until the next call. NULL after an error. */
 const uint64_t *cuda_array_unknown_integers(struct cuda_summer *summer, uint64_t *found,

@@ -45,6 +45,7 @@ cuda_sources = \
 	src/cuda/reducer64.cuh \
 	src/cuda/reducer8.cuh \
 	src/cuda/slice_choice.cuh \
+	src/cuda/slice_finish.h \
 	src/cuda/slice_kernels.cu src/cuda/slice_kernels.cuh \
 	src/cuda/slice_launch.h \
 	src/cuda/slice_record.cuh \
@@ -79,7 +80,8 @@ cuda_sources = \
 	src/cuda/zstd/resolve.cuh \
 	src/cuda/zstd/sequences.cuh \
 	src/cuda/zstd/tuning.h
-cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_slices.h src/cuda/array_tallies.h
+cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_slices.h src/cuda/array_tallies.h \
+	src/cuda/slice_finish.h
 cuda_depfiles += \
 	src/cuda/$(DEPDIR)/array_kernels.Po \
 	src/cuda/$(DEPDIR)/digest_kernels.Po \

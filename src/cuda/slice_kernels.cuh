@@ -183,6 +183,41 @@ __device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
     *(struct all *)to = words;
 }
 
+/* The mean of numbers whose sum takes two: apart, as kernels need no registers for it. */
+__device__ static __noinline__ double slice_long_mean(double high, double low, uint64_t count)
+{
+    const struct cuda_pair sum = {high, low, false};
+    double mean;
+
+    return cuda_slice_mean(&sum, count, &mean) ? mean : exact_from_bits(CUDA_SLICE_UNKNOWN);
+}
+
+/* The bits of the result of a slice that is not cut: of a variance nothing is known. Sums of floats of
+   up to 32 bits are NaN or infinite exactly when the result is. */
+template <typename Key>
+__device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_wish *wish,
+                                                        const slice_sum &sum, Key min, Key max)
+{
+    const bool finite = fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll);
+    const bool of_sum = wish->op == CUDA_SLICE_SUM || wish->op == CUDA_SLICE_MEAN;
+    double low, high;
+
+    if (!finite && of_sum && !wish->skip_nan && sizeof(Key) == sizeof(int32_t))
+        return sum.high == sum.high ? exact_bits(sum.high) : CUDA_SLICE_NAN;
+    if (sum.left || !finite)
+        return CUDA_SLICE_UNKNOWN;
+    if (!of_sum)
+        return exact_bits(exact_key_value(key_of(wish->op == CUDA_SLICE_MIN ? min : max)));
+    high = exact_two_sum(sum.high, sum.low, &low);
+    if (wish->letter != 'f')
+        return (uint64_t)(int64_t)high;
+    if (wish->op == CUDA_SLICE_MEAN)
+        return exact_bits(low == 0 ? high / (double)wish->count + 0.0
+                                   : slice_long_mean(high, low, wish->count));
+    return fabs(high) < __longlong_as_double(0x7ff0000000000000ll) ? exact_bits(high)
+                                                                   : CUDA_SLICE_UNKNOWN;
+}
+
 /* Puts what was found of slices number i to i + N - 1. */
 template <int N, typename Key>
 __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
@@ -191,13 +226,20 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 {
     double high[N], low[N];
 
+    if (job->results) {
+        uint64_t bits[N];
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            bits[j] = slice_result(&job->wish, sum[j], min[j], max[j]);
+        slice_store<N>(job->results + i, bits);
+        return;
+    }
 #pragma unroll
     for (int j = 0; j < N; j++) {
         high[j] = job->low ? sum[j].high : __dadd_rn(sum[j].high, sum[j].low);
         if (sum[j].left || !(fabs(high[j]) < __longlong_as_double(0x7ff0000000000000ll)))
             high[j] = __longlong_as_double(0x7ff8000000000000ll);
-        if (job->integers)
-            high[j] = __longlong_as_double((long long)high[j]);
         low[j] = sum[j].low;
     }
     slice_store<N>(job->high + i, high);
@@ -452,7 +494,7 @@ __global__ void __launch_bounds__(SLICE_THREADS,
     const size_t group = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / LANES;
     const int before = threadIdx.x % LANES * N; /* elements of a part before the thread's first */
     const int turn_step = VECTORS * row_state::STEP;
-    const bool extremes = job.min != NULL;
+    const bool extremes = job.min || (job.results && (job.wants & PARTIAL_EXTREMES));
     row_state state;
 
     static_assert(TURNS == 1 || (PARTS == 1 && !slice_type<Type>::PLAIN),

@@ -12,6 +12,7 @@
 #include "core/element.h"
 #include "core/scale.h"
 #include "cuda/missing.h"
+#include "cuda/slice_finish.h"
 #include "engine/engine.h"
 
 #ifdef __cplusplus
@@ -37,13 +38,16 @@ struct cuda_slice_launch {
        CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
-       of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum,
-       or, with `integers`, the bits of the sum as an int64_t, which is to be below 2^53. Aligned to
-       16 bytes where all parts of columns together have a multiple of CUDA_SLICE_COLUMNS columns,
-       of f64 of two. */
+       of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum.
+       Aligned to 16 bytes where all parts of columns together have a multiple of
+       CUDA_SLICE_COLUMNS columns, of f64 of two. */
     double *high, *low;
-    bool integers;
     void *min, *max;
+    /* If it is not NULL, the place of the results that are wanted, aligned in that way, and nothing
+       else is put anywhere: of slices that are not cut, and without records. Sums of integers must
+       fit. */
+    uint64_t *results;
+    struct cuda_slice_wish wish;
 
     /* For records alone: what is wanted (partial_want bits), and where the rest of it goes. Then
        there are fewer than 2^32 elements. */

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/number.h"
 #include "lib/device.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
@@ -112,23 +111,14 @@ static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out,
 /* Sets why an integer cannot be stored, unless another worker has found a reason. Returns false. */
 static bool refuse(struct axis_output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
-    const struct axis_plan *plan = batch->plan;
-    const struct integer *x = &batch->values[j].integer[i];
-    const struct integer unknown = axis_unknown_integer(plan);
-    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
+    char place[AXIS_PLACE_MAX];
 
     if (atomic_exchange(&out->refused, true))
         return false;
     show_place(place, out, batch->first + i);
-    if (!x->known && !unknown.known)
-        return error_set(&out->error, ERROR_REQUEST,
-                         "the %s of slice [%s] is undefined, and integers have no NaN",
-                         plan->operations[j]->name, place);
-    number_format_integer(text, x->known ? x : &unknown);
-    return error_set(&out->error, ERROR_REQUEST,
-                     x->known ? "the %s of slice [%s] is %s, which does not fit a 64-bit integer"
-                              : "the %s of slice [%s] is missing, and %s is no unsigned integer",
-                     plan->operations[j]->name, place, text);
+    axis_refuse_integer(batch->plan, batch->plan->operations[j], place,
+                        &batch->values[j].integer[i], &out->error);
+    return false;
 }
 
 /* Stores the values of operation j. */

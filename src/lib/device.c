@@ -3,6 +3,7 @@
 #include "lib/device.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,14 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
     return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                            "memory: %s of device memory are not supported", what)
                 : GPR_OK;
+}
+
+/* Refuses a missing value. */
+static gpr_status refuse_missing(const gpr_input *input, const char *value)
+{
+    return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
+                    "%s: the missing value %s is not a value of type %s", input->path, value,
+                    element_name(input->view.view.type));
 }
 
 /* The most runs of a sample, and elements of one. It is sorted while the extremes are found, and what
@@ -187,9 +196,7 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     if (check(input, request) != GPR_OK)
         return context->status;
     if (lacks)
-        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
-                        "%s: the missing value %s is not a value of type %s", input->path, lacks,
-                        element_name(view->type));
+        return refuse_missing(input, lacks);
     (void)scale_find_split(&view->scale, view->type, &terms.wants, &split);
     made = result_new(request);
     if (!made)
@@ -220,22 +227,40 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
 }
 
 /*
- * Sums along an axis.
+ * Reductions along an axis.
  */
+
+/* Sets *found to an operation as the kernels of slices know it. False if they do not. */
+static bool find_op(const struct operation *op, enum cuda_slice_op *found)
+{
+    static const struct {
+        const char *name;
+        enum cuda_slice_op op;
+    } ops[] = {{"sum", CUDA_SLICE_SUM}, {"mean", CUDA_SLICE_MEAN}, {"min", CUDA_SLICE_MIN},
+               {"max", CUDA_SLICE_MAX}, {"var", CUDA_SLICE_VAR},   {"std", CUDA_SLICE_STD}};
+
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(op->name, ops[i].name) == 0) {
+            *found = ops[i].op;
+            return true;
+        }
+    return false;
+}
 
 /* Refuses what cannot be found along an axis. */
 static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 {
     const struct view *view = &input->view.view;
+    enum cuda_slice_op found;
     const char *what = NULL;
 
     for (unsigned i = 0; i < request->operations.count; i++)
-        if (strcmp(lib_operation(&request->operations, i)->name, "sum") != 0)
-            what = "operations other than sum";
+        if (!find_op(lib_operation(&request->operations, i), &found))
+            what = "operations other than sum, mean, min, max, var and std";
     if (view->scale.given)
         what = "scaled numbers";
-    else if (request->missing.count > 0 || view->mask_form != VIEW_MASK_NONE)
-        what = "missing values";
+    else if (view->mask_form != VIEW_MASK_NONE)
+        what = "masks";
     else if (request->nan == NAN_ERROR)
         what = "errors about NaNs";
     else if (request->input.length < view->elements || view->elements == 0)
@@ -250,6 +275,8 @@ struct along {
     gpr_input *input;
     const gpr_request *request;
     struct axis_layout layout;
+    struct axis_plan plan;
+    const struct operation *op;
     struct cuda_array_axis axis;
     uint64_t *results;
 };
@@ -259,32 +286,47 @@ static gpr_status fail(const struct along *a, const struct error *error)
     return lib_fail_error(a->input->context, a->input->path, NULL, error);
 }
 
-/* Sets an error about an integer that does not fit. */
+/* Sets the error about an integer that is not known, or does not fit. */
 static gpr_status refuse_integer(const struct along *a, uint64_t number, const struct integer *x)
 {
-    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
     struct error error = {.kind = ERROR_NONE};
+    char place[AXIS_PLACE_MAX];
 
-    number_format_integer(text, x);
-    (void)error_set(&error, ERROR_REQUEST,
-                    "the sum of slice [%s] is %s, which does not fit a 64-bit integer",
-                    axis_show_place(place, &a->layout, number), text);
+    axis_refuse_integer(&a->plan, a->op, axis_show_place(place, &a->layout, number), x, &error);
     return fail(a, &error);
 }
 
-/* Sums slice number `number` by itself, which the kernels do not know the sum of. */
-static gpr_status sum_slice(const struct along *a, uint64_t number)
+/* Sets *bits to the value of the operation in the result of a slice. */
+static gpr_status take_result(const struct along *a, uint64_t number, const gpr_result *result,
+                              uint64_t *bits)
+{
+    const struct partial *p = &result->found.partial;
+    const bool none = p->missing > 0 && p->missing == p->count;
+    const struct integer *exact = operation_exact_integer(a->op, &result->found.result);
+    const struct integer x = exact && !none ? *exact : (struct integer){.known = false};
+    const struct integer unknown = axis_unknown_integer(&a->plan);
+    const double value = none ? NAN : operation_number(a->op, &result->found.result);
+
+    memcpy(bits, &value, sizeof *bits);
+    return a->axis.wish.letter == 'f' ||
+                   axis_integer_bits(x.known ? &x : &unknown, a->axis.wish.letter == 'i', bits)
+               ? GPR_OK
+               : refuse_integer(a, number, &x);
+}
+
+/* Reduces slice number `number` by itself, whose result the kernels do not know. */
+static gpr_status reduce_slice(const struct along *a, uint64_t number)
 {
     gpr_context *context = a->input->context;
     const struct view *view = &a->input->view.view;
     const struct view_layout *given = &view->shaped;
     const unsigned axis = a->layout.axis;
     const unsigned char *data = given->data;
-    uint64_t place[SOURCE_DIMENSIONS_MAX], bits;
+    uint64_t place[SOURCE_DIMENSIONS_MAX], bits = 0;
     struct error error = {.kind = ERROR_NONE};
     gpr_result *result = NULL;
     struct view slice = *view;
-    struct integer integer;
+    gpr_status status;
 
     axis_place(&a->layout, number, place);
     for (unsigned d = 0; d < given->rank; d++)
@@ -294,18 +336,17 @@ static gpr_status sum_slice(const struct along *a, uint64_t number)
                    &given->strides[axis]);
     if (device_reduce(a->input, &slice, a->request, &result) != GPR_OK || !result)
         return context->status;
-    memcpy(&bits, &result->found.result.sum, sizeof bits);
-    integer = result->found.result.sum_integer;
+    status = take_result(a, number, result, &bits);
     gpr_result_free(result);
-    if (a->axis.letter != 'f' && !axis_integer_bits(&integer, a->axis.letter == 'i', &bits))
-        return refuse_integer(a, number, &integer);
+    if (status != GPR_OK)
+        return status;
     return cuda_array_set(context->device_summer, a->results + number, bits, &error)
                ? GPR_OK
                : fail(a, &error);
 }
 
-/* Sums those slices of floats one by one that the kernels do not know. */
-static gpr_status sum_unknown(const struct along *a)
+/* Reduces those slices one by one whose results, floats, the kernels do not know. */
+static gpr_status reduce_unknown(const struct along *a)
 {
     struct cuda_summer *summer = a->input->context->device_summer;
     const uint64_t count = a->layout.results;
@@ -317,50 +358,65 @@ static gpr_status sum_unknown(const struct along *a)
         n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
         unknown = cuda_array_unknown(summer, a->results, first, n, &left, &error);
         for (uint64_t i = 0; unknown && i < left; i++)
-            if (sum_slice(a, unknown[i]) != GPR_OK)
+            if (reduce_slice(a, unknown[i]) != GPR_OK)
                 return a->input->context->status;
         left = 1; /* in the others */
     }
     return unknown ? GPR_OK : fail(a, &error);
 }
 
-/* Sums slices of integers, of which the kernels do not know all. */
-static gpr_status sum_unknown_integers(const struct along *a)
+/* Reduces those slices one by one whose results, integers, the kernels do not know: all, if there are
+   too many to be listed. */
+static gpr_status reduce_unknown_integers(const struct along *a)
 {
     struct cuda_summer *summer = a->input->context->device_summer;
     struct error error = {.kind = ERROR_NONE};
-    uint64_t left, listed;
+    uint64_t left;
     const uint64_t *const unknown = cuda_array_unknown_integers(summer, &left, &error);
+    const bool listed = left <= CUDA_ARRAY_UNKNOWN;
 
     if (!unknown)
         return fail(a, &error);
-    listed = left == UINT64_MAX ? 0 : left < CUDA_ARRAY_UNKNOWN ? left : CUDA_ARRAY_UNKNOWN;
-    for (uint64_t i = 0; i < listed; i++)
-        if (sum_slice(a, unknown[i]) != GPR_OK)
-            return a->input->context->status;
-    for (uint64_t i = 0; left > listed && i < a->layout.results; i++)
-        if (sum_slice(a, i) != GPR_OK)
+    for (uint64_t i = 0; i < (listed ? left : a->layout.results); i++)
+        if (reduce_slice(a, listed ? unknown[i] : i) != GPR_OK)
             return a->input->context->status;
     return GPR_OK;
 }
 
-/* Sums along an axis into an array of the device. */
-static gpr_status sum_axis(const struct along *a)
+/* Reduces along an axis into an array of the device. */
+static gpr_status reduce_axis(const struct along *a)
 {
     gpr_input *input = a->input;
     const struct view *view = &input->view.view;
-    const struct cuda_array_elements elements = {.type = view->type,
-                                                 .swap = view->swap,
-                                                 .layout = &view->folded,
-                                                 .count = view->elements,
-                                                 .device = input->view.ordinal,
-                                                 .stream = input->view.stream};
+    const struct cuda_array_elements elements = {
+        .type = view->type,
+        .swap = view->swap,
+        .missing = a->plan.missing.count > 0 ? &a->plan.missing : NULL,
+        .layout = &view->folded,
+        .count = view->elements,
+        .device = input->view.ordinal,
+        .stream = input->view.stream};
     struct error error = {.kind = ERROR_NONE};
 
-    if (!cuda_array_sum_slices(input->context->device_summer, &elements, &a->axis, a->results,
-                               &error))
+    if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
+                                  &error))
         return fail(a, &error);
-    return a->axis.letter == 'f' ? sum_unknown(a) : sum_unknown_integers(a);
+    return a->axis.wish.letter == 'f' ? reduce_unknown(a) : reduce_unknown_integers(a);
+}
+
+/* The wish for an operation. */
+static struct cuda_slice_wish wish_for(const struct along *a)
+{
+    const struct integer none = axis_unknown_integer(&a->plan);
+    struct cuda_slice_wish wish = {.letter = axis_letter(&a->plan, a->op),
+                                   .skip_nan = a->request->nan == NAN_SKIP,
+                                   .wide = a->plan.type == ELEMENT_U64,
+                                   .count = a->layout.length,
+                                   .ddof = a->request->ddof};
+
+    (void)find_op(a->op, &wish.op);
+    wish.has_none = axis_integer_bits(&none, wish.letter == 'i', &wish.none);
+    return wish;
 }
 
 gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsigned axis,
@@ -368,13 +424,15 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
 {
     gpr_context *context = input->context;
     const struct view_layout *given = &input->view.view.shaped;
-    const struct axis_plan plan = {.type = input->view.view.type};
     struct source_shape shape = {.known = true, .dimensions = given->rank};
-    struct along a = {.input = input, .request = request};
+    struct along a = {.input = input, .request = request, .plan = {.type = input->view.view.type}};
+    const char *const lacks = missing_add_values(&a.plan.missing, a.plan.type, &request->missing);
     char reason[AXIS_REASON_MAX];
 
     if (check_axis(input, request) != GPR_OK)
         return context->status;
+    if (lacks)
+        return refuse_missing(input, lacks);
     memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
     if (!axis_layout(&shape, (int64_t)axis, &a.layout, reason))
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s: %s", input->path, reason);
@@ -385,14 +443,13 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         context->device_summer = cuda_summer_open();
     if (!context->device_summer)
         return lib_fail_memory(context);
+    a.axis = (struct cuda_array_axis){
+        .outer = a.layout.outer, .length = a.layout.length, .inner = a.layout.inner};
     for (unsigned i = 0; i < request->operations.count; i++) {
-        a.axis = (struct cuda_array_axis){
-            .outer = a.layout.outer,
-            .length = a.layout.length,
-            .inner = a.layout.inner,
-            .letter = axis_letter(&plan, lib_operation(&request->operations, i))};
+        a.op = lib_operation(&request->operations, i);
+        a.axis.wish = wish_for(&a);
         a.results = results[i];
-        if (sum_axis(&a) != GPR_OK)
+        if (reduce_axis(&a) != GPR_OK)
             return context->status;
     }
     return GPR_OK;

@@ -20,8 +20,8 @@ gpr_status device_refuse(gpr_context *context);
 gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,
                          gpr_result **result);
 
-/* Sums along an axis, as gpr_reduce_axis does, an input in device memory that holds floats; the
-   results are in memory of its device. */
+/* Reduces along an axis, as gpr_reduce_axis does, an input in device memory; the results are in memory
+   of its device. */
 gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsigned axis,
                               void *const *results, uint64_t count);
 

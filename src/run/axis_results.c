@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/number.h"
 #include "core/order.h"
 #include "core/scaled.h"
 
@@ -58,6 +59,25 @@ struct integer axis_unknown_integer(const struct axis_plan *plan)
         return (struct integer){.known = false};
     return order_integer(plan->type,
                          order_key(plan->type, missing_bits(&plan->missing, plan->type)));
+}
+
+void axis_refuse_integer(const struct axis_plan *plan, const struct operation *op,
+                         const char *place, const struct integer *x, struct error *error)
+{
+    const struct integer unknown = axis_unknown_integer(plan);
+    char text[NUMBER_MAX];
+
+    if (!x->known && !unknown.known) {
+        (void)error_set(error, ERROR_REQUEST,
+                        "the %s of slice [%s] is undefined, and integers have no NaN", op->name,
+                        place);
+        return;
+    }
+    number_format_integer(text, x->known ? x : &unknown);
+    (void)error_set(error, ERROR_REQUEST,
+                    x->known ? "the %s of slice [%s] is %s, which does not fit a 64-bit integer"
+                             : "the %s of slice [%s] is missing, and %s is no unsigned integer",
+                    op->name, place, text);
 }
 
 bool axis_needs_exact_sums(const struct axis_plan *plan)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/error.h"
 #include "core/operation.h"
 #include "core/scale.h"
 #include "cpu/slices.h"
@@ -49,6 +50,11 @@ bool axis_integer_bits(const struct integer *x, bool with_sign, uint64_t *bits);
 
 /* The integer that stands for one that is not known: a missing value; not known if there is none. */
 struct integer axis_unknown_integer(const struct axis_plan *plan);
+
+/* Sets the error about an integer of the slice at `place` that does not fit or is not known; then
+   axis_unknown_integer does not fit. */
+void axis_refuse_integer(const struct axis_plan *plan, const struct operation *op,
+                         const char *place, const struct integer *x, struct error *error);
 
 /* The values of one operation. */
 union axis_values {

@@ -935,46 +935,44 @@ static void append(const struct cuda_list *list, uint64_t number)
     list->found[0]++;
 }
 
-static void run_merge_sums(const void *arguments)
+static void run_merge(const void *arguments)
 {
-    const struct cuda_merge_sums *job = arguments;
+    const struct cuda_merge *job = arguments;
 
     for (uint64_t i = 0; i < job->slices * job->groups; i++) {
         const uint64_t slice = i / job->groups, end = cuda_merge_first(job, i % job->groups + 1);
-        struct cuda_pair sum = {.left = false};
+        struct cuda_slice_state state;
 
-        for (uint64_t part = cuda_merge_first(job, i % job->groups); part < end; part++) {
-            const uint64_t at =
-                job->columns ? part * job->slices + slice : slice * job->parts + part;
-
-            cuda_pair_add(&sum, job->high[at], job->low[at]);
-        }
-        if (!cuda_merge_put(job, i, &sum))
+        cuda_slice_clear(&state);
+        for (uint64_t part = cuda_merge_first(job, i % job->groups); part < end; part++)
+            cuda_parts_take(&job->from,
+                            job->columns ? part * job->slices + slice : slice * job->parts + part,
+                            &state);
+        if (!cuda_merge_put(job, i, &state))
             append(&job->unknown, job->first + i);
     }
 }
 
-cudaError_t cuda_merge_sums(const struct cuda_merge_sums *merge, int multiprocessors,
-                            cudaStream_t stream)
+cudaError_t cuda_merge(const struct cuda_merge *merge, int multiprocessors, cudaStream_t stream)
 {
     (void)multiprocessors;
-    return queue_kernel(stream, run_merge_sums, merge, sizeof *merge, merge->high, merge->to,
+    return queue_kernel(stream, run_merge, merge, sizeof *merge, merge->from.high, merge->to,
                         merge->unknown.found);
 }
 
-static void run_find_nans(const void *arguments)
+static void run_find_unknown(const void *arguments)
 {
-    const struct cuda_find_nans *job = arguments;
+    const struct cuda_find_unknown *job = arguments;
 
     for (uint64_t i = job->first; i < job->first + job->count; i++)
-        if (isnan(job->numbers[i]))
-            append(&job->nans, i);
+        if (job->results[i] == CUDA_SLICE_UNKNOWN)
+            append(&job->unknown, i);
 }
 
-cudaError_t cuda_find_nans(const struct cuda_find_nans *find, int multiprocessors,
-                           cudaStream_t stream)
+cudaError_t cuda_find_unknown(const struct cuda_find_unknown *find, int multiprocessors,
+                              cudaStream_t stream)
 {
     (void)multiprocessors;
-    return queue_kernel(stream, run_find_nans, find, sizeof *find, find->numbers, find->nans.found,
-                        NULL);
+    return queue_kernel(stream, run_find_unknown, find, sizeof *find, find->results,
+                        find->unknown.found, NULL);
 }

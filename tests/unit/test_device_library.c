@@ -324,16 +324,20 @@ static struct shape draw_long(enum element_type type)
 
 static const char *const does_not_fit = "which does not fit a 64-bit integer";
 
-/* Sums along an axis, on both sides. The kernels do not know those of slices with NaNs, infinities or
-   exponents that are far apart. */
+/* Reductions along an axis, on both sides. The kernels do not know those of slices with NaNs,
+   infinities or exponents that are far apart. */
 static void check_axes(unsigned long runs)
 {
     const size_t most = (size_t)SIDE * SIDE + 2000;
+    static const char *const names[] = {"sum", "mean", "min", "max", "var", "std"};
     double *const expected = allocate((most + 1) * 8), *const got = allocate((most + 1) * 8);
+    double *const sums = allocate((most + 1) * 8);
     struct tap_family family = {0};
-    double *results = NULL;
+    double *results = NULL, *other = NULL;
 
-    must(cudaMalloc((void **)&results, (most + 1) * 8) == cudaSuccess, "memory");
+    must(cudaMalloc((void **)&results, (most + 1) * 8) == cudaSuccess &&
+             cudaMalloc((void **)&other, (most + 1) * 8) == cudaSuccess,
+         "memory");
     for (unsigned long run = 0; run < runs; run++) {
         const struct shape drawn = draw_shape();
         const enum element_type type = type_of(drawn.type);
@@ -341,7 +345,10 @@ static void check_axes(unsigned long runs)
         const unsigned axis = s.rank > 0 ? (unsigned)rng_below(&rng, s.rank) : 0;
         /* Aligned to 16 bytes or not. */
         const size_t off = rng_below(&rng, 2);
-        void *const here[] = {expected}, *const there[] = {results + off};
+        void *const here[] = {expected, sums}, *const there[] = {results + off, other};
+        const char *const op = names[rng_below(&rng, sizeof names / sizeof *names)];
+        const bool twice = strcmp(op, "sum") != 0 && rng_below(&rng, 4) == 0;
+        const bool missing = rng_below(&rng, 3) == 0;
         gpr_input *inputs[2];
         gpr_request *request = NULL;
         uint64_t count = 1, elements = 1;
@@ -363,8 +370,13 @@ static void check_axes(unsigned long runs)
                        1);
         must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
                  gpr_request_new(context, &request) == GPR_OK &&
-                 gpr_request_op(request, "sum") == GPR_OK &&
-                 gpr_request_set(request, GPR_NAN, GPR_NAN_SKIP) == GPR_OK,
+                 gpr_request_op(request, op) == GPR_OK &&
+                 (!twice || gpr_request_op(request, "sum") == GPR_OK) &&
+                 (!missing ||
+                  gpr_request_missing(request, rng_below(&rng, 2) ? "0" : "1") == GPR_OK) &&
+                 gpr_request_set(request, GPR_DDOF, rng_below(&rng, 3)) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN,
+                                 rng_below(&rng, 2) ? GPR_NAN_SKIP : GPR_NAN_PROPAGATE) == GPR_OK,
              "a request");
         inputs[0] = open_view(&s, false);
         inputs[1] = open_view(&s, true);
@@ -372,22 +384,26 @@ static void check_axes(unsigned long runs)
             good =
                 gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
                 cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
-                memcmp(expected, got, count * 8) == 0;
+                memcmp(expected, got, count * 8) == 0 &&
+                (!twice ||
+                 (cudaMemcpy(got, other, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
+                  memcmp(sums, got, count * 8) == 0));
         else
             good = element_size(type) == 8 && element_is_integer(type) &&
                    strstr(gpr_error_text(context), does_not_fit) &&
                    gpr_reduce_axis(inputs[1], 0, request, axis, there, count) ==
                        GPR_ERROR_UNSUPPORTED &&
                    strstr(gpr_error_text(context), does_not_fit);
-        tap_case(&family, good, "run %lu: %s, rank %u, axis %u: %s", run, s.type, s.rank, axis,
-                 gpr_error_text(context));
+        tap_case(&family, good, "run %lu: %s of %s, rank %u, axis %u%s: %s", run, op, s.type,
+                 s.rank, axis, missing ? ", missing" : "", gpr_error_text(context));
         gpr_request_free(request);
         gpr_close(inputs[0]);
         gpr_close(inputs[1]);
     }
-    tap_family_end(&family, "sums along an axis");
-    must(cudaFree(results) == cudaSuccess, "freeing");
+    tap_family_end(&family, "reductions along an axis");
+    must(cudaFree(results) == cudaSuccess && cudaFree(other) == cudaSuccess, "freeing");
     free(expected);
+    free(sums);
     free(got);
 }
 

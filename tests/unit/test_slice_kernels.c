@@ -641,6 +641,115 @@ static void check_records(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s, records", element_name(type));
 }
 
+/*
+ * Results.
+ */
+
+/* Makes a few elements what is known of a slice, and their partial result. False if that takes more
+   than a slice has room for. */
+static bool take_slice(enum element_type type, size_t n, struct cuda_slice_state *s,
+                       struct partial *p)
+{
+    const size_t size = element_size(type);
+    double sum[2] = {0, 0}, rest;
+    bool good = true;
+
+    partial_clear(p);
+    cuda_slice_clear(s);
+    for (size_t i = 0; i < n; i++) {
+        const double x = element_load(type, data + i * size);
+        const double square = exact_two_product(x, x, &rest);
+
+        partial_take_element(p, type, data + i * size, i);
+        moments_take_element(p, type, data + i * size);
+        good = good && fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) &&
+               cuda_terms_add(sum, 2, x) &&
+               cuda_terms_add(s->squares, ENGINE_SLICE_SQUARES, square) &&
+               cuda_terms_add(s->squares, ENGINE_SLICE_SQUARES, rest);
+    }
+    p->count = n;
+    s->sum.high = sum[0];
+    s->sum.low = sum[1];
+    s->min = p->min_key;
+    s->max = p->max_key;
+    return good;
+}
+
+/* Means, variances and their roots of what is known of slices are those of partial results, which
+   test_partial and test_moments compare with the oracle; and of data that are easy to add up all are
+   known, however they are rounded. */
+static void check_results(unsigned runs)
+{
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const enum element_type type = run % 2 ? ELEMENT_F32 : ELEMENT_F64;
+        const enum data_kind kind = (enum data_kind)(run / 2 % DATA_KINDS);
+        const size_t n = 1 + below(below(2) ? 8 : 100);
+        const struct moments_terms terms = {
+            .ddof = below(3), .type = type, .types = partial_types_of(type)};
+        struct cuda_slice_wish wish = {.letter = 'f', .count = n, .ddof = terms.ddof};
+        struct cuda_slice_state s;
+        struct partial p;
+        struct result r;
+
+        data_fill(kind, type, data, n, rng_next(&rng));
+        /* Few bits, so that many results lie between two numbers. */
+        for (size_t i = 0; i < n && run % 4 == 1; i++)
+            data_put(type, data, i, (double)below(1 << (run % 11)) * 0x1p-20);
+        if (!take_slice(type, n, &s, &p))
+            continue;
+        partial_finish(&p, false, &r);
+        moments_finish(&p, &terms, &r);
+        for (int op = CUDA_SLICE_SUM; op <= CUDA_SLICE_STD; op++) {
+            const double all[] = {r.sum, r.mean, r.min, r.max, r.var, r.std};
+            uint64_t bits;
+            bool known;
+
+            wish.op = (enum cuda_slice_op)op;
+            known = cuda_slice_result(&wish, &s, &bits);
+            tap_case(&family,
+                     known ? bits == exact_bits(all[op])
+                           : bits == CUDA_SLICE_UNKNOWN && !is_easy(kind),
+                     "%s, %s: operation %d of %zu elements: %a, not %a", element_name(type),
+                     data_kind_name(kind), op, n, exact_from_bits(bits), all[op]);
+        }
+    }
+    tap_family_end(&family, "results of slices");
+}
+
+/* A quotient and a root that lie in the middle between two numbers, or next to it. */
+static void check_middles(void)
+{
+    static const struct {
+        double high, low, divisor, expected;
+    } cases[] = {
+        {3, 0x1p-52, 2, 1.5},           /* a tie: to even */
+        {0x1p53 + 2, 1, 1, 0x1p53 + 4}, /* the other one */
+        {0x1p53 + 2, 1 - 0x1p-53, 1, 0x1p53 + 2},
+        {0x1p53 + 2, 1 + 0x1p-52, 1, 0x1p53 + 4},
+        {0x1.8p54 + 12, 3, 3, 0x1p53 + 4}, /* 2^53 + 5 */
+        {0x1.8p54 + 8, 1, 3, 0x1p53 + 4},  /* 2^53 + 3 */
+    };
+    double got;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cuda_terms t = {{cases[i].high, cases[i].low}, false};
+        struct cuda_terms square = {{0}, false};
+        const double half = 0x1p53 + 2;
+        const bool middle = i % 2;
+
+        tap_ok(cuda_slice_divide(&t, cases[i].divisor, 0, &got) && got == cases[i].expected,
+               "quotient %zu: %a", i, got);
+        /* The square of a number of 54 bits, or nearly: to tell that takes another way. */
+        cuda_terms_add_product(&square, 1, half, half);
+        cuda_terms_add_product(&square, 2, half, 1);
+        (void)cuda_terms_add(square.term, CUDA_SLICE_TERMS, middle ? 1 : 0x1p20);
+        tap_ok(cuda_slice_root(&square, 1, 0, &got) ? got == half + 2 : middle, "root %zu: %a", i,
+               got);
+    }
+}
+
 #ifdef TEST_CUDA
 /*
  * Measuring.
@@ -806,6 +915,8 @@ int main(int argc, char *argv[])
     for (int t = 0; t < ELEMENT_TYPES; t++)
         check_records((enum element_type)t, runs / 2 + 1);
     check_square_range();
+    check_results(20 * runs);
+    check_middles();
     free(data);
     free(swapped);
     free(come_back);
