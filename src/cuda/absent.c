@@ -132,6 +132,17 @@ bool cuda_array_reduce_slices(struct cuda_summer *summer,
     return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
+bool cuda_array_reduce_listed(struct cuda_summer *summer, const struct view_layout *shaped,
+                              unsigned axis, uint64_t count, uint64_t *results, struct error *error)
+{
+    (void)summer;
+    (void)shaped;
+    (void)axis;
+    (void)count;
+    (void)results;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
 const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const uint64_t *results,
                                    uint64_t first, uint64_t count, uint64_t *found,
                                    struct error *error)

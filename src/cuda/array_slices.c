@@ -24,6 +24,9 @@
 /* Sums of columns of integers of up to 32 bits with so many rows are below 2^53. */
 #define SMALL_ROWS ((uint64_t)1 << 21)
 
+/* Elements of slices that a warp reduces by itself; longer ones are reduced sooner one by one. */
+#define WHOLE_LENGTH ((uint64_t)1 << 20)
+
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
 
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
@@ -373,18 +376,26 @@ static bool begin_list(struct cuda_summer *s, int byte, struct error *error)
                             launching, error);
 }
 
-/* Waits for the first bytes of the list. */
-static const uint64_t *fetch_list(struct cuda_summer *s, size_t bytes, uint64_t *found,
-                                  struct error *error)
+/* Waits for so many bytes of the list. */
+static bool fetch(struct cuda_summer *s, size_t bytes, struct error *error)
 {
-    if ((!s->numbers && !cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
-                                          "pinned memory", error)) ||
-        !cuda_guest_check(
-            cudaMemcpyAsync(s->numbers, s->found.memory, bytes, cudaMemcpyDeviceToHost, s->stream),
-            "copying a result", error) ||
-        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
+    return (s->numbers || cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
+                                           "pinned memory", error)) &&
+           cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory, bytes,
+                                            cudaMemcpyDeviceToHost, s->stream),
+                            "copying a result", error) &&
+           cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
+}
+
+/* Waits for the list, of which all are copied if there is room for them. */
+static const uint64_t *fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+{
+    if (!fetch(s, sizeof *found, error))
         return NULL;
     *found = s->numbers[0];
+    if (*found > 0 && *found <= CUDA_ARRAY_UNKNOWN &&
+        !fetch(s, (size_t)(*found + 1) * sizeof *found, error))
+        return NULL;
     return s->numbers + 1;
 }
 
@@ -411,6 +422,37 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     return good;
 }
 
+bool cuda_array_reduce_listed(struct cuda_summer *s, const struct view_layout *shaped,
+                              unsigned axis, uint64_t count, uint64_t *results, struct error *error)
+{
+    const struct cuda_array_elements *e = s->elements;
+    struct cuda_slice_whole_launch job = {.type = e->type,
+                                          .swap = e->swap,
+                                          .slices.data = shaped->data,
+                                          .step = shaped->strides[axis],
+                                          .length = shaped->sizes[axis],
+                                          .list = (const uint64_t *)(void *)s->found.memory + 1,
+                                          .count = count,
+                                          .wish = *s->wish,
+                                          .results = results};
+    struct cuda_guest guest;
+    bool good;
+
+    if (element_is_integer(e->type) || job.length > WHOLE_LENGTH)
+        return true;
+    for (unsigned d = 0; d < shaped->rank; d++)
+        if (d != axis) {
+            job.slices.sizes[job.slices.rank] = shaped->sizes[d];
+            job.slices.strides[job.slices.rank++] = shaped->strides[d];
+        }
+    if (e->missing)
+        cuda_missing_set(&job.missing, e->type, e->missing);
+    good = cuda_guest_enter(&guest, s->device, error) &&
+           cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);
+    cuda_guest_leave(&guest);
+    return good;
+}
+
 const uint64_t *cuda_array_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
                                    uint64_t count, uint64_t *found, struct error *error)
 {
@@ -423,8 +465,7 @@ const uint64_t *cuda_array_unknown(struct cuda_summer *s, const uint64_t *result
     job.unknown.found = (void *)s->found.memory;
     if (good &&
         cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error))
-        numbers =
-            fetch_list(s, count > CUDA_ARRAY_UNKNOWN ? sizeof *numbers : LIST_BYTES, found, error);
+        numbers = fetch_list(s, found, error);
     cuda_guest_leave(&guest);
     return numbers;
 }
@@ -436,9 +477,7 @@ const uint64_t *cuda_array_unknown_integers(struct cuda_summer *s, uint64_t *fou
     struct cuda_guest guest;
 
     if (cuda_guest_enter(&guest, s->device, error))
-        numbers = fetch_list(s, sizeof *numbers, found, error);
-    if (numbers && *found > 0)
-        numbers = fetch_list(s, LIST_BYTES, found, error);
+        numbers = fetch_list(s, found, error);
     cuda_guest_leave(&guest);
     return numbers;
 }

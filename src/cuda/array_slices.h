@@ -27,6 +27,7 @@ struct cuda_array_axis {
 /* The most slices that cuda_array_unknown finds at a time. */
 #define CUDA_ARRAY_UNKNOWN ((uint64_t)1 << 14)
 
+/* A summer refers to the elements and the axis of its last call. */
 struct cuda_summer;
 
 /* NULL without memory. */
@@ -41,6 +42,14 @@ void cuda_summer_close(struct cuda_summer *summer);
 bool cuda_array_reduce_slices(struct cuda_summer *summer,
                               const struct cuda_array_elements *elements,
                               const struct cuda_array_axis *axis, uint64_t *results,
+                              struct error *error);
+
+/* Finds the results again, of the last call, that cuda_array_unknown has just listed, `count` of
+   them, of floats: also of slices with NaNs, infinities and sums that took more room. `shaped` has the
+   elements in their shape, and slices along `axis`. Waits for nothing. Does nothing where slices are
+   long. */
+bool cuda_array_reduce_listed(struct cuda_summer *summer, const struct view_layout *shaped,
+                              unsigned axis, uint64_t count, uint64_t *results,
                               struct error *error);
 
 /* Waits. Returns which of `count` results of binary64 from number `first` on, no more than

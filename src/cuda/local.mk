@@ -53,6 +53,7 @@ cuda_sources = \
 	src/cuda/slice_record_integers.cu \
 	src/cuda/slice_sum.cuh \
 	src/cuda/slice_types.cuh \
+	src/cuda/slice_whole.cuh \
 	src/cuda/slices.c src/cuda/slices.h \
 	src/cuda/square_accumulator.cuh \
 	src/cuda/square_bins.cuh \

@@ -29,4 +29,11 @@ struct slice_choice {
 struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l);
 struct slice_choice slice_choose_integers(const struct cuda_slice_launch *l);
 
+/* The kernel of slices that are reduced whole (slice_whole.cuh), and how many threads it needs. */
+struct slice_whole_choice {
+    void (*kernel)(const struct cuda_slice_whole_launch);
+    size_t threads;
+};
+struct slice_whole_choice slice_choose_whole(const struct cuda_slice_whole_launch *l);
+
 #endif

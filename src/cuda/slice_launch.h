@@ -11,6 +11,7 @@
 
 #include "core/element.h"
 #include "core/scale.h"
+#include "core/view.h"
 #include "cuda/missing.h"
 #include "cuda/slice_finish.h"
 #include "engine/engine.h"
@@ -57,6 +58,35 @@ struct cuda_slice_launch {
     struct cuda_slice_split split; /* with PARTIAL_SPLIT */
 };
 
+/* Slices of floats that are reduced whole, each by itself. */
+struct cuda_slice_whole_launch {
+    enum element_type type;
+    bool swap;
+    struct view_layout slices; /* their first elements, in the order of their numbers */
+    int64_t step;              /* bytes from an element to the next one of its slice */
+    uint64_t length;
+    const uint64_t *list; /* numbers of slices, in device memory */
+    uint64_t count;
+    struct cuda_missing missing; /* none: its count is 0 */
+    struct cuda_slice_wish wish;
+    uint64_t *results; /* of all slices, in device memory */
+};
+
+/* The first element of a slice. */
+EXACT_SHARED const unsigned char *cuda_slice_whole_from(const struct cuda_slice_whole_launch *l,
+                                                        uint64_t slice)
+{
+    const unsigned char *at = l->slices.data;
+
+    for (unsigned d = l->slices.rank; d-- > 0;) {
+        const uint64_t size = l->slices.sizes[d];
+
+        at += (int64_t)(slice % size) * l->slices.strides[d];
+        slice /= size;
+    }
+    return at;
+}
+
 /* Finds a threshold among the element_keys. */
 struct cuda_slice_split cuda_slice_split(enum element_type type, const struct partial_split *split);
 
@@ -73,6 +103,9 @@ static inline bool cuda_slices_are_records(enum element_type type, unsigned want
 /* Finds what is wanted of slices on the device: asynchronous, on the stream and the device that
    is current. */
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
+
+/* Finds the results of the slices that are listed, at least one, in the same way. */
+cudaError_t cuda_slices_whole(const struct cuda_slice_whole_launch *launch, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

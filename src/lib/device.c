@@ -345,24 +345,42 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
                : fail(a, &error);
 }
 
-/* Reduces those slices one by one whose results, floats, the kernels do not know. */
-static gpr_status reduce_unknown(const struct along *a)
+/* Reduces those of `count` slices from number `first` on again whose results, floats, kernels do not
+   know, and one by one where that does not help. Sets *more if there are too many at a time. */
+static gpr_status reduce_some(const struct along *a, uint64_t first, uint64_t count, bool *more)
 {
     struct cuda_summer *summer = a->input->context->device_summer;
-    const uint64_t count = a->layout.results;
     struct error error = {.kind = ERROR_NONE};
     uint64_t left;
-    const uint64_t *unknown = cuda_array_unknown(summer, a->results, 0, count, &left, &error);
+    const uint64_t *unknown = cuda_array_unknown(summer, a->results, first, count, &left, &error);
 
-    for (uint64_t first = 0, n; unknown && left > 0 && first < count; first += n) {
-        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
-        unknown = cuda_array_unknown(summer, a->results, first, n, &left, &error);
-        for (uint64_t i = 0; unknown && i < left; i++)
-            if (reduce_slice(a, unknown[i]) != GPR_OK)
-                return a->input->context->status;
-        left = 1; /* in the others */
-    }
+    *more = unknown && left > CUDA_ARRAY_UNKNOWN;
+    if (unknown && (*more || left == 0))
+        return GPR_OK;
+    if (!unknown || !cuda_array_reduce_listed(summer, &a->input->view.view.shaped, a->layout.axis,
+                                              left, a->results, &error))
+        return fail(a, &error);
+    unknown = cuda_array_unknown(summer, a->results, first, count, &left, &error);
+    for (uint64_t i = 0; unknown && i < left; i++)
+        if (reduce_slice(a, unknown[i]) != GPR_OK)
+            return a->input->context->status;
     return unknown ? GPR_OK : fail(a, &error);
+}
+
+/* Reduces those slices again whose results, floats, kernels do not know. */
+static gpr_status reduce_unknown(const struct along *a)
+{
+    const uint64_t count = a->layout.results;
+    gpr_status status;
+    bool more;
+
+    status = reduce_some(a, 0, count, &more);
+    for (uint64_t first = 0, n; status == GPR_OK && more && first < count; first += n) {
+        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
+        status = reduce_some(a, first, n, &more);
+        more = true;
+    }
+    return status;
 }
 
 /* Reduces those slices one by one whose results, integers, the kernels do not know: all, if there are

@@ -38,7 +38,7 @@
 #include "sys/clock.h"
 
 #define STREAMS_MAX 256
-#define ARGUMENTS_MAX 1280
+#define ARGUMENTS_MAX 4096
 
 /* The free memory that the device reports, in bytes. */
 #ifndef EMULATED_FREE

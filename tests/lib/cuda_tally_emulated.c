@@ -30,6 +30,17 @@ cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t str
     return cudaSuccess;
 }
 
+static void run_slices_whole(const void *launch)
+{
+    emulated_slices_whole(launch);
+}
+
+cudaError_t cuda_slices_whole(const struct cuda_slice_whole_launch *launch, cudaStream_t stream)
+{
+    emulated_queue(stream, run_slices_whole, launch, sizeof *launch);
+    return cudaSuccess;
+}
+
 /*
  * Functions that nvcc has its objects call when the program begins and ends, though they hold
  * nothing for a device.

@@ -26,3 +26,19 @@ void emulated_slices(const struct cuda_slice_launch *l)
     emulated_grid.x = blocks;
     emulation_run(blocks, 1, SLICE_THREADS, run, l);
 }
+
+static void run_whole(const void *argument)
+{
+    const struct cuda_slice_whole_launch *l = (const struct cuda_slice_whole_launch *)argument;
+
+    slice_choose_whole(l).kernel(*l);
+}
+
+void emulated_slices_whole(const struct cuda_slice_whole_launch *l)
+{
+    const size_t threads = slice_choose_whole(l).threads;
+    const unsigned blocks = (unsigned)((threads + SLICE_THREADS - 1) / SLICE_THREADS);
+
+    emulated_grid.x = blocks;
+    emulation_run(blocks, 1, SLICE_THREADS, run_whole, l);
+}

@@ -18,6 +18,7 @@ extern "C" {
 /* By so many blocks. */
 void emulated_tally(const struct cuda_tally_launch *launch, unsigned blocks);
 void emulated_slices(const struct cuda_slice_launch *launch);
+void emulated_slices_whole(const struct cuda_slice_whole_launch *launch);
 
 #ifdef __cplusplus
 }

@@ -718,6 +718,120 @@ static void check_results(unsigned runs)
     tap_family_end(&family, "results of slices");
 }
 
+static bool run_whole(const struct cuda_slice_whole_launch *launch)
+{
+#ifdef TEST_CUDA
+    return kernel_ran(cuda_slices_whole(launch, NULL));
+#else
+    emulated_slices_whole(launch);
+    return true;
+#endif
+}
+
+/* Reduces some slices of data whole, and compares their results with those of elements taken one by
+   one. The others must stay as they are. */
+static void check_whole_of(struct tap_family *family, struct cuda_slice_whole_launch *l,
+                           enum data_kind kind, size_t slices, bool columns)
+{
+    const size_t size = element_size(l->type), length = (size_t)l->length, off = below(8);
+    const size_t count = l->count, bytes = (slices + count) * sizeof(uint64_t);
+    uint64_t *const numbers = (uint64_t *)(void *)come_back;
+    const struct moments_terms terms = {.skip_nan = l->wish.skip_nan,
+                                        .ddof = l->wish.ddof,
+                                        .type = l->type,
+                                        .types = partial_types_of(l->type)};
+
+    l->slices.data = memory + off;
+    l->slices.rank = 1;
+    l->slices.sizes[0] = slices;
+    l->slices.strides[0] = (int64_t)(columns ? size : length * size);
+    l->step = (int64_t)(columns ? slices * size : size);
+    l->results = (uint64_t *)(void *)found;
+    l->list = l->results + slices;
+    memset(come_back, 0xa5, bytes);
+    for (size_t i = 0; i < count; i++)
+        numbers[slices + i] = i * slices / count;
+    if (!tap_case(family,
+                  copy_in(memory + off, l->swap ? swapped : data, slices * length * size) &&
+                      copy_in(found, come_back, bytes) && run_whole(l) &&
+                      copy_out(come_back, found, bytes),
+                  "running"))
+        return;
+    for (size_t slice = 0, i = 0; slice < slices; slice++) {
+        const bool listed = i < count && numbers[slices + i] == slice;
+        const uint64_t bits = numbers[slice];
+        struct partial p;
+        struct result r;
+
+        i += listed;
+        partial_clear(&p);
+        for (size_t at = 0; at < length; at++) {
+            const unsigned char *const element =
+                data + (columns ? at * slices + slice : slice * length + at) * size;
+
+            if (l->missing.count > 0 && is_missing(l->type, element)) {
+                p.missing++;
+                p.count++;
+                continue;
+            }
+            partial_take_element(&p, l->type, element, at);
+            moments_take_element(&p, l->type, element);
+        }
+        partial_finish(&p, l->wish.skip_nan, &r);
+        moments_finish(&p, &terms, &r);
+        const double all[] = {r.sum, r.mean, r.min, r.max, r.var, r.std};
+        const double wanted = p.missing == length ? (double)NAN : all[l->wish.op];
+
+        tap_case(family,
+                 !listed                      ? bits == UINT64_C(0xa5a5a5a5a5a5a5a5)
+                 : bits == CUDA_SLICE_UNKNOWN ? !is_easy(kind)
+                                              : bits == exact_bits(wanted),
+                 "%s, %s: operation %d of %zu elements: %a, not %a", element_name(l->type),
+                 data_kind_name(kind), (int)l->wish.op, length, exact_from_bits(bits), wanted);
+    }
+}
+
+static void check_whole(unsigned runs)
+{
+    static const enum element_type types[] = {ELEMENT_F32,  ELEMENT_F64,    ELEMENT_F16,
+                                              ELEMENT_BF16, ELEMENT_F8E4M3, ELEMENT_F8E5M2};
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const enum element_type type = types[run % 6];
+        const enum data_kind kind = (enum data_kind)(run / 6 % DATA_KINDS);
+        const size_t slices = 1 + below(9), length = 1 + below(below(2) ? 40 : 700);
+        const size_t all = slices * length;
+        struct cuda_slice_whole_launch l = {.type = type,
+                                            .swap = below(4) == 0,
+                                            .length = length,
+                                            .count = 1 + below(slices),
+                                            .wish = {.op = (enum cuda_slice_op)below(6),
+                                                     .letter = 'f',
+                                                     .skip_nan = below(2),
+                                                     .count = length,
+                                                     .ddof = below(3)}};
+
+        if (element_size(type) == 1)
+            for (size_t i = 0; i < all; i++)
+                data[i] = (unsigned char)below(below(2) ? 256 : 0x78);
+        else
+            data_fill(kind, type, data, all, rng_next(&rng));
+        for (size_t i = below(3) ? 0 : below(2 * slices) + 1; i > 0 && element_size(type) > 1; i--)
+            data_put_special(type, data, below(all), (enum data_special)below(DATA_SPECIALS));
+        if (below(3) == 0) {
+            missing.count = 0;
+            (void)missing_add(&missing, type, below(2) ? "nan" : "0");
+            cuda_missing_set(&l.missing, type, &missing);
+        }
+        if (l.swap)
+            element_swap(swapped, data, all, element_size(type));
+        check_whole_of(&family, &l, element_size(type) == 1 ? DATA_UNIFORM : kind, slices,
+                       below(2));
+    }
+    tap_family_end(&family, "slices that are reduced whole");
+}
+
 /* A quotient and a root that lie in the middle between two numbers, or next to it. */
 static void check_middles(void)
 {
@@ -916,6 +1030,7 @@ int main(int argc, char *argv[])
         check_records((enum element_type)t, runs / 2 + 1);
     check_square_range();
     check_results(20 * runs);
+    check_whole(5 * runs);
     check_middles();
     free(data);
     free(swapped);
