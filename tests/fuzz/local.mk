@@ -21,6 +21,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_partial \
 	tests/fuzz/fuzz_pickle \
+	tests/fuzz/fuzz_readers \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_reduce \
 	tests/fuzz/fuzz_zarr \
@@ -77,6 +78,10 @@ tests_fuzz_fuzz_pickle_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_pickle_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_pickle_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_pickle_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_readers_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_readers_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_readers_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_readers_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_record_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_record_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_record_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=getline,--wrap=__getdelim
