@@ -31,9 +31,13 @@ struct cpu_compare {
     struct cpu_compare_setup setup; /* what is missing is not NULL */
     bool bytes_tell; /* both sides have one meaning, so that equal bytes are equal elements */
     bool converts;   /* the stored elements of a side have another type */
-    const unsigned char *stored;  /* of a cast: the elements of side A of this piece, before it */
-    bool all_cast;                /* and all of them have a number in the type */
-    struct missing converted[2];  /* missing values of each side, if it does */
+    const unsigned char *stored; /* of a cast: the elements of side A of this piece, before it */
+    bool all_cast;               /* and all of them have a number in the type */
+    struct missing converted[2]; /* missing values of each side, if it does */
+    /* Whether f32 of one side are what elements of the other side, number `narrow`, are converted to;
+       NULL where they are of other types, or not in this machine's byte order. */
+    bool (*same_widened)(const void *narrow, const void *wide);
+    int narrow;
     struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
 
@@ -787,18 +791,13 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
 #define AHEAD_BYTES ((size_t)6 << 10)
 #define FAR_AHEAD_BYTES ((size_t)10 << 10)
 
-/* Asks for the line that is needed soon, and for the one after. It does no harm beyond the end. */
-static ALWAYS_INLINE void ask_for_line(const unsigned char *p)
+/* Asks for the lines that are needed `size` bytes soon, and for those after. It does no harm beyond
+   the end. */
+static ALWAYS_INLINE void ask_ahead(const unsigned char *p, size_t size)
 {
-    __builtin_prefetch((const void *)((uintptr_t)p + AHEAD_BYTES), 0, 3);
-    __builtin_prefetch((const void *)((uintptr_t)p + FAR_AHEAD_BYTES), 0, 2);
-}
-
-static ALWAYS_INLINE void ask_ahead(const unsigned char *a, const unsigned char *b)
-{
-    for (size_t i = 0; i < BLOCK_BYTES; i += CACHE_LINE) {
-        ask_for_line(a + i);
-        ask_for_line(b + i);
+    for (size_t i = 0; i < size; i += CACHE_LINE) {
+        __builtin_prefetch((const void *)((uintptr_t)p + i + AHEAD_BYTES), 0, 3);
+        __builtin_prefetch((const void *)((uintptr_t)p + i + FAR_AHEAD_BYTES), 0, 2);
     }
 }
 
@@ -807,13 +806,33 @@ bool cpu_compare_same(const void *a, const void *b, size_t size, bool ahead)
     const unsigned char *p = a, *q = b;
 
     for (; ahead && size >= BLOCK_BYTES; size -= BLOCK_BYTES) {
-        ask_ahead(p, q);
+        ask_ahead(p, BLOCK_BYTES);
+        ask_ahead(q, BLOCK_BYTES);
         if (memcmp(p, q, BLOCK_BYTES) != 0)
             return false;
         p += BLOCK_BYTES;
         q += BLOCK_BYTES;
     }
     return memcmp(p, q, size) == 0;
+}
+
+/* Whether n elements, a multiple of CPU_SAME, of both sides are the same, without a copy of them. */
+static bool same_widened(const struct cpu_compare *c, const unsigned char *a,
+                         const unsigned char *b, size_t n)
+{
+    const unsigned char *narrow = c->narrow == 0 ? a : b, *wide = c->narrow == 0 ? b : a;
+
+    for (size_t i = 0; i < n; i += CPU_SAME) {
+        const unsigned char *p = narrow + i * sizeof(uint16_t), *q = wide + i * sizeof(float);
+
+        if (c->ahead) {
+            ask_ahead(p, CPU_SAME * sizeof(uint16_t));
+            ask_ahead(q, CPU_SAME * sizeof(float));
+        }
+        if (!c->same_widened(p, q))
+            return false;
+    }
+    return true;
 }
 
 /* Whether to ask early on this processor. Intel's own prefetching ends with each page of 4 KiB, so
@@ -924,6 +943,20 @@ static bool convert_missing(struct cpu_compare *c, int side, enum element_type t
     return true;
 }
 
+/* Chooses the kernel for a side of f32 and another of floats of 16 bits. */
+static void find_same_widened(struct cpu_compare *c)
+{
+    const struct cpu_compare_setup *setup = &c->setup;
+    enum element_type narrow;
+
+    c->narrow = setup->stored[0] == ELEMENT_F32;
+    narrow = setup->stored[c->narrow];
+    c->same_widened = setup->stored[1 - c->narrow] == ELEMENT_F32 && element_is_float(narrow) &&
+                              !setup->terms.cast && !setup->swap_a && !setup->swap_b
+                          ? c->kernels->same_widened[narrow]
+                          : NULL;
+}
+
 /* Whether the elements of a side are cast, if only to another scale. */
 static bool is_cast(const struct cpu_compare_setup *setup, int side)
 {
@@ -956,6 +989,7 @@ bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *se
     c->bytes_tell = missing_same(c->setup.missing_a, c->setup.missing_b) &&
                     difference_has_ulps(&setup->terms) &&
                     (!setup->terms.cast || c->setup.missing_a->count == 0);
+    find_same_widened(c);
     c->begun = false;
     c->bounds.any = false;
     difference_clear(&c->difference);
@@ -1003,19 +1037,22 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
     const size_t size = element_size(c->setup.stored[0]), most = piece_elements(c);
     const size_t other_size = element_size(c->setup.stored[1]);
     const bool same_order = c->setup.swap_a == c->setup.swap_b && !c->converts;
+    const size_t widened = c->same_widened ? CPU_SAME : SIZE_MAX;
     size_t passed = 0;
 
     for (size_t i = 0; i < count; i += most) {
         const size_t n = count - i < most ? count - i : most;
         const unsigned char *p = (const unsigned char *)a + i * size;
         const unsigned char *q = (const unsigned char *)b + i * other_size;
+        const bool widens = n % widened == 0, brought = !same_order && !widens;
 
-        if (!same_order) {
+        if (brought) {
             p = bring(c, 0, p, n);
             q = bring(c, 1, q, n);
         }
         if (c->bytes_tell && c->all_cast &&
-            cpu_compare_same(p, q, n * element_size(c->setup.terms.type), c->ahead)) {
+            (widens ? same_widened(c, p, q, n)
+                    : cpu_compare_same(p, q, n * element_size(c->setup.terms.type), c->ahead))) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
             else
@@ -1023,7 +1060,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             continue;
         }
         look = !c->setup.verdict_only;
-        if (same_order) {
+        if (!brought) {
             p = bring(c, 0, p, n);
             q = bring(c, 1, q, n);
         }

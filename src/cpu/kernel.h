@@ -169,6 +169,9 @@ struct cpu_missing {
 /* The most 32-bit lanes that a vector has. */
 #define CPU_LANES_MAX 16
 
+/* Elements that same_widened compares at a time. */
+#define CPU_SAME ((size_t)128)
+
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
@@ -190,6 +193,9 @@ struct cpu_kernels {
     digest_kernel *digest;
     /* Converts n f16 or bf16, a multiple of the lanes, to f32. NULL for other types. */
     void (*widen[ELEMENT_FLOATS])(void *to, const void *from, size_t n);
+    /* Whether CPU_SAME elements at `wide` are the f32 that `widen` makes of f16 or bf16. NULL for other
+       types. */
+    bool (*same_widened[ELEMENT_FLOATS])(const void *narrow, const void *wide);
     /* By the size of elements, 1 << i bytes: cpu_missing_leave_out (missing.h). */
     size_t (*leave_out[4])(const struct cpu_missing *, void *to, const void *from, size_t count);
     /* By the size, too: cpu_missing_stand_in. NULL for 1 byte. */

@@ -219,6 +219,18 @@ INSTANCE(squares_u32, chunk_squares, ELEMENT_U32, FINDS_SUM | PARTIAL_SQUARES)
         for (size_t i = 0; i < n; i += V_LANES)                                               \
             v_store((uint32_t *)to + i,                                                       \
                     load32((const unsigned char *)from + i * sizeof(uint16_t), ELEMENT_##C)); \
+    }                                                                                         \
+    static SIMD_TARGET bool same_##name(const void *narrow, const void *wide)                 \
+    {                                                                                         \
+        wvec apart = {0};                                                                     \
+                                                                                              \
+        UNROLL_INLINED(8)                                                                     \
+        for (size_t i = 0; i < CPU_SAME; i += V_LANES) {                                      \
+            const vec x = load32((const unsigned char *)narrow + 2 * i, ELEMENT_##C);         \
+                                                                                              \
+            apart = w_or(apart, v_wide(v_xor(x, v_load_f32((const uint32_t *)wide + i))));    \
+        }                                                                                     \
+        return !w_any(apart);                                                                 \
     }
 WIDEN_INSTANCE(f16, F16)
 WIDEN_INSTANCE(bf16, BF16)
@@ -267,6 +279,7 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .slices = &slice_tables,
     .digest = digest_pairs,
     .widen = {[ELEMENT_F16] = widen_f16, [ELEMENT_BF16] = widen_bf16},
+    .same_widened = {[ELEMENT_F16] = same_f16, [ELEMENT_BF16] = same_bf16},
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
     .stand_in = {NULL, stand_in16, stand_in32, stand_in64},
 };

@@ -1,8 +1,8 @@
 /*
  * Differences of arrays: in whatever parts and order they are merged, they are the same; which of
- * several pairs with the same difference is the first; and cosines that lie in the middle between
- * two binary64; and missing values, which may be others on either side. tests/cli/diff_values.sh
- * compares the values with an oracle of its own.
+ * several pairs with the same difference is the first; cosines that lie in the middle between two
+ * binary64; missing values, which may be others on either side; and floats of 16 bits beside f32.
+ * tests/cli/diff_values.sh compares the values with an oracle of its own.
  */
 #include "config.h"
 
@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "core/difference.h"
+#include "core/order.h"
 #include "core/quotient.h"
 #include "cpu/compare.h"
+#include "cpu/kernel.h"
 #include "lib/tap.h"
 
 #define ELEMENTS 4000
@@ -148,6 +150,54 @@ static void test_same(void)
     tap_family_end(&family, "bytes that are the same, and that are not");
 }
 
+/* All floats of 16 bits with the f32 that are their numbers, in pieces of any length; and with one bit
+   of these changed. */
+static void test_widened(const char *kernels, enum element_type type)
+{
+    enum { COUNT = 1 << 16 };
+    static uint16_t narrow[COUNT];
+    static float wide[COUNT];
+    struct tap_family family = {0};
+    struct cpu_compare *c = cpu_compare_open(kernels);
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        narrow[i] = (uint16_t)(element_is_nan(type, &(uint16_t){(uint16_t)i}) ? 1 : i);
+        wide[i] = (float)order_value(type, order_key(type, narrow[i]));
+    }
+    for (int round = 0; c && round < 300; round++) {
+        const size_t count = round % 2 ? 1 + draw(5000) : 128 * (1 + draw(40));
+        const size_t from = draw(COUNT - count), at = from + draw(count);
+        const uint32_t bit = UINT32_C(1) << draw(32);
+        const bool first = round % 4 < 2; /* side A has the f32 */
+        const void *sides[2] = {narrow + from, wide + from};
+        struct cpu_compare_setup setup = {.terms = {.skip_nan = false}};
+        struct difference found;
+        uint32_t bits;
+
+        cpu_compare_set_types(&setup, first ? ELEMENT_F32 : type, first ? type : ELEMENT_F32,
+                              false);
+        (void)cpu_compare_begin(c, &setup);
+        tap_case(&family,
+                 cpu_compare_take(c, sides[first], sides[!first], count, 0, false) == count,
+                 "%zu elements", count);
+        memcpy(&bits, &wide[at], sizeof bits);
+        bits ^= bit;
+        memcpy(&wide[at], &bits, sizeof bits);
+        (void)cpu_compare_take(c, sides[first], sides[!first], count, 0, false);
+        cpu_compare_finish(c, &found);
+        /* Zeros of either sign are equal. */
+        tap_case(&family,
+                 (bits & INT32_MAX) == 0 ? found.different == 0
+                                         : found.different == 1 && found.first == at - from,
+                 "element %zu of %zu, bit %x", at - from, count, (unsigned)bit);
+        bits ^= bit;
+        memcpy(&wide[at], &bits, sizeof bits);
+    }
+    if (c)
+        cpu_compare_close(c);
+    tap_family_end(&family, "%s with f32, %s", element_name(type), kernels);
+}
+
 /* x y / sqrt(x x  y y) of small integers over a power of two, where x x y y is a square. */
 static void test_ties(void)
 {
@@ -264,6 +314,10 @@ int main(void)
     for (int type = 0; type < ELEMENT_TYPES; type++)
         test_missing((enum element_type)type);
     test_same();
+    for (size_t i = 0; i < cpu_kernels_count; i++) {
+        test_widened(cpu_kernels_all[i]->name, ELEMENT_F16);
+        test_widened(cpu_kernels_all[i]->name, ELEMENT_BF16);
+    }
     test_ties();
     return tap_done();
 }
