@@ -96,7 +96,7 @@ bool digest_is_text(const char *text)
  */
 
 void digest_add_pairs(struct digest_tile *tile, const struct digest_factors *factors,
-                      const void *words, size_t first, size_t count)
+                      struct digest_watch *watch, const void *words, size_t first, size_t count)
 {
     const unsigned char *bytes = words;
 
@@ -104,6 +104,8 @@ void digest_add_pairs(struct digest_tile *tile, const struct digest_factors *fac
         uint64_t pair, even, odd, sum;
 
         memcpy(&pair, bytes, sizeof pair);
+        if (watch)
+            watch->carries |= (pair & watch->exponent) + watch->one;
         even = pair & UINT32_MAX;
         odd = pair >> 32;
         sum = even * factors->even[i] + odd * factors->odd[i];
@@ -138,6 +140,39 @@ void digest_sum_clear(struct digest_sum *s, enum element_type type)
     s->done = (struct digest){0};
     s->tile = (struct digest_tile){0};
     s->number = 0;
+    s->watches = false;
+}
+
+void digest_sum_watch(struct digest_sum *s, enum element_type type)
+{
+    const struct element_format *f = &element_formats[type];
+    const unsigned bits = 8 * (unsigned)s->size;
+    const uint64_t sign = UINT64_C(1) << (bits - 1);
+    uint64_t one = 0;
+
+    /* Integers have no exponent. The only NaN of a finite type has all bits but the sign. */
+    if (!element_is_integer(type))
+        one = f->kind == ELEMENT_FINITE ? 1 : UINT64_C(1) << (f->significant_bits - 1);
+    s->watches = true;
+    s->watch = (struct digest_watch){.exponent = one > 0 ? sign - one : 0, .one = one};
+    for (unsigned i = bits; i < 64; i *= 2) {
+        s->watch.exponent |= s->watch.exponent << i;
+        s->watch.one |= s->watch.one << i;
+    }
+}
+
+bool digest_sum_was_finite(struct digest_sum *s)
+{
+    const uint64_t carries = s->watch.carries;
+
+    s->watch.carries = 0;
+    return (carries & (s->watch.exponent + s->watch.one)) == 0;
+}
+
+/* The watch that kernels add to; NULL for none. */
+static struct digest_watch *watch_of(struct digest_sum *s)
+{
+    return s->watches ? &s->watch : NULL;
 }
 
 /* The sum of a tile, without B_t: low + 2^32 high + 2^31 (upper_low + 2^32 upper_high). */
@@ -178,7 +213,7 @@ static void take_word(struct digest_sum *s, uint64_t word, uint64_t number)
     const uint64_t value = place % 2 ? word << 32 : word;
 
     change_tile(s, number / DIGEST_TILE);
-    digest_add_pairs(&s->tile, &s->factors, &value, pair, 1);
+    digest_add_pairs(&s->tile, &s->factors, watch_of(s), &value, pair, 1);
 }
 
 /* The bits of an element, which is 0 or 1 if it is a truth value. */
@@ -210,7 +245,8 @@ static void take_pairs(struct digest_sum *s, const unsigned char *words, size_t 
     change_tile(s, pair / (DIGEST_TILE / 2));
     for (size_t i = 0; s->truth && i < 8 * count; i++)
         truths[i] = words[i] != 0;
-    s->kernel(&s->tile, &s->factors, s->truth ? truths : words, pair % (DIGEST_TILE / 2), count);
+    s->kernel(&s->tile, &s->factors, watch_of(s), s->truth ? truths : words,
+              pair % (DIGEST_TILE / 2), count);
 }
 
 void digest_sum_take(struct digest_sum *s, const void *elements, size_t count, uint64_t index)

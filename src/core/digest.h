@@ -69,10 +69,21 @@ struct digest_tile {
     uint64_t low, high, upper_low, upper_high;
 };
 
+/* Tells whether elements that were added are finite numbers. An infinity or a NaN has all bits of the
+   exponent, and only then adding 1 to it carries. The elements of a pair of words are told at once. */
+struct digest_watch {
+    uint64_t exponent; /* its bits in each element */
+    uint64_t one;      /* its lowest bit in each element */
+    uint64_t carries;  /* has the bits above exponents that were carried to; kernels add to it */
+};
+
 /* Adds `count` pairs of words in this machine's byte order, which is little-endian, to a tile;
-   `first` is the number of the first pair in it. `words` may have any alignment. */
+   `first` is the number of the first pair in it. `words` may have any alignment. `watch` is NULL
+   where another kernel takes the elements next: it counts those that are not finite, and asks for
+   memory ahead. */
 typedef void digest_kernel(struct digest_tile *tile, const struct digest_factors *factors,
-                           const void *words, size_t first, size_t count);
+                           struct digest_watch *watch, const void *words, size_t first,
+                           size_t count);
 
 /* The kernel without vectors. */
 digest_kernel digest_add_pairs;
@@ -86,6 +97,8 @@ struct digest_sum {
     struct digest done;      /* all but the tile */
     struct digest_tile tile; /* the last tile that elements came to */
     uint64_t number;         /* its number */
+    bool watches;
+    struct digest_watch watch; /* if it does */
 };
 
 /* Makes it one of no elements of a type. */
@@ -101,6 +114,13 @@ void digest_sum_take(struct digest_sum *s, const void *elements, size_t count, u
 /* Adds `count` elements that are all as the one at `element`. */
 void digest_sum_take_same(struct digest_sum *s, const void *element, uint64_t count,
                           uint64_t index);
+
+/* Has a sum of no elements, of this type, tell whether they are finite. */
+void digest_sum_watch(struct digest_sum *s, enum element_type type);
+
+/* Whether all elements are finite numbers that were added since the last call, of a sum that watches.
+   After digest_sum_take_same it may be false for others. */
+bool digest_sum_was_finite(struct digest_sum *s);
 
 /* The sum so far; more may be added. */
 struct digest digest_sum_find(const struct digest_sum *s);

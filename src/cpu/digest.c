@@ -16,7 +16,8 @@ struct cpu_digest {
 };
 
 struct cpu_digest *cpu_digest_open(struct cpu_digest *kept, const struct cpu_kernels *kernels,
-                                   enum element_type type, const struct engine_columns *columns)
+                                   enum element_type type, const struct engine_columns *columns,
+                                   bool alone)
 {
     struct cpu_digest *d =
         kept ? kept : aligned_alloc(CACHE_APART, align_up(sizeof *d, CACHE_APART));
@@ -27,6 +28,8 @@ struct cpu_digest *cpu_digest_open(struct cpu_digest *kept, const struct cpu_ker
         digest_sum_clear(&d->sum, type);
     else
         digest_sum_open(&d->sum, kernels->digest, type);
+    if (alone)
+        digest_sum_watch(&d->sum, type);
     d->size = element_size(type);
     d->columns = columns;
     d->run = 1;
@@ -36,6 +39,11 @@ struct cpu_digest *cpu_digest_open(struct cpu_digest *kept, const struct cpu_ker
 void cpu_digest_close(struct cpu_digest *d)
 {
     free(d);
+}
+
+bool cpu_digest_was_finite(struct cpu_digest *d)
+{
+    return digest_sum_was_finite(&d->sum);
 }
 
 struct digest cpu_digest_find(const struct cpu_digest *d)

@@ -78,6 +78,7 @@ struct engine_worker {
                                    missing values */
     struct cpu_split *split;    /* NULL for none */
     struct cpu_digest *digest;  /* NULL for none */
+    bool digest_alone;          /* kernels take only pieces that have NaNs or infinities */
     uint64_t reduce_time;
 };
 
@@ -162,9 +163,11 @@ static bool set_elements(struct engine_worker *worker, const struct engine_setup
     cpu_split_close(worker->split);
     worker->split =
         setup->split ? cpu_split_open(worker->kernels, setup->type, setup->split) : NULL;
+    worker->digest_alone = setup->wants == PARTIAL_DIGEST && !setup->columns && !setup->missing &&
+                           !setup->split && !worker->tallies;
     if (setup->wants & PARTIAL_DIGEST) {
-        worker->digest =
-            cpu_digest_open(worker->digest, worker->kernels, setup->type, setup->columns);
+        worker->digest = cpu_digest_open(worker->digest, worker->kernels, setup->type,
+                                         setup->columns, worker->digest_alone);
     } else {
         cpu_digest_close(worker->digest);
         worker->digest = NULL;
@@ -428,6 +431,10 @@ static bool reduce_piece(struct engine_worker *worker, const struct chunk *chunk
     }
     if (worker->digest && !digests_chunks(worker))
         cpu_digest_take(worker->digest, data, count, index, chunk);
+    if (worker->digest_alone && cpu_digest_was_finite(worker->digest)) {
+        worker->reducer.partial.count += count;
+        return true;
+    }
     if (!worker->has_missing || worker->kernel_leaves_out)
         return reduce_present(worker, data, count, index);
     while (count > 0 && good) {

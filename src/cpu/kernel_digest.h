@@ -10,12 +10,14 @@
 
 #include "cpu/kernel_common.h"
 
-static SIMD_TARGET void digest_pairs(struct digest_tile *tile, const struct digest_factors *factors,
-                                     const void *words, size_t first, size_t count)
+INLINE_TARGET void add_digest_pairs(struct digest_tile *tile, const struct digest_factors *factors,
+                                    struct digest_watch *watch, const void *words, size_t first,
+                                    size_t count)
 {
     const size_t whole = count - count % W_LANES;
     const unsigned char *x = words;
-    wvec sum = {0}, high = {0}, upper_sum = {0}, upper_high = {0};
+    const wvec exponent = w_set1(watch ? watch->exponent : 0), one = w_set1(watch ? watch->one : 0);
+    wvec sum = {0}, high = {0}, upper_sum = {0}, upper_high = {0}, carries = {0};
 
     for (size_t i = first; i < first + whole; i += W_LANES, x += V_BYTES) {
         const wvec even = w_load(x), odd = w_odd(even);
@@ -24,6 +26,10 @@ static SIMD_TARGET void digest_pairs(struct digest_tile *tile, const struct dige
         const wvec upper = w_add(w_multiply(even, w_load(factors->even_upper + i)),
                                  w_multiply(odd, w_load(factors->odd_upper + i)));
 
+        if (watch && (uintptr_t)x % CACHE_LINE < V_BYTES)
+            prefetch_line((uintptr_t)x, AHEAD(DIGEST_TILE_BYTES), DIGEST_TILE_BYTES);
+        if (watch)
+            carries = w_or(carries, w_add(w_and(even, exponent), one));
         sum = w_add(sum, lower);
         high = w_add(high, w_odd(lower));
         upper_sum = w_add(upper_sum, upper);
@@ -33,7 +39,19 @@ static SIMD_TARGET void digest_pairs(struct digest_tile *tile, const struct dige
     tile->high += w_h_add(high);
     tile->upper_low += w_h_add(w_sub(upper_sum, w_raise_lower(upper_high)));
     tile->upper_high += w_h_add(upper_high);
-    digest_add_pairs(tile, factors, x, first + whole, count - whole);
+    if (watch)
+        watch->carries |= w_h_or(carries);
+    digest_add_pairs(tile, factors, watch, x, first + whole, count - whole);
+}
+
+static SIMD_TARGET void digest_pairs(struct digest_tile *tile, const struct digest_factors *factors,
+                                     struct digest_watch *watch, const void *words, size_t first,
+                                     size_t count)
+{
+    if (watch)
+        add_digest_pairs(tile, factors, watch, words, first, count);
+    else
+        add_digest_pairs(tile, factors, NULL, words, first, count);
 }
 
 #endif

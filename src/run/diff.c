@@ -1625,7 +1625,8 @@ static void work_digest(struct diff_worker *w)
 
         if (!d->digests[k].wanted)
             continue;
-        digest = cpu_digest_open(NULL, kernels, diff_element(item, side_of(item), &swap), NULL);
+        digest =
+            cpu_digest_open(NULL, kernels, diff_element(item, side_of(item), &swap), NULL, true);
         if (!digest) {
             (void)no_memory(d);
             return;

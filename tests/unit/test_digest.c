@@ -9,10 +9,12 @@
 #include "core/digest.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/element.h"
+#include "core/order.h"
 #include "cpu/kernel.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
@@ -109,6 +111,18 @@ static void make_little(unsigned char *to, const unsigned char *from, enum eleme
         to[i] = to[i] != 0;
 }
 
+/* Whether n elements from number `first` on are finite. */
+static bool are_finite(enum element_type type, const unsigned char *data, size_t first, size_t n)
+{
+    const size_t size = element_size(type);
+    bool finite = true;
+
+    for (size_t i = first; i < first + n && !element_is_integer(type); i++)
+        finite = finite &&
+                 isfinite(order_value(type, order_key(type, order_load(type, data + i * size))));
+    return finite;
+}
+
 #define ELEMENTS ((size_t)3000)
 
 static void test_kernels(void)
@@ -144,19 +158,28 @@ static void test_kernels(void)
                 memcpy(moved + shift, data, count * size);
                 /* Pieces from the last one to the first, of random lengths. */
                 digest_sum_clear(sum, type);
+                if (turn % 3 > 0)
+                    digest_sum_watch(sum, type);
                 for (size_t end = count; end > 0;) {
                     const size_t some = 1 + (size_t)rng_below(&rng, turn % 2 ? end : 9);
                     const size_t n = some < end ? some : end;
 
                     end -= n;
                     digest_sum_take(sum, moved + shift + end * size, n, end);
+                    if (turn % 3 > 0)
+                        tap_case(&whole,
+                                 digest_sum_was_finite(sum) == are_finite(type, data, end, n),
+                                 "%zu %s from %zu on are finite", n, element_name(type), end);
                 }
                 show(found, type, count, digest_sum_find(sum));
                 tap_case(&whole, strcmp(found, expected) == 0, "%zu %s: %s is not %s", count,
                          element_name(type), found, expected);
             }
         }
-        tap_family_end(&whole, "%s: pieces in any order have the digest of the definition", name);
+        tap_family_end(
+            &whole,
+            "%s: pieces in any order have the digest of the definition, and are finite or not",
+            name);
     }
     free(data);
     free(little);
