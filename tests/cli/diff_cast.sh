@@ -6,12 +6,8 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 seed=${STRESS_SEED:-1}
-python=$(command -v python3)
-if [ -z "$python" ]; then
-    skip 'casts' 'there is no python3'
-    finish
-fi
-"$python" "$sources/tests/lib/diff_cast.py" . "$seed" || fatal "diff_cast.py $seed fails"
+make_files diff_cast.py 'casts' "$seed"
+mv made/* .
 
 columns=1,6,7,12,16-
 for how in '-j 1' '-j 3 --chunk-size=1000'; do

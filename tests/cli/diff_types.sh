@@ -6,13 +6,8 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 seed=${STRESS_SEED:-1}
-python=$(command -v python3)
-if [ -z "$python" ]; then
-    skip 'arrays of two types' 'there is no python3'
-    finish
-fi
-# shellcheck disable=SC2086 # none, or a word
-"$python" "$sources/tests/lib/diff_types.py" . "$seed" $DIFF_TYPES || fatal "diff_types.py $seed fails"
+make_files diff_types.py 'arrays of two types' "$seed $DIFF_TYPES"
+mv made/* .
 
 ok 'there are some' test "$(wc -l <types.tsv)" -gt 600
 for how in '' '-j 1' '-j 3 --chunk-size=1000'; do

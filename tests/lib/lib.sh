@@ -97,12 +97,12 @@ find_python() {
     return 1
 }
 
-# make_files SCRIPT NAME [SEED]: has tests/lib/SCRIPT make files in ./made, by a Python that has what it
-# imports, in $python. Without one, the rest of the tests is skipped, as a test of this name.
+# make_files SCRIPT NAME [ARGUMENTS]: has tests/lib/SCRIPT make files in ./made, by a Python that has what
+# it imports, in $python. Without one, the rest of the tests is skipped, as a test of this name.
 make_files() {
     mkdir made
     for python in $pythons; do
-        # shellcheck disable=SC2086 # none, or one word
+        # shellcheck disable=SC2086 # none, or several words
         "$python" "$sources/tests/lib/$1" made ${3-} 2>made.err && return
         if ! grep -q '^ModuleNotFoundError: \|not found$' made.err; then
             fail "$1" && show made.err
