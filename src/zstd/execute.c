@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
+
+#include "zstd/target.h"
+
 /* Bytes copied at a time. */
 #define STEP ((size_t)16)
 
@@ -119,38 +125,149 @@ static bool execute_matches(const struct zstd_place *place, const struct zstd_se
     return true;
 }
 
-bool zstd_execute(const struct zstd_place *place, uint32_t content, const unsigned char *literals,
-                  uint32_t literals_size, const struct zstd_sequence *sequences, uint32_t count,
-                  const struct zstd_history *before, uint64_t window, bool placed)
-{
-    unsigned char *out = place->out, *const end = out + content;
-    const unsigned char *const run = place->run, *const literals_end = literals + literals_size;
+/* A block whose sequences hold so many bytes each has long matches: a processor cannot predict in how
+   many steps they are copied, nor whether they repeat themselves. */
+#define LONG_SEQUENCE 16
 
-    if (placed)
-        return execute_matches(place, sequences, count, before, window);
+/* Bytes of a long match that are copied whatever its size. */
+#define LONG_BYTES (3 * STEP)
+
+/* Copies a match that lies in the run. May write up to LONG_BYTES - 1 bytes more. */
+typedef void copy_near(unsigned char *to, size_t offset, size_t size);
+
+static inline void copy_short(unsigned char *to, size_t offset, size_t size)
+{
+    if (offset >= STEP)
+        copy_steps(to, to - offset, size);
+    else
+        repeat_steps(to, offset, size);
+}
+
+/* A block under way. */
+struct execution {
+    const struct zstd_place *place;
+    const struct zstd_history *before;
+    uint64_t window;
+    unsigned char *out;
+    const unsigned char *literals;
+};
+
+/* Carries out sequences after which the block holds LONG_BYTES or more. */
+ZSTD_BODY bool execute_body(struct execution *x, const struct zstd_sequence *sequences,
+                            uint32_t count, copy_near *copy)
+{
+    const unsigned char *const run = x->place->run, *literals = x->literals;
+    unsigned char *out = x->out;
+
     for (uint32_t i = 0; i < count; i++) {
         const struct zstd_sequence s = sequences[i];
         unsigned char *const to = out + s.literals;
 
-        if ((size_t)(end - to) < s.match + 2 * STEP) {
-            /* Near the end of the block, behind which others may lie. */
-            memcpy(out, literals, s.literals);
-            if (s.match > 0 && !copy_any(place, to, s.offset, s.match, before, window))
-                return false;
-        } else {
-            copy_steps(out, literals, s.literals);
-            if (s.offset > (size_t)(to - run)) {
-                if (s.match > 0 && !copy_any(place, to, s.offset, s.match, before, window))
-                    return false;
-            } else if (s.offset >= STEP) {
-                copy_steps(to, to - s.offset, s.match);
-            } else {
-                repeat_steps(to, s.offset, s.match);
-            }
-        }
+        copy_steps(out, literals, s.literals);
+        if (s.offset <= (size_t)(to - run))
+            copy(to, s.offset, s.match);
+        else if (s.match > 0 && !copy_any(x->place, to, s.offset, s.match, x->before, x->window))
+            return false;
         literals += s.literals;
         out = to + s.match;
     }
-    memcpy(out, literals, (size_t)(literals_end - literals));
+    x->literals = literals;
+    x->out = out;
+    return true;
+}
+
+static bool execute_short(struct execution *x, const struct zstd_sequence *sequences,
+                          uint32_t count)
+{
+    return execute_body(x, sequences, count, copy_short);
+}
+
+#if defined __x86_64__
+/* An offset below a step has its bytes in this order in the first step, and repeats itself after a
+   multiple that is a step or more. */
+#    define ORDER(n)                                                                            \
+        {                                                                                       \
+            0, 1 % (n), 2 % (n), 3 % (n), 4 % (n), 5 % (n), 6 % (n), 7 % (n), 8 % (n), 9 % (n), \
+                10 % (n), 11 % (n), 12 % (n), 13 % (n), 14 % (n), 15 % (n)                      \
+        }
+static const unsigned char orders[STEP][STEP] = {
+    ORDER(1), ORDER(2),  ORDER(3),  ORDER(4),  ORDER(5),  ORDER(6),  ORDER(7),  ORDER(8),
+    ORDER(9), ORDER(10), ORDER(11), ORDER(12), ORDER(13), ORDER(14), ORDER(15), ORDER(16)};
+static const unsigned char multiples[STEP] = {16, 16, 18, 16, 20, 18, 21, 16,
+                                              18, 20, 22, 24, 26, 28, 30, 16};
+
+#    define SSSE3 __attribute__((target("ssse3")))
+
+static inline SSSE3 void copy_long(unsigned char *to, size_t offset, size_t size)
+{
+    const size_t place = offset < STEP ? offset - 1 : STEP - 1;
+    const unsigned char *from = to - (offset < STEP ? multiples[place] : offset);
+
+    _mm_storeu_si128(
+        (__m128i *)(void *)to,
+        _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(to - offset)),
+                         _mm_loadu_si128((const __m128i *)(const void *)orders[place])));
+    for (size_t i = STEP; i < LONG_BYTES; i += STEP)
+        copy_step(to + i, from + i);
+    if (size > LONG_BYTES)
+        copy_steps(to + LONG_BYTES, from + LONG_BYTES, size - LONG_BYTES);
+}
+
+static SSSE3 bool execute_long(struct execution *x, const struct zstd_sequence *sequences,
+                               uint32_t count)
+{
+    return execute_body(x, sequences, count, copy_long);
+}
+#endif
+
+/* Sequences by the faster loop. */
+static bool execute(struct execution *x, const struct zstd_sequence *sequences, uint32_t count,
+                    uint32_t content)
+{
+#if defined __x86_64__
+    if (content / LONG_SEQUENCE >= count && processor_has_bmi2()) /* which is newer than SSSE3 */
+        return execute_long(x, sequences, count);
+#else
+    (void)content;
+#endif
+    return execute_short(x, sequences, count);
+}
+
+/* How many sequences have LONG_BYTES or more of the block after them. */
+static uint32_t inside(const struct zstd_sequence *sequences, uint32_t count)
+{
+    size_t after = 0;
+
+    while (count > 0 && after < LONG_BYTES) {
+        count--;
+        after += (size_t)sequences[count].literals + sequences[count].match;
+    }
+    return count;
+}
+
+bool zstd_execute(const struct zstd_place *place, uint32_t content, const unsigned char *literals,
+                  uint32_t literals_size, const struct zstd_sequence *sequences, uint32_t count,
+                  const struct zstd_history *before, uint64_t window, bool placed)
+{
+    const unsigned char *const literals_end = literals + literals_size;
+    const uint32_t most = inside(sequences, count);
+    struct execution x = {place, before, window, place->out, literals};
+
+    if (placed)
+        return execute_matches(place, sequences, count, before, window);
+    if (!execute(&x, sequences, most, content))
+        return false;
+    /* Other blocks may lie after the last ones. */
+    for (uint32_t i = most; i < count; i++) {
+        const struct zstd_sequence s = sequences[i];
+
+        memcpy(x.out, x.literals, s.literals);
+        x.literals += s.literals;
+        x.out += s.literals;
+        if (s.match > 0 && !copy_any(place, x.out, s.offset, s.match, before, window))
+            return false;
+        x.out += s.match;
+    }
+    memcpy(x.out, x.literals, (size_t)(literals_end - x.literals));
     return true;
 }

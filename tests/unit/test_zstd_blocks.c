@@ -32,6 +32,7 @@ enum kind {
     KIND_SPARSE,    /* long ones, and runs of literals */
     KIND_REPEATED,  /* matches from far back, of any length */
     KIND_TEXT,      /* few literals, of short codes */
+    KIND_PERIODS,   /* matches of all lengths that repeat themselves */
     KIND_LONG,      /* matches and literals that do not fit 16 bits */
     KINDS
 };
@@ -45,6 +46,7 @@ static void fill(enum kind kind, struct rng *r)
         switch (kind) {
         case KIND_RANDOM:
         case KIND_REPEATED:
+        case KIND_PERIODS:
         case KIND_LONG:
             word = (uint32_t)x;
             break;
@@ -74,6 +76,12 @@ static void fill(enum kind kind, struct rng *r)
         for (size_t i = 0; i < size; i++)
             content[at + i] = content[from + i];
         at += size + rng_next(r) % 50;
+    }
+    for (size_t at = 0; kind == KIND_PERIODS && at + 400 < CONTENT;) {
+        const size_t period = 1 + rng_next(r) % 20, end = at + period + rng_next(r) % 300;
+
+        for (at += period; at < end; at++)
+            content[at] = content[at - period];
     }
     if (kind == KIND_LONG) { /* long literals, and long matches, in the same block */
         memset(content + 130000, 'x', 65000);
@@ -137,8 +145,8 @@ static bool comes_back(size_t size, size_t content_size, enum zstd_blocks_litera
 
 static void check_levels(struct rng *r)
 {
-    static const char *const names[KINDS] = {"random", "zeros",    "floats", "quantised",
-                                             "sparse", "repeated", "text",   "long"};
+    static const char *const names[KINDS] = {"random",   "zeros", "floats",  "quantised", "sparse",
+                                             "repeated", "text",  "periods", "long"};
     static const int levels[] = {-50, -5, 1, 3, 6, 13, 19, 22};
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
