@@ -318,12 +318,13 @@ static void note_reduced(struct feed *x, struct worker *w)
     x->reduced = reduced;
 }
 
-/* Whether a NaN has been found that ends it all. */
+/* Whether a NaN has been found that ends it all. Tiles are read to the end, as the CPU does: one that
+   is damaged is an error, wherever it lies. */
 static bool found_nan(const struct feed *x)
 {
     uint64_t nan;
 
-    if (x->run->options->nan != NAN_ERROR)
+    if (x->run->options->nan != NAN_ERROR || x->run->info->scattered)
         return false;
     nan = x->ops->progress(x->decoder).first_nan;
     if (nan == PARTIAL_NO_INDEX)

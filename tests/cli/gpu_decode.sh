@@ -229,6 +229,8 @@ for i in 3 15 18; do
         part 0 $((8 * i - 8))
     } | "$ZSTD" -q -c >nans/c/$i
 done
+cp -r nans z_after_nan
+printf '\245\132\245' | dd of=z_after_nan/c/20 bs=1 seek=900 conv=notrunc 2>/dev/null
 store scaled '[240100]' '[10000]' ',"attributes":{"_FillValue":0,"scale_factor":0.5,"add_offset":3}'
 cp line/c/* scaled/c
 store plane '[500,470]' '[100,100]'
@@ -346,6 +348,7 @@ decode_all() {
     both 'Zarr, values that are missing, a scale' scaled
     both 'Zarr, the first elements' --length 123456 line plane
     both 'Zarr, a NaN that ends it all' --nan error line nans plane second
+    both 'Zarr, a NaN before a chunk that is wrong' --nan error z_after_nan
     both 'Zarr, partial results' --partial nans plane
     gpu_as_cpu '-q --op=sum,min,max,mean,std,count,nan' 'Zarr, chunks side by side' plane scaled line
     both 'Zarr, chunks that are wrong' $stores
