@@ -218,8 +218,9 @@ static bool read_chunk(struct source *s, const struct tile *t, const struct cont
 {
     const uint64_t begun = clock_now();
     char path[PATH_MAX], what[ERROR_TEXT_MAX];
+    const bool alone = !t->array->tiles->files->several;
     struct stat status = {.st_size = 0};
-    uint64_t done = from;
+    uint64_t done = from, held;
     ssize_t got = 1;
     int fd, error;
 
@@ -238,12 +239,13 @@ static bool read_chunk(struct source *s, const struct tile *t, const struct cont
     if (fd >= 0)
         close(fd);
     source_count(s, done - from, clock_between(begun, clock_now()));
+    held = alone ? (uint64_t)status.st_size : tile->compressed;
     if (error)
         snprintf(what, sizeof what, "byte %" PRIu64 ": read error: %s", done, strerror(error));
-    else if (done < from + size)
+    else if (done < from + size || held < tile->compressed)
         snprintf(what, sizeof what, "ends at byte %" PRIu64 ": it became shorter while it was read",
-                 done);
-    else if (!t->array->tiles->files->several && (uint64_t)status.st_size != tile->compressed)
+                 held < tile->compressed ? held : done);
+    else if (held > tile->compressed)
         snprintf(what, sizeof what, "it became longer while it was read");
     else
         return true;

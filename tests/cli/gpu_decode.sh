@@ -262,6 +262,9 @@ mkdir -p none/c
 store none '[30000]' '[10000]'
 store few '[300]' '[10000]'
 chunk few/c/0 0 40000
+store lone '[240000]' '[240000]'
+chunk lone/c/0 0 960000
+lone_size=$(($(wc -c <lone/c/0) - 1))
 # Chunks that are no frames of the right size, or that a GPU does not decode.
 for store in swapped short long halves bytes skipped dictionary wrong cut; do
     cp -r full "z_$store"
@@ -387,6 +390,16 @@ for GPUREDUCE in $programs; do
             '$GPUREDUCE' -q -D gpu $raw -o sum victim"
         fails_like "$label, a file that becomes shorter at call $moment" \
             'victim: ends at byte 3000: it became shorter while it was read'
+    done
+    # A chunk of which the pieces that are read are still there.
+    for moment in 5 6; do
+        [ -e "$SHIM" ] || continue
+        cp -r lone victims
+        shell "env $preload FAULT_CALL=$moment FAULT_DO='truncate -s -1 victims/c/0' \
+            '$GPUREDUCE' -q -D gpu -o sum victims"
+        fails_like "$label, a chunk that becomes shorter at call $moment" \
+            "victims: array array: chunk c/0: ends at byte $lone_size: it became shorter while it was read"
+        rm -r victims
     done
 
     # What copying takes is not what it waits for: a batch that is not full has been copied meanwhile.
