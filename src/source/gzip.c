@@ -73,6 +73,7 @@ struct gzip {
     struct source *source;
     struct mutex mutex;
     pthread_cond_t changed; /* the state of a group */
+    pthread_cond_t filled;  /* `filling` is false; one thread is woken, and wakes the next one */
 
     /* Owned by the thread that has set `filling`. */
     struct reader *input;
@@ -282,6 +283,7 @@ static bool begin_group_locked(struct gzip *g)
     g->in_order = g->in_order || !good;
     g->held += good ? group->content_size : 0;
     pthread_cond_broadcast(&g->changed);
+    pthread_cond_signal(&g->filled);
     gzip_unlock(g);
     begun = clock_now();
     good = good && z && decode(group, z);
@@ -301,7 +303,13 @@ static bool gzip_ahead(struct reader *r)
     bool good;
 
     gzip_lock(g);
+    /* The bytes of a group of a file are soon read. A caller that finds nothing to do sleeps for
+       longer, until the reader has filled its buffer. */
+    while (g->filling && g->source->has_size)
+        gzip_wait_for(g, &g->filled);
     good = begin_group_locked(g);
+    if (!good)
+        pthread_cond_signal(&g->filled);
     gzip_unlock(g);
     return good;
 }
@@ -507,6 +515,7 @@ UNCHECKED static void gzip_close(struct reader *r)
     free(g->piece);
     free(g->rest);
     pthread_cond_destroy(&g->changed);
+    pthread_cond_destroy(&g->filled);
     mutex_destroy(&g->mutex);
     g->input->close(g->input);
     free(g);
@@ -527,5 +536,6 @@ struct reader *gzip_reader_open(struct source *s, struct reader *input)
     g->input = input;
     mutex_init(&g->mutex);
     pthread_cond_init(&g->changed, NULL);
+    pthread_cond_init(&g->filled, NULL);
     return &g->base;
 }
