@@ -51,7 +51,9 @@ cuda_sources = \
 	src/cuda/slice_record.cuh \
 	src/cuda/slice_record_floats.cu \
 	src/cuda/slice_record_integers.cu \
+	src/cuda/slice_squares.cu src/cuda/slice_squares.cuh \
 	src/cuda/slice_sum.cuh \
+	src/cuda/slice_sums.cu \
 	src/cuda/slice_types.cuh \
 	src/cuda/slice_whole.cuh \
 	src/cuda/slices.c src/cuda/slices.h \
@@ -95,6 +97,8 @@ cuda_depfiles += \
 	src/cuda/$(DEPDIR)/slice_kernels.Po \
 	src/cuda/$(DEPDIR)/slice_record_floats.Po \
 	src/cuda/$(DEPDIR)/slice_record_integers.Po \
+	src/cuda/$(DEPDIR)/slice_squares.Po \
+	src/cuda/$(DEPDIR)/slice_sums.Po \
 	src/cuda/$(DEPDIR)/moments_f32.Po \
 	src/cuda/$(DEPDIR)/moments_f64.Po \
 	src/cuda/$(DEPDIR)/moments_narrow.Po \

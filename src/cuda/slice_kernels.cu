@@ -1,9 +1,9 @@
 /*
- * The kernels of slices, and their launch.
+ * Launches the kernels of slices.
  */
 #include "config.h"
 
-#include "cuda/slice_kernels.cuh"
+#include "cuda/slice_choice.cuh"
 
 /* Launches what was chosen. */
 template <typename Choice, typename Launch>

@@ -31,17 +31,28 @@ __device__ __forceinline__ __int128 slice_exchange_integer(__int128 x, unsigned 
     return (__int128)high << 64 | low;
 }
 
-/* Adds up plainly: integers, whose sums always fit. */
+/* The sums that are kept of elements of a type. */
+template <typename Type> struct slice_summing {
+    typedef slice_sum type;
+};
+
+/* Adds up plainly: integers, whose sums always fit. BOUNDED: begin and end need the greatest magnitude
+   of the elements that are added up together, by all lanes. */
 template <typename Type, typename Integer = typename slice_type<Type>::plain> struct slice_plain {
+    static const bool BOUNDED = false;
     Integer all;
 
-    __device__ __forceinline__ void begin(Integer x)
+    __device__ __forceinline__ void begin(Integer x, float)
     {
         all = x;
     }
     __device__ __forceinline__ void add(Integer x)
     {
         all += x;
+    }
+    /* After the last element, before anything else. */
+    __device__ __forceinline__ void end(float)
+    {
     }
     __device__ __forceinline__ void merge(const slice_plain &other)
     {
@@ -82,11 +93,15 @@ template <typename Type, typename Integer = typename slice_type<Type>::plain> st
 
 /* Floats: all so far, rounded down and rounded up. */
 template <typename Type> struct slice_plain<Type, double> {
+    static const bool BOUNDED = false;
     double down, up;
 
-    __device__ __forceinline__ void begin(double x)
+    __device__ __forceinline__ void begin(double x, float)
     {
         down = up = x;
+    }
+    __device__ __forceinline__ void end(float)
+    {
     }
     __device__ __forceinline__ void add(double x)
     {
@@ -143,7 +158,8 @@ template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
-    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
+                                               const words *v, int j)
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
@@ -154,14 +170,21 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
-    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
+                                               const words *v, int j)
     {
         slice_plain<Type> plain;
+        float largest = 0;
 
-        plain.begin(type::template value<N>(v[0], j));
+        if (plain.BOUNDED)
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                largest = fmaxf(largest, fabsf((float)type::template value<N>(v[i], j)));
+        plain.begin(type::template value<N>(v[0], j), largest);
 #pragma unroll
         for (int i = 1; i < COUNT; i++)
             plain.add(type::template value<N>(v[i], j));
+        plain.end(largest);
         if (plain.fits())
             plain.add_to(sum);
         else
@@ -257,7 +280,7 @@ template <typename Type, int N> struct slice_column_state {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
-    slice_sum sum[N];
+    typename slice_summing<Type>::type sum[N];
     typename type::template extremes<N> extremes;
 
     /* Takes COUNT rows. */
@@ -407,6 +430,7 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
     typedef slice_keys<typename type::key> keys;
+    typedef typename slice_summing<Type>::type sum_type;
     static const int KEPT = SLICE_KEPT<LANES, PARTS>;
     static const int STEP = LANES * N; /* elements from a thread's vector to its next one */
 
@@ -440,21 +464,40 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         return {extremes.least(), extremes.greatest()};
     }
 
+    /* The greatest magnitude of a part, of all lanes. */
+    __device__ __forceinline__ float find_largest(int part) const
+    {
+        float largest = 0;
+
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                largest = fmaxf(largest, fabsf((float)type::template value<N>(v[part][i], j)));
+#pragma unroll
+        for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
+            largest = fmaxf(largest, __shfl_xor_sync(SLICE_ALL_LANES, largest, distance));
+        return largest;
+    }
+
     /* Adds up all parts plainly, over all lanes: the sums of those that the thread is left with.
        The warp decides together whether they are good. */
-    __device__ __forceinline__ bool add_plain(slice_sum (&sum)[PARTS]) const
+    __device__ __forceinline__ bool add_plain(sum_type (&sum)[PARTS]) const
     {
         slice_plain<Type> plain[PARTS];
         bool fits = true;
 
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
-            plain[k].begin(type::template value<N>(v[k][0], 0));
+            const float largest = plain[k].BOUNDED ? find_largest(k) : 0;
+
+            plain[k].begin(type::template value<N>(v[k][0], 0), largest);
 #pragma unroll
             for (int i = 0; i < VECTORS; i++)
 #pragma unroll
                 for (int j = i == 0; j < N; j++)
                     plain[k].add(type::template value<N>(v[k][i], j));
+            plain[k].end(largest);
         }
         slice_share<LANES>(plain);
 #pragma unroll
@@ -467,7 +510,7 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 
     /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
        to be added up plainly. */
-    __device__ __forceinline__ void add_each(int part, slice_sum *sum)
+    __device__ __forceinline__ void add_each(int part, sum_type *sum)
     {
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
@@ -483,8 +526,11 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
    not cut. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
-__global__ void __launch_bounds__(SLICE_THREADS,
-                                  slice_blocks(PARTS *VECTORS *N, slice_type<Type>::SIZE))
+__global__ void __launch_bounds__(
+    SLICE_THREADS,
+    slice_blocks(PARTS *VECTORS *N, sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum)
+                                        ? 8
+                                        : slice_type<Type>::SIZE))
     slice_rows(const __grid_constant__ struct cuda_slice_launch job)
 {
     typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
@@ -501,7 +547,7 @@ __global__ void __launch_bounds__(SLICE_THREADS,
                   "what is added up plainly stays in registers; sums are of one part");
     const unsigned char *from[PARTS];
     int left[PARTS];
-    slice_sum sum[PARTS];
+    typename row_state::sum_type sum[PARTS];
     row_keys keys[PARTS];
 
 #pragma unroll
@@ -544,9 +590,10 @@ __global__ void __launch_bounds__(SLICE_THREADS,
 #pragma unroll
     for (int i = 0; i < row_state::KEPT; i++) {
         const size_t number = group + (slice_first_kept<LANES, PARTS>() + i) * groups;
+        const typename row_state::sum_type one[1] = {sum[i]};
 
         if (group < groups && number < parts)
-            slice_put<1>(&job, number, {sum[i]}, {keys[i].min}, {keys[i].max});
+            slice_put<1>(&job, number, one, {keys[i].min}, {keys[i].max});
     }
 }
 
@@ -598,20 +645,6 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
     if (whole && most <= 64 * type::ROW)
         return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
     return slice_choose_long<Type, type::ROW>(l);
-}
-
-static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
-{
-    if (cuda_slices_are_records(l->type, l->wants) && l->wants != PARTIAL_SUM)
-        return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
-    switch (l->type) {
-#define CHOOSE(CONSTANT, name, ...) \
-case ELEMENT_##CONSTANT:            \
-    return slice_choose_type<name>(l);
-        ELEMENT_TABLE(CHOOSE)
-#undef CHOOSE
-    }
-    return {nullptr, 0};
 }
 
 #endif

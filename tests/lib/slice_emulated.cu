@@ -10,6 +10,8 @@
 #include "cuda/slice_kernels.cuh"
 #include "cuda/slice_record_floats.cu"
 #include "cuda/slice_record_integers.cu"
+#include "cuda/slice_squares.cu"
+#include "cuda/slice_sums.cu"
 
 static void run(const void *argument)
 {

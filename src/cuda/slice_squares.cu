@@ -1,0 +1,38 @@
+/*
+ * The kernels of sums and squares of slices, for types of up to 32 bits.
+ */
+#include "config.h"
+
+#include "cuda/slice_squares.cuh"
+
+struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
+{
+    switch (l->type) {
+    case ELEMENT_F32:
+        return slice_choose_type<squared<f32, 0>>(l);
+    case ELEMENT_F16:
+        return slice_choose_type<squared<f16, 16>>(l);
+    case ELEMENT_BF16:
+        return slice_choose_type<squared<bf16, 0>>(l);
+    case ELEMENT_I32:
+        return slice_choose_type<squared<i32, 32>>(l);
+    case ELEMENT_U32:
+        return slice_choose_type<squared<u32, 32>>(l);
+    case ELEMENT_I16:
+        return slice_choose_type<squared<i16, 16, slice_plain_integers>>(l);
+    case ELEMENT_U16:
+        return slice_choose_type<squared<u16, 16, slice_plain_integers>>(l);
+    case ELEMENT_I8:
+        return slice_choose_type<squared<i8, 8, slice_plain_integers>>(l);
+    case ELEMENT_U8:
+        return slice_choose_type<squared<u8, 8, slice_plain_integers>>(l);
+    case ELEMENT_F64:
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+    case ELEMENT_BOOL:
+    case ELEMENT_F8E4M3:
+    case ELEMENT_F8E5M2:
+        break; /* records find these */
+    }
+    return {nullptr, 0};
+}

@@ -1,0 +1,252 @@
+/*
+ * Sums of squares of slices beside sums: what slice_kernels.cuh adds up in place of a sum alone.
+ *
+ * Squares of elements of up to 32 bits are added up in binary64 beside a constant, so that a sum is a
+ * multiple of the constant's last place; fma tells what a square has below that, exactly. Those
+ * rests are added up rounding down and rounding up. If both are the same, nothing was rounded.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_SQUARES_CUH
+#define GPUREDUCE_CUDA_SLICE_SQUARES_CUH
+
+#include "cuda/moments_state.cuh"
+#include "cuda/slice_kernels.cuh"
+
+/* Numbers that hold a sum of squares; ENGINE_SLICE_SQUARES at most. */
+static const int SLICE_SQUARES = 3;
+
+/* A sum, and that of the squares. */
+struct slice_moments {
+    slice_sum sum;
+    slice_long_sum<SLICE_SQUARES> squares;
+
+    __device__ __forceinline__ void clear()
+    {
+        sum.clear();
+        squares.clear();
+    }
+    __device__ __forceinline__ void add(double x)
+    {
+        sum.add(x);
+        squares.add_narrow_square(x);
+    }
+    __device__ __forceinline__ void merge(const slice_moments &other)
+    {
+        sum.merge(other.sum);
+#pragma unroll
+        for (int i = 0; i < SLICE_SQUARES; i++)
+            squares.add(other.squares.part[i]);
+        squares.left = squares.left || other.squares.left;
+    }
+    /* Those of the lane that is `distance` away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_moments exchange(unsigned distance) const
+    {
+        slice_moments other;
+
+        other.sum = sum.exchange(distance);
+#pragma unroll
+        for (int i = 0; i < SLICE_SQUARES; i++)
+            other.squares.part[i] = __shfl_xor_sync(SLICE_ALL_LANES, squares.part[i], distance);
+        other.squares.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)squares.left, distance) != 0;
+        return other;
+    }
+    __device__ static __forceinline__ slice_moments choose(bool first, const slice_moments &x,
+                                                           const slice_moments &y)
+    {
+        slice_moments chosen;
+
+        chosen.sum = slice_sum::choose(first, x.sum, y.sum);
+#pragma unroll
+        for (int i = 0; i < SLICE_SQUARES; i++)
+            chosen.squares.part[i] = first ? x.squares.part[i] : y.squares.part[i];
+        chosen.squares.left = first ? x.squares.left : y.squares.left;
+        return chosen;
+    }
+};
+
+/* How squares are added up plainly: in binary64, or those of integers of up to 16 bits as integers. */
+struct slice_plain_squares {
+};
+struct slice_plain_integers {
+};
+
+/* A type whose squares are added up, too. MOST: magnitudes are 2^MOST at most, and sums of
+   CUDA_SLICE_PART elements and their squares always fit; 0: that depends on the elements. */
+template <typename Type, int MOST, typename Plain = slice_plain_squares> struct squared {
+};
+template <typename Type, int MOST, typename Plain>
+struct slice_summing<squared<Type, MOST, Plain>> {
+    typedef slice_moments type;
+};
+template <typename Type, int MOST, typename Plain>
+struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Type>> {
+    typedef Plain plain;
+    static const bool FITS = MOST != 0;
+};
+
+template <typename Type, int MOST>
+struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares> {
+    static const bool BOUNDED = MOST == 0, FITS = MOST != 0;
+    double down, up;           /* the sum, rounded down and rounded up */
+    double upper;              /* the squares' parts that are multiples of a last place */
+    double rest_down, rest_up; /* and what they have below it */
+
+    /* The constant beside which squares of numbers of up to this magnitude are added up: together
+       they are below half of it. */
+    __device__ static __forceinline__ double constant(float largest)
+    {
+        static_assert(CUDA_SLICE_PART == 1 << 10, "as below");
+        const int most = BOUNDED ? (int)(__float_as_uint(largest) >> 23) - 126 : MOST;
+
+        return power_at(2 * most + 10 + 1 + 1023);
+    }
+    __device__ __forceinline__ void begin(double x, float largest)
+    {
+        down = up = rest_down = rest_up = 0;
+        upper = constant(largest);
+        add(x);
+    }
+    __device__ __forceinline__ void add(double x)
+    {
+        const double sum = __fma_rn(x, x, upper), rest = __fma_rn(x, x, -(sum - upper));
+
+        upper = sum;
+        add(x, x, rest, rest);
+    }
+    __device__ __forceinline__ void add(double x_down, double x_up, double y_down, double y_up)
+    {
+        down = __dadd_rd(down, x_down);
+        rest_down = __dadd_rd(rest_down, y_down);
+        if (!FITS) {
+            up = __dadd_ru(up, x_up);
+            rest_up = __dadd_ru(rest_up, y_up);
+        }
+    }
+    __device__ __forceinline__ void end(float largest)
+    {
+        upper -= constant(largest);
+    }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        upper += other.upper;
+        add(other.down, other.up, other.rest_down, other.rest_up);
+    }
+    /* The state of the lane that is `distance` away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        slice_plain other;
+
+        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
+        other.upper = __shfl_xor_sync(SLICE_ALL_LANES, upper, distance);
+        other.rest_down = __shfl_xor_sync(SLICE_ALL_LANES, rest_down, distance);
+        other.up = FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
+        other.rest_up =
+            FITS ? other.rest_down : __shfl_xor_sync(SLICE_ALL_LANES, rest_up, distance);
+        return other;
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        slice_plain chosen;
+
+        chosen.down = first ? x.down : y.down;
+        chosen.up = first ? x.up : y.up;
+        chosen.upper = first ? x.upper : y.upper;
+        chosen.rest_down = first ? x.rest_down : y.rest_down;
+        chosen.rest_up = first ? x.rest_up : y.rest_up;
+        return chosen;
+    }
+    __device__ __forceinline__ void add_to(slice_moments *to) const
+    {
+        to->sum.add(down);
+        to->squares.add(upper);
+        to->squares.add(rest_down);
+    }
+    /* As sums, if they fit. */
+    __device__ __forceinline__ slice_moments sum() const
+    {
+        return {{down, 0, !(fabs(down) < __longlong_as_double(0x7ff0000000000000ll))},
+                {{upper, rest_down, 0}, false}};
+    }
+    /* Whether nothing was rounded: infinities and NaNs leave rests that are NaN. */
+    __device__ __forceinline__ bool fits() const
+    {
+        return FITS || (down == up && rest_down == rest_up);
+    }
+};
+
+template <typename Type, int MOST>
+struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_integers> {
+    static const bool BOUNDED = false;
+    int all;
+    uint64_t squares;
+
+    __device__ __forceinline__ void begin(int x, float)
+    {
+        all = x;
+        squares = (uint64_t)((int64_t)x * x);
+    }
+    __device__ __forceinline__ void add(int x)
+    {
+        all += x;
+        squares += (uint64_t)((int64_t)x * x);
+    }
+    __device__ __forceinline__ void end(float)
+    {
+    }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        all += other.all;
+        squares += other.squares;
+    }
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, all, distance),
+                __shfl_xor_sync(SLICE_ALL_LANES, squares, distance)};
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        return {first ? x.all : y.all, first ? x.squares : y.squares};
+    }
+    __device__ __forceinline__ void add_to(slice_moments *to) const
+    {
+        to->sum.add((double)all);
+        to->squares.add((double)squares); /* below 2^53 */
+    }
+    __device__ __forceinline__ slice_moments sum() const
+    {
+        return {{(double)all, 0, false}, {{(double)squares, 0, 0}, false}};
+    }
+    __device__ __forceinline__ bool fits() const
+    {
+        return true;
+    }
+};
+
+/* Puts what was found of slices number i to i + N - 1. */
+template <int N, typename Key>
+__device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
+                                                 const slice_moments (&found)[N], const Key (&)[N],
+                                                 const Key (&)[N])
+{
+    double high[N], low[N], square[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        const bool left = found[j].sum.left || found[j].squares.left;
+
+        high[j] = left ? __longlong_as_double(0x7ff8000000000000ll) : found[j].sum.high;
+        low[j] = found[j].sum.low;
+    }
+    slice_store<N>(job->high + i, high);
+    slice_store<N>(job->low + i, low);
+#pragma unroll
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++) {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            square[j] = k < SLICE_SQUARES ? found[j].squares.part[k] : 0;
+        slice_store<N>(job->more.squares[k] + i, square);
+    }
+}
+
+#endif
