@@ -207,7 +207,7 @@ EXACT_SHARED bool cuda_slice_mean(const struct cuda_pair *sum, uint64_t n, doubl
     const double count = (double)n;
 
     t.term[0] = exact_two_sum(sum->high, sum->low, &t.term[1]);
-    *mean = t.term[0] / count + 0.0;
+    *mean = (t.term[0] + 0.0) / count;
     return (t.term[1] == 0 && !t.left) || cuda_slice_divide(&t, count, 0, mean);
 }
 

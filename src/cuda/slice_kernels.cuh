@@ -235,7 +235,7 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
     if (wish->letter != 'f')
         return (uint64_t)(int64_t)high;
     if (wish->op == CUDA_SLICE_MEAN)
-        return exact_bits(low == 0 ? high / (double)wish->count + 0.0
+        return exact_bits(low == 0 ? (high + 0.0) / (double)wish->count
                                    : slice_long_mean(high, low, wish->count));
     return fabs(high) < __longlong_as_double(0x7ff0000000000000ll) ? exact_bits(high)
                                                                    : CUDA_SLICE_UNKNOWN;
