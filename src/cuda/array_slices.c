@@ -203,8 +203,9 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
     const bool small =
         element_size(s->elements->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
 
-    return block_parts(b) == 1 && !s->records && (s->wish->letter == 'f' || small) &&
-           (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+    return block_parts(b) == 1 &&
+           (!s->records || cuda_slices_are_plain(s->elements->type, s->wants)) &&
+           (s->wish->letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
 }
 
 static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)

@@ -45,6 +45,7 @@ cuda_sources = \
 	src/cuda/reducer64.cuh \
 	src/cuda/reducer8.cuh \
 	src/cuda/slice_choice.cuh \
+	src/cuda/slice_extremes.cu \
 	src/cuda/slice_finish.h \
 	src/cuda/slice_kernels.cu src/cuda/slice_kernels.cuh \
 	src/cuda/slice_launch.h \
@@ -94,6 +95,7 @@ cuda_depfiles += \
 	src/cuda/$(DEPDIR)/reduce_f32.Po \
 	src/cuda/$(DEPDIR)/reduce_f64.Po \
 	src/cuda/$(DEPDIR)/reduce_integers.Po \
+	src/cuda/$(DEPDIR)/slice_extremes.Po \
 	src/cuda/$(DEPDIR)/slice_kernels.Po \
 	src/cuda/$(DEPDIR)/slice_record_floats.Po \
 	src/cuda/$(DEPDIR)/slice_record_integers.Po \

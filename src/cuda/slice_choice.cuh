@@ -25,10 +25,11 @@ struct slice_choice {
     size_t threads;
 };
 
-/* The kernel of a launch that wants sums, or sums and extremes of floats; or sums and squares, if there
-   is one for the type (slice_squares.cuh). */
+/* The kernel of a launch that wants sums, or sums and extremes of floats; or, without records, sums and
+   squares (slice_squares.cuh), or extremes of integers. */
 struct slice_choice slice_choose_sums(const struct cuda_slice_launch *l);
 struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l);
+struct slice_choice slice_choose_extremes(const struct cuda_slice_launch *l);
 
 /* The kernel of a launch that needs records (slice_record.cuh): of the types that are named. */
 struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l);
@@ -37,14 +38,10 @@ struct slice_choice slice_choose_integers(const struct cuda_slice_launch *l);
 /* The kernel of a launch. */
 static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
 {
-    struct slice_choice choice = {nullptr, 0};
-
     if (l->wants == PARTIAL_SUM || !cuda_slices_are_records(l->type, l->wants))
         return slice_choose_sums(l);
-    if (l->wants == (PARTIAL_SUM | PARTIAL_SQUARES))
-        choice = slice_choose_squares(l);
-    if (choice.kernel)
-        return choice;
+    if (cuda_slices_are_plain(l->type, l->wants))
+        return l->wants == PARTIAL_EXTREMES ? slice_choose_extremes(l) : slice_choose_squares(l);
     return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
 }
 

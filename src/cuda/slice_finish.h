@@ -211,6 +211,51 @@ EXACT_SHARED bool cuda_slice_mean(const struct cuda_pair *sum, uint64_t n, doubl
     return (t.term[1] == 0 && !t.left) || cuda_slice_divide(&t, count, 0, mean);
 }
 
+/* Finds the variance of n numbers, or its root, as cuda_slice_spread does, in few operations. False, too,
+   if the numbers are very large or small, or most of the sums of squares cancel. */
+EXACT_SHARED bool cuda_slice_spread_soon(double high, double low,
+                                         const double squares[ENGINE_SLICE_SQUARES], double count,
+                                         double divisor, bool root, double *result)
+{
+    double rest, n_low, s_low, low_sum, more, error, bound = 0;
+    const double square = exact_two_sum(squares[0], squares[1], &rest);
+    const double n_square = cuda_slice_product(count, square, &n_low);
+    const double s_square = cuda_slice_product(high, high, &s_low);
+    const double all = exact_two_sum(n_square, -s_square, &low_sum);
+    double above, quotient, off;
+
+    if (!(n_square < 0x1p900) || !(all > 0x1p-700) || !(divisor < 0x1p53) ||
+        (s_square != 0 && s_square < 0x1p-850))
+        return false;
+    CUDA_UNROLL
+    for (int k = 2; k < ENGINE_SLICE_SQUARES; k++)
+        bound += fabs(squares[k]);
+    /* Each of these sums of what is small is off by a few last places of what is added. */
+    bound =
+        count * bound + low * low +
+        (fabs(low_sum) + fabs(n_low) + fabs(s_low) + count * fabs(rest) + 2 * fabs(high * low)) *
+            0x1p-50;
+    above = exact_two_sum(all, low_sum + (n_low - s_low) + (count * rest - 2 * high * low), &more);
+    quotient = above / divisor;
+    if (root) {
+        const double x = sqrt(quotient), x_square = cuda_slice_product(x, x, &error);
+        const double product = cuda_slice_product(x_square, divisor, &off);
+        const double left = (above - product) - off - error * divisor + more,
+                     twice = 2 * x * divisor;
+
+        bound += (fabs(above - product) + fabs(off) + fabs(error * divisor) + fabs(more)) * 0x1p-50;
+        rest = left / twice;
+        return cuda_slice_round(x, rest, bound / twice + fabs(rest) * 0x1p-48 + rest * rest / x,
+                                result);
+    }
+    const double product = cuda_slice_product(quotient, divisor, &off);
+    const double left = (above - product) - off + more;
+
+    bound += (fabs(above - product) + fabs(off) + fabs(more)) * 0x1p-50;
+    rest = left / divisor;
+    return cuda_slice_round(quotient, rest, bound / divisor + fabs(rest) * 0x1p-48, result);
+}
+
 /* Sets *result to the variance of n numbers, or its root, rounded once. */
 EXACT_SHARED bool cuda_slice_spread(const struct cuda_pair *sum,
                                     const double squares[ENGINE_SLICE_SQUARES], uint64_t n,
@@ -224,6 +269,9 @@ EXACT_SHARED bool cuda_slice_spread(const struct cuda_pair *sum,
 
     *result = exact_from_bits(CUDA_SLICE_NAN);
     if (n <= ddof)
+        return true;
+    if (n >> 53 == 0 && divisor_low == 0 &&
+        cuda_slice_spread_soon(high, low, squares, count, divisor, root, result))
         return true;
     /* (n squares - sum^2) / (n (n - ddof)). */
     CUDA_UNROLL

@@ -229,6 +229,8 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
         return sum.high == sum.high ? exact_bits(sum.high) : CUDA_SLICE_NAN;
     if (sum.left || !finite)
         return CUDA_SLICE_UNKNOWN;
+    if (!of_sum && wish->letter != 'f')
+        return cuda_slice_extreme(wish, wish->op == CUDA_SLICE_MIN ? min : max);
     if (!of_sum)
         return exact_bits(exact_key_value(key_of(wish->op == CUDA_SLICE_MIN ? min : max)));
     high = exact_two_sum(sum.high, sum.low, &low);

@@ -97,6 +97,17 @@ static inline bool cuda_slices_are_records(enum element_type type, unsigned want
     return !element_is_float(type) || (wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 }
 
+/* Whether kernels find this without records all the same: sums and squares, or extremes of integers, of
+   types of up to 32 bits. They put results, too. */
+static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
+{
+    if (type == ELEMENT_F64 || type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_BOOL ||
+        type == ELEMENT_F8E4M3 || type == ELEMENT_F8E5M2)
+        return false;
+    return wants == (PARTIAL_SUM | PARTIAL_SQUARES) ||
+           (wants == PARTIAL_EXTREMES && element_is_integer(type));
+}
+
 #define CUDA_SLICE_PART 1024
 #define CUDA_SLICE_COLUMNS 4
 

@@ -223,6 +223,22 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
     }
 };
 
+/* The bits of the result of a slice that is not cut: apart, as kernels need no registers for it. */
+static __device__ __noinline__ uint64_t slice_spread(const struct cuda_slice_wish *wish,
+                                                     double high, double low, double square,
+                                                     double more, double most)
+{
+    const struct cuda_pair sum = {high, low, false};
+    const double squares[ENGINE_SLICE_SQUARES] = {square, more, most};
+    double result;
+
+    static_assert(SLICE_SQUARES == 3, "as here");
+    return cuda_slice_spread(&sum, squares, wish->count, wish->ddof, wish->op == CUDA_SLICE_STD,
+                             &result)
+               ? exact_bits(result)
+               : CUDA_SLICE_UNKNOWN;
+}
+
 /* Puts what was found of slices number i to i + N - 1. */
 template <int N, typename Key>
 __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
@@ -231,6 +247,25 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 {
     double high[N], low[N], square[N];
 
+    if (job->results) {
+        uint64_t bits[N];
+
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const slice_sum sum = found[j].sum;
+            const double(&part)[SLICE_SQUARES] = found[j].squares.part;
+
+            /* The sum of elements that are not finite is not finite, either. */
+            if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
+                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : CUDA_SLICE_NAN;
+            else if (sum.left || found[j].squares.left)
+                bits[j] = CUDA_SLICE_UNKNOWN;
+            else
+                bits[j] = slice_spread(&job->wish, sum.high, sum.low, part[0], part[1], part[2]);
+        }
+        slice_store<N>(job->results + i, bits);
+        return;
+    }
 #pragma unroll
     for (int j = 0; j < N; j++) {
         const bool left = found[j].sum.left || found[j].squares.left;

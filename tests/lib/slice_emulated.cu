@@ -7,6 +7,7 @@
 
 #include "cuda_emulated.cuh"
 
+#include "cuda/slice_extremes.cu"
 #include "cuda/slice_kernels.cuh"
 #include "cuda/slice_record_floats.cu"
 #include "cuda/slice_record_integers.cu"
