@@ -678,7 +678,8 @@ static bool take_slice(enum element_type type, size_t n, struct cuda_slice_state
 
 /* Means, variances and their roots of what is known of slices are those of partial results, which
    test_partial and test_moments compare with the oracle; and of data that are easy to add up all are
-   known, however they are rounded. */
+   known, however they are rounded. Roots that lie in the middle between two numbers are not: that of
+   two numbers of f64 is half their difference, which may have 54 bits. */
 static void check_results(unsigned runs)
 {
     struct tap_family family = {0};
@@ -711,7 +712,8 @@ static void check_results(unsigned runs)
             known = cuda_slice_result(&wish, &s, &bits);
             tap_case(&family,
                      known ? bits == exact_bits(all[op])
-                           : bits == CUDA_SLICE_UNKNOWN && !is_easy(kind),
+                           : bits == CUDA_SLICE_UNKNOWN &&
+                                 (!is_easy(kind) || (op == CUDA_SLICE_STD && type == ELEMENT_F64)),
                      "%s, %s: operation %d of %zu elements: %a, not %a", element_name(type),
                      data_kind_name(kind), op, n, exact_from_bits(bits), all[op]);
         }
