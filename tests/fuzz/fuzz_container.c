@@ -52,11 +52,15 @@ static void check_arrays(const struct container *c, uint64_t size)
     }
 }
 
-/* The read of a file whose end is not known: fails behind it. */
+/* The read of a file whose end is not known: fails behind it. No more is asked for at once than goes
+   with what has been read, whatever the header states. */
 static bool read_endless(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     const struct file *file = in->context;
 
+    fuzz_check(size <= 2 * file->size + ((size_t)1 << 20),
+               "%zu bytes at %" PRIu64 " are asked for, and there are %zu", size, offset,
+               file->size);
     if (offset > file->size || size > file->size - offset)
         return false;
     memcpy(buffer, file->bytes + offset, size);

@@ -1524,6 +1524,78 @@ static void check_netcdf_wrong(void)
     tap_family_end(&family, "netCDF files that are wrong");
 }
 
+/*
+ * Streams.
+ */
+
+/* The most bytes that were asked for at once. */
+static size_t asked;
+
+/* The read of a stream, which fails after its end. */
+static bool read_stream(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct file *file = in->context;
+
+    asked = size > asked ? size : asked;
+    if (offset > file->size || size > file->size - offset)
+        return false;
+    memcpy(buffer, file->bytes + offset, size);
+    return true;
+}
+
+static struct container *open_stream(const char *format, struct file *file,
+                                     struct container_input *in)
+{
+    *in = (struct container_input){
+        .read = read_stream, .context = file, .size = UINT64_C(1) << 62, .endless = true};
+    asked = 0;
+    return container_open(container_find(format), in);
+}
+
+/* Streams that end long before what their headers state: memory goes with what was read. */
+static void check_streams(void)
+{
+    static const char *const formats[] = {"safetensors", "gguf", "netcdf"};
+    enum { BYTES = 1000 };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        g = (struct gguf){.big = i == 2};
+        if (i == 0) {
+            add_number(&g, 90000000, 8);
+            add_number(&g, '{', 1);
+        } else if (i == 1) {
+            begin_gguf(&g, false, 4000000);
+        } else {
+            begin_netcdf(&g, 5, 0, 1);
+            add_count(&g, 90000000);
+        }
+        file = end_gguf(&g, BYTES);
+        c = open_stream(formats[i], &file, &in);
+        tap_case(&family, !c && asked <= (size_t)1 << 20, "%s: %s, %zu bytes asked for", formats[i],
+                 c ? "taken" : "refused", asked);
+        container_close(c);
+        free(file.bytes);
+    }
+    /* Quantised tensors whose tiles are too many together. */
+    begin_gguf(&g, false, 2);
+    add_tensor(&g, "v", 1, 32, 2, 0);
+    add_tensor(&g, "w", 1U << 24, 1U << 16, 2, 64);
+    file = end_gguf(&g, (size_t)1 << 17);
+    c = open_stream("gguf", &file, &in);
+    tap_case(&family,
+             c && c->count == 2 && !c->arrays[0].unreadable && c->arrays[1].unreadable &&
+                 strstr(c->arrays[1].unreadable, "2^39"),
+             "two quantised tensors: %s", c ? "readable" : in.error.text);
+    container_close(c);
+    free(file.bytes);
+    tap_family_end(&family, "streams that end before what is stated");
+}
+
 int main(void)
 {
     check_recognise();
@@ -1546,5 +1618,6 @@ int main(void)
     check_netcdf();
     check_records();
     check_netcdf_wrong();
+    check_streams();
     return tap_done();
 }

@@ -18,7 +18,7 @@
 #define PIECE ((size_t)64 << 10)
 
 /* As many bytes of descriptions are read at first, and at most. */
-#define TABLE_FIRST ((size_t)1 << 20)
+#define TABLE_FIRST ((size_t)64 << 10)
 #define TABLE_MAX ((uint64_t)100000000)
 
 /* The least bytes of a description: of a tensor without a name and dimensions. */
@@ -106,6 +106,7 @@ struct file {
     size_t piece_size;
     unsigned char *piece;
     uint64_t tensors, alignment;
+    uint64_t tiles; /* of the quantised tensors so far: a stream does not bound their sizes */
 };
 
 /* Steps over bytes that have to be there. */
@@ -328,11 +329,12 @@ static bool divide(struct file *f, struct container_array *a)
         t->elements = inner * sizes[d];
         t->count = a->elements / (inner * row) * across;
     }
-    if (t->count > CONTAINER_TILES_MAX) {
+    if (t->count > CONTAINER_TILES_MAX - f->tiles) {
         a->tiles = NULL;
-        a->unreadable = "more than 2^39 elements";
+        a->unreadable = "more than 2^39 elements, with the quantised tensors before it";
         return true;
     }
+    f->tiles += t->count;
     a->length = a->elements * element_size(a->type);
     t->sizes = container_keep(c, sizes, sizeof sizes);
     t->count = f->in->headers_only ? 0 : t->count;
@@ -398,10 +400,6 @@ static bool read_tensors(struct file *f)
         return container_wrong(f->in, f->at,
                                "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
                                plural(f->tensors), most, plural(most));
-    c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
-    c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
-    if (!c->sizes || !c->tiles)
-        return container_no_memory(f->in);
     c->text_offset = f->at;
     for (; status == ENTRY_CUT; t.size *= 2) {
         t.size = t.size < most ? t.size : (size_t)most;
@@ -414,7 +412,13 @@ static bool read_tensors(struct file *f)
         t.bytes = (unsigned char *)c->text;
         if (!f->in->read(f->in, t.bytes, t.size, f->at))
             return false;
-        status = ENTRY_GOOD;
+        status = f->tensors > t.size / ENTRY_MIN ? ENTRY_CUT : ENTRY_GOOD;
+        if (status == ENTRY_GOOD && !c->sizes) { /* not before there is room for so many tensors */
+            c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
+            c->tiles = calloc((size_t)(f->tensors + 1), sizeof *c->tiles);
+            if (!c->sizes || !c->tiles)
+                return container_no_memory(f->in);
+        }
         for (uint64_t i = 0; i < f->tensors && status == ENTRY_GOOD; i++)
             status = read_entry(f, &t);
         if (status == ENTRY_CUT && t.size == most)

@@ -93,14 +93,15 @@ static bool need(struct file *f, uint64_t size)
         return true;
     if (size > HEADER_MAX || f->at + size > HEADER_MAX)
         return container_wrong(in, f->at, "the header has more than 100 MB");
-    want = f->have ? 2 * f->have : HEADER_FIRST;
-    want = want > f->at + size ? want : f->at + (size_t)size;
-    want = want < in->size ? want : (size_t)in->size;
-    if (!GROW(f->container->text, f->room, want + 1))
-        return container_no_memory(in);
-    if (!in->read(in, f->container->text + f->have, want - f->have, f->have))
-        return false;
-    f->have = want;
+    while (size > f->have - f->at) { /* step by step: a stream may end before a wrong count */
+        want = f->have ? 2 * f->have : HEADER_FIRST;
+        want = want < in->size ? want : (size_t)in->size;
+        if (!GROW(f->container->text, f->room, want + 1))
+            return container_no_memory(in);
+        if (!in->read(in, f->container->text + f->have, want - f->have, f->have))
+            return false;
+        f->have = want;
+    }
     return true;
 }
 
