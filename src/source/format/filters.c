@@ -479,13 +479,14 @@ static const char *undo_nbit(struct codec_memory *m, const struct container_filt
 {
     const size_t element = f->values[NBIT_SIZE];
     const unsigned bits = f->values[NBIT_BITS];
-    const uint64_t sign = f->values[NBIT_SIGNED] ? UINT64_C(1) << (bits - 1) : 0;
+    uint64_t sign;
 
     (void)m;
-    if (!is_nbit_packed(f)) {
+    if (!is_nbit_packed(f)) { /* then `bits` may be any number */
         memcpy(to, from, out);
         return NULL;
     }
+    sign = f->values[NBIT_SIGNED] ? UINT64_C(1) << (bits - 1) : 0;
     if (out % element != 0 || f->values[NBIT_ELEMENTS] != out / element)
         return OTHER_SIZE;
     if ((uint64_t)size * 8 < (uint64_t)(out / element) * bits)
