@@ -69,9 +69,13 @@ static bool read_end(struct zip *z)
 
         begin = in->size - size;
         good = in->read(in, tail, size, begin);
-        for (at = size - END_SIZE + 1; good && !found && at-- > 0;)
+        for (size_t left = size - END_SIZE + 1; good && !found && left > 0; left = at) {
+            const unsigned char *const p = memrchr(tail, END & 0xff, left);
+
+            at = p ? (size_t)(p - tail) : 0;
             found =
                 number(tail + at, 4) == END && number(tail + at + 20, 2) == size - at - END_SIZE;
+        }
         found = found && (i > 0 || at == LOCATOR_SIZE || size < sizes[0]);
     }
     if (good && !found)
