@@ -363,12 +363,6 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     return true;
 }
 
-/* Filters that are not supported, where the file does not name them. */
-static const char *filter_name(H5Z_filter_t id)
-{
-    return id == H5Z_FILTER_SZIP ? "szip" : "";
-}
-
 /* Completes the parameters of n-bit, which does not know signs. False if they are those of another
    type than the dataset has. */
 static bool set_nbit(struct container_filter *f, const struct dataset *d)
@@ -414,7 +408,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
         else if (i >= CONTAINER_FILTERS_MAX)
             why = "there are more than 8 filters";
         if (!why || *why) {
-            const char *known = why ? filter_of(filter.kind)->name : filter_name(id);
+            const char *known = why ? filter_of(filter.kind)->name : "";
 
             snprintf(d->text, sizeof d->text,
                      "HDF5 filter %s%s(%d) is not supported%s%s; h5repack -f NONE removes filters",

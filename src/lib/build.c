@@ -29,6 +29,12 @@
 #    define DEFLATE_TEXT "none"
 #endif
 
+#ifdef HAVE_LIBAEC
+#    define SZIP_TEXT "libaec"
+#else
+#    define SZIP_TEXT "none"
+#endif
+
 #ifdef HAVE_CUDA
 #    define CUDA_TEXT BUILD_CUDA ", for " BUILD_GPU_ARCHITECTURES
 #else
@@ -50,7 +56,7 @@ size_t gpr_build(char *text, size_t size)
     return (size_t)snprintf(text, size,
                             "CUDA: " CUDA_TEXT "\nCPU instruction sets:%s\n"
                             "libzstd: %s, built with " ZSTD_VERSION_STRING "\n"
-                            "deflate: " DEFLATE_TEXT "\nHDF5: " HDF5_TEXT "\n"
+                            "deflate: " DEFLATE_TEXT "\nszip: " SZIP_TEXT "\nHDF5: " HDF5_TEXT "\n"
                             "hardening: " BUILD_HARDENING "\n",
                             sets, ZSTD_versionString());
 }

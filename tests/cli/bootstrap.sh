@@ -96,7 +96,7 @@ fresh
 rm tools/zstd tools/automake
 impostor cc "$no_headers"
 bootstrap
-called 'what is missing' "$apt automake libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev zstd"
+called 'what is missing' "$apt automake libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev zstd"
 is 'what is missing, and stays so' 1 '' \
     'bootstrap: missing Debian packages:
   automake       makes Makefile.in
@@ -104,10 +104,11 @@ is 'what is missing, and stays so' 1 '' \
   libzstd-dev    decompresses zstd files
   zlib1g-dev     optional: decompresses gzip, .npz and HDF5
   libdeflate-dev optional: decompresses bgzf and HDF5 faster
+  libaec-dev     optional: decompresses szip in HDF5
   libhdf5-dev    optional: reads HDF5 and netCDF-4 files
   libmpfr-dev    for tests: computes exact sums to compare with
   zstd           for tests: makes compressed files
-bootstrap: installing them (./bootstrap --no-install would not): apt-get update && apt-get install -y --no-install-recommends automake libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev zstd
+bootstrap: installing them (./bootstrap --no-install would not): apt-get update && apt-get install -y --no-install-recommends automake libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev zstd
 bootstrap: cannot build without automake'
 
 fresh
@@ -115,20 +116,20 @@ impostor cc "$no_headers"
 # shellcheck disable=SC2016 # for the impostor
 impostor pkg-config 'case $2 in libzstd) ;; *) exit 1 ;; esac'
 bootstrap
-called 'a library that only pkg-config knows' "$apt libc6-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev"
+called 'a library that only pkg-config knows' "$apt libc6-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev"
 ok 'it goes on without the others' \
-    grep -q -x 'bootstrap: going on without: libc6-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev' err
+    grep -q -x 'bootstrap: going on without: libc6-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev' err
 
 # Compilers.
 for compiler in clang clang-14; do
     fresh
     bootstrap "CC=$compiler -m64"
-    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev"
+    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev"
 done
 fresh
 settings=CC=clang
 bootstrap
-called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev"
+called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev"
 settings=
 impostor clang
 : >calls
@@ -137,7 +138,7 @@ called 'CC=clang that is there' ''
 fresh
 rm tools/cc tools/gcc
 bootstrap
-called 'no compiler' "$apt gcc libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libhdf5-dev libmpfr-dev"
+called 'no compiler' "$apt gcc libc6-dev libzstd-dev zlib1g-dev libdeflate-dev libaec-dev libhdf5-dev libmpfr-dev"
 
 # Not to install.
 for setting in BOOTSTRAP_NO_INSTALL=1 BOOTSTRAP_NO_INSTALL=0 --no-install; do

@@ -36,7 +36,7 @@ ok '--version: status' test "$status:$(cat err)" = 0:
 ok '--version: its first line' sh -c \
     'head -n 1 out | grep -q "^gpureduce [0-9][0-9.]*[0-9a-z.-]*\$"'
 ok '--version: what was built in' test "$(sed -e 1d -e 's/: .*//' out | tr '\n' ,)" = \
-    'CUDA,CPU instruction sets,libzstd,deflate,HDF5,hardening,'
+    'CUDA,CPU instruction sets,libzstd,deflate,szip,HDF5,hardening,'
 ok '--version: CUDA and its architectures' grep -Eqx \
     'CUDA: (none|[0-9]+\.[0-9]+, for .*(sm|compute)_[0-9]+.*)' out
 ok '--version: instruction sets' grep -Eqx 'CPU instruction sets:( [a-z0-9]+)* vector16' out

@@ -25,6 +25,12 @@ try:
                  for name in ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"))]
 except ImportError:
     plugins = []
+# Options of szip, where the library and the program have it.
+szips = [("nn", 8), ("ec", 16), ("nn", 2), ("ec", 10), ("nn", 32)]
+if (not h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP)
+        or not h5py.h5z.get_filter_info(h5py.h5z.FILTER_SZIP) & h5py.h5z.FILTER_CONFIG_ENCODE_ENABLED
+        or b"\nszip: none\n" in subprocess.run([program, "--version"], capture_output=True, check=True).stdout):
+    szips = []
 
 
 def run(*arguments, file=None):
@@ -39,7 +45,7 @@ def complain(*words):
 
 
 def some_array():
-    dtype = rnd.choice(["f4", "f8", "f2", "i1", "i4", "u8", "i8", "bool"])
+    dtype = rnd.choice(["f4", "f8", "f2", "i1", "u1", "i2", "i4", "u8", "i8", "bool"])
     shape = tuple(rnd.choice([1, 2, 3, 7, 16, 33, 100, 257]) for _ in range(rnd.choice([1, 2, 2, 3, 3, 4])))
     while math.prod(shape) > 300000:
         shape = shape[1:]
@@ -63,6 +69,9 @@ def write(name, x):
         chunks = tuple(min(2 * c, n) for n, c in zip(x.shape, chunks))
     stored = x.dtype.newbyteorder(">") if x.dtype != bool and rnd.random() < 0.3 else x.dtype
     options = rnd.choice([{}, {"compression": "gzip", "compression_opts": 1}, {"compression": "lzf"}, *plugins])
+    if szips and rnd.random() < 0.25:
+        how = rnd.choice([szip for szip in szips if szip[1] <= math.prod(chunks)] or [None])
+        options = {"compression": "szip", "compression_opts": how} if how else {}
     if x.dtype.kind in "iu" and rnd.random() < 0.1:
         options = {"scaleoffset": 0}
     with h5py.File(name, "w", libver=rnd.choice([None, ("v110", "v110")])) as file:

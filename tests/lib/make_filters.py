@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make_filters.py FILE: writes datasets of eight f32 (1, 2, 3, ...) with filters of other makers by h5py, whose chunks
+"""make_filters.py FILE SZIP: writes datasets of eight f32 (1, 2, 3, ...) with filters of other makers by h5py, whose chunks
 are put together here, or damaged. Prints a line for each, with tabs between them: its name, the sum, or NA, and what is
-wrong, a regular expression."""
+wrong, a regular expression. SZIP is "none" for a program without that filter."""
 
 import struct
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 
 x = np.arange(1, 9, dtype="<f4")
 plain = x.tobytes()  # 32 bytes
-SCALE, LZF, BLOSC, LZ4, BITSHUFFLE, ZSTD = 6, 32000, 32001, 32004, 32008, 32015
+SZIP, SCALE, LZF, BLOSC, LZ4, BITSHUFFLE, ZSTD = 4, 6, 32000, 32001, 32004, 32008, 32015
 
 
 def lz4_block(literals):
@@ -49,6 +49,13 @@ def blosc(stream, flags=1 << 5, content=32, block=32, element=4, version=2, star
     total = 24 + len(stream) if size is None else size
     return (struct.pack("<BBBBIII", version, 1, flags, element, content, block, total) + struct.pack("<I", start)
             + struct.pack("<I", len(stream)) + stream)
+
+
+def szip(block, content=32):
+    """Blocks of bytes that are stored, of lines of eight: the first bytes of all elements, then the second ones."""
+    padded = np.pad(np.frombuffer(plain, "u1").reshape(8, 4).T, ((0, 0), (0, -8 % block))).reshape(-1, block)
+    bits = np.hstack([np.ones((len(padded), 3), "u1"), np.unpackbits(padded, axis=1)])
+    return struct.pack("<I", content) + np.packbits(bits.ravel()).tobytes()
 
 
 shuffled = np.frombuffer(plain, "u1").reshape(8, 4).T.tobytes()
@@ -126,8 +133,22 @@ cases = {  # the filters and their parameters, the chunk, the mask of filters it
     "scale.bits": ([(SCALE, (0, 2))], struct.pack("<I", 33) + scaled[4:], 0, other),
     "scale.many": ([(SCALE, (0, 2))], struct.pack("<I", 31) + scaled[4:], 0, SHORT),
     "scale.decimals": ([(SCALE, (0, 11))], scaled, 0, "is not supported: its parameters are missing, .*"),
+    "szip": ([(SZIP, (12, 8, 32, 8))], szip(8), 0, None),
+    "szip.padded": ([(SZIP, (12, 6, 32, 8))], szip(6), 0, None),
+    "szip.short": ([(SZIP, (12, 8, 32, 8))], szip(8)[:-1], 0, SHORT),
+    "szip.padded.short": ([(SZIP, (12, 6, 32, 8))], szip(6)[:-9], 0, SHORT),
+    "szip.header": ([(SZIP, (12, 8, 32, 8))], szip(8)[:3], 0, SHORT),
+    "szip.content": ([(SZIP, (12, 8, 32, 8))], szip(8, 36), 0, other),
+    "szip.huge": ([(SZIP, (12, 8, 32, 8))], szip(8, 2**32 - 1), 0, other),
+    "szip.zeros": ([(SZIP, (12, 8, 32, 8))], struct.pack("<I", 32) + b"\0\0\1\0", 0, "the szip data are damaged"),
+    "szip.block": ([(SZIP, (12, 3, 32, 8))], szip(8), 0, "is not supported: its parameters are missing, .*"),
+    "szip.none": ([(SZIP, ())], szip(8), 0, "is not supported: its parameters are missing, .*"),
+    "szip.twice": ([(SZIP, (12, 8, 32, 8)), (LZF, ())], szip(8), 0, "is not supported: it follows another compression"),
     "unknown": ([(32099, ())], plain, 0, "HDF5 filter (32099) is not supported"),
 }
+if sys.argv[2] == "none":
+    cases.update((name, (*case[:3], "is not supported: it needs libaec, .*"))
+                 for name, case in cases.items() if name.startswith("szip"))
 with h5py.File(sys.argv[1], "w") as file:
     for name, (filters, chunk, mask, wrong) in cases.items():
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)

@@ -61,6 +61,7 @@ enum container_filter_kind {
     CONTAINER_GGML, /* blocks of quantised numbers; parameter: the number of their type (ggml.h) */
     CONTAINER_SCALEOFFSET,
     CONTAINER_NBIT, /* of integers; after the parameters of HDF5 comes whether they are signed */
+    CONTAINER_SZIP,
     CONTAINER_FILTER_KINDS
 };
 

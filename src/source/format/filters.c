@@ -5,6 +5,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#ifdef HAVE_LIBAEC
+#    include <libaec.h>
+#endif
+
 #include "source/format/blosc.h"
 #include "source/format/ggml.h"
 #include "source/format/inflate.h"
@@ -501,6 +505,79 @@ static const char *undo_nbit(struct codec_memory *m, const struct container_filt
     return NULL;
 }
 
+/* Parameters of szip. */
+enum {
+    SZIP_OPTIONS,
+    SZIP_BLOCK, /* pixels of a block */
+    SZIP_BITS,  /* of a pixel */
+    SZIP_LINE   /* pixels of a line; the last block of a line is padded */
+};
+/* Bits of its options; others do not change how it is undone. */
+enum { SZIP_BIG_ENDIAN = 16, SZIP_DIFFERENCES = 32 };
+
+static const char *refuse_szip(const struct container_filter *f)
+{
+#ifdef HAVE_LIBAEC
+    const uint32_t bits = f->values[SZIP_BITS], block = f->values[SZIP_BLOCK];
+    const uint32_t line = f->values[SZIP_LINE];
+
+    return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && block >= 2 && block <= 32 &&
+                   block % 2 == 0 && line >= block && line <= 128 * block
+               ? NULL
+               : "its parameters are missing, or others than libhdf5 writes";
+#else
+    (void)f;
+    return "it needs libaec, without which this program was built";
+#endif
+}
+
+/* Undoes szip: the size of the content, and what libaec decodes. Pixels of 32 and 64 bits are stored
+   as pixels of 8: the first bytes of all of them, then the second ones. */
+static const char *undo_szip(struct codec_memory *m, const struct container_filter *f,
+                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+#ifdef HAVE_LIBAEC
+    const uint32_t bits = f->values[SZIP_BITS], block = f->values[SZIP_BLOCK];
+    const size_t planes = bits > 16 ? bits / 8 : 1, pixel = bits == 16 ? 2 : 1; /* bytes */
+    const size_t blocks = (f->values[SZIP_LINE] + block - 1) / block;
+    const size_t line = f->values[SZIP_LINE] * pixel, padded = blocks * block * pixel;
+    const size_t stored = out / line * padded + out % line;
+    const uint32_t options = f->values[SZIP_OPTIONS];
+    struct aec_stream s = {.bits_per_sample = 8 * (unsigned)pixel,
+                           .block_size = block,
+                           .rsi = (unsigned)blocks,
+                           .flags = (options & SZIP_BIG_ENDIAN ? AEC_DATA_MSB : 0) |
+                                    (options & SZIP_DIFFERENCES ? AEC_DATA_PREPROCESS : 0)};
+    unsigned char *room;
+    int status;
+
+    if (size < 4)
+        return CUT_OFF;
+    if (bytes_number(from, 4, false) != out || out % (bits / 8) != 0)
+        return OTHER_SIZE;
+    room = codec_room(m, stored);
+    s.next_in = from + 4;
+    s.avail_in = size - 4;
+    s.next_out = room;
+    s.avail_out = stored;
+    if (!room || aec_decode_init(&s) != AEC_OK)
+        return "out of memory";
+    status = aec_decode(&s, AEC_FLUSH);
+    aec_decode_end(&s);
+    if (status != AEC_OK)
+        return "the szip data are damaged";
+    if (s.total_out != stored)
+        return CUT_OFF;
+    for (size_t i = 1; padded > line && i * line < out; i++)
+        memmove(room + i * line, room + i * padded, line < out - i * line ? line : out - i * line);
+    shuffle_undo(to, room, out, planes);
+    return NULL;
+#else
+    (void)m, (void)from, (void)size, (void)to, (void)out;
+    return refuse_szip(f);
+#endif
+}
+
 static const struct filter filters[] = {
     [CONTAINER_SHUFFLE] = {.name = "shuffle",
                            .number = 2,
@@ -538,6 +615,11 @@ static const struct filter filters[] = {
                         .compresses = is_nbit_packed,
                         .refusal = refuse_nbit,
                         .undo = undo_nbit},
+    [CONTAINER_SZIP] = {.name = "szip",
+                        .number = 4,
+                        .compresses = always,
+                        .refusal = refuse_szip,
+                        .undo = undo_szip},
     [CONTAINER_BLOSC] = {.name = "blosc",
                          .number = 32001,
                          .compresses = always,
