@@ -106,7 +106,6 @@ struct file {
     size_t piece_size;
     unsigned char *piece;
     uint64_t tensors, alignment;
-    uint64_t tiles; /* of the quantised tensors so far: a stream does not bound their sizes */
 };
 
 /* Steps over bytes that have to be there. */
@@ -329,12 +328,11 @@ static bool divide(struct file *f, struct container_array *a)
         t->elements = inner * sizes[d];
         t->count = a->elements / (inner * row) * across;
     }
-    if (t->count > CONTAINER_TILES_MAX - f->tiles) {
+    if (t->count > CONTAINER_TILES_MAX) {
         a->tiles = NULL;
-        a->unreadable = "more than 2^39 elements, with the quantised tensors before it";
+        a->unreadable = "more than 2^39 elements";
         return true;
     }
-    f->tiles += t->count;
     a->length = a->elements * element_size(a->type);
     t->sizes = container_keep(c, sizes, sizeof sizes);
     t->count = f->in->headers_only ? 0 : t->count;
