@@ -271,7 +271,8 @@ struct cpu_reducer {
     /* How the next blocks are summed, from what the last ones were like. */
     int extraction_bound;       /* the next block to be extracted should be below 2^this */
     unsigned blocks_dearest;    /* blocks that go the dearest way without another try */
-    unsigned blocks_to_extract; /* up to 32 bits: blocks that are extracted without another try */
+    unsigned blocks_to_extract; /* blocks that are extracted without another try; of 64 bits, if the
+                                   sum alone is wanted */
     unsigned extract_run;       /* how many that will be after the next block that asks for it */
 
     /* For squares and magnitudes (kernel_moments32.h, kernel_moments64.h): the next block should be

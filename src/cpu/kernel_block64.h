@@ -178,4 +178,83 @@ INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t
     sum_scratch64(r, n);
 }
 
+/*
+ * The sum alone. One part of each element is extracted, and what is left of it is added up as it is.
+ * Both sums are exact if all magnitudes are below 2^bound, and none is below 2^(bound + LEAST_BITS64):
+ * then what is left, at most half of the upper part's last bit, is a multiple of a bit so high that
+ * the sum of a whole block fits binary64.
+ */
+#define LEAST_BITS64 (51 - 2 * PART_BITS64)
+
+struct sum64 {
+    vecd upper[2], rest[2];
+    vecd greatest[2], least[2]; /* magnitudes */
+};
+
+INLINE_TARGET void take_sum64(struct sum64 *s, const unsigned char *x, vecd constant, int stream)
+{
+    const vecd value = w_value(w_load(x)), part = d_sub(d_add(value, constant), constant);
+
+    s->upper[stream] = d_add(s->upper[stream], part);
+    s->rest[stream] = d_add(s->rest[stream], d_sub(value, part));
+    s->greatest[stream] = d_max(d_abs(value), s->greatest[stream]);
+    s->least[stream] = d_min(d_abs(value), s->least[stream]);
+}
+
+/* One pass over a block for a bound. */
+INLINE_TARGET struct sum64 pass_sum64(const unsigned char *x, uintptr_t origin, size_t n, int bound)
+{
+    const vecd constant = d_set1(extraction_constant(bound - PART_BITS64));
+    const size_t quarter = n / (STREAMS * W_LANES) * W_LANES;
+    struct sum64 s = {{d_set1(0), d_set1(0)},
+                      {d_set1(0), d_set1(0)},
+                      {d_set1(0), d_set1(0)},
+                      {d_set1(HUGE_VAL), d_set1(HUGE_VAL)}};
+
+    for (size_t i = 0; i < quarter; i += W_LANES) {
+        prefetch(origin, quarter * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
+        take_sum64(&s, x + i * 8, constant, 0);
+        take_sum64(&s, x + (quarter + i) * 8, constant, 1);
+        take_sum64(&s, x + (2 * quarter + i) * 8, constant, 0);
+        take_sum64(&s, x + (3 * quarter + i) * 8, constant, 1);
+    }
+    for (size_t i = STREAMS * quarter; i < n; i += W_LANES)
+        take_sum64(&s, x + i * 8, constant, 0);
+    return s;
+}
+
+/* A block of n elements, a multiple of W_LANES, whose extremes are not wanted. */
+INLINE_TARGET void block_sum64(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                               uint64_t index)
+{
+    struct sum64 s;
+    double upper, most;
+    int greatest, least;
+
+    if (r->blocks_to_extract > 0) {
+        r->blocks_to_extract--;
+        block64(r, x, n, index, true);
+        return;
+    }
+    s = pass_sum64(x, (uintptr_t)x + r->origin, n, r->extraction_bound);
+    upper = d_h_add(d_add(s.upper[0], s.upper[1]));
+    most = d_h_max(d_max(s.greatest[0], s.greatest[1]));
+    if (isfinite(upper) && most == 0)
+        return;
+    greatest = bound_exponent(exact_bits(most));
+    least = bound_exponent(exact_bits(d_h_min(d_min(s.least[0], s.least[1])))) - 1;
+    if (isfinite(upper) && greatest <= r->extraction_bound &&
+        least >= r->extraction_bound + LEAST_BITS64) {
+        exact_add(&r->partial.sum, upper);
+        exact_add(&r->partial.sum, d_h_add(d_add(s.rest[0], s.rest[1])));
+        return;
+    }
+    /* No other bound would have done, or this one will do for the next block. */
+    if (!isfinite(upper) || least < greatest + 1 + LEAST_BITS64)
+        r->blocks_to_extract = BLOCKS_DEAREST;
+    else
+        expect_bound(r, greatest);
+    block64(r, x, n, index, true);
+}
+
 #endif
