@@ -105,7 +105,7 @@ def _libraries(tree, files):
     with open(os.path.join(tree, "Makefile"), encoding="utf-8") as file:
         makefile = file.read()
     compiler = shlex.split(re.search(r"^CC = (.*)", makefile, re.MULTILINE)[1])
-    flags = re.findall(r"^\w+_LIBS = (.*)", makefile, re.MULTILINE)
+    flags = re.findall(r"^(?:\w+_)?LIBS = (.*)", makefile, re.MULTILINE)
     paths = [word for line in flags for word in line.split() if word.endswith(".a") and os.path.exists(word)]
     for line in flags:
         for static in re.findall(r"-Wl,-Bstatic (.*?)-Wl,-Bdynamic", line):
@@ -118,7 +118,7 @@ def _libraries(tree, files):
         paths += re.findall(r"=> (/\S+)", needed)
     libraries = {re.sub(r"[.].*", "", os.path.basename(path)): path for path in paths}
     return {name: path for name, path in sorted(libraries.items())
-            if name not in ("libc", "libm", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++")}
+            if name not in ("libc", "libm", "libdl", "librt", "libpthread", "libgcc", "libgcc_s", "libstdc++")}
 
 
 def _licences(library):

@@ -12,6 +12,7 @@ python_modules = \
 	python/gpureduce/py.typed
 EXTRA_DIST += \
 	python/backend.py \
+	python/manylinux.sh \
 	python/pyproject.toml \
 	$(python_modules) \
 	python/tests/oracle.py \

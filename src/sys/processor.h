@@ -18,7 +18,8 @@
 #        endif
 #    endif
 
-#    ifdef CPU_FEATURE_ACTIVE
+/* Headers of a later glibc than the one that is linked come with compilers for several. */
+#    if defined CPU_FEATURE_ACTIVE && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
 /* Tests a feature as CPU_FEATURE_ACTIVE does. The macro shifts a bit into the sign, where
    sanitizers stop. */
 static inline bool processor_has(unsigned index)
