@@ -73,8 +73,11 @@ static void open_in_order(const struct container_format *format, const unsigned 
                           size_t size, bool good, size_t count)
 {
     struct file file = {bytes, size};
-    struct container_input in = {
-        .read = read_endless, .context = &file, .size = UINT64_C(1) << 62, .endless = true};
+    struct container_input in = {.read = read_endless,
+                                 .context = &file,
+                                 .size = UINT64_C(1) << 62,
+                                 .file = -1,
+                                 .endless = true};
     struct container *c = container_open(format, &in);
 
     if (c) {

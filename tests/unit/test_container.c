@@ -1546,8 +1546,11 @@ static bool read_stream(struct container_input *in, void *buffer, size_t size, u
 static struct container *open_stream(const char *format, struct file *file,
                                      struct container_input *in)
 {
-    *in = (struct container_input){
-        .read = read_stream, .context = file, .size = UINT64_C(1) << 62, .endless = true};
+    *in = (struct container_input){.read = read_stream,
+                                   .context = file,
+                                   .size = UINT64_C(1) << 62,
+                                   .file = -1,
+                                   .endless = true};
     asked = 0;
     return container_open(container_find(format), in);
 }
