@@ -288,7 +288,7 @@ chunk z_dictionary/c/9 0 40000 -D dictionary
     printf abcd
 } >z_wrong/c/11
 head -c -300 full/c/20 >z_cut/c/20
-stores='z_swapped z_short z_long z_halves z_bytes z_skipped z_dictionary z_wrong z_cut'
+stores='z_short z_long z_halves z_bytes z_skipped z_dictionary z_wrong z_cut'
 
 # decode_all: everything, by $GPUREDUCE. Lists of files are several words.
 # shellcheck disable=SC2086
@@ -355,6 +355,7 @@ decode_all() {
     both 'Zarr, partial results' --partial nans plane
     gpu_as_cpu '-q --op=sum,min,max,mean,std,count,nan' 'Zarr, chunks side by side' plane scaled line
     both 'Zarr, chunks that are wrong' $stores
+    both 'Zarr, two chunks that are wrong, and right together' -j 1 z_swapped # the first is named
     both 'Zarr, checksums left out' --no-check z_wrong full
     unpacked 'chunks of Zarr are decoded there' '960000 960000' full unchecked
 
