@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/failure.h"
@@ -84,7 +85,7 @@ static void write_items(const struct options *options, const struct diff_request
     const bool text = options->output == OUTPUT_TEXT, json = options->output == OUTPUT_JSON;
     const bool table = text && !single && writer_is_aligned(false);
     const bool missing = diff_has_missing(diff);
-    const struct diff_item blank = {.name = ""};
+    static const struct diff_item blank = {.name = ""};
     struct rows_request order = options->rows;
     struct rows rows = {0};
     struct buffer out = {0};
@@ -180,7 +181,7 @@ static void print_errors(const struct diff *diff)
 
 void diff_files(struct options *options)
 {
-    struct options sides[DIFF_SIDES] = {*options, *options};
+    struct options *sides = calloc(DIFF_SIDES, sizeof *sides); /* large for a small stack */
     struct diff_request request = {.options = &options->session,
                                    .tolerances = &options->tolerances,
                                    .rename = options->rename.count > 0 ? &options->rename : NULL,
@@ -189,8 +190,10 @@ void diff_files(struct options *options)
                                    .verdict_only =
                                        options->quiet && options->session.nan != NAN_ERROR};
     struct diff *diff = NULL;
-    bool good = true;
+    bool good = sides;
 
+    if (!sides)
+        print_errors(NULL);
     for (int side = 0; side < DIFF_SIDES && good; side++) {
         good = expand(&sides[side], options, side);
         request.sides[side].name = options->files[side];
@@ -213,8 +216,9 @@ void diff_files(struct options *options)
     report_end(options);
     if (diff)
         diff_close(diff);
-    for (int side = 0; side < DIFF_SIDES; side++)
+    for (int side = 0; sides && side < DIFF_SIDES; side++)
         operands_free(&sides[side]);
+    free(sides);
     rename_free(&options->rename);
 }
 
