@@ -2131,9 +2131,13 @@ static bool finish_sources(struct diff *d)
 /* How many workers the pairs can keep busy. */
 static unsigned workers_for(const struct diff *d)
 {
-    const uint64_t at_hand = 2 * (d->begins[d->pair_count - d->ordered] + d->turned_bytes);
-    uint64_t count = at_hand / BYTES_OF_WORKER + 3 * (uint64_t)d->ordered;
+    uint64_t bytes = 2 * (d->begins[d->pair_count - d->ordered] + d->turned_bytes), count;
 
+    for (size_t i = 0; i < d->pair_count; i++)
+        for (int side = 0; d->pairs[i].order && side < DIFF_SIDES; side++)
+            if (source_info(d->pairs[i].sides[side].source)->helped)
+                bytes += source_info(d->pairs[i].sides[side].source)->input_bytes;
+    count = bytes / BYTES_OF_WORKER + 3 * (uint64_t)d->ordered;
     count = count > 0 ? count : 1;
     return count < d->worker_count ? (unsigned)count : d->worker_count;
 }

@@ -355,12 +355,11 @@ static enum source_status serial_next(struct source *s, const struct chunk_reque
     return filled ? SOURCE_CHUNK : SOURCE_END;
 }
 
-/* A pipe may have nothing to read until its writer has written elsewhere. */
 static bool serial_help(struct source *s)
 {
     struct serial_state *state = s->state;
 
-    return s->has_size && state->reader->many_ahead && state->reader->ahead(state->reader);
+    return s->info.helped && state->reader->ahead(state->reader);
 }
 
 static void serial_close(struct source *s)
@@ -393,6 +392,8 @@ static struct serial_state *begin(struct source *s, struct reader *reader)
     s->state = state;
     s->ops = &ops;
     s->info.buffer_bytes = BUFFER_BYTES;
+    /* A pipe may have nothing to read until its writer has written elsewhere. */
+    s->info.helped = s->has_size && reader->many_ahead;
     return state;
 }
 

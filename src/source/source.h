@@ -251,6 +251,7 @@ struct source_info {
     bool compressed;              /* its bytes are decompressed */
     bool scattered;               /* its chunks have places (chunk.h), so GPUs cannot take them */
     bool parallel;                /* workers claim parts of it; if not, it is read in order */
+    bool helped;                  /* in order; who waits can decode for who reads (source_help) */
     bool undecoded;               /* compressed bytes are handed out, by compressed.h */
     bool cut;                     /* a part of compressed input; elements, first and of are known */
     uint64_t cut_bytes;           /* bytes of the frames of such a part */
