@@ -214,9 +214,9 @@ typedef enum gpr_memory {
 } gpr_memory;
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
-   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce reads such memory where it
-   is, if there is no mask. All else is GPR_ERROR_UNSUPPORTED, and so is device memory without
-   CUDA. */
+   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce and gpr_total read such
+   memory where it is, if there is no mask. All else is GPR_ERROR_UNSUPPORTED, and so is device
+   memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 
@@ -364,7 +364,8 @@ GPR_API gpr_status gpr_reduce_memory(const gpr_request *request, const void *dat
 
 /* Reduces all arrays of several inputs of a context as one array, in their order. An array that
    cannot be read is an error, and so are quantiles and histograms over several arrays of a
-   container, over different types, and digests. Indices count over all. */
+   container, over different types, with arrays in device memory, and digests. Indices count over
+   all. */
 GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                              gpr_result **result);
 

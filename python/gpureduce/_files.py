@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
 
 from . import _library as lib
-from ._arrays import HOST, TYPE_NAMES, describe, kind_of, parse_type
+from ._arrays import TYPE_NAMES, describe, kind_of, parse_type
 from ._library import Context, Progress
 from ._reductions import (QUANTILES_MAX, SUMMARY, Number, Results, exact_of, make_key, op_names, ratio,
                           set_view, value_of)
@@ -384,12 +384,7 @@ def _inputs(xs: Sequence[Any], dtype: Any, skip: int, stored: bool
 
 def _described(x: Any) -> Any:
     """A path, or an array in memory as the library sees it. Whoever has it keeps that memory."""
-    if isinstance(x, (str, bytes, os.PathLike)):
-        return x
-    array = describe(x)
-    if array.memory != HOST:
-        raise lib.UnsupportedError("an array on a GPU can only be reduced alone; copy it to the host")
-    return array
+    return x if isinstance(x, (str, bytes, os.PathLike)) else describe(x)
 
 
 def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof: int = 0,
@@ -398,9 +393,10 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
     """Several operations on all elements of several files and arrays, as if they were one array.
 
     Args:
-        xs: paths of files, all arrays of which count, and arrays in memory, in any mixture.
+        xs: paths of files, all arrays of which count, and arrays in memory, also of GPUs, in any
+            mixture.
         ops, ddof, nan, missing, progress: as of `gpureduce.reduce`. Quantiles need arrays of one type,
-            and files that are no containers. Indices count over all.
+            files that are no containers, and no array on a GPU. Indices count over all.
         dtype, skip, stored: as of `gpureduce.open`, for all files.
 
     Raises:

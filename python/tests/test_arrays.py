@@ -166,9 +166,9 @@ def test_cuda_array_interface(monkeypatch):
     for refused in (lambda: gr.sum(OnGPU(x), mask=x > 3), lambda: gr.sum(OnGPU(x, mask=x))):
         with pytest.raises(TypeError, match="mask"):
             refused()
-    for refused in (lambda: gr.total([OnGPU(x)]), lambda: gr.diff(OnGPU(x), x)):
-        with pytest.raises(gr.UnsupportedError, match="alone"):
-            refused()
+    places.clear()
+    assert gr.total([OnGPU(x, stream=5), x, OnGPU(x)], "sum,count") == {"sum": 828.0, "count": 72}
+    assert places == [(1, 3, 5), (0, 0, 0), (1, 3, 0)]
     assert gr.sum(OnGPU(x[:0])) == 0.0
     acc = gr.Accumulator("f4")
     acc.add(OnGPU(x, stream=2))

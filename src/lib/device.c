@@ -17,10 +17,10 @@
 #include "lib/result.h"
 #include "run/axis_results.h"
 
-gpr_status device_refuse(gpr_context *context)
+gpr_status device_refuse(gpr_context *context, const char *what)
 {
-    return lib_fail(context, GPR_ERROR_UNSUPPORTED,
-                    "memory: totals and comparisons of device memory are not supported");
+    return lib_fail(context, GPR_ERROR_UNSUPPORTED, "memory: %s of device memory are not supported",
+                    what);
 }
 
 /* Refuses what kernels that read memory of the caller do not find. */
@@ -34,9 +34,7 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
     else if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
              (view->scale.given || element_is_integer(view->type)))
         what = "exponents of integers and scaled numbers";
-    return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
-                           "memory: %s of device memory are not supported", what)
-                : GPR_OK;
+    return what ? device_refuse(input->context, what) : GPR_OK;
 }
 
 /* Refuses a missing value. */

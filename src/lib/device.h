@@ -12,8 +12,8 @@ static inline bool device_holds(const gpr_input *input)
     return input->in_memory && input->view.memory == GPR_MEMORY_CUDA;
 }
 
-/* Sets the error of what cannot be done with device memory. Returns its status. */
-gpr_status device_refuse(gpr_context *context);
+/* Sets the error of what, a plural, cannot be done with device memory. Returns its status. */
+gpr_status device_refuse(gpr_context *context, const char *what);
 
 /* Reduces `view` of an input that is in device memory: that of the input, or another order of its
    elements. */

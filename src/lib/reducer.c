@@ -466,10 +466,6 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
                        source_name(name, input->path));
         return false;
     }
-    if (device_holds(input)) {
-        (void)device_refuse(r->context);
-        return false;
-    }
     if (!can_be_limited(input))
         return false;
     *o = input_options(r, input, request->input.length);
@@ -559,6 +555,28 @@ static void prepare_input(void *context, int number)
     (void)set_input(s->r, s->inputs[number], s->request); /* they could be read before */
 }
 
+/* Adds a view of device memory to a total. */
+static gpr_status add_device(const struct several *s, gpr_input *input, struct total *total)
+{
+    const struct view *view = choose_view(input, s->request);
+    const uint64_t length = s->request->input.length;
+    struct reduction one = {.repeatable = true};
+    gpr_result *result = NULL;
+    const gpr_status status = device_reduce(input, view, s->request, &result);
+
+    if (status != GPR_OK)
+        return status;
+    one.partial = result->found.partial;
+    one.type = view->type;
+    one.scale = view->scale;
+    one.elements = view->elements < length ? view->elements : length;
+    one.bytes = one.input_bytes = one.elements * element_size(view->type);
+    (void)missing_add_values(&one.missing, view->type, &s->request->missing);
+    total_add(total, &one);
+    gpr_result_free(result);
+    return GPR_OK;
+}
+
 /* Adds an input, or all arrays of one, to a total. */
 static gpr_status add_input(const struct several *s, gpr_input *input, struct total *total)
 {
@@ -568,6 +586,8 @@ static gpr_status add_input(const struct several *s, gpr_input *input, struct to
     struct reduction reduction, one;
     bool good;
 
+    if (device_holds(input))
+        return add_device(s, input, total);
     (void)source_name(name, input->path);
     if (!set_input(r, input, s->request))
         return r->context->status;
@@ -597,6 +617,9 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     struct pass_request none = {.quantile_count = 0};
     char name[SOURCE_NAME_MAX];
 
+    for (int i = 0; i < inputs->count && pass_request_any(&s->request->passes); i++)
+        if (device_holds(s->inputs[i]))
+            return device_refuse(r->context, "quantiles and histograms of totals");
     set_options(o, s->request);
     if (pass_request_any(&o->passes))
         o->wants |= PARTIAL_EXTREMES;
@@ -687,7 +710,7 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
         return false;
     }
     if (device_holds(input)) {
-        (void)device_refuse(context);
+        (void)device_refuse(context, "comparisons");
         return false;
     }
     if (!can_use_gpu(context))

@@ -244,6 +244,63 @@ static void check_views(unsigned long runs)
     tap_family_end(&family, "views of device memory, strided or not, of all types");
 }
 
+/* Totals of several views, on both sides. */
+static void check_totals(unsigned long runs)
+{
+    enum { VIEWS = 3 };
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs; run++) {
+        gpr_input *here[VIEWS], *mixed[VIEWS];
+        const unsigned count = 1 + (unsigned)rng_below(&rng, VIEWS);
+        const bool one_type = rng_below(&rng, 2);
+        const struct shape first = draw_shape();
+        gpr_result *expected = NULL, *got = NULL;
+        gpr_request *request = NULL;
+        bool asked[OPS] = {false}, good, split = false;
+        gpr_status status;
+
+        fill(first.type);
+        must(gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
+                 (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK) &&
+                 (rng_below(&rng, 5) ||
+                  gpr_request_set(request, GPR_LENGTH, rng_below(&rng, SIDE)) == GPR_OK),
+             "a request");
+        for (size_t i = 0; i < OPS; i++) {
+            asked[i] = strcmp(ops[i], "digest") != 0 && ops[i][0] != 'p' &&
+                       strcmp(ops[i], "median") != 0 && (i == 0 || rng_below(&rng, 4) == 0);
+            must(!asked[i] || gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
+            split = split || (asked[i] && needs_split(ops[i]));
+        }
+        for (unsigned i = 0; i < count; i++) {
+            struct shape s = draw_shape();
+
+            /* Bytes of a bool are 0 or 1. */
+            s = one_type || strcmp(s.type, "bool") == 0 || strcmp(first.type, "bool") == 0 ? first
+                                                                                           : s;
+            here[i] = open_view(&s, false);
+            mixed[i] = open_view(&s, rng_below(&rng, 3));
+        }
+        status = gpr_total(here, count, request, &expected);
+        good = gpr_total(mixed, count, request, &got) == status;
+        if (!good) /* a scale */
+            good = split && gpr_error_status(context) == GPR_ERROR_UNSUPPORTED && !got;
+        for (size_t i = 0; i < OPS && good && expected && got; i++)
+            good = !asked[i] || is_same(expected, got, ops[i]);
+        tap_case(&family, good, "run %lu: %u views, the first of %s: %s", run, count, first.type,
+                 gpr_error_text(context));
+        gpr_result_free(expected);
+        gpr_result_free(got);
+        gpr_request_free(request);
+        for (unsigned i = 0; i < count; i++) {
+            gpr_close(here[i]);
+            gpr_close(mixed[i]);
+        }
+    }
+    tap_family_end(&family, "totals of views of both sides");
+}
+
 /* Quantiles of so many elements that a sample is taken of them, not aligned to 16 bytes. */
 static void check_samples(void)
 {
@@ -581,6 +638,10 @@ static gpr_request *ask(const char *op)
 static void check_refused(void)
 {
     const uint64_t shape[] = {10};
+    const struct shape ten = {.type = "f32", .rank = 1, .sizes = {10}, .strides = {4}};
+    gpr_input *const there = open_view(&ten, true);
+    gpr_request *median = ask("median");
+    gpr_result *result = NULL;
     gpr_request *request = ask("sum");
     gpr_request *zeros = ask("zeros");
     gpr_view *view = NULL;
@@ -597,6 +658,13 @@ static void check_refused(void)
                   "memory: these operations of scaled numbers are not supported in device memory");
     must(gpr_view_set_mask(view, GPR_MASK_VALID_BYTES, device + 100, 0) == GPR_OK, "a mask");
     check_refusal(view, request, "memory: masks of device memory are not supported");
+    tap_ok(gpr_total(&there, 1, median, &result) == GPR_ERROR_UNSUPPORTED && !result &&
+               strcmp(gpr_error_text(context),
+                      "memory: quantiles and histograms of totals of device memory are not "
+                      "supported") == 0,
+           "%s", gpr_error_text(context));
+    gpr_close(there);
+    gpr_request_free(median);
     gpr_view_free(view);
     gpr_request_free(zeros);
     gpr_request_free(request);
@@ -643,6 +711,7 @@ int main(void)
          "a GPU");
     check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_totals((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_limits();
