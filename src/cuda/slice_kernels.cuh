@@ -153,6 +153,36 @@ template <typename Type> struct slice_plain<Type, double> {
     }
 };
 
+/* Adds up plainly the elements number `first` to `last` - 1 of each of COUNT vectors, none of which is
+   larger than `largest`. */
+template <typename Type, int N, int COUNT, bool AT_ONCE = slice_type<Type>::AT_ONCE>
+struct slice_addition {
+    typedef slice_type<Type> type;
+
+    __device__ static __forceinline__ void add(slice_plain<Type> *plain,
+                                               const typename type::template words<N> *v, int first,
+                                               int last, float largest)
+    {
+        plain->begin(type::template value<N>(v[0], first), largest);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int j = i == 0 ? first + 1 : first; j < last; j++)
+                plain->add(type::template value<N>(v[i], j));
+        plain->end(largest);
+    }
+};
+template <typename Type, int N, int COUNT> struct slice_addition<Type, N, COUNT, true> {
+    typedef slice_type<Type> type;
+
+    __device__ static __forceinline__ void add(slice_plain<Type> *plain,
+                                               const typename type::template words<N> *v, int first,
+                                               int last, float)
+    {
+        plain->begin(type::template total<N, COUNT>(v, first, last), 0);
+    }
+};
+
 /* Adds element j of each vector to a sum. */
 template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
     typedef slice_type<Type> type;
@@ -180,11 +210,7 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
                 largest = fmaxf(largest, fabsf((float)type::template value<N>(v[i], j)));
-        plain.begin(type::template value<N>(v[0], j), largest);
-#pragma unroll
-        for (int i = 1; i < COUNT; i++)
-            plain.add(type::template value<N>(v[i], j));
-        plain.end(largest);
+        slice_addition<Type, N, COUNT>::add(&plain, v, j, j + 1, largest);
         if (plain.fits())
             plain.add_to(sum);
         else
@@ -490,17 +516,9 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         bool fits = true;
 
 #pragma unroll
-        for (int k = 0; k < PARTS; k++) {
-            const float largest = plain[k].BOUNDED ? find_largest(k) : 0;
-
-            plain[k].begin(type::template value<N>(v[k][0], 0), largest);
-#pragma unroll
-            for (int i = 0; i < VECTORS; i++)
-#pragma unroll
-                for (int j = i == 0; j < N; j++)
-                    plain[k].add(type::template value<N>(v[k][i], j));
-            plain[k].end(largest);
-        }
+        for (int k = 0; k < PARTS; k++)
+            slice_addition<Type, N, VECTORS>::add(&plain[k], v[k], 0, N,
+                                                  plain[k].BOUNDED ? find_largest(k) : 0);
         slice_share<LANES>(plain);
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {

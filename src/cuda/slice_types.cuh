@@ -68,11 +68,14 @@ template <> struct slice_words<1> : slice_registers<1> {
  *   GROUP          elements of a column that a thread loads before it adds them up, 8 or 16:
  *                  together with its neighbours 128 bytes
  *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
+ *   AT_ONCE        whether `total` adds up the elements of vectors plainly
  *   plain          what elements are added up plainly in
  *   key            what extremes are told by
  *   words          N neighbours
  *   swap, place    turns the bytes of each; loads one of them
  *   value          of one of them
+ *   total          the exact sum of the elements number `first` to `last` - 1 of each of COUNT vectors;
+ *                  infinity or NaN if it is not finite
  *   extremes       of N columns; take takes one element of each
  */
 template <typename Type> struct slice_type;
@@ -80,7 +83,7 @@ template <typename Type> struct slice_type;
 /* f32: a word each. */
 template <> struct slice_type<f32> {
     static const int SIZE = 4, COLUMNS = 4, GROUP = 8, ROW = 4;
-    static const bool PLAIN = true, FITS = f32::ALWAYS_FITS;
+    static const bool PLAIN = true, FITS = f32::ALWAYS_FITS, AT_ONCE = false;
     typedef double plain;
     typedef int32_t key;
     template <int N> using words = slice_words<4 * N>;
@@ -155,7 +158,7 @@ template <> struct slice_type<f32> {
 /* f16 and bf16: two in a word; of one alone, the upper half is no element. */
 template <typename Type> struct slice_type16 {
     static const int SIZE = 2, COLUMNS = 4, GROUP = 16, ROW = 8;
-    static const bool PLAIN = true, FITS = Type::ALWAYS_FITS;
+    static const bool PLAIN = true, FITS = Type::ALWAYS_FITS, AT_ONCE = false;
     typedef double plain;
     typedef int32_t key;
     template <int N> using words = slice_words<2 * N>;
@@ -253,7 +256,7 @@ template <> struct slice_type<bf16> : slice_type16<bf16> {
 /* f64: two words each. */
 template <> struct slice_type<f64> {
     static const int SIZE = 8, COLUMNS = 2, GROUP = 8, ROW = 2;
-    static const bool PLAIN = false, FITS = false;
+    static const bool PLAIN = false, FITS = false, AT_ONCE = false;
     typedef double plain;
     typedef int64_t key;
     template <int N> using words = slice_words<8 * N>;
@@ -349,7 +352,7 @@ struct slice_type8 {
 
 /* Types that only sums are found of: those of launches that want extremes, too, are records. */
 template <typename Base> struct slice_summed_type : Base {
-    static const bool PLAIN = true, FITS = true;
+    static const bool PLAIN = true, FITS = true, AT_ONCE = false;
     typedef int32_t key;
 
     template <int N> struct extremes {
@@ -373,14 +376,113 @@ template <typename Base> struct slice_summed_type : Base {
     };
 };
 
+/* Floats of a byte as units. A unit is a wider float that has the bits of the byte, shifted: its value is
+   that of the byte times a power of two, of subnormal numbers, too. NaNs and infinities become
+   numbers. MOST units add up exactly.
+
+     of(w)    the unit of the upper byte of a word
+     value    the value of a sum of units
+     SPECIAL  added to the magnitudes of a word, sets the upper bit of those bytes that are infinite or
+              NaN; NANS sets that of NaNs */
+template <typename Type> struct slice_units;
+template <> struct slice_units<f8e4m3> {
+    typedef float type;
+    static const int MOST = 64; /* magnitudes are 7 * 2^15 times the least at most */
+    static const uint32_t SPECIAL = 0x01010101, NANS = 0x01010101;
+
+    __device__ static __forceinline__ float of(uint32_t w)
+    {
+        return __int_as_float(((int32_t)w >> 4) & (int32_t)0x87f00000);
+    }
+    __device__ static __forceinline__ double value(float sum)
+    {
+        return (double)sum * 0x1p120;
+    }
+};
+template <> struct slice_units<f8e5m2> {
+    typedef double type;
+    static const int MOST = 1 << 20; /* 7 * 2^29 times the least */
+    static const uint32_t SPECIAL = 0x04040404, NANS = 0x03030303;
+
+    __device__ static __forceinline__ double of(uint32_t w)
+    {
+        return __hiloint2double(((int32_t)w >> 6) & (int32_t)0x81fc0000, 0);
+    }
+    __device__ static __forceinline__ double value(double sum)
+    {
+        return sum * 0x1p1008;
+    }
+};
+
 template <typename Type> struct slice_type_float8 : slice_summed_type<slice_type8> {
+    static const bool AT_ONCE = true;
     typedef double plain;
+    typedef slice_units<Type> units;
 
     template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
     {
         const uint32_t upper = (v.w[j / 4] >> j % 4 * 8 & 0xff) << 8;
 
         return (double)Type::element(Type::widen(upper), 0);
+    }
+
+    /* The upper bits of those elements that are in word k of a vector. */
+    __device__ static __forceinline__ uint32_t upper_bits(int k, int first, int last)
+    {
+        uint32_t bits = 0;
+
+#pragma unroll
+        for (int j = 4 * k; j < 4 * k + 4; j++)
+            if (j >= first && j < last)
+                bits |= 0x80u << j % 4 * 8;
+        return bits;
+    }
+
+    /* The sum of those elements that are infinite or NaN, one at least. */
+    template <int N, int COUNT>
+    __device__ static __forceinline__ double special(const words<N> *v, int first, int last)
+    {
+        uint32_t nan = units::SPECIAL == units::NANS, positive = 0, negative = 0;
+
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int k = 0; k < (N + 3) / 4; k++) {
+                const uint32_t upper = upper_bits(k, first, last);
+                const uint32_t magnitudes = v[i].w[k] & 0x7f7f7f7f;
+                const uint32_t found = (magnitudes + units::SPECIAL) & upper;
+
+                nan |= (magnitudes + units::NANS) & upper;
+                positive |= found & ~v[i].w[k];
+                negative |= found & v[i].w[k];
+            }
+        if (nan || (positive && negative))
+            return __longlong_as_double(0x7ff8000000000000ll);
+        return __longlong_as_double(positive ? 0x7ff0000000000000ll : 0xfff0000000000000ll);
+    }
+
+    template <int N, int COUNT>
+    __device__ static __forceinline__ double total(const words<N> *v, int first, int last)
+    {
+        typename units::type sum = 0;
+        uint32_t found = 0;
+
+        static_assert(N * COUNT <= units::MOST, "so that the sum is exact");
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int j = first; j < last; j++)
+                sum += units::of(v[i].w[j / 4] << (24 - j % 4 * 8));
+#pragma unroll
+        for (int k = 0; k < (N + 3) / 4; k++) {
+            uint32_t any = 0;
+
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                any |= (v[i].w[k] & 0x7f7f7f7f) + units::SPECIAL;
+            found |= any & upper_bits(k, first, last);
+        }
+        return found ? special<N, COUNT>(v, first, last) : units::value(sum);
     }
 };
 template <> struct slice_type<f8e4m3> : slice_type_float8<f8e4m3> {

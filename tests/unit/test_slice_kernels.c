@@ -643,6 +643,143 @@ static void check_records(enum element_type type, unsigned runs)
 }
 
 /*
+ * Floats of a byte.
+ */
+
+/* The least positive value of a type is 2^-this. */
+static int float8_scale(enum element_type type)
+{
+    return type == ELEMENT_F8E4M3 ? 9 : 16;
+}
+
+/* The value of a byte, in multiples of the least positive one. Returns whether it is finite: if not,
+   *units is the sign of an infinity, or 0 for NaN. */
+static bool float8_units(enum element_type type, unsigned char byte, int64_t *units)
+{
+    const int bits = type == ELEMENT_F8E4M3 ? 3 : 2, sign = byte & 0x80 ? -1 : 1;
+    const int exponent = (byte & 0x7f) >> bits, mantissa = byte & ((1 << bits) - 1);
+    const bool finite = type == ELEMENT_F8E4M3 ? (byte & 0x7f) < 0x7f : exponent < 31;
+
+    *units = exponent == 0 ? mantissa : (int64_t)(mantissa + (1 << bits)) << (exponent - 1);
+    if (!finite)
+        *units = type == ELEMENT_F8E5M2 && mantissa == 0;
+    *units *= sign;
+    return finite;
+}
+
+/* The bits of the result of a slice by integers. */
+static uint64_t float8_result(const struct cuda_slice_launch *l, size_t slice)
+{
+    const size_t count = l->columns ? l->rows : l->length;
+    bool nan = false, positive = false, negative = false;
+    int64_t sum = 0, units;
+    double x;
+
+    for (size_t at = 0; at < count; at++) {
+        if (float8_units(l->type, *element_of(l, slice, at), &units)) {
+            sum += units;
+            continue;
+        }
+        nan = nan || units == 0;
+        positive = positive || units > 0;
+        negative = negative || units < 0;
+    }
+    if (nan || positive || negative)
+        return l->wish.skip_nan              ? CUDA_SLICE_UNKNOWN
+               : nan || positive == negative ? CUDA_SLICE_NAN
+                                             : exact_bits(positive ? INFINITY : -INFINITY);
+    x = ldexp((double)sum, -float8_scale(l->type)); /* below 2^53 */
+    return exact_bits(l->wish.op == CUDA_SLICE_MEAN ? x / (double)count : x);
+}
+
+/* A byte of data of some kind. */
+static unsigned char float8_byte(enum element_type type, unsigned kind, size_t i)
+{
+    const unsigned char largest = type == ELEMENT_F8E4M3 ? 0x7e : 0x7b;
+    const unsigned char any = (unsigned char)below(256);
+
+    switch (kind) {
+    case 0:
+        return (unsigned char)i; /* all that there are */
+    case 1:
+        return any;
+    case 2:
+        return (any & 0x7f) > largest ? largest : any; /* finite */
+    case 3:
+        return below(99) ? any & 0x83 : (unsigned char)(0x7c | (any & 0x80)); /* a few infinities */
+    case 4:
+        return 0x80; /* -0 */
+    case 5:
+        return i % 50 ? largest : 1;
+    case 6:
+        return largest | 0x80;
+    default:
+        return (unsigned char)(any & 0x87); /* subnormal, or near that */
+    }
+}
+
+static void check_float8(enum element_type type)
+{
+    enum { KINDS = 8 };
+    static const size_t lengths[] = {128, 255, 256, 512, 640, 1008, 1023, 1024, 1025, 2048, 9984};
+    const size_t shapes = 100 + sizeof lengths / sizeof *lengths;
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < 2 * shapes * KINDS; i++) {
+        const size_t shape = i / 2 / KINDS, count = shape < 100 ? shape + 1 : lengths[shape - 100];
+        const size_t slices = 1 + below(count > 1025 ? 4 : below(2) ? 12 : 39);
+        struct cuda_slice_launch l = {.type = type,
+                                      .columns = i % 2,
+                                      .data = memory,
+                                      .rows = i % 2 ? count : slices,
+                                      .length = i % 2 ? slices : count,
+                                      .part = CUDA_SLICE_PART,
+                                      .wants = PARTIAL_SUM,
+                                      .wish = {.op = below(3) ? CUDA_SLICE_SUM : CUDA_SLICE_MEAN,
+                                               .letter = 'f',
+                                               .skip_nan = below(4) == 0,
+                                               .count = count}};
+        double *const sums = (double *)(void *)come_back;
+        size_t bytes;
+
+        l.parts = l.columns ? 1 : (count + l.part - 1) / l.part;
+        bytes = slices * l.parts * sizeof *sums;
+        if (l.parts > 1) {
+            l.wish.op = CUDA_SLICE_SUM;
+            l.high = (double *)(void *)found;
+            l.low = l.high + slices * l.parts;
+        } else {
+            l.results = (uint64_t *)(void *)found;
+        }
+        for (size_t k = 0; k < slices * count; k++)
+            data[k] = float8_byte(type, (unsigned)(i / 2 % KINDS), k);
+        if (!tap_case(&family,
+                      copy_in(memory, data, slices * count) && run_kernel(&l) &&
+                          copy_out(come_back, found, 2 * bytes),
+                      "running"))
+            return;
+        for (size_t slice = 0; slice < slices; slice++) {
+            const uint64_t expected = float8_result(&l, slice);
+            double sum = 0, low = 0;
+
+            for (size_t part = slice * l.parts; part < (slice + 1) * l.parts; part++) {
+                sum += sums[part];
+                low += l.high ? sums[slices * l.parts + part] : 0;
+            }
+            tap_case(&family,
+                     !l.high ? exact_bits(sums[slice]) == expected
+                     : isfinite(exact_from_bits(expected))
+                         ? low == 0 && sum == exact_from_bits(expected)
+                         : isnan(sum),
+                     "kind %zu, %s, slice %zu of %zu, %zu elements: %a, not %a", i / 2 % KINDS,
+                     l.columns ? "columns" : "rows", slice, slices, count, sum,
+                     exact_from_bits(expected));
+        }
+    }
+    tap_family_end(&family, "%s, results", element_name(type));
+}
+
+/*
  * Results.
  */
 
@@ -1031,6 +1168,8 @@ int main(int argc, char *argv[])
     check_type(ELEMENT_BF16, runs);
     for (int t = 0; t < ELEMENT_TYPES; t++)
         check_records((enum element_type)t, runs / 2 + 1);
+    check_float8(ELEMENT_F8E4M3);
+    check_float8(ELEMENT_F8E5M2);
     check_square_range();
     check_results(20 * runs);
     check_whole(5 * runs);
