@@ -81,6 +81,8 @@ template <typename Type, typename Integer = typename slice_type<Type>::plain> st
     {
         slice_sum sum;
 
+        if (sizeof all <= 8)
+            return {(double)(int64_t)all, 0, false};
         sum.clear();
         add_to(&sum);
         return sum;
@@ -259,11 +261,14 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
         return cuda_slice_extreme(wish, wish->op == CUDA_SLICE_MIN ? min : max);
     if (!of_sum)
         return exact_bits(exact_key_value(key_of(wish->op == CUDA_SLICE_MIN ? min : max)));
-    high = exact_two_sum(sum.high, sum.low, &low);
+    high = sum.high + 0.0; /* of zeros, +0 */
+    low = 0;
+    if (sum.low != 0)
+        high = exact_two_sum(sum.high, sum.low, &low);
     if (wish->letter != 'f')
         return (uint64_t)(int64_t)high;
     if (wish->op == CUDA_SLICE_MEAN)
-        return exact_bits(low == 0 ? (high + 0.0) / (double)wish->count
+        return exact_bits(low == 0 ? high / (double)wish->count
                                    : slice_long_mean(high, low, wish->count));
     return fabs(high) < __longlong_as_double(0x7ff0000000000000ll) ? exact_bits(high)
                                                                    : CUDA_SLICE_UNKNOWN;
