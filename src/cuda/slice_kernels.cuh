@@ -661,6 +661,8 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
             return slice_choose_lanes<Type, 32, 1, 8, 2, 1>(l);
         return slice_choose_long<Type, 1>(l);
     }
+    if (whole && most <= type::ROW)
+        return slice_choose_lanes<Type, 1, type::ROW, 1, 4, 1>(l);
     if (whole && most <= 4 * type::ROW)
         return slice_choose_lanes<Type, 4, type::ROW, 1, 4, 1>(l);
     if (whole && most <= 16 * type::ROW)
