@@ -214,9 +214,9 @@ typedef enum gpr_memory {
 } gpr_memory;
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
-   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce and gpr_total read such
-   memory where it is, if there is no mask. All else is GPR_ERROR_UNSUPPORTED, and so is device
-   memory without CUDA. */
+   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce, gpr_total and
+   gpr_diff_inputs take such memory, if there is no mask. All else is GPR_ERROR_UNSUPPORTED, and so
+   is device memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 
@@ -524,8 +524,10 @@ typedef int gpr_row_function(void *user, const char *line);
    names match: the last one that does counts, and else the lists without a pattern. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
    alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.
-   An array that cannot be compared has a row, and then is an error. GPR_ERROR_UNSUPPORTED for views
-   with a mask. */
+   An array that cannot be compared has a row, and then is an error. Two views of memory of one device,
+   of one type, byte order and scale, are compared there, and only pieces of 128 bytes that differ are
+   copied to the host; other views of device memory are copied whole. GPR_ERROR_UNSUPPORTED for
+   views with a mask. */
 GPR_API gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *request,
                                    const char *tolerance, gpr_row_function *row, void *user,
                                    int all, uint64_t *different);

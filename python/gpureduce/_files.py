@@ -441,8 +441,8 @@ def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = Non
     """Compares two files, or containers array by array, or arrays in memory.
 
     Args:
-        a, b: a path of a file, or an array in memory, which is compared where it is; its name in rows
-            is "memory".
+        a, b: a path of a file, or an array in memory, also of a GPU, whose name in rows is "memory". Two
+            of one type on one GPU are compared there; else an array on a GPU is copied.
         tolerance: how far elements may be apart, a list of "ulp:4", "abs:1e-6" and "rel:1e-6" with
             commas in between, of which one is enough. None: they must be equal. A dict has such
             lists for patterns of names, {"*": "ulp:1", "*.bias": "abs:1e-5"}, of which the last one

@@ -169,6 +169,7 @@ def test_cuda_array_interface(monkeypatch):
     places.clear()
     assert gr.total([OnGPU(x, stream=5), x, OnGPU(x)], "sum,count") == {"sum": 828.0, "count": 72}
     assert places == [(1, 3, 5), (0, 0, 0), (1, 3, 0)]
+    assert gr.diff(OnGPU(x), x).different == 0 and gr.diff(OnGPU(x), OnGPU(x + x)).different == 1
     assert gr.sum(OnGPU(x[:0])) == 0.0
     acc = gr.Accumulator("f4")
     acc.add(OnGPU(x, stream=2))

@@ -12,6 +12,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
+#include "core/error.h"
 #include "core/scale.h"
 
 #define VIEW_DIMENSIONS_MAX 64
@@ -32,6 +33,14 @@ struct view_layout {
     int64_t strides[VIEW_DIMENSIONS_MAX]; /* bytes from an element to the next */
 };
 
+/* Memory that this processor does not read. */
+struct view_remote {
+    /* Copies `count` elements from number `first` on to `to`, one after the other. Any thread. False,
+       with an error, on failure. */
+    bool (*copy)(void *context, uint64_t first, size_t count, void *to, struct error *error);
+    void *context;
+};
+
 struct view {
     enum element_type type;
     bool swap;                 /* elements are not in this machine's byte order */
@@ -43,6 +52,7 @@ struct view {
     const unsigned char *mask; /* NULL with VIEW_MASK_NONE */
     uint64_t mask_offset;      /* entries of the mask before that of the first element */
     struct scale scale;
+    const struct view_remote *remote; /* its elements are copied from there; NULL: they are here */
 };
 
 /* Sets the elements of a view, which keeps its mask and its scale: `strides` are in bytes; NULL: in

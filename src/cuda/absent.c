@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cuda/array.h"
+#include "cuda/array_pieces.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "engine/engine.h"
@@ -106,6 +107,72 @@ const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
     (void)tallier;
     (void)error_set(error, ERROR_REQUEST, "%s", built_without);
     return NULL;
+}
+
+const struct cuda_comparer_tuning cuda_comparer_shipped = {.room = 0};
+
+struct cuda_comparer *cuda_comparer_open(const struct cuda_comparer_tuning *tuning)
+{
+    static char none;
+
+    (void)tuning;
+    return (struct cuda_comparer *)&none;
+}
+
+void cuda_comparer_close(struct cuda_comparer *comparer)
+{
+    (void)comparer;
+}
+
+bool cuda_array_await(const struct cuda_array_elements *elements, int *device, struct error *error)
+{
+    (void)elements;
+    (void)device;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+bool cuda_array_fetch(struct cuda_comparer *comparer, const struct cuda_array_elements *elements,
+                      uint64_t first, size_t bytes, void *to, struct error *error)
+{
+    (void)comparer;
+    (void)elements;
+    (void)first;
+    (void)bytes;
+    (void)to;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+void cuda_array_begin_pieces(struct cuda_comparer *comparer,
+                             const struct cuda_array_elements sides[2], unsigned wants)
+{
+    (void)comparer;
+    (void)sides;
+    (void)wants;
+}
+
+bool cuda_array_has_pieces(struct cuda_comparer *comparer, bool *any, struct error *error)
+{
+    (void)comparer;
+    (void)any;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+bool cuda_array_next_pieces(struct cuda_comparer *comparer, struct cuda_pieces *pieces,
+                            size_t *count, struct error *error)
+{
+    (void)comparer;
+    (void)pieces;
+    (void)count;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
+}
+
+bool cuda_array_sums(struct cuda_comparer *comparer, struct partial *all, struct partial *differing,
+                     struct error *error)
+{
+    (void)comparer;
+    (void)all;
+    (void)differing;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
 struct cuda_summer *cuda_summer_open(void)

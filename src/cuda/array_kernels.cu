@@ -64,6 +64,116 @@ cudaError_t cuda_gather(const struct cuda_gather *job, int multiprocessors, cuda
     return cudaGetLastError();
 }
 
+/* Loads of 16 bytes of each side that a thread has in flight, and the bytes of a block's. */
+static const int PIECE_UNROLL = 4;
+static const uint64_t PIECE_TILE = (uint64_t)THREADS * PIECE_UNROLL * sizeof(uint4);
+
+/* Threads that have a piece. */
+static const unsigned PIECE_LANES = CUDA_PIECE_BYTES / sizeof(uint4);
+
+__device__ static __forceinline__ bool is_same(uint4 a, uint4 b)
+{
+    return ((a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w)) == 0;
+}
+
+/* The 16 bytes at `at` of a row of `bytes` bytes; those beyond its end are zero. */
+__device__ static uint4 load_end(const unsigned char *row, uint64_t at, uint64_t bytes)
+{
+    unsigned words[4] = {0, 0, 0, 0};
+
+    for (unsigned i = 0; i < sizeof(uint4) && at + i < bytes; i++)
+        words[i / 4] |= (unsigned)row[at + i] << 8 * (i % 4);
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/* Which of the pieces of a warp differ, a bit for the first lane of each, of its lanes' bits. */
+__device__ static unsigned differing_pieces(unsigned lanes)
+{
+    lanes |= lanes >> 4;
+    lanes |= lanes >> 2;
+    lanes |= lanes >> 1;
+    return lanes & 0x01010101u;
+}
+
+static_assert(CUDA_PIECE_BYTES / sizeof(uint4) == 8, "a piece is that of eight lanes");
+
+/* A block takes tiles. The pieces of one that differ get places in the list together, in their order. */
+__global__ void __launch_bounds__(THREADS)
+    find_pieces(const __grid_constant__ struct cuda_find_pieces job)
+{
+    const int warps = THREADS / 32;
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint64_t tiles = (job.bytes + PIECE_TILE - 1) / PIECE_TILE;
+    __shared__ unsigned counts[PIECE_UNROLL * warps];
+    __shared__ unsigned long long place;
+
+    for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const uint64_t from = tile * PIECE_TILE + threadIdx.x * sizeof(uint4);
+        uint4 a[PIECE_UNROLL], b[PIECE_UNROLL];
+        unsigned pieces[PIECE_UNROLL];
+        bool differs = false;
+
+#pragma unroll
+        for (int k = 0; k < PIECE_UNROLL; k++) {
+            const uint64_t at = from + (uint64_t)k * THREADS * sizeof(uint4);
+
+            if (at + sizeof(uint4) <= job.bytes) {
+                a[k] = *(const uint4 *)(job.sides[0] + at);
+                b[k] = *(const uint4 *)(job.sides[1] + at);
+            } else {
+                a[k] = load_end(job.sides[0], at, job.bytes);
+                b[k] = load_end(job.sides[1], at, job.bytes);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < PIECE_UNROLL; k++)
+            differs = differs || !is_same(a[k], b[k]);
+        if (!__syncthreads_or(differs))
+            continue;
+#pragma unroll
+        for (int k = 0; k < PIECE_UNROLL; k++) {
+            pieces[k] = differing_pieces(__ballot_sync(0xffffffffu, !is_same(a[k], b[k])));
+            if (lane == 0)
+                counts[k * warps + warp] = __popc(pieces[k]);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            unsigned sum = 0;
+
+            for (int i = 0; i < PIECE_UNROLL * warps; i++) {
+                const unsigned count = counts[i];
+
+                counts[i] = sum;
+                sum += count;
+            }
+            place = atomicAdd((unsigned long long *)job.pieces.found, (unsigned long long)sum);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < PIECE_UNROLL; k++) {
+            const unsigned first = lane / PIECE_LANES * PIECE_LANES;
+            const uint64_t to =
+                place + counts[k * warps + warp] + __popc(pieces[k] & ((1u << first) - 1));
+            const uint64_t at = from + (uint64_t)k * THREADS * sizeof(uint4);
+
+            if (!(pieces[k] >> first & 1) || to >= job.pieces.room)
+                continue;
+            if (lane == first)
+                job.pieces.found[1 + to] = job.first + at / CUDA_PIECE_BYTES;
+            ((uint4 *)(job.copies[0] + to * CUDA_PIECE_BYTES))[lane - first] = a[k];
+            ((uint4 *)(job.copies[1] + to * CUDA_PIECE_BYTES))[lane - first] = b[k];
+        }
+    }
+}
+
+cudaError_t cuda_find_pieces(const struct cuda_find_pieces *job, int multiprocessors,
+                             cudaStream_t stream)
+{
+    find_pieces<<<(unsigned)multiprocessors *(RESIDENT_THREADS / THREADS), THREADS, 0, stream>>>(
+        *job);
+    return cudaGetLastError();
+}
+
 cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
 {
     publish<<<1, THREADS, 0, stream>>>(*job);

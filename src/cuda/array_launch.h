@@ -1,6 +1,7 @@
 /*
- * The kernels of array.h and array_slices.h, as kernels.h does: they hand the host a partial result,
- * copy elements into a row, merge parts of slices, and look for results that are not known.
+ * The kernels of array.h, array_pieces.h and array_slices.h, as kernels.h does: they hand the host a
+ * partial result, copy elements into a row, compare rows, merge parts of slices, and look for results
+ * that are not known.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 #define GPUREDUCE_CUDA_ARRAY_LAUNCH_H
@@ -12,6 +13,7 @@
 #include "core/exact.h"
 #include "core/partial.h"
 #include "core/view.h"
+#include "cuda/pieces.h"
 #include "cuda/slice_finish.h"
 
 #ifdef __cplusplus
@@ -46,6 +48,17 @@ struct cuda_gather {
 struct cuda_list {
     uint64_t *found; /* device memory: first how many there are, then which, in any order */
     uint64_t room;   /* for how many there is room */
+};
+
+/* Compares two rows of bytes in pieces of CUDA_PIECE_BYTES, and copies those that differ. All is device
+   memory. */
+struct cuda_find_pieces {
+    const unsigned char *sides[2]; /* aligned */
+    uint64_t bytes;                /* of each side */
+    struct cuda_list pieces;       /* the numbers of those that differ */
+    uint64_t first;                /* number of the first piece */
+    unsigned char *copies[2]; /* aligned, with the room of `pieces`: in the order of the numbers;
+                                      what is beyond the end is zero */
 };
 
 /* The findings of kernels about parts of slices: arrays with an entry for each part; NULL where it is
@@ -179,6 +192,8 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
 /* All are asynchronous, on the stream that is given and the device that is current. */
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiprocessors,
+                             cudaStream_t stream);
 cudaError_t cuda_merge(const struct cuda_merge *merge, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_find_unknown(const struct cuda_find_unknown *find, int multiprocessors,
                               cudaStream_t stream);

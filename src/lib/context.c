@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cuda/array.h"
+#include "cuda/array_pieces.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/objects.h"
@@ -30,6 +31,7 @@ void gpr_context_free(gpr_context *context)
         cuda_array_close(context->device_array);
         cuda_tallier_close(context->device_tallier);
         cuda_summer_close(context->device_summer);
+        cuda_comparer_close(context->device_comparer);
         reducer_close(context->reducer);
     }
     free(context);

@@ -225,6 +225,78 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
 }
 
 /*
+ * Comparisons.
+ */
+
+/* A function of struct view_remote: of a side. */
+static bool copy_elements(void *context, uint64_t first, size_t count, void *to,
+                          struct error *error)
+{
+    const struct device_side *s = context;
+    const size_t size = element_size(s->elements.type), most = CUDA_FETCH_BYTES / size;
+    bool good = true;
+
+    for (size_t i = 0; good && i < count; i += most)
+        good = cuda_array_fetch(s->comparer, &s->elements, first + i,
+                                (count - i < most ? count - i : most) * size,
+                                (unsigned char *)to + i * size, error);
+    return good;
+}
+
+/* Sets a side, and waits for its stream. */
+static gpr_status prepare_side(struct device_side *s, const gpr_input *input,
+                               struct session_options *options)
+{
+    gpr_context *context = input->context;
+    struct error error = {.kind = ERROR_NONE};
+
+    if (!context->device_comparer)
+        context->device_comparer = cuda_comparer_open(&cuda_comparer_shipped);
+    if (!context->device_comparer)
+        return lib_fail_memory(context);
+    s->comparer = context->device_comparer;
+    s->view = input->view.view;
+    s->missing = (struct missing){.count = 0};
+    (void)missing_add_values(&s->missing, s->view.type, &options->missing); /* see diff_run */
+    s->elements = (struct cuda_array_elements){.type = s->view.type,
+                                               .swap = s->view.swap,
+                                               .missing = s->missing.count > 0 ? &s->missing : NULL,
+                                               .layout = &s->view.folded,
+                                               .count = s->view.elements,
+                                               .device = input->view.ordinal,
+                                               .stream = input->view.stream};
+    s->remote = (struct view_remote){.copy = copy_elements, .context = s};
+    s->view.remote = &s->remote;
+    options->input.view = &s->view;
+    return cuda_array_await(&s->elements, &s->elements.device, &error)
+               ? GPR_OK
+               : lib_fail_error(context, input->path, NULL, &error);
+}
+
+gpr_status device_prepare(struct device_side sides[DIFF_SIDES], gpr_input *const inputs[DIFF_SIDES],
+                          struct session_options options[DIFF_SIDES], struct diff_request *job)
+{
+    const struct view *a = &inputs[DIFF_A]->view.view, *b = &inputs[DIFF_B]->view.view;
+    const struct cuda_array_elements *one = &sides[DIFF_A].elements;
+    const struct cuda_array_elements *other = &sides[DIFF_B].elements;
+
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (device_holds(inputs[side]) &&
+            prepare_side(&sides[side], inputs[side], &options[side]) != GPR_OK)
+            return inputs[side]->context->status;
+    if (!device_holds(inputs[DIFF_A]) || !device_holds(inputs[DIFF_B]))
+        return GPR_OK;
+    if (job->cast || one->device != other->device || a->type != b->type || a->swap != b->swap ||
+        a->elements != b->elements || !scale_same(&a->scale, &b->scale))
+        return GPR_OK;
+    job->comparer = sides[DIFF_A].comparer;
+    cuda_array_begin_pieces(job->comparer,
+                            (const struct cuda_array_elements[DIFF_SIDES]){*one, *other},
+                            PARTIAL_SQUARES | (a->scale.given ? PARTIAL_SUM : 0));
+    return GPR_OK;
+}
+
+/*
  * Reductions along an axis.
  */
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "lib/device.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
 #include "run/diff_row.h"
@@ -137,6 +138,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     struct session_options options[DIFF_SIDES];
     gpr_input *const inputs[DIFF_SIDES] = {a, b};
     struct difference_tolerances tolerances = {.count = 0};
+    struct device_side sides[DIFF_SIDES];
     struct diff_request job = {.options = &options[DIFF_A], .tolerances = &tolerances};
     gpr_status status;
 
@@ -154,6 +156,8 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
         job.sides[side].count = 1;
         job.sides[side].input = &options[side].input;
     }
+    if (device_prepare(sides, inputs, options, &job) != GPR_OK)
+        return context->status;
     lib_begin_long(context);
     status = run(context, &rows, &job, different);
     end_input(a);

@@ -709,10 +709,6 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                        "the memory for this call cannot be limited");
         return false;
     }
-    if (device_holds(input)) {
-        (void)device_refuse(context, "comparisons");
-        return false;
-    }
     if (!can_use_gpu(context))
         return false;
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),

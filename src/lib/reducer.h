@@ -37,8 +37,7 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
                           gpr_result **result);
 
 /* Sets how a job of its own reduces an input for a request: by the threads and the GPU of the
-   context, which is told of progress. False, with an error of the context, without memory and for
-   device memory. */
+   context, which is told of progress. False, with an error of the context, without memory. */
 bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                      struct session_options *options);
 

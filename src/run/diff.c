@@ -132,8 +132,9 @@ struct diff {
     struct diff_pair *pairs;
     size_t pair_count, ordered;
     uint64_t *begins;
-    uint64_t turned_bytes; /* of side A of pairs that have a turn, which are not among these */
-    _Atomic uint64_t next; /* byte of these that nobody has claimed */
+    uint64_t other_bytes; /* of side A of pairs that have a turn, or a comparer, which are not among
+                             these */
+    _Atomic uint64_t next;       /* byte of these that nobody has claimed */
     _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
     _Atomic size_t next_whole;   /* pair that nobody has looked at, to read a side into memory */
     struct diff_ranges unseen;   /* the second time */
@@ -745,30 +746,34 @@ static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
  * Findings of a worker.
  */
 
-/* Hands in what the worker has found of the pair that it is at. */
-static bool hand_in(struct diff_worker *w)
+/* Adds findings to those of a pair. */
+static bool add_found(struct diff *d, struct diff_pair *p, const struct difference *found)
 {
-    struct diff *d = w->diff;
-    struct diff_pair *p;
-    struct difference found;
     bool good = true;
 
-    if (w->pair == SIZE_MAX || !w->found)
-        return true;
-    p = &d->pairs[w->pair];
-    w->found = false;
-    cpu_compare_finish(w->compare, &found);
     diff_lock(d);
     if (!p->difference) {
         p->difference = malloc(sizeof *p->difference);
         if (p->difference)
-            *p->difference = found;
+            *p->difference = *found;
         good = p->difference != NULL;
     } else {
-        difference_merge(p->difference, &p->setup.terms, &found);
+        difference_merge(p->difference, &p->setup.terms, found);
     }
     diff_unlock(d);
     return good || no_memory(d);
+}
+
+/* Hands in what the worker has found of the pair that it is at. */
+static bool hand_in(struct diff_worker *w)
+{
+    struct difference found;
+
+    if (w->pair == SIZE_MAX || !w->found)
+        return true;
+    w->found = false;
+    cpu_compare_finish(w->compare, &found);
+    return add_found(w->diff, &w->diff->pairs[w->pair], &found);
 }
 
 /* Leaves the sources of the worker's pair that pair number `next` is not in; SIZE_MAX for none. */
@@ -1435,6 +1440,91 @@ static bool compare_in_order(struct diff_worker *w, size_t number)
 }
 
 /*
+ * Pairs in memory of a device.
+ */
+
+/* Whether a comparer finds what differs: of the only pair. */
+static bool has_comparer(const struct diff *d)
+{
+    return d->request->comparer && d->pair_count > 0;
+}
+
+/* Makes the comparison fail. Returns false. */
+static bool fail_device(struct diff *d, struct error error)
+{
+    source_fail(d->pairs[0].sides[DIFF_A].source, error);
+    return give_up(d);
+}
+
+/* Compares the pieces that differ until there are no more. Those that follow one another are compared
+   together. */
+static bool compare_found(struct diff_worker *w)
+{
+    struct diff *d = w->diff;
+    const size_t length = CUDA_PIECE_BYTES / d->pairs[0].size;
+    struct cuda_pieces pieces = {.data = {w->buffers[DIFF_A], w->buffers[DIFF_B]}};
+    struct error error = {.kind = ERROR_NONE};
+    size_t count = 1;
+    bool good = true;
+
+    atomic_store(&d->pairs[0].differs, true); /* sums are taken of all that comes here */
+    while (good && count > 0 && !stopped(d)) {
+        if (!cuda_array_next_pieces(d->request->comparer, &pieces, &count, &error))
+            return fail_device(d, error);
+        for (size_t i = 0, n; good && i < count; i += n) {
+            struct chunk chunks[DIFF_SIDES];
+
+            for (n = 1; i + n < count && pieces.numbers[i + n] == pieces.numbers[i] + n;)
+                n++;
+            for (int side = 0; side < DIFF_SIDES; side++)
+                chunks[side] = (struct chunk){.index = pieces.numbers[i] * length,
+                                              .count = n * length,
+                                              .data = w->buffers[side] + i * CUDA_PIECE_BYTES};
+            good = turn_to(w, 0) && compare_chunks(w, &chunks[DIFF_A], 0, &chunks[DIFF_B]);
+        }
+    }
+    return good;
+}
+
+/* Whether workers have anything to do: there are pieces that differ. False on failure, too. */
+static bool has_found(struct diff *d)
+{
+    struct error error = {.kind = ERROR_NONE};
+    bool any = false;
+
+    return cuda_array_has_pieces(d->request->comparer, &any, &error) ? any : fail_device(d, error);
+}
+
+static uint64_t infinities(const struct partial *p)
+{
+    return p->positive_infinity + p->negative_infinity;
+}
+
+/* Adds the pieces that do not differ: the first side without those of it that do. */
+static bool add_equal(struct diff *d)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct partial all, differing;
+    struct difference equal;
+
+    partial_clear(&all);
+    partial_clear(&differing);
+    if (!cuda_array_sums(d->request->comparer, &all, &differing, &error))
+        return fail_device(d, error);
+    difference_clear(&equal);
+    equal.nan_both = all.nan - differing.nan;
+    equal.missing_both = all.missing - differing.missing;
+    equal.first_nan = all.first_nan;
+    equal.infinite = infinities(&all) > 0;
+    equal.infinities = infinities(&all) - infinities(&differing);
+    exact_subtract(&all.sum, &differing.sum);
+    exact_wide_subtract(&all.squares, &differing.squares);
+    equal.sum_a = equal.sum_b = all.sum;
+    equal.squares_a = equal.squares_b = equal.products = all.squares;
+    return add_found(d, &d->pairs[0], &equal);
+}
+
+/*
  * Workers.
  */
 
@@ -1474,6 +1564,8 @@ static void work_first(struct diff_worker *w)
             good = compare_tiles(w, k);
     while (good && claim(d, &range))
         good = turn_to(w, range.pair) && compare_range(w, at_hand, range.index, range.count);
+    if (good && has_comparer(d))
+        good = compare_found(w);
     /* And then helps with those that are under way. */
     for (k = 0; good && k < d->ordered; k++)
         good = compare_in_order(w, k);
@@ -1880,12 +1972,16 @@ static bool arrange(struct diff *d)
         if (!set_turn(p, d->buffer_bytes / p->size))
             return note_no_memory(d);
         p->differs = true; /* ranges of a row are not noted, to be looked at later */
-        d->turned_bytes += p->item->sides[DIFF_A].elements * p->size;
+        d->other_bytes += p->item->sides[DIFF_A].elements * p->size;
     }
+    if (has_comparer(d))
+        d->other_bytes = d->pairs[0].item->sides[DIFF_A].elements * d->pairs[0].size;
     for (size_t i = d->ordered; i < d->pair_count; i++)
         d->begins[i - d->ordered + 1] =
             d->begins[i - d->ordered] +
-            (d->pairs[i].turn ? 0 : d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size);
+            (d->pairs[i].turn || has_comparer(d)
+                 ? 0
+                 : d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size);
     for (size_t i = 0; i < d->ordered; i++) {
         struct diff_pair *p = &d->pairs[i];
 
@@ -2021,8 +2117,11 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
     while (!team_wait(&d->team, progress ? TICK : 0)) {
         if (progress)
             progress->update(progress->context, bytes_read(d), clock_now());
-        if (atomic_load(&d->decided) ||
-            (progress && progress->cancelled && progress->cancelled(progress->context)))
+        if (progress && progress->cancelled && progress->cancelled(progress->context)) {
+            (void)give_up(d);
+            cancel(d);
+        }
+        if (atomic_load(&d->decided))
             cancel(d);
     }
 }
@@ -2131,7 +2230,7 @@ static bool finish_sources(struct diff *d)
 /* How many workers the pairs can keep busy. */
 static unsigned workers_for(const struct diff *d)
 {
-    uint64_t bytes = 2 * (d->begins[d->pair_count - d->ordered] + d->turned_bytes), count;
+    uint64_t bytes = 2 * (d->begins[d->pair_count - d->ordered] + d->other_bytes), count;
 
     for (size_t i = 0; i < d->pair_count; i++)
         for (int side = 0; d->pairs[i].order && side < DIFF_SIDES; side++)
@@ -2159,8 +2258,11 @@ static bool compare_pairs(struct diff *d)
     if (progress)
         progress->begin(progress->context, file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
                         clock_now());
-    run_workers(d, workers_for(d), work_first);
+    if (!has_comparer(d) || has_found(d))
+        run_workers(d, workers_for(d), work_first);
     if (!atomic_load(&d->stop) && !d->request->verdict_only) {
+        if (has_comparer(d) && (d->always_look || atomic_load(&d->pairs[0].differs)))
+            (void)add_equal(d);
         if (!gather_unseen(d))
             atomic_store(&d->failed, true);
         else if (d->unseen.count > 0)

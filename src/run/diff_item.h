@@ -11,6 +11,7 @@
 
 #include "core/difference.h"
 #include "core/rename.h"
+#include "cuda/array_pieces.h"
 #include "run/session_options.h"
 #include "source/source.h"
 
@@ -26,6 +27,9 @@ struct diff_request {
     bool cast;                   /* it is asked whether side B is what side A is cast to */
     bool ignore_dtype;           /* arrays of two types whose values are the same do not differ */
     bool verdict_only;           /* stop at the first difference */
+    /* If the sides are one array each, in memory of one device, whose bits tell whether elements
+       are equal: it has begun with them, and finds the pieces that differ. NULL: none. */
+    struct cuda_comparer *comparer;
     struct {
         const char *name;                   /* the name that the user gave */
         char *const *paths;                 /* the files that it stands for */

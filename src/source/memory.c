@@ -81,12 +81,21 @@ static enum source_status memory_at(struct source *s, const struct chunk_request
 {
     const struct view *view = ((const struct memory_state *)s->state)->view;
     const size_t most = request->size / s->info.element_size;
+    struct error error = {.kind = ERROR_NONE};
 
-    if (!(view->contiguous && request->borrow) && chunk->count > most)
+    if ((view->remote || !(view->contiguous && request->borrow)) && chunk->count > most)
         chunk->count = most;
     source_count(s, chunk->count * s->info.element_size, 0);
-    (void)view_make_chunk(view, chunk->index, chunk->count, request, NULL, chunk);
-    return SOURCE_CHUNK;
+    if (!view->remote) {
+        (void)view_make_chunk(view, chunk->index, chunk->count, request, NULL, chunk);
+        return SOURCE_CHUNK;
+    }
+    *chunk = (struct chunk){.index = chunk->index, .count = chunk->count, .data = request->buffer};
+    if (view->remote->copy(view->remote->context, chunk->index, chunk->count, request->buffer,
+                           &error))
+        return SOURCE_CHUNK;
+    source_fail(s, error);
+    return SOURCE_FAILED;
 }
 
 static bool memory_lend(struct source *s, unsigned worker, uint64_t index, size_t count,

@@ -928,6 +928,41 @@ cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, c
                         NULL);
 }
 
+static void run_find_pieces(const void *arguments)
+{
+    const struct cuda_find_pieces *job = arguments;
+
+    for (uint64_t at = 0; at < job->bytes; at += CUDA_PIECE_BYTES) {
+        const size_t size =
+            job->bytes - at < CUDA_PIECE_BYTES ? (size_t)(job->bytes - at) : CUDA_PIECE_BYTES;
+        const uint64_t to = job->pieces.found[0];
+
+        if (memcmp(job->sides[0] + at, job->sides[1] + at, size) == 0)
+            continue;
+        if (to < job->pieces.room) {
+            job->pieces.found[1 + to] = job->first + at / CUDA_PIECE_BYTES;
+            for (int side = 0; side < 2; side++) {
+                unsigned char *copy = job->copies[side] + to * CUDA_PIECE_BYTES;
+
+                memset(copy, 0, CUDA_PIECE_BYTES);
+                memcpy(copy, job->sides[side] + at, size);
+            }
+        }
+        job->pieces.found[0]++;
+    }
+}
+
+cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiprocessors,
+                             cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    (void)multiprocessors;
+    check_memory(stream, find->sides[1]);
+    return queue_kernel(stream, run_find_pieces, find, sizeof *find, find->sides[0],
+                        find->copies[0], find->pieces.found);
+}
+
 static void append(const struct cuda_list *list, uint64_t number)
 {
     if (list->found[0] < list->room)

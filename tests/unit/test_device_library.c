@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/element.h"
+#include "cuda/array_pieces.h"
 #include "cuda/array_tallies.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
@@ -301,6 +302,139 @@ static void check_totals(unsigned long runs)
     tap_family_end(&family, "totals of views of both sides");
 }
 
+static enum element_type type_of(const char *name)
+{
+    unsigned type = 0;
+
+    while (strcmp(element_name((enum element_type)type), name) != 0)
+        type++;
+    return (enum element_type)type;
+}
+
+/* The rows of a comparison. */
+struct rows {
+    gpr_status status;
+    uint64_t different;
+    char text[4096];
+};
+
+static int note(void *user, const char *line)
+{
+    struct rows *rows = user;
+
+    if (strlen(rows->text) + strlen(line) < sizeof rows->text)
+        strcat(rows->text, line);
+    return 0;
+}
+
+static void compare(const struct shape shapes[2], const bool on_device[2],
+                    const gpr_request *request, const char *tolerance, struct rows *rows)
+{
+    gpr_input *a = open_view(&shapes[0], on_device[0]), *b = open_view(&shapes[1], on_device[1]);
+
+    *rows = (struct rows){.different = 0};
+    rows->status = gpr_diff_inputs(a, b, request, tolerance, note, rows, 1, &rows->different);
+    if (rows->status != GPR_OK)
+        note(rows, gpr_error_text(context));
+    gpr_close(a);
+    gpr_close(b);
+}
+
+/* Has the context have room for few pieces that differ, or as many as it does. */
+static void draw_comparer(void)
+{
+    const struct cuda_comparer_tuning small = {.room = 1 + rng_below(&rng, 40)};
+
+    cuda_comparer_close(context->device_comparer);
+    context->device_comparer =
+        cuda_comparer_open(rng_below(&rng, 3) ? &small : &cuda_comparer_shipped);
+    must(context->device_comparer, "memory");
+}
+
+/* Makes side B, the second half of the memory, a copy of side A, but for some elements or for many. */
+static void fill_other(enum element_type type)
+{
+    const size_t size = element_size(type), count = ROOM / size;
+    const uint64_t changes =
+        rng_below(&rng, 4) ? rng_below(&rng, 6) : rng_below(&rng, 2 * (uint64_t)count);
+
+    memcpy(host + ROOM, host, ROOM);
+    for (uint64_t i = 0; i < changes; i++) {
+        unsigned char *const at = host + ROOM + rng_below(&rng, count) * size;
+
+        at[rng_below(&rng, size)] ^=
+            (unsigned char)(type == ELEMENT_BOOL ? 1 : 1 << rng_below(&rng, 8));
+    }
+    must(cudaMemcpy(device, host, 2 * ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+}
+
+/* Comparisons have the rows of equal ones in memory of the host, whatever is where. */
+static void check_comparisons(unsigned long runs)
+{
+    static const char *const tolerances[] = {NULL, NULL, "abs:0.5", "rel:1e-3,ulp:2"};
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs; run++) {
+        struct shape shapes[2] = {draw_shape(), {.type = NULL}};
+        const enum element_type type = type_of(shapes[0].type);
+        const bool big = rng_below(&rng, 4) == 0; /* all of it, in a row, aligned or not */
+        bool there[2] = {true, true};
+        const char *tolerance = tolerances[rng_below(&rng, 4)];
+        gpr_request *request = NULL;
+        struct rows expected, got;
+
+        fill(shapes[0].type);
+        if (big) {
+            const int64_t size = (int64_t)element_size(type);
+            const uint64_t off = rng_below(&rng, 3) ? 0 : rng_below(&rng, 64);
+
+            shapes[0].rank = 1;
+            shapes[0].off = (int64_t)off;
+            shapes[0].sizes[0] = (ROOM - off) / (uint64_t)size - rng_below(&rng, 99);
+            shapes[0].strides[0] = size;
+        }
+        fill_other(type);
+        shapes[1] = shapes[0];
+        shapes[1].off += (int64_t)ROOM;
+        switch (rng_below(&rng, 8)) {
+        case 0:
+            there[rng_below(&rng, 2)] = false;
+            break;
+        case 1:
+            if (element_size(type) == 2 && !shapes[0].scaled)
+                shapes[1].type = "i16";
+            break;
+        case 2:
+            shapes[1].order = (gpr_order)rng_below(&rng, 3);
+            break;
+        case 3:
+            shapes[1].scaled = !shapes[0].scaled;
+            break;
+        default:
+            break;
+        }
+        if (rng_below(&rng, 3) == 0)
+            draw_comparer();
+        must(gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
+                 gpr_request_set(request, GPR_IGNORE_DTYPE, rng_below(&rng, 2)) == GPR_OK &&
+                 gpr_request_set(request, GPR_CAST, rng_below(&rng, 9) == 0) == GPR_OK &&
+                 (rng_below(&rng, 4) || gpr_request_missing(request, draw_missing()) == GPR_OK) &&
+                 gpr_context_set(context, GPR_THREADS, rng_below(&rng, 5)) == GPR_OK,
+             "a request");
+        compare(shapes, (const bool[2]){false, false}, request, tolerance, &expected);
+        compare(shapes, there, request, tolerance, &got);
+        tap_case(&family,
+                 expected.status == got.status && expected.different == got.different &&
+                     strcmp(expected.text, got.text) == 0,
+                 "run %lu: %s and %s, rank %u, where %d%d: %s, not %s", run, shapes[0].type,
+                 shapes[1].type, shapes[0].rank, there[0], there[1], got.text, expected.text);
+        gpr_request_free(request);
+    }
+    must(gpr_context_set(context, GPR_THREADS, 0) == GPR_OK, "a setting");
+    tap_family_end(&family, "comparisons of views of both sides");
+}
+
 /* Quantiles of so many elements that a sample is taken of them, not aligned to 16 bytes. */
 static void check_samples(void)
 {
@@ -353,15 +487,6 @@ static void check_samples(void)
     free(host);
     host = small[0];
     device = small[1];
-}
-
-static enum element_type type_of(const char *name)
-{
-    unsigned type = 0;
-
-    while (strcmp(element_name((enum element_type)type), name) != 0)
-        type++;
-    return (enum element_type)type;
 }
 
 /* A few long rows, or columns: their slices have parts. */
@@ -704,14 +829,15 @@ int main(void)
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
         return tap_skip_all("no GPU");
     rng_seed(&rng, from_environment("CHECK_SEED", 1));
-    host = allocate(ROOM);
-    must(cudaSetDevice(0) == cudaSuccess && cudaMalloc((void **)&device, ROOM) == cudaSuccess &&
+    host = allocate(2 * ROOM);
+    must(cudaSetDevice(0) == cudaSuccess && cudaMalloc((void **)&device, 2 * ROOM) == cudaSuccess &&
              cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
              gpr_context_new(&context) == GPR_OK,
          "a GPU");
     check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
-    check_totals((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_totals((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
+    check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_limits();

@@ -1,0 +1,498 @@
+#include "config.h"
+
+#include "cuda/array_pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/array.h"
+#include "cuda/array_launch.h"
+#include "cuda/guest.h"
+#include "sys/mutex.h"
+
+/* Bytes that are copied to the host at a time: pieces of both sides, and their numbers. */
+#define NUMBERS_BYTES (CUDA_PIECES_MAX * sizeof(uint64_t))
+#define SLOT_BYTES (2 * CUDA_FETCH_BYTES + NUMBERS_BYTES)
+
+/* Copies under way, at most: as many threads as can be on their way to the host, or compare. */
+#define SLOTS 16
+
+static const char *const copying = "copying from the GPU", *const launching = "starting a kernel";
+
+MUTEX_ROLE(comparer_role);
+
+/* Pinned memory that elements come to the host by, and a stream. Belongs to the thread that claimed it. */
+struct slot {
+    bool busy;                   /* under the mutex */
+    int device, multiprocessors; /* of the stream; negative: there is none */
+    cudaStream_t stream;
+    unsigned char *memory, *seen; /* as the host and a device see it; NULL: there is none */
+};
+
+struct cuda_comparer {
+    struct cuda_comparer_tuning tuning;
+    struct mutex mutex;
+    pthread_cond_t changed; /* a slot is not busy any more, or pieces were copied */
+    struct slot slots[SLOTS];
+
+    /* On the device of the last comparison; negative before the first: */
+    int device, multiprocessors;
+    cudaStream_t stream;
+    uint64_t *count;                               /* pinned */
+    struct cuda_room numbers, copies[2], stage[2]; /* of pieces that differ; of rows */
+    struct cuda_array *all, *differing;            /* of the first side, and of its pieces */
+
+    /* The comparison: */
+    struct cuda_array_elements sides[2];
+    unsigned wants;
+    uint64_t pieces, room;                       /* all; those that there is room for */
+    uint64_t most GUARDED_BY(comparer_role);     /* pieces that are compared at a time */
+    uint64_t next GUARDED_BY(comparer_role);     /* the first that has not been compared */
+    uint64_t found GUARDED_BY(comparer_role);    /* that differ, of those compared last */
+    uint64_t taken GUARDED_BY(comparer_role);    /* of these */
+    unsigned fetching GUARDED_BY(comparer_role); /* threads that copy some of these */
+};
+
+MUTEX_ROLE_OF(comparer, struct cuda_comparer, mutex);
+
+const struct cuda_comparer_tuning cuda_comparer_shipped = {.room = 64 * MIB / CUDA_PIECE_BYTES};
+
+struct cuda_comparer *cuda_comparer_open(const struct cuda_comparer_tuning *tuning)
+{
+    struct cuda_comparer *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->tuning = *tuning;
+    c->device = -1;
+    for (int i = 0; i < SLOTS; i++)
+        c->slots[i].device = -1;
+    mutex_init(&c->mutex);
+    pthread_cond_init(&c->changed, NULL);
+    return c;
+}
+
+/* Frees the memory on the device. */
+static void leave_device(struct cuda_comparer *c)
+{
+    struct error ignored = {.kind = ERROR_NONE};
+    struct cuda_guest guest;
+
+    cuda_array_close(c->all);
+    cuda_array_close(c->differing);
+    c->all = c->differing = NULL;
+    if (c->device < 0)
+        return;
+    (void)cuda_guest_enter(&guest, c->device, &ignored);
+    cuda_room_free(&c->numbers);
+    for (int side = 0; side < 2; side++) {
+        cuda_room_free(&c->copies[side]);
+        cuda_room_free(&c->stage[side]);
+    }
+    if (c->count)
+        (void)cudaFreeHost(c->count);
+    if (c->stream)
+        (void)cudaStreamDestroy(c->stream);
+    c->count = NULL;
+    c->stream = NULL;
+    c->device = -1;
+    cuda_guest_leave(&guest);
+}
+
+/* Frees the stream of a slot. */
+static void leave_slot(struct slot *s)
+{
+    struct error ignored = {.kind = ERROR_NONE};
+    struct cuda_guest guest;
+
+    if (s->device < 0)
+        return;
+    (void)cuda_guest_enter(&guest, s->device, &ignored);
+    (void)cudaStreamDestroy(s->stream);
+    s->device = -1;
+    cuda_guest_leave(&guest);
+}
+
+void cuda_comparer_close(struct cuda_comparer *c)
+{
+    if (!c)
+        return;
+    leave_device(c);
+    for (int i = 0; i < SLOTS; i++) {
+        leave_slot(&c->slots[i]);
+        if (c->slots[i].memory)
+            (void)cudaFreeHost(c->slots[i].memory);
+    }
+    pthread_cond_destroy(&c->changed);
+    mutex_destroy(&c->mutex);
+    free(c);
+}
+
+bool cuda_array_await(const struct cuda_array_elements *e, int *device, struct error *error)
+{
+    struct cuda_guest guest;
+    bool good;
+
+    *device = e->device;
+    if (e->count == 0)
+        return true;
+    if (!cuda_guest_find(device, e->layout->data, error))
+        return false;
+    good = cuda_guest_enter(&guest, *device, error) &&
+           cuda_guest_check(cudaStreamSynchronize((cudaStream_t)e->stream), "waiting for a stream",
+                            error);
+    cuda_guest_leave(&guest);
+    return good;
+}
+
+/*
+ * Copies.
+ */
+
+/* A slot that no other thread has until it is released. */
+static struct slot *claim(struct cuda_comparer *c)
+{
+    struct slot *s = NULL;
+
+    comparer_lock(c);
+    while (!s) {
+        for (int i = 0; i < SLOTS && !s; i++)
+            s = c->slots[i].busy ? NULL : &c->slots[i];
+        if (!s)
+            comparer_wait_for(c, &c->changed);
+    }
+    s->busy = true;
+    comparer_unlock(c);
+    return s;
+}
+
+static void release(struct cuda_comparer *c, struct slot *s)
+{
+    comparer_lock(c);
+    s->busy = false;
+    pthread_cond_broadcast(&c->changed);
+    comparer_unlock(c);
+}
+
+/* Ensures that a slot has memory, and a stream of the device, which is the current one. */
+static bool prepare(struct slot *s, int device, struct error *error)
+{
+    if (!s->memory) {
+        if (!cuda_guest_check(cudaHostAlloc((void **)&s->memory, SLOT_BYTES,
+                                            cudaHostAllocMapped | cudaHostAllocPortable),
+                              "memory of the host that the GPU sees", error)) {
+            s->memory = NULL;
+            return false;
+        }
+    }
+    if (s->device == device)
+        return true;
+    leave_slot(s);
+    if (!cuda_guest_check(
+            cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
+            "asking the GPU", error) ||
+        !cuda_guest_check(cudaHostGetDevicePointer((void **)&s->seen, s->memory, 0),
+                          "memory of the host that the GPU sees", error) ||
+        !cuda_guest_check(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking),
+                          "creating a stream", error))
+        return false;
+    s->device = device;
+    return true;
+}
+
+/* The copies from device memory of a call: `bytes` bytes in a row each, or elements of a layout. */
+struct part {
+    const void *from; /* NULL: elements of `gather` */
+    size_t bytes;
+    void *to;
+};
+
+static bool copy_parts(struct slot *s, const struct part *parts, unsigned count,
+                       struct cuda_gather *gather, struct error *error)
+{
+    size_t at = 0;
+
+    for (unsigned i = 0; i < count; at += parts[i++].bytes) {
+        const struct part *p = &parts[i];
+
+        if (!p->from) {
+            gather->to = s->seen;
+            if (!cuda_guest_check(cuda_gather(gather, s->multiprocessors, s->stream), launching,
+                                  error))
+                return false;
+        } else if (!cuda_guest_check(cudaMemcpyAsync(s->memory + at, p->from, p->bytes,
+                                                     cudaMemcpyDeviceToHost, s->stream),
+                                     copying, error)) {
+            return false;
+        }
+    }
+    if (!cuda_guest_check(cudaStreamSynchronize(s->stream), copying, error))
+        return false;
+    at = 0;
+    for (unsigned i = 0; i < count; at += parts[i++].bytes)
+        memcpy(parts[i].to, s->memory + at, parts[i].bytes);
+    return true;
+}
+
+static bool fetch(struct cuda_comparer *c, int device, const struct part *parts, unsigned count,
+                  struct cuda_gather *gather, struct error *error)
+{
+    struct slot *s = claim(c);
+    struct cuda_guest guest;
+    const bool good = cuda_guest_enter(&guest, device, error) && prepare(s, device, error) &&
+                      copy_parts(s, parts, count, gather, error);
+
+    cuda_guest_leave(&guest);
+    release(c, s);
+    return good;
+}
+
+/* A gather of `count` elements from number `first` on. */
+static struct cuda_gather gather_of(const struct cuda_array_elements *e, uint64_t first,
+                                    uint64_t count)
+{
+    struct cuda_gather gather = {.from = *e->layout,
+                                 .first = first,
+                                 .count = count,
+                                 .size = (unsigned)element_size(e->type)};
+
+    if (gather.from.rank == 0) {
+        gather.from.rank = 1;
+        gather.from.strides[0] = 0;
+    }
+    return gather;
+}
+
+bool cuda_array_fetch(struct cuda_comparer *c, const struct cuda_array_elements *e, uint64_t first,
+                      size_t bytes, void *to, struct error *error)
+{
+    const size_t size = element_size(e->type);
+    const bool row = cuda_array_is_row(e->layout, size);
+    const struct part part = {row ? e->layout->data + first * size : NULL, bytes, to};
+    struct cuda_gather gather;
+
+    if (bytes == 0)
+        return true;
+    gather = gather_of(e, first, bytes / size);
+    return fetch(c, e->device, &part, 1, &gather, error);
+}
+
+/*
+ * Pieces.
+ */
+
+/* Whether kernels cannot read a side where it is. */
+static bool is_staged(const struct cuda_array_elements *e)
+{
+    return !cuda_array_is_row(e->layout, element_size(e->type)) ||
+           (uintptr_t)e->layout->data % CUDA_ALIGNMENT != 0;
+}
+
+/* Makes an accumulator one of no elements. */
+static void clear(struct cuda_array **array)
+{
+    struct error ignored = {.kind = ERROR_NONE};
+
+    if (cuda_array_clear(*array, &ignored))
+        return;
+    cuda_array_close(*array);
+    *array = NULL;
+}
+
+UNCHECKED void cuda_array_begin_pieces(struct cuda_comparer *c,
+                                       const struct cuda_array_elements sides[2], unsigned wants)
+{
+    const size_t size = element_size(sides[0].type);
+
+    if (c->device != sides[0].device)
+        leave_device(c);
+    clear(&c->all);
+    clear(&c->differing);
+    c->sides[0] = sides[0];
+    c->sides[1] = sides[1];
+    c->wants = wants;
+    c->pieces = align_units(sides[0].count, CUDA_PIECE_BYTES / size);
+    c->room = c->pieces < c->tuning.room ? c->pieces : c->tuning.room;
+    c->most = c->pieces;
+    if (c->pieces > 0 && (is_staged(&sides[0]) || is_staged(&sides[1])))
+        c->most = CUDA_STAGE_BYTES / CUDA_PIECE_BYTES;
+    c->next = c->found = c->taken = 0;
+    c->fetching = 0;
+}
+
+/* Ensures that there is what the comparison needs on its device, which is the current one. */
+static bool open_device(struct cuda_comparer *c, struct error *error)
+{
+    const size_t bytes = (size_t)c->room * CUDA_PIECE_BYTES;
+    bool good = true;
+
+    if (c->device < 0) {
+        c->device = c->sides[0].device;
+        good = cuda_guest_check(cudaDeviceGetAttribute(&c->multiprocessors,
+                                                       cudaDevAttrMultiProcessorCount, c->device),
+                                "asking the GPU", error) &&
+               cuda_guest_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
+                                "creating a stream", error) &&
+               cuda_guest_check(cudaHostAlloc((void **)&c->count, sizeof *c->count,
+                                              cudaHostAllocMapped | cudaHostAllocPortable),
+                                "memory of the host that the GPU sees", error);
+        if (!good)
+            leave_device(c);
+    }
+    good = good && cuda_room_grow(&c->numbers, (size_t)(1 + c->room) * sizeof(uint64_t), error);
+    for (int side = 0; side < 2; side++)
+        good = good && cuda_room_grow(&c->copies[side], bytes, error) &&
+               (!is_staged(&c->sides[side]) ||
+                cuda_room_grow(&c->stage[side], CUDA_STAGE_BYTES, error));
+    return good;
+}
+
+/* Sets *row to `bytes` bytes of a side from piece number `piece` on, in a row. */
+static bool stage(struct cuda_comparer *c, int side, uint64_t piece, uint64_t bytes,
+                  const unsigned char **row, struct error *error)
+{
+    const struct cuda_array_elements *e = &c->sides[side];
+    const size_t size = element_size(e->type);
+    struct cuda_gather gather;
+
+    *row = e->layout->data + piece * CUDA_PIECE_BYTES;
+    if (!is_staged(e))
+        return true;
+    gather = gather_of(e, piece * (CUDA_PIECE_BYTES / size), bytes / size);
+    *row = gather.to = c->stage[side].memory;
+    return cuda_guest_check(cuda_gather(&gather, c->multiprocessors, c->stream), launching, error);
+}
+
+static struct cuda_array_terms terms_of(const struct cuda_comparer *c)
+{
+    return (struct cuda_array_terms){.type = c->sides[0].type,
+                                     .swap = c->sides[0].swap,
+                                     .wants = c->wants,
+                                     .missing = c->sides[0].missing};
+}
+
+/* Has the first side's pieces that were found reduced, before others take their place. */
+static bool add_found(struct cuda_comparer *c, uint64_t found, struct error *error)
+{
+    const size_t size = element_size(c->sides[0].type);
+    const uint64_t count = found * (CUDA_PIECE_BYTES / size);
+    const struct cuda_array_terms terms = terms_of(c);
+    const struct view_layout row = {
+        .data = c->copies[0].memory, .rank = 1, .sizes = {count}, .strides = {(int64_t)size}};
+
+    return cuda_array_add(&c->differing, &terms, &row, count, 0, c->device, c->stream, error);
+}
+
+/* Compares `pieces` pieces from number `first` on. *found: how many differ. */
+static bool compare(struct cuda_comparer *c, uint64_t first, uint64_t pieces, uint64_t *found,
+                    struct error *error)
+{
+    const uint64_t all = c->sides[0].count * element_size(c->sides[0].type);
+    const uint64_t left = all - first * CUDA_PIECE_BYTES;
+    struct cuda_find_pieces job = {.bytes = pieces * CUDA_PIECE_BYTES, .first = first};
+
+    job.bytes = job.bytes < left ? job.bytes : left;
+    if (!open_device(c, error))
+        return false;
+    job.pieces = (struct cuda_list){(uint64_t *)(void *)c->numbers.memory, c->room};
+    for (int side = 0; side < 2; side++) {
+        job.copies[side] = c->copies[side].memory;
+        if (!stage(c, side, first, job.bytes, &job.sides[side], error))
+            return false;
+    }
+    if (!cuda_guest_check(cudaMemsetAsync(job.pieces.found, 0, sizeof(uint64_t), c->stream),
+                          launching, error) ||
+        !cuda_guest_check(cuda_find_pieces(&job, c->multiprocessors, c->stream), launching,
+                          error) ||
+        !cuda_guest_check(cudaMemcpyAsync(c->count, job.pieces.found, sizeof *c->count,
+                                          cudaMemcpyDeviceToHost, c->stream),
+                          copying, error) ||
+        !cuda_guest_check(cudaStreamSynchronize(c->stream), "comparing", error))
+        return false;
+    *found = *c->count;
+    return *found == 0 || *found > c->room || add_found(c, *found, error);
+}
+
+/* Compares until there are pieces that nobody has taken, or the end is reached. */
+REQUIRES(comparer_role)
+static bool advance_locked(struct cuda_comparer *c, struct error *error)
+{
+    while (c->taken == c->found && c->next < c->pieces) {
+        const uint64_t left = c->pieces - c->next, n = left < c->most ? left : c->most;
+        struct cuda_guest guest;
+        uint64_t found = 0;
+        bool good;
+
+        if (c->fetching > 0) {
+            comparer_wait_for(c, &c->changed);
+            continue;
+        }
+        good = cuda_guest_enter(&guest, c->sides[0].device, error) &&
+               compare(c, c->next, n, &found, error);
+        cuda_guest_leave(&guest);
+        if (!good)
+            return false;
+        if (found > c->room) { /* from now on as many as there is room for */
+            c->most = c->room;
+            continue;
+        }
+        c->next += n;
+        c->found = found;
+        c->taken = 0;
+    }
+    return true;
+}
+
+bool cuda_array_has_pieces(struct cuda_comparer *c, bool *any, struct error *error)
+{
+    bool good;
+
+    comparer_lock(c);
+    good = advance_locked(c, error);
+    *any = c->taken < c->found;
+    comparer_unlock(c);
+    return good;
+}
+
+bool cuda_array_next_pieces(struct cuda_comparer *c, struct cuda_pieces *pieces, size_t *count,
+                            struct error *error)
+{
+    struct part parts[3];
+    uint64_t from, n;
+    bool good;
+
+    comparer_lock(c);
+    good = advance_locked(c, error);
+    from = c->taken;
+    n = c->found - from < CUDA_PIECES_MAX ? c->found - from : CUDA_PIECES_MAX;
+    if (good) {
+        c->taken += n;
+        c->fetching++;
+    }
+    comparer_unlock(c);
+    if (!good)
+        return false;
+    *count = (size_t)n;
+    parts[0] = (struct part){c->numbers.memory + (1 + from) * sizeof(uint64_t),
+                             (size_t)n * sizeof(uint64_t), pieces->numbers};
+    for (int side = 0; side < 2; side++)
+        parts[1 + side] = (struct part){c->copies[side].memory + from * CUDA_PIECE_BYTES,
+                                        (size_t)n * CUDA_PIECE_BYTES, pieces->data[side]};
+    good = n == 0 || fetch(c, c->sides[0].device, parts, 3, NULL, error);
+    comparer_lock(c);
+    c->fetching--;
+    pthread_cond_broadcast(&c->changed);
+    comparer_unlock(c);
+    return good;
+}
+
+bool cuda_array_sums(struct cuda_comparer *c, struct partial *all, struct partial *differing,
+                     struct error *error)
+{
+    const struct cuda_array_elements *e = &c->sides[0];
+    const struct cuda_array_terms terms = terms_of(c);
+
+    return cuda_array_add(&c->all, &terms, e->layout, e->count, 0, e->device, c->stream, error) &&
+           cuda_array_snapshot(c->all, c->wants, all, error) &&
+           cuda_array_snapshot(c->differing, c->wants, differing, error);
+}
