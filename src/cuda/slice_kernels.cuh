@@ -93,65 +93,84 @@ template <typename Type, typename Integer = typename slice_type<Type>::plain> st
     }
 };
 
-/* Floats: all so far, rounded down and rounded up. */
+/* A plain sum of floats: all so far, rounded down and rounded up. Those that always FIT have only one. */
+template <bool FITS> struct slice_bounds {
+    double down, up;
+
+    __device__ __forceinline__ void add(double other_down, double other_up)
+    {
+        down = __dadd_rd(down, other_down);
+        if (!FITS)
+            up = __dadd_ru(up, other_up);
+    }
+    __device__ __forceinline__ void merge(const slice_bounds &other)
+    {
+        add(other.down, other.up);
+    }
+    /* Those of the lane that is `distance` away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_bounds exchange(unsigned distance) const
+    {
+        slice_bounds other;
+
+        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
+        other.up = FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
+        return other;
+    }
+    __device__ static __forceinline__ slice_bounds choose(bool first, const slice_bounds &x,
+                                                          const slice_bounds &y)
+    {
+        return {first ? x.down : y.down, first ? x.up : y.up};
+    }
+    /* Whether nothing was rounded. Infinities may be in it; of a NaN it is not true where sums do not
+       always fit. */
+    __device__ __forceinline__ bool fits() const
+    {
+        return FITS || down == up;
+    }
+};
+
 template <typename Type> struct slice_plain<Type, double> {
     static const bool BOUNDED = false;
-    double down, up;
+    typedef slice_bounds<slice_type<Type>::FITS> bounds;
+
+    bounds all;
 
     __device__ __forceinline__ void begin(double x, float)
     {
-        down = up = x;
+        all = {x, x};
     }
     __device__ __forceinline__ void end(float)
     {
     }
     __device__ __forceinline__ void add(double x)
     {
-        add(x, x);
-    }
-    __device__ __forceinline__ void add(double other_down, double other_up)
-    {
-        down = __dadd_rd(down, other_down);
-        if (!slice_type<Type>::FITS)
-            up = __dadd_ru(up, other_up);
+        all.add(x, x);
     }
     __device__ __forceinline__ void merge(const slice_plain &other)
     {
-        add(other.down, other.up);
+        all.merge(other.all);
     }
-    /* The state of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_plain exchange(unsigned distance) const
     {
-        slice_plain other;
-
-        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
-        other.up =
-            slice_type<Type>::FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
-        return other;
+        return {all.exchange(distance)};
     }
     __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
                                                          const slice_plain &y)
     {
-        slice_plain chosen;
-
-        chosen.down = first ? x.down : y.down;
-        chosen.up = first ? x.up : y.up;
-        return chosen;
+        return {bounds::choose(first, x.all, y.all)};
     }
     __device__ __forceinline__ void add_to(slice_sum *sum) const
     {
-        sum->add(down);
+        sum->add(all.down);
     }
     /* As a sum, if it fits. */
     __device__ __forceinline__ slice_sum sum() const
     {
-        return {down, 0, !(fabs(down) < __longlong_as_double(0x7ff0000000000000ll))};
+        return {all.down, 0, !(fabs(all.down) < __longlong_as_double(0x7ff0000000000000ll))};
     }
-    /* Whether nothing was rounded. Infinities may be in it; of a NaN it is not true where a type
-       does not always fit. */
     __device__ __forceinline__ bool fits() const
     {
-        return slice_type<Type>::FITS || down == up;
+        return all.fits();
     }
 };
 

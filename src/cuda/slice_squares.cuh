@@ -86,9 +86,11 @@ struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Typ
 template <typename Type, int MOST>
 struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares> {
     static const bool BOUNDED = MOST == 0, FITS = MOST != 0;
-    double down, up;           /* the sum, rounded down and rounded up */
-    double upper;              /* the squares' parts that are multiples of a last place */
-    double rest_down, rest_up; /* and what they have below it */
+    typedef slice_bounds<FITS> bounds;
+
+    bounds all;
+    double upper; /* the squares' parts that are multiples of a last place */
+    bounds rest;  /* and what they have below it */
 
     /* The constant beside which squares of numbers of up to this magnitude are added up: together
        they are below half of it. */
@@ -101,25 +103,17 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
     }
     __device__ __forceinline__ void begin(double x, float largest)
     {
-        down = up = rest_down = rest_up = 0;
+        all = rest = {0, 0};
         upper = constant(largest);
         add(x);
     }
     __device__ __forceinline__ void add(double x)
     {
-        const double sum = __fma_rn(x, x, upper), rest = __fma_rn(x, x, -(sum - upper));
+        const double sum = __fma_rn(x, x, upper), below = __fma_rn(x, x, -(sum - upper));
 
         upper = sum;
-        add(x, x, rest, rest);
-    }
-    __device__ __forceinline__ void add(double x_down, double x_up, double y_down, double y_up)
-    {
-        down = __dadd_rd(down, x_down);
-        rest_down = __dadd_rd(rest_down, y_down);
-        if (!FITS) {
-            up = __dadd_ru(up, x_up);
-            rest_up = __dadd_ru(rest_up, y_up);
-        }
+        all.add(x, x);
+        rest.add(below, below);
     }
     __device__ __forceinline__ void end(float largest)
     {
@@ -128,49 +122,37 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
     __device__ __forceinline__ void merge(const slice_plain &other)
     {
         upper += other.upper;
-        add(other.down, other.up, other.rest_down, other.rest_up);
+        all.merge(other.all);
+        rest.merge(other.rest);
     }
     /* The state of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_plain exchange(unsigned distance) const
     {
-        slice_plain other;
-
-        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
-        other.upper = __shfl_xor_sync(SLICE_ALL_LANES, upper, distance);
-        other.rest_down = __shfl_xor_sync(SLICE_ALL_LANES, rest_down, distance);
-        other.up = FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
-        other.rest_up =
-            FITS ? other.rest_down : __shfl_xor_sync(SLICE_ALL_LANES, rest_up, distance);
-        return other;
+        return {all.exchange(distance), __shfl_xor_sync(SLICE_ALL_LANES, upper, distance),
+                rest.exchange(distance)};
     }
     __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
                                                          const slice_plain &y)
     {
-        slice_plain chosen;
-
-        chosen.down = first ? x.down : y.down;
-        chosen.up = first ? x.up : y.up;
-        chosen.upper = first ? x.upper : y.upper;
-        chosen.rest_down = first ? x.rest_down : y.rest_down;
-        chosen.rest_up = first ? x.rest_up : y.rest_up;
-        return chosen;
+        return {bounds::choose(first, x.all, y.all), first ? x.upper : y.upper,
+                bounds::choose(first, x.rest, y.rest)};
     }
     __device__ __forceinline__ void add_to(slice_moments *to) const
     {
-        to->sum.add(down);
+        to->sum.add(all.down);
         to->squares.add(upper);
-        to->squares.add(rest_down);
+        to->squares.add(rest.down);
     }
     /* As sums, if they fit. */
     __device__ __forceinline__ slice_moments sum() const
     {
-        return {{down, 0, !(fabs(down) < __longlong_as_double(0x7ff0000000000000ll))},
-                {{upper, rest_down, 0}, false}};
+        return {{all.down, 0, !(fabs(all.down) < __longlong_as_double(0x7ff0000000000000ll))},
+                {{upper, rest.down, 0}, false}};
     }
     /* Whether nothing was rounded: infinities and NaNs leave rests that are NaN. */
     __device__ __forceinline__ bool fits() const
     {
-        return FITS || (down == up && rest_down == rest_up);
+        return all.fits() && rest.fits();
     }
 };
 
