@@ -20,60 +20,13 @@ template <typename Type> struct slice_type<ordered<Type>> : slice_type<Type> {
         return 0;
     }
 
-    template <int N> struct extremes {
-        element min[N], max[N];
-
-        __device__ __forceinline__ void clear()
-        {
-            const bool is_signed = (element)-1 < (element)1;
-            const uint32_t all = 0xffffffffu >> (32 - 8 * base::SIZE);
-
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                min[j] = (element)(is_signed ? all >> 1 : all);
-                max[j] = (element) ~(is_signed ? all >> 1 : all);
-            }
-        }
-        __device__ __forceinline__ void take(const typename base::template words<N> &v)
-        {
-#pragma unroll
-            for (int j = 0; j < N; j++)
-                take_one(v, j);
-        }
-        __device__ __forceinline__ void take_one(const typename base::template words<N> &v, int j)
-        {
-            const element x = base::template value<N>(v, j);
-
-            min[j] = x < min[j] ? x : min[j];
-            max[j] = x > max[j] ? x : max[j];
-        }
-        __device__ __forceinline__ key least() const
-        {
-            element x = min[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = min[j] < x ? min[j] : x;
-            return x;
-        }
-        __device__ __forceinline__ key greatest() const
-        {
-            element x = max[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = max[j] > x ? max[j] : x;
-            return x;
-        }
-        __device__ __forceinline__ key least(int j) const
-        {
-            return min[j];
-        }
-        __device__ __forceinline__ key greatest(int j) const
-        {
-            return max[j];
-        }
-    };
+    template <int N>
+    __device__ static __forceinline__ element number(const typename base::template words<N> &v,
+                                                     int j)
+    {
+        return base::template value<N>(v, j);
+    }
+    template <int N> using extremes = slice_extremes<slice_type, element, N>;
 };
 
 struct slice_choice slice_choose_extremes(const struct cuda_slice_launch *l)
@@ -94,10 +47,8 @@ struct slice_choice slice_choose_extremes(const struct cuda_slice_launch *l)
     case ELEMENT_I64:
     case ELEMENT_U64:
     case ELEMENT_BOOL:
-#define CHOOSE(CONSTANT, name, ...) case ELEMENT_##CONSTANT:
-        ELEMENT_FLOAT_TABLE(CHOOSE)
-        ELEMENT_FLOAT8_TABLE(CHOOSE)
-#undef CHOOSE
+        ELEMENT_FLOAT_TABLE(ELEMENT_CASE)
+        ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)
         break; /* nobody asks for those */
     }
     return {nullptr, 0};

@@ -60,6 +60,106 @@ template <> struct slice_words<1> : slice_registers<1> {
     }
 };
 
+/* How extremes are found of integers, and of binary32: no number is above `highest` or below
+   `lowest`. */
+template <typename Number> struct slice_order {
+    typedef int64_t key;
+
+    __device__ static __forceinline__ Number highest()
+    {
+        return (Number)((Number)-1 < (Number)1 ? ~UINT64_C(0) >> (65 - 8 * sizeof(Number))
+                                               : ~UINT64_C(0));
+    }
+    __device__ static __forceinline__ Number lowest()
+    {
+        return (Number)~highest();
+    }
+    __device__ static __forceinline__ Number least(Number x, Number y)
+    {
+        return y < x ? y : x;
+    }
+    __device__ static __forceinline__ Number greatest(Number x, Number y)
+    {
+        return y > x ? y : x;
+    }
+    __device__ static __forceinline__ key key_of(Number x)
+    {
+        return x;
+    }
+};
+template <> struct slice_order<float> : f32 {
+    typedef int32_t key;
+
+    __device__ static __forceinline__ float highest()
+    {
+        return __uint_as_float(0x7f800000);
+    }
+    __device__ static __forceinline__ float lowest()
+    {
+        return __uint_as_float(0xff800000);
+    }
+    __device__ static __forceinline__ key key_of(float x)
+    {
+        return order_of(x);
+    }
+};
+
+/* The extremes of N columns. Type::number<N> has an element as a number. */
+template <typename Type, typename Number, int N> struct slice_extremes {
+    typedef slice_order<Number> order;
+    typedef typename order::key key;
+
+    Number min[N], max[N];
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            min[j] = order::highest();
+            max[j] = order::lowest();
+        }
+    }
+    template <typename Words> __device__ __forceinline__ void take(const Words &v)
+    {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            take_one(v, j);
+    }
+    template <typename Words> __device__ __forceinline__ void take_one(const Words &v, int j)
+    {
+        const Number x = Type::template number<N>(v, j);
+
+        min[j] = order::least(min[j], x);
+        max[j] = order::greatest(max[j], x);
+    }
+    __device__ __forceinline__ key least() const
+    {
+        Number x = min[0];
+
+#pragma unroll
+        for (int j = 1; j < N; j++)
+            x = order::least(x, min[j]);
+        return order::key_of(x);
+    }
+    __device__ __forceinline__ key greatest() const
+    {
+        Number x = max[0];
+
+#pragma unroll
+        for (int j = 1; j < N; j++)
+            x = order::greatest(x, max[j]);
+        return order::key_of(x);
+    }
+    __device__ __forceinline__ key least(int j) const
+    {
+        return order::key_of(min[j]);
+    }
+    __device__ __forceinline__ key greatest(int j) const
+    {
+        return order::key_of(max[j]);
+    }
+};
+
 /*
  * How each type is taken:
  *
@@ -76,6 +176,7 @@ template <> struct slice_words<1> : slice_registers<1> {
  *   value          of one of them
  *   total          the exact sum of the elements number `first` to `last` - 1 of each of COUNT vectors;
  *                  infinity or NaN if it is not finite
+ *   number         one of them, as extremes are found
  *   extremes       of N columns; take takes one element of each
  */
 template <typename Type> struct slice_type;
@@ -103,56 +204,11 @@ template <> struct slice_type<f32> {
     {
         return (double)__uint_as_float(v.w[j]);
     }
-
-    template <int N> struct extremes {
-        float min[N], max[N];
-
-        __device__ __forceinline__ void clear()
-        {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                min[j] = __uint_as_float(0x7f800000);
-                max[j] = __uint_as_float(0xff800000);
-            }
-        }
-        __device__ __forceinline__ void take(const words<N> &v)
-        {
-#pragma unroll
-            for (int j = 0; j < N; j++)
-                take_one(v, j);
-        }
-        __device__ __forceinline__ void take_one(const words<N> &v, int j)
-        {
-            min[j] = f32::least(min[j], __uint_as_float(v.w[j]));
-            max[j] = f32::greatest(max[j], __uint_as_float(v.w[j]));
-        }
-        __device__ __forceinline__ key least() const
-        {
-            float x = min[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = f32::least(x, min[j]);
-            return order_of(x);
-        }
-        __device__ __forceinline__ key greatest() const
-        {
-            float x = max[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = f32::greatest(x, max[j]);
-            return order_of(x);
-        }
-        __device__ __forceinline__ key least(int j) const
-        {
-            return order_of(min[j]);
-        }
-        __device__ __forceinline__ key greatest(int j) const
-        {
-            return order_of(max[j]);
-        }
-    };
+    template <int N> __device__ static __forceinline__ float number(const words<N> &v, int j)
+    {
+        return __uint_as_float(v.w[j]);
+    }
+    template <int N> using extremes = slice_extremes<slice_type, float, N>;
 };
 
 /* f16 and bf16: two in a word; of one alone, the upper half is no element. */
@@ -281,58 +337,11 @@ template <> struct slice_type<f64> {
     {
         return __hiloint2double((int)v.w[2 * j + 1], (int)v.w[2 * j]);
     }
-
-    template <int N> struct extremes {
-        key min[N], max[N];
-
-        __device__ __forceinline__ void clear()
-        {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                min[j] = limits<key>::ORDER_MAX;
-                max[j] = ~limits<key>::ORDER_MAX;
-            }
-        }
-        __device__ __forceinline__ void take(const words<N> &v)
-        {
-#pragma unroll
-            for (int j = 0; j < N; j++)
-                take_one(v, j);
-        }
-        __device__ __forceinline__ void take_one(const words<N> &v, int j)
-        {
-            const key order = order_of(value<N>(v, j));
-
-            min[j] = order < min[j] ? order : min[j];
-            max[j] = order > max[j] ? order : max[j];
-        }
-        __device__ __forceinline__ key least() const
-        {
-            key x = min[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = min[j] < x ? min[j] : x;
-            return x;
-        }
-        __device__ __forceinline__ key greatest() const
-        {
-            key x = max[0];
-
-#pragma unroll
-            for (int j = 1; j < N; j++)
-                x = max[j] > x ? max[j] : x;
-            return x;
-        }
-        __device__ __forceinline__ key least(int j) const
-        {
-            return min[j];
-        }
-        __device__ __forceinline__ key greatest(int j) const
-        {
-            return max[j];
-        }
-    };
+    template <int N> __device__ static __forceinline__ key number(const words<N> &v, int j)
+    {
+        return order_of(value<N>(v, j));
+    }
+    template <int N> using extremes = slice_extremes<slice_type, key, N>;
 };
 
 /* One byte: four in a word; of fewer, the rest of the word is no element. */
