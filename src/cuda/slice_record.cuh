@@ -408,7 +408,7 @@ template <> struct slice_taker<u32> : slice_integer_taker<u32> {
 };
 template <> struct slice_taker<u64> : slice_integer_taker<u64> {
 };
-template <> struct slice_taker<truth> : slice_integer_taker<truth> {
+template <> struct slice_taker<bool> : slice_integer_taker<truth> {
 };
 
 /* Bits of elements as they are compared with missing ones. */
