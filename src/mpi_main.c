@@ -24,6 +24,7 @@
 #include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "run/arrays.h"
 #include "sys/cores.h"
 #include "sys/grow.h"
@@ -310,7 +311,7 @@ static bool see_the_same(const struct ranks *r)
     const size_t count = (size_t)r->options->file_count;
     int counts[2] = {r->options->file_count, -r->options->file_count};
     uint64_t *units;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     bool same = true;
 
     MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -327,7 +328,7 @@ static bool see_the_same(const struct ranks *r)
     for (size_t i = 0; i < count; i++)
         if (units[2 * i] != ~units[2 * i + 1]) {
             message_error(EXIT_FAILED, "%s: its length differs between ranks, or it is missing",
-                          source_name(name, r->options->files[i]));
+                          name_input(name, r->options->files[i]));
             same = false;
         }
     free(units);

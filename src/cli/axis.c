@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "run/axis.h"
 #include "source/inputs.h"
 #include "sys/plural.h"
@@ -253,7 +254,7 @@ static bool npy_values(const struct axis_batch *batch, struct buffer *bytes, siz
 struct output {
     const struct options *options;
     const char *path, *array; /* `array` NULL where the file is one */
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    char name[NAME_BOTH_MAX];
     struct output_file npy;   /* without a stream: lines on standard output */
     bool placed;              /* results are written where they belong in it, in any order */
     uint64_t header_size;     /* bytes of it before the results */
@@ -580,7 +581,7 @@ static void reduce(struct output *out, const struct inputs *inputs)
 
     out->path = inputs->path;
     out->array = inputs->array ? inputs->array->name : NULL;
-    source_name_array(out->name, out->path, inputs->array);
+    (void)name_both(out->name, out->path, out->array);
     out->error.kind = ERROR_NONE;
     atomic_store(&out->refused, false);
     out->headed = false;

@@ -14,6 +14,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "run/session.h"
 #include "sys/escape.h"
 
@@ -68,11 +69,11 @@ static bool take_record(struct check *check)
 /* Ends the check. If something differs, prints how much, and raises the exit status. */
 static void close_check(struct check *check)
 {
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
     if (check->differing > 0)
         message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
-                      check->compared, source_name(name, check->options->check));
+                      check->compared, name_input(name, check->options->check));
     record_free(&check->record);
     free(check->files);
     free(check->line_of);

@@ -8,12 +8,8 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "core/name.h"
 #include "core/shell.h"
-#include "source/source.h"
-#include "sys/plural.h"
-
-/* Errors of arrays that are printed of one input; the rest share one. */
-#define ERRORS_MAX 8
 
 /* Room for a list of options, or for a type. */
 #define WORDS_MAX 160
@@ -188,71 +184,25 @@ static enum exit_status status_of(enum error_kind kind)
     return kind == ERROR_NO_GPU ? EXIT_NO_GPU : EXIT_FAILED;
 }
 
-void failure_print_named(const char *name, const struct error *error)
+void failure_print_as(const char *name, const char *path, const struct error *error)
 {
-    /* Names of arrays, and those that are shown in another form, are no paths. */
-    const char *path = *name && !strpbrk(name, " '") ? name : NULL;
     char text[FAILURE_TEXT_MAX];
 
     message_error(status_of(error->kind), "%s%s%s", name, *name ? ": " : "",
                   failure_text(text, error, path));
 }
 
+void failure_print_named(const char *name, const struct error *error)
+{
+    /* Names of arrays, and those that are shown in another form, are no paths. */
+    failure_print_as(name, *name && !strpbrk(name, " '") ? name : NULL, error);
+}
+
 void failure_print(const char *path, const char *array, const struct error *error)
 {
-    const struct container_array named = {.name = array};
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN] = "", text[FAILURE_TEXT_MAX];
+    char name[NAME_BOTH_MAX] = "";
 
-    if (path)
-        source_name_array(name, path, array ? &named : NULL);
-    message_error(status_of(error->kind), "%s%s%s", name, path ? ": " : "",
-                  failure_text(text, error, path));
-}
-
-/* Whether two errors read the same. */
-static bool same_words(const struct array_error *a, const struct array_error *b)
-{
-    return a->kind == b->kind && a->advice == b->advice && strcmp(a->text, b->text) == 0;
-}
-
-void failure_print_arrays(const char *path, const struct arrays *arrays)
-{
-    const size_t count = arrays_count(arrays);
-    bool *printed = calloc(count + 1, sizeof *printed); /* without memory each is printed alone */
-    size_t said = 0, others = 0;
-    char name[SOURCE_NAME_MAX];
-
-    (void)source_name(name, path);
-    for (size_t k = 0; k < count; k++) {
-        const struct array_error *error = arrays_error(arrays, k);
-        char shown[CONTAINER_NAME_SHOWN], text[FAILURE_TEXT_MAX], more[48] = "";
-        struct reduction one;
-        size_t alike = 0;
-
-        if (!error || (printed && printed[k]))
-            continue;
-        if (said++ >= ERRORS_MAX) {
-            others++;
-            continue;
-        }
-        for (size_t i = k + 1; printed && i < count; i++)
-            if (arrays_error(arrays, i) && !printed[i] &&
-                same_words(error, arrays_error(arrays, i))) {
-                printed[i] = true;
-                alike++;
-            }
-        if (alike > 0)
-            snprintf(more, sizeof more, " and %zu more", alike);
-        memset(&one, 0, sizeof one);
-        arrays_get(arrays, k, &one);
-        message_error(status_of(error->kind), "%s: array %s%s: %s", name,
-                      container_show_name(shown, one.array), more,
-                      failure_text(text, &one.error, path));
-    }
-    if (others > 0)
-        message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", name, others,
-                      plural(others));
-    free(printed);
+    failure_print_as(path ? name_both(name, path, array) : name, path, error);
 }
 
 static void warn(void *context, const char *name, const struct error *warning)

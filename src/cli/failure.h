@@ -6,7 +6,6 @@
 #define GPUREDUCE_FAILURE_H
 
 #include "core/error.h"
-#include "run/arrays.h"
 
 /* Room for an error with its advice. */
 #define FAILURE_TEXT_MAX (ERROR_TEXT_MAX + 256)
@@ -19,12 +18,12 @@ const char *failure_text(char text[FAILURE_TEXT_MAX], const struct error *error,
    `path` is NULL. Raises the exit status as the error's kind demands. */
 void failure_print(const char *path, const char *array, const struct error *error);
 
-/* Prints an error of what is called `name`, which may be empty. */
-void failure_print_named(const char *name, const struct error *error);
+/* Prints an error of what is called `name`, which may be empty, in the input `path`, if that is not
+   NULL. */
+void failure_print_as(const char *name, const char *path, const struct error *error);
 
-/* Prints the errors of the arrays of the input `path`: those with the same words together, and the
-   first of these only. */
-void failure_print_arrays(const char *path, const struct arrays *arrays);
+/* Prints an error of what is called `name`, which may be a path, or be empty. */
+void failure_print_named(const char *name, const struct error *error);
 
 /* Prints warnings. */
 extern const struct log failure_log;

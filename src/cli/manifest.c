@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "run/session.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
@@ -86,7 +87,7 @@ static void add(struct manifest *m, const char *file, const struct reduction *on
 /* Reduces a file, and notes the digests of its arrays. */
 static void find(struct manifest *m, struct session *session, const char *file)
 {
-    struct reduction reduction, one;
+    struct reduction reduction, one = {.array = NULL};
 
     (void)session_reduce(session, file, &reduction);
     if (reduction.error.kind != ERROR_NONE) {
@@ -95,15 +96,9 @@ static void find(struct manifest *m, struct session *session, const char *file)
         m->file_errors++;
         return;
     }
-    memset(&one, 0, sizeof one);
-    if (!reduction.arrays)
-        add(m, file, &reduction, false);
-    else
-        failure_print_arrays(file, reduction.arrays);
-    for (size_t k = 0; reduction.arrays && k < arrays_count(reduction.arrays); k++) {
-        arrays_get(reduction.arrays, k, &one);
+    report_array_errors(file, &reduction);
+    for (size_t k = 0; report_result(&reduction, k, &one); k++)
         add(m, file, &one, false);
-    }
     report_fail_on(m->options, file, &reduction);
 }
 
@@ -303,7 +298,7 @@ static bool print_line(const struct manifest *m, size_t i)
 
 static void print_all(const struct manifest *m)
 {
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     size_t compared = 0, differing = 0;
 
     for (size_t i = 0; i < m->record->count; i++) {
@@ -323,7 +318,7 @@ static void print_all(const struct manifest *m)
     }
     if (differing > 0)
         message_error(EXIT_FAILED, "%zu of %zu arrays of %s have changed or are missing", differing,
-                      compared, source_name(name, m->options->check));
+                      compared, name_input(name, m->options->check));
 }
 
 /* Whether the record can be checked so: all lines have digests, and standard input is read once. */
@@ -332,7 +327,7 @@ static bool is_possible(const struct manifest *m)
     const struct record *record = m->record;
     const struct options *options = m->options;
     const bool piped = strcmp(options->check, "-") == 0;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     bool twice = false;
 
     for (size_t i = 0; i < record->count; i++) {
@@ -344,7 +339,7 @@ static bool is_possible(const struct manifest *m)
             continue;
         message_error(EXIT_FAILED,
                       "%s: has no digests (--op=digest), by which --check finds arrays in files",
-                      source_name(name, options->check));
+                      name_input(name, options->check));
         return false;
     }
     for (int i = 0; i < options->file_count; i++)

@@ -12,9 +12,10 @@
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "core/merger.h"
+#include "core/name.h"
 
 /* Room for the name of a file and a line of it. */
-#define PLACE_MAX (SOURCE_NAME_MAX + 24)
+#define PLACE_MAX (NAME_INPUT_MAX + 24)
 
 struct merge {
     const struct options *options;
@@ -30,7 +31,7 @@ struct merge {
 static const char *show_place(const struct merge *m, struct merger_origin origin,
                               char text[PLACE_MAX])
 {
-    (void)source_name(text, m->options->files[origin.file]);
+    (void)name_input(text, m->options->files[origin.file]);
     sprintf(text + strlen(text), ":%" PRIu64, origin.line);
     return text;
 }
@@ -117,13 +118,13 @@ static bool take_lines(struct merge *m, FILE *in, size_t number)
 static bool take_file(struct merge *m, size_t number)
 {
     const char *path = m->options->files[number];
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     const bool standard = strcmp(path, "-") == 0;
     FILE *in = standard ? stdin : fopen(path, "re");
     bool good = in && take_lines(m, in, number);
 
     if (!in || ferror(in)) {
-        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), strerror(errno));
+        message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(errno));
         good = false;
     }
     if (in && !standard)
@@ -135,15 +136,6 @@ static bool take_file(struct merge *m, size_t number)
  * Errors of the whole.
  */
 
-/* Writes the name of an array, or of an input that is one. Returns `name`. */
-static const char *show_name(char *name, const struct merged *a)
-{
-    const struct container_array array = {.name = a->array};
-
-    source_name_array(name, a->input, a->array ? &array : NULL);
-    return name;
-}
-
 /* Whether this is what pipes, or totals, are called that nobody has given a name. */
 static bool names_nothing(const char *input)
 {
@@ -153,14 +145,14 @@ static bool names_nothing(const char *input)
 /* Whether each element was taken once. */
 static bool is_complete(const struct merge *m, const struct merged *a)
 {
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], place[PLACE_MAX], other[PLACE_MAX];
+    char name[NAME_BOTH_MAX], place[PLACE_MAX], other[PLACE_MAX];
     const struct merger_piece *one, *two;
     struct partial_range gap;
 
     if (merged_overlap(a, &one, &two)) {
         message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also counted at %s%s",
-                      show_place(m, two->origin, place), two->range.begin, show_name(name, a),
-                      show_place(m, one->origin, other),
+                      show_place(m, two->origin, place), two->range.begin,
+                      name_both(name, a->input, a->array), show_place(m, one->origin, other),
                       names_nothing(a->input) ? " (--label tells them apart)" : "");
         return false;
     }
@@ -168,7 +160,7 @@ static bool is_complete(const struct merge *m, const struct merged *a)
         message_error(EXIT_FAILED,
                       "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
                       " are in no partial result (--allow-gaps accepts that)",
-                      show_name(name, a), gap.begin, gap.end - 1, a->of);
+                      name_both(name, a->input, a->array), gap.begin, gap.end - 1, a->of);
         return false;
     }
     return true;
@@ -181,7 +173,7 @@ static bool is_held(const struct merge *m, const struct merged *a)
     const struct operation *compared[ROWS_OPERATIONS_MAX];
     const size_t count = options->operation_count;
     const size_t all = count + rows_operations(&options->rows, compared);
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], place[PLACE_MAX];
+    char name[NAME_BOTH_MAX], place[PLACE_MAX];
     struct partial_range gap;
 
     for (size_t i = 0; i < all; i++) {
@@ -189,7 +181,7 @@ static bool is_held(const struct merge *m, const struct merged *a)
 
         if (op->kind == OPERATION_DIGEST && merged_gap(a, &gap)) {
             message_error(EXIT_FAILED, "%s: has no digest, since elements are missing",
-                          show_name(name, a));
+                          name_both(name, a->input, a->array));
             return false;
         }
         if (!(scale_wants(&a->scale, op->wants) & ~a->holds) || operation_quantile(op))
@@ -230,14 +222,14 @@ static void check_nan(const struct options *options, const struct merged *a,
 /* Prints an array as a partial result. */
 static void print_partial(const struct options *options, const struct merged *a)
 {
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    char name[NAME_BOTH_MAX];
     struct partial_text text;
 
     memset(&text, 0, sizeof text);
     if (!merged_text(a, &text)) {
         message_error(EXIT_FAILED,
                       "%s: has gaps at more than %d places, which a partial result cannot express",
-                      show_name(name, a), PARTIAL_TEXT_RANGES_MAX - 1);
+                      name_both(name, a->input, a->array), PARTIAL_TEXT_RANGES_MAX - 1);
         return;
     }
     if (options->operation_count > 0)

@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "core/name.h"
 
 const char *const option_shard_words[] = {"auto", NULL};
 
@@ -154,9 +155,9 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
    see it have made another plan, and some elements may be in nobody's. */
 static void complain(const char *path, int error)
 {
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
-    message_error(EXIT_FAILED, "%s: %s", source_name(name, path), strerror(error));
+    message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(error));
 }
 
 bool partial_choose_shard(struct options *options)

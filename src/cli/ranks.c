@@ -10,6 +10,7 @@
 
 #include "cli/message.h"
 #include "cli/report.h"
+#include "core/name.h"
 #include "run/arrays.h"
 
 /* Sets the reason if an input, or an array, has no result. arrays_finish looks for NaNs in arrays.
@@ -31,7 +32,7 @@ struct known {
     struct source_info info;
     struct container_array *arrays;
     struct source_pick *picks;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 };
 
 static void forget(struct known *known)
@@ -49,7 +50,7 @@ static bool know(struct known *known, const char *path, const struct ranks_input
         message_error(EXIT_FAILED, "out of memory");
         return false;
     }
-    known->info = (struct source_info){.name = source_name(known->name, path),
+    known->info = (struct source_info){.name = name_input(known->name, path),
                                        .format = input->count > 0 ? input->pieces[0].format : "",
                                        .picks = known->picks,
                                        .pick_count = input->count,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "core/name.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
@@ -571,11 +572,11 @@ static bool read_lines(struct parse *r, FILE *in)
 bool record_read(struct record *record, const char *path, const struct session_options *session,
                  struct operation_set *named)
 {
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     struct parse r = {.record = record,
                       .session = session,
                       .named_quantiles = named,
-                      .name = source_name(name, path)};
+                      .name = name_input(name, path)};
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     bool good;
 

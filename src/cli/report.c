@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "profile/bottleneck.h"
 #include "profile/machine_limits.h"
 #include "run/arrays.h"
@@ -307,13 +308,12 @@ static void add_rest(struct writer *w, const struct options *options,
 static void add_name(struct writer *w, const struct options *options, const char *path,
                      const struct reduction *reduction)
 {
-    const struct container_array array = {.name = reduction->array};
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN] = "total";
+    char name[NAME_BOTH_MAX] = "total";
 
     if (options->file_count <= 1 && !options->total)
         return;
     if (path && reduction->array) /* merged, or with a histogram: others stand in a table */
-        source_name_array(name, path, &array);
+        (void)name_both(name, path, reduction->array);
     else if (path)
         (void)escape_quote(name, path);
     buffer_print(w->out, "%s:\n", name);
@@ -372,14 +372,14 @@ void report_partial_text(const struct options *options, const char *path, const 
     }
     if (array && !partial_text_set_array(text, array)) {
         message_error(EXIT_FAILED, "%s: the name of an array is too long for a partial result: %s",
-                      source_name((char[SOURCE_NAME_MAX]){""}, name), escape_quote(quoted, array));
+                      name_input((char[NAME_INPUT_MAX]){""}, name), escape_quote(quoted, array));
         return;
     }
     if (partial_text_write(line, text) == 0) {
         message_error(EXIT_FAILED,
                       "%s: its names and missing values are too long together for a partial "
                       "result; a shorter name by --label may do",
-                      source_name((char[SOURCE_NAME_MAX]){""}, name));
+                      name_input((char[NAME_INPUT_MAX]){""}, name));
         return;
     }
     puts(line);
@@ -699,13 +699,13 @@ static bool choose_heading(struct report *r, const struct reduction *reduction)
 }
 
 /* Room for what list_names writes. */
-#define NAMES_TEXT_MAX ((size_t)SOURCE_NAMES_KEPT * (CONTAINER_NAME_SHOWN + 2) + 80)
+#define NAMES_TEXT_MAX ((size_t)SOURCE_NAMES_KEPT * (NAME_ARRAY_MAX + 2) + 80)
 
 /* Writes which arrays there are, or the first of them. Returns `text`. */
 static const char *list_names(char text[NAMES_TEXT_MAX], const struct source_wanted *wanted)
 {
     const size_t shown = wanted->there < SOURCE_NAMES_KEPT ? wanted->there : SOURCE_NAMES_KEPT;
-    char name[CONTAINER_NAME_SHOWN];
+    char name[NAME_ARRAY_MAX];
     int used = sprintf(text, shown > 0 ? "there are " : "there are none");
 
     for (size_t i = 0; i < shown; i++)
@@ -713,7 +713,7 @@ static const char *list_names(char text[NAMES_TEXT_MAX], const struct source_wan
                         i == 0                                     ? ""
                         : i + 1 == shown && shown == wanted->there ? " and "
                                                                    : ", ",
-                        wanted->names[i] ? container_show_name(name, wanted->names[i]) : "?");
+                        wanted->names[i] ? name_array(name, wanted->names[i]) : "?");
     if (wanted->there > shown)
         sprintf(text + used, " and more (--list shows them)");
     return text;
@@ -764,12 +764,11 @@ static void fail_on(const struct options *options, const char *path,
                     const struct reduction *reduction)
 {
     const struct result *result = &reduction->result;
-    const struct container_array array = {.name = reduction->array};
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    char name[NAME_BOTH_MAX];
 
     if (reduction->error.kind != ERROR_NONE)
         return;
-    source_name_array(name, path, reduction->array ? &array : NULL);
+    (void)name_both(name, path, reduction->array);
     if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
         message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " element%s", name,
                       result->nan, reduction->elements, plural(reduction->elements));
@@ -790,22 +789,26 @@ static void fail_on(const struct options *options, const char *path,
                           : "no elements but NaNs and missing ones");
 }
 
+bool report_result(const struct reduction *input, size_t k, struct reduction *one)
+{
+    if (!input->arrays || input->error.kind != ERROR_NONE) {
+        if (k == 0)
+            *one = *input;
+        return k == 0;
+    }
+    if (k >= arrays_count(input->arrays))
+        return false;
+    arrays_get(input->arrays, k, one);
+    return true;
+}
+
 void report_fail_on(const struct options *options, const char *path,
                     const struct reduction *reduction)
 {
-    struct reduction one;
+    struct reduction one = {.array = NULL};
 
-    if (!options->fail_on)
-        return;
-    if (!reduction->arrays || reduction->error.kind != ERROR_NONE) {
-        fail_on(options, path, reduction);
-        return;
-    }
-    memset(&one, 0, sizeof one);
-    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
-        arrays_get(reduction->arrays, k, &one);
+    for (size_t k = 0; options->fail_on && report_result(reduction, k, &one); k++)
         fail_on(options, path, &one);
-    }
 }
 
 /* Writes a row into a buffer of its own. */
@@ -972,6 +975,54 @@ static void report_each(struct report *r, const char *path, const struct reducti
     writer_flush(&r->arrays);
 }
 
+/* Errors of arrays that are printed of one input; the rest share one. */
+#define ERRORS_MAX 8
+
+/* Whether two errors read the same. */
+static bool same_words(const struct array_error *a, const struct array_error *b)
+{
+    return a->kind == b->kind && a->advice == b->advice && strcmp(a->text, b->text) == 0;
+}
+
+void report_array_errors(const char *path, const struct reduction *input)
+{
+    const struct arrays *arrays = input->arrays;
+    const size_t count = arrays ? arrays_count(arrays) : 0;
+    /* Without memory each is printed alone. */
+    bool *printed = count > 0 ? calloc(count, sizeof *printed) : NULL;
+    size_t said = 0, others = 0;
+    char name[NAME_BOTH_MAX + 48];
+
+    for (size_t k = 0; k < count; k++) {
+        const struct array_error *error = arrays_error(arrays, k);
+        struct reduction one;
+        size_t alike = 0, used;
+
+        if (!error || (printed && printed[k]))
+            continue;
+        if (said++ >= ERRORS_MAX) {
+            others++;
+            continue;
+        }
+        for (size_t i = k + 1; printed && i < count; i++)
+            if (arrays_error(arrays, i) && !printed[i] &&
+                same_words(error, arrays_error(arrays, i))) {
+                printed[i] = true;
+                alike++;
+            }
+        memset(&one, 0, sizeof one);
+        arrays_get(arrays, k, &one);
+        used = strlen(name_both(name, path, one.array));
+        if (alike > 0)
+            sprintf(name + used, " and %zu more", alike);
+        failure_print_as(name, path, &one.error);
+    }
+    if (others > 0)
+        message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons",
+                      name_input(name, path), others, plural(others));
+    free(printed);
+}
+
 void report_rows(struct report *r)
 {
     struct rows *rows = &r->held_back;
@@ -1011,8 +1062,8 @@ void report(struct report *r, const char *path, struct reduction *reduction)
     failed = reduction->error.kind != ERROR_NONE;
     if (failed)
         failure_print(path, reduction->array, &reduction->error);
-    else if (reduction->arrays)
-        failure_print_arrays(path, reduction->arrays);
+    else
+        report_array_errors(path, reduction);
     if (!reduction->arrays || failed)
         report_one(r, path, reduction);
     else

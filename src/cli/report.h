@@ -60,6 +60,14 @@ void report_close(struct report *r);
 /* Prints, after all results, an error for each --array that matched none. */
 void report_end(const struct options *options);
 
+/* Prints the errors of the arrays of the input `path`, if it is a container: those with the same
+   words together, and the first of these only. */
+void report_array_errors(const char *path, const struct reduction *input);
+
+/* Sets *one, which must be all zeros before the first call, to the result number k of an input: its
+   own, or that of an array of a container. False if there is none of that number. */
+bool report_result(const struct reduction *input, size_t k, struct reduction *one);
+
 /* Prints an error for each condition of --fail-on that the input meets. */
 void report_fail_on(const struct options *options, const char *path,
                     const struct reduction *reduction);

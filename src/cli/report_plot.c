@@ -12,6 +12,7 @@
 #include "cli/gnuplot.h"
 #include "cli/message.h"
 #include "cli/report.h"
+#include "core/name.h"
 #include "sys/escape.h"
 #include "sys/plural.h"
 
@@ -52,7 +53,7 @@ static bool write_exponents(FILE *script, const struct histogram *h)
 static void write_title(FILE *script, const struct histogram *h, const char *path,
                         const struct reduction *reduction)
 {
-    char name[SOURCE_NAME_MAX], rest[240], title[SOURCE_NAME_MAX + 400];
+    char name[NAME_INPUT_MAX], rest[240], title[NAME_INPUT_MAX + 400];
 
     if (h->kind == HISTOGRAM_BINS)
         snprintf(rest, sizeof rest, "below: %" PRIu64 ", above: %" PRIu64 ", NaN: %" PRIu64,
@@ -63,7 +64,7 @@ static void write_title(FILE *script, const struct histogram *h, const char *pat
                  ", NaN: %" PRIu64,
                  h->zeros[0] + h->zeros[1], h->subnormals[0] + h->subnormals[1],
                  h->infinities[0] + h->infinities[1], h->nan);
-    snprintf(title, sizeof title, "%s: %" PRIu64 " element%s\n%s", source_name(name, path),
+    snprintf(title, sizeof title, "%s: %" PRIu64 " element%s\n%s", name_input(name, path),
              reduction->elements, plural(reduction->elements), rest);
     fputs("set title ", script);
     gnuplot_write_string(script, title);

@@ -12,6 +12,7 @@ library_sources += \
 	src/core/meaning.c src/core/meaning.h \
 	src/core/merger.c src/core/merger.h \
 	src/core/missing.c src/core/missing.h \
+	src/core/name.c src/core/name.h \
 	src/core/nearest.c src/core/nearest.h \
 	src/core/number.c src/core/number.h \
 	src/core/operation.c src/core/operation.h \

@@ -384,7 +384,7 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
 }
 
 /* Names the array that the elements of an input are of, unless it has a name. */
-static gpr_status name_array(gpr_accumulator *a, const gpr_input *input, size_t array)
+static gpr_status keep_names(gpr_accumulator *a, const gpr_input *input, size_t array)
 {
     const struct container *container = lib_container(input);
 
@@ -440,7 +440,7 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
                         "the accumulator has elements without their places");
     if (reducer_reduce(input, array, &a->request, &result) != GPR_OK)
         return a->context->status;
-    status = name_array(a, input, array);
+    status = keep_names(a, input, array);
     if (status == GPR_OK)
         status = take_result(a, &result->found);
     gpr_result_free(result);

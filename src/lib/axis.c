@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "core/name.h"
 #include "run/axis.h"
 
 #include <inttypes.h>
@@ -342,7 +343,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     struct axis_output out = {.context = context, .results = results, .count = count};
     const struct container *container = lib_container(input);
     struct session_options options;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     struct source *source;
     struct view view;
 
@@ -366,7 +367,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     lib_begin_long(context);
     source = open_array(input, array, &options, &out.error);
     if ((!source || !reduce(&out, &options, request, axis, source)) && context->status == GPR_OK)
-        (void)lib_fail_error(context, source_name(name, input->path),
+        (void)lib_fail_error(context, name_input(name, input->path),
                              container ? container->arrays[array].name : NULL, &out.error);
     if (source)
         source_close(source);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "sys/escape.h"
 
 #define ADVICE_MAX 128
@@ -149,12 +150,12 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
 void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
                      const struct error *error)
 {
-    char shown[CONTAINER_NAME_SHOWN], advice[ADVICE_MAX];
+    char shown[NAME_ARRAY_MAX], advice[ADVICE_MAX];
 
     advise(advice, &error->advice);
     snprintf(text, LIB_TEXT_MAX, "%s%s%s%s%s%s%s", name ? name : "", name ? ": " : "",
-             array ? "array " : "", array ? container_show_name(shown, array) : "",
-             array ? ": " : "", error->text, advice);
+             array ? "array " : "", array ? name_array(shown, array) : "", array ? ": " : "",
+             error->text, advice);
 }
 
 gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,

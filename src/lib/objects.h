@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/histogram.h"
 #include "core/missing.h"
+#include "core/name.h"
 #include "core/operation.h"
 #include "core/partial.h"
 #include "core/pass_plan.h"
@@ -33,14 +34,14 @@ enum call_state {
 };
 
 /* Room for the text of an error: the names of an input and an array, what is wrong and advice. */
-#define LIB_TEXT_MAX (SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN + ERROR_TEXT_MAX + 256)
+#define LIB_TEXT_MAX (NAME_BOTH_MAX + ERROR_TEXT_MAX + 256)
 
 struct gpr_context {
     /* The last error. */
     gpr_status status;
     uint64_t offset; /* bytes; ERROR_NO_OFFSET where none is known */
     bool about_array;
-    char array[2 * CONTAINER_NAME_SHOWN]; /* if `about_array`: its name, which may be cut */
+    char array[2 * NAME_ARRAY_MAX]; /* if `about_array`: its name, which may be cut */
     char text[LIB_TEXT_MAX];
 
     /* The settings. */
@@ -163,13 +164,13 @@ gpr_status lib_fail_memory(gpr_context *context);
 /* Sets the error of a view with a mask that has no digest. Returns its status. */
 gpr_status lib_fail_masked_digest(gpr_context *context);
 
-/* Writes an error that the parts below have found, about the input `name`, as source_name writes
+/* Writes an error that the parts below have found, about the input `name`, as name_input writes
    it, and array `array` of it; NULL: about none. */
 void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
                      const struct error *error);
 
 /* Sets the error of a context to one that the parts below have found, about the input `name`, as
-   source_name writes it, and array `array` of it; NULL: about none. Returns the status. */
+   name_input writes it, and array `array` of it; NULL: about none. Returns the status. */
 gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,
                           const struct error *error);
 

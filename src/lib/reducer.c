@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "core/view.h"
 #include "lib/device.h"
 #include "lib/result.h"
@@ -351,7 +352,7 @@ static bool cut_part(gpr_input *input, struct source_options *options, struct er
 gpr_status reducer_open(gpr_input *input)
 {
     struct reducer *r = get(input->context);
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     struct source_options options;
     struct error error;
     bool good;
@@ -361,7 +362,7 @@ gpr_status reducer_open(gpr_input *input)
     options = input_options(r, input, UINT64_MAX);
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
-        return lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
+        return lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
     }
     options.arrays_in_order = true;
     input->source = source_connect(input->path, &options, &error);
@@ -372,7 +373,7 @@ gpr_status reducer_open(gpr_input *input)
         good = false;
     }
     tell_warnings(r);
-    return good ? GPR_OK : lib_fail_error(r->context, source_name(name, input->path), NULL, &error);
+    return good ? GPR_OK : lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
 }
 
 /* Sets the options of an input that is open, and is opened again unless it is a pipe. */
@@ -444,14 +445,14 @@ static bool run_session(struct reducer *r, gpr_input *input, size_t array,
    error. */
 static bool can_be_limited(const gpr_input *input)
 {
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
     if (input->context->memory == 0 || input->in_memory ||
         (!input->pipe && !source_info(input->source)->compressed))
         return true;
     (void)lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                    "%s: the memory for pipes and compressed data cannot be limited",
-                   source_name(name, input->path));
+                   name_input(name, input->path));
     return false;
 }
 
@@ -459,11 +460,11 @@ static bool can_be_limited(const gpr_input *input)
 static bool set_input(struct reducer *r, const gpr_input *input, const gpr_request *request)
 {
     struct source_options *o = &r->options.input;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
     if (input->pipe && !input->source) {
         (void)lib_fail(r->context, GPR_ERROR_ARGUMENT, "%s: a pipe can be reduced once",
-                       source_name(name, input->path));
+                       name_input(name, input->path));
         return false;
     }
     if (!can_be_limited(input))
@@ -480,7 +481,7 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
                                     const gpr_request *request, struct reduction *reduction)
 {
     const struct container *container = lib_container(input);
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
     if (!set_input(r, input, request))
         return r->context->status;
@@ -490,7 +491,7 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
     reduction->error.kind = ERROR_NONE;
     if (run_session(r, input, array, reduction))
         return GPR_OK;
-    return lib_fail_error(r->context, source_name(name, input->path),
+    return lib_fail_error(r->context, name_input(name, input->path),
                           container ? container->arrays[array].name : NULL, &reduction->error);
 }
 
@@ -582,13 +583,13 @@ static gpr_status add_input(const struct several *s, gpr_input *input, struct to
 {
     struct reducer *r = s->r;
     struct source *source = input->source;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     struct reduction reduction, one;
     bool good;
 
     if (device_holds(input))
         return add_device(s, input, total);
-    (void)source_name(name, input->path);
+    (void)name_input(name, input->path);
     if (!set_input(r, input, s->request))
         return r->context->status;
     reduction.error.kind = ERROR_NONE;
@@ -615,7 +616,7 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     struct reducer *r = s->r;
     struct session_options *o = &r->options;
     struct pass_request none = {.quantile_count = 0};
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
 
     for (int i = 0; i < inputs->count && pass_request_any(&s->request->passes); i++)
         if (device_holds(s->inputs[i]))
@@ -635,7 +636,7 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     session_quantiles(r->session, &s->request->passes, inputs, total);
     if (total->cause.kind != ERROR_NONE)
         return lib_fail_error(r->context,
-                              total->cause_path ? source_name(name, total->cause_path) : NULL, NULL,
+                              total->cause_path ? name_input(name, total->cause_path) : NULL, NULL,
                               &total->cause);
     if (total->reduction.error.kind != ERROR_NONE)
         return lib_fail_error(r->context, NULL, NULL, &total->reduction.error);

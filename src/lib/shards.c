@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "lib/objects.h"
 #include "run/shard.h"
 
@@ -16,7 +17,7 @@ static gpr_status plan(gpr_context *context, const struct shard *shard, char **p
 {
     static char minus[] = "./-"; /* "-" alone would be standard input */
     const struct source_options options = {.log = NULL};
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     const char *failed;
     struct error error;
 
@@ -24,11 +25,11 @@ static gpr_status plan(gpr_context *context, const struct shard *shard, char **p
         if (strcmp(paths[i], "-") == 0)
             paths[i] = minus;
     if (!shard_plan(shard, paths, count, &options, parts, &failed, &error))
-        return lib_fail_error(context, failed ? source_name(name, failed) : NULL, NULL, &error);
+        return lib_fail_error(context, failed ? name_input(name, failed) : NULL, NULL, &error);
     /* Processes that know the size of such a file have planned otherwise. */
     for (int i = 0; i < count; i++)
         if (parts[i].error)
-            return lib_fail(context, GPR_ERROR_READ, "%s: %s", source_name(name, paths[i]),
+            return lib_fail(context, GPR_ERROR_READ, "%s: %s", name_input(name, paths[i]),
                             strerror(parts[i].error));
     return GPR_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "cpu/compare.h"
 #include "cpu/digest.h"
 #include "run/arrays.h"
@@ -178,20 +179,20 @@ static inline const struct source_info *file_info(const struct diff *d, int side
  */
 
 /* Room for what name_item writes. */
-#define DIFF_ITEM_NAME_MAX (2 * SOURCE_NAME_MAX + CONTAINER_NAME_SHOWN + 64)
+#define DIFF_ITEM_NAME_MAX (2 * NAME_INPUT_MAX + NAME_ARRAY_MAX + 64)
 
 /* Writes which item it is, and how many more, for messages. */
 static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
                       const struct diff_item *item, size_t more)
 {
-    char a[SOURCE_NAME_MAX], b[SOURCE_NAME_MAX], shown[CONTAINER_NAME_SHOWN];
+    char a[NAME_INPUT_MAX], b[NAME_INPUT_MAX], shown[NAME_ARRAY_MAX];
     int used;
 
-    (void)source_name(a, d->request->sides[DIFF_A].name);
-    (void)source_name(b, d->request->sides[DIFF_B].name);
+    (void)name_input(a, d->request->sides[DIFF_A].name);
+    (void)name_input(b, d->request->sides[DIFF_B].name);
     used = sprintf(name, "%s and %s", a, b);
     if (item->name)
-        used += sprintf(name + used, ": array %s", container_show_name(shown, item->name));
+        used += sprintf(name + used, ": array %s", name_array(shown, item->name));
     if (more > 0)
         sprintf(name + used, " and %zu more", more);
 }
@@ -261,7 +262,7 @@ struct names {
    without memory. */
 static bool list_names(struct diff *d, int side, struct names *names)
 {
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
     size_t count = 0;
 
     for (int i = 0; i < d->file_counts[side]; i++)
@@ -280,7 +281,7 @@ static bool list_names(struct diff *d, int side, struct names *names)
 
             if (a->missing) {
                 add_error(d, info->name,
-                          error_of(ERROR_DATA, "array %s: %s", container_show_name(shown, a->name),
+                          error_of(ERROR_DATA, "array %s: %s", name_array(shown, a->name),
                                    a->unreadable));
             } else {
                 struct named *named = &names->list[names->count++];
@@ -311,7 +312,7 @@ static int compare_names(const void *a, const void *b)
 static struct named **sort_names(struct diff *d, int side, const struct names *names)
 {
     struct named **sorted = malloc((names->count + 1) * sizeof *sorted);
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
 
     if (!sorted) {
         (void)note_no_memory(d);
@@ -325,19 +326,17 @@ static struct named **sort_names(struct diff *d, int side, const struct names *n
         if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
             continue;
         if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
-            char other[CONTAINER_NAME_SHOWN], key[CONTAINER_NAME_SHOWN];
+            char other[NAME_ARRAY_MAX], key[NAME_ARRAY_MAX];
 
             source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
                          "arrays %s and %s would both be matched as %s",
-                         container_show_name(other, sorted[i - 1]->name),
-                         container_show_name(shown, sorted[i]->name),
-                         container_show_name(key, key_of(sorted[i])));
+                         name_array(other, sorted[i - 1]->name), name_array(shown, sorted[i]->name),
+                         name_array(key, key_of(sorted[i])));
             free(sorted);
             return NULL;
         }
         source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
-                     "array %s is in another file, too: %s",
-                     container_show_name(shown, sorted[i]->name),
+                     "array %s is in another file, too: %s", name_array(shown, sorted[i]->name),
                      file_info(d, side, sorted[i - 1]->file)->name);
         free(sorted);
         return NULL;
@@ -1849,7 +1848,7 @@ static bool connect_side(struct diff *d, int side)
 {
     const struct source_options input = options_of(d, side);
     const int count = d->request->sides[side].count;
-    char name[SOURCE_NAME_MAX];
+    char name[NAME_INPUT_MAX];
     struct error error;
 
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
@@ -1862,7 +1861,7 @@ static bool connect_side(struct diff *d, int side)
         if (source)
             d->files[side][d->file_counts[side]++] = source;
         else
-            add_error(d, source_name(name, path), error);
+            add_error(d, name_input(name, path), error);
     }
     return d->file_counts[side] == count;
 }
@@ -1905,7 +1904,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     const struct diff_item *item = p->item;
     struct source_options input = *input_of(d, side);
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], shown[CONTAINER_NAME_SHOWN];
+    char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
     struct error error;
 
     if (p->sides[side].at_hand || !item->sides[side].array)
@@ -1916,7 +1915,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
                           item->sides[side].array->tiles ? d->worker_count : 1, &error);
     if (!p->sides[side].own) {
         sprintf(name, "%s: array %s", item->sides[side].info->name,
-                container_show_name(shown, item->sides[side].array->name));
+                name_array(shown, item->sides[side].array->name));
         add_error(d, name, error);
         return false;
     }
@@ -2164,7 +2163,7 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
 /* Adds why arrays of a pair, which are at hand, could not be read. */
 static void add_damages(struct diff *d, const struct diff_pair *p)
 {
-    char name[DIFF_ITEM_NAME_MAX], shown[CONTAINER_NAME_SHOWN];
+    char name[DIFF_ITEM_NAME_MAX], shown[NAME_ARRAY_MAX];
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct error *damage =
@@ -2174,7 +2173,7 @@ static void add_damages(struct diff *d, const struct diff_pair *p)
         if (!damage)
             continue;
         sprintf(name, "%s: array %s", p->item->sides[side].info->name,
-                container_show_name(shown, p->item->sides[side].array->name));
+                name_array(shown, p->item->sides[side].array->name));
         add_error(d, name, *damage);
     }
 }

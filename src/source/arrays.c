@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/containers.h"
 #include "source/reader.h"
 #include "sys/plural.h"
@@ -97,7 +98,7 @@ static void note_warned(struct warned_list *list, const struct container_array *
 static void warn_all(const struct source *s, const struct warned_list *list, const char *skipped)
 {
     const size_t others = list->reasons[REASONS_MAX].count;
-    char shown[CONTAINER_NAME_SHOWN], more[48];
+    char shown[NAME_ARRAY_MAX], more[48];
 
     for (size_t i = 0; i < REASONS_MAX && list->reasons[i].first; i++) {
         const struct container_array *a = list->reasons[i].first;
@@ -109,7 +110,7 @@ static void warn_all(const struct source *s, const struct warned_list *list, con
         if (count > 1)
             snprintf(more, sizeof more, " and %zu more", count - 1);
         log_warn(s->log, s->name, why.advice, "%sarray %s%s: %s", skipped,
-                 container_show_name(shown, a->name), more, why.text);
+                 name_array(shown, a->name), more, why.text);
     }
     if (others > 0)
         log_warn(s->log, s->name, NO_ADVICE, "%s%zu more array%s for other reasons", skipped,
@@ -256,7 +257,7 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
     struct container *c = s->container;
     const size_t there = c->count;
     const struct container_array **sorted = malloc((there + 1) * sizeof *sorted);
-    char *missing = calloc(count + 1, 1), shown[CONTAINER_NAME_SHOWN];
+    char *missing = calloc(count + 1, 1), shown[NAME_ARRAY_MAX];
     const char *why =
         container_note(c, "missing, though %.200s places it in this file", index->name);
     const struct container_array *first = NULL;
@@ -282,8 +283,7 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
     }
     if (others > 0)
         log_warn(s->log, s->name, NO_ADVICE, "array %s: %s does not place it in this file%s",
-                 container_show_name(shown, first->name), index->name,
-                 others > 1 ? ", nor others" : "");
+                 name_array(shown, first->name), index->name, others > 1 ? ", nor others" : "");
     for (k = 0; good && k < count; k++) {
         struct container_array *a = missing[k] ? container_add(c, places[k].array) : NULL;
 

@@ -18,30 +18,12 @@
 #include "source/source_impl.h"
 #include "sys/bytes.h"
 #include "sys/clock.h"
-#include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
 
 /* Larger files are read: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)
-
-const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
-{
-    if (strcmp(path, "-") != 0)
-        return escape_quote(name, path);
-    snprintf(name, SOURCE_NAME_MAX, "standard input");
-    return name;
-}
-
-void source_name_array(char *name, const char *path, const struct container_array *array)
-{
-    char shown[CONTAINER_NAME_SHOWN];
-
-    (void)source_name(name, path);
-    if (array)
-        sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
-}
 
 /* Makes the source fail: the first error counts. */
 static void fail(struct source *s, struct error error)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/name.h"
 #include "source/arrays.h"
 #include "source/bands.h"
 #include "source/compressed.h"
@@ -535,11 +536,11 @@ static struct source *give_up(struct source *s, const struct source_options *opt
 struct source *source_connect(const char *path, const struct source_options *options,
                               struct error *error)
 {
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    char name[NAME_BOTH_MAX];
     struct source *s;
     struct stat status;
 
-    source_name_array(name, path, options->array);
+    (void)name_both(name, path, options->array ? options->array->name : NULL);
     s = make(path, strdup(name), options, error);
     if (s && (options->view || options->read))
         return s;

@@ -32,7 +32,6 @@
 #include "core/error.h"
 #include "core/view.h"
 #include "source/format/containers.h"
-#include "sys/escape.h"
 #include "zstd/file.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
@@ -290,17 +289,6 @@ enum source_verdict {
 };
 
 struct source;
-
-/* Room for the name of an input. */
-#define SOURCE_NAME_MAX ESCAPE_QUOTE_MAX
-
-/* Writes the name of the input `path` in messages: "standard input" for "-", otherwise
-   escape_quote's. Returns `name`. */
-const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
-
-/* Writes the name of the input and, unless `array` is NULL, that of the array. `name` has room for
-   SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN bytes. */
-void source_name_array(char *name, const char *path, const struct container_array *array);
 
 /* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`,
    and options->array, must outlive it. NULL on failure, with the reason in *error, as with all

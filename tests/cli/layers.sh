@@ -14,8 +14,6 @@ cli/axis.c: run/axis.h is behind the library
 cli/axis.c: source/inputs.h is behind the library
 cli/check.c: run/session.h is behind the library
 cli/diff.c: run/diff_row.h is behind the library
-cli/failure.c: source/source.h is behind the library
-cli/failure.h: run/arrays.h is behind the library
 cli/list.c: source/facts.h is behind the library
 cli/list.c: source/inputs.h is behind the library
 cli/manifest.c: run/session.h is behind the library

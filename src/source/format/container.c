@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "sys/align.h"
-#include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/mapping.h"
 
@@ -143,23 +143,6 @@ const char *container_note(struct container *c, const char *format, ...)
     return container_keep(c, text, strlen(text) + 1);
 }
 
-const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)
-{
-    char quoted[ESCAPE_QUOTE_MAX];
-    const char *text = escape_quote(quoted, name);
-    size_t length = strlen(text), most = CONTAINER_NAME_SHOWN - 4;
-
-    if (length < CONTAINER_NAME_SHOWN) {
-        memcpy(shown, text, length + 1);
-        return shown;
-    }
-    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) /* within a character */
-        most--;
-    memcpy(shown, text, most);
-    memcpy(shown + most, "...", 4);
-    return shown;
-}
-
 struct error container_why(const struct container_array *a)
 {
     struct error why =
@@ -283,7 +266,7 @@ static struct container_array **sort_names(const struct container *c, struct con
 static bool names_differ(const struct container *c, struct container_input *in)
 {
     struct container_array **sorted;
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
     bool good = true;
 
     if (container_names_differ(c))
@@ -296,8 +279,7 @@ static bool names_differ(const struct container *c, struct container_input *in)
             good = container_wrong(in,
                                    c->text ? c->text_offset + (uint64_t)(sorted[i]->name - c->text)
                                            : sorted[i]->offset,
-                                   "two arrays are called %s",
-                                   container_show_name(shown, sorted[i]->name));
+                                   "two arrays are called %s", name_array(shown, sorted[i]->name));
     free(sorted);
     return good;
 }

@@ -23,9 +23,6 @@
 #include "core/scale.h"
 #include "source/format/pattern.h"
 
-/* Room for the name of an array in an error; a longer one is cut. */
-#define CONTAINER_NAME_SHOWN 120
-
 /* Room for the name of a type; a longer one is cut. */
 #define CONTAINER_TYPE_MAX 16
 
@@ -331,10 +328,6 @@ void container_name_type(struct container_array *a, const char *name);
 
 /* The error of an unreadable array. */
 struct error container_why(const struct container_array *a);
-
-/* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
-   and what is too long is cut. Returns `shown`. */
-const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
 
 /* Makes a copy of so many bytes, which are aligned to 8, that lives as long as the container. NULL
    without memory. */

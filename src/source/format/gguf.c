@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/containers.h"
 #include "source/format/ggml.h"
 #include "sys/bytes.h"
@@ -201,7 +202,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
 {
     const struct kind *kind = type < KINDS && kinds[type].name ? &kinds[type] : NULL;
     const struct ggml_type *blocks = ggml_find((uint32_t)type);
-    char name[CONTAINER_TYPE_MAX], shown[CONTAINER_NAME_SHOWN];
+    char name[CONTAINER_TYPE_MAX], shown[NAME_ARRAY_MAX];
 
     if (!kind) {
         snprintf(name, sizeof name, "%" PRIu64, type);
@@ -224,11 +225,11 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
         return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
-                               container_show_name(shown, a->name));
+                               name_array(shown, a->name));
     if ((a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1) % kind->elements != 0)
         return container_wrong(f->in, at,
                                "array %s: rows of %" PRIu64 " elements are not whole blocks of %u",
-                               container_show_name(shown, a->name),
+                               name_array(shown, a->name),
                                a->dimensions > 0 ? a->sizes[a->dimensions - 1] : 1, kind->elements);
     if (!kind->read && !a->unreadable) {
         struct container_tiles *const t = &f->container->tiles[f->container->count - 1];
@@ -357,7 +358,7 @@ static bool finish(struct file *f, uint64_t end)
     const uint64_t header = end;
     const uint64_t begin = end + (f->alignment - end % f->alignment) % f->alignment;
     struct container *c = f->container;
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
 
     container_sort(c);
     end = begin;
@@ -367,17 +368,17 @@ static bool finish(struct file *f, uint64_t end)
         if (a->offset % f->alignment != 0)
             return container_wrong(f->in, header,
                                    "array %s: its offset %" PRIu64 " is not a multiple of %" PRIu64,
-                                   container_show_name(shown, a->name), a->offset, f->alignment);
+                                   name_array(shown, a->name), a->offset, f->alignment);
         if (begin > f->in->size || a->offset > f->in->size - begin ||
             a->length > f->in->size - begin - a->offset)
             return container_wrong(f->in, f->in->size,
                                    "truncated inside array %s: %" PRIu64
                                    " bytes at offset %" PRIu64,
-                                   container_show_name(shown, a->name), a->length, a->offset);
+                                   name_array(shown, a->name), a->length, a->offset);
         a->offset += begin;
         if (a->offset < end)
             return container_wrong(f->in, a->offset, "array %s overlaps another",
-                                   container_show_name(shown, a->name));
+                                   name_array(shown, a->name));
         end = a->offset + a->length;
         if (a->tiles && !divide(f, a))
             return container_no_memory(f->in);

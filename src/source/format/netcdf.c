@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "sys/bytes.h"
@@ -251,20 +252,20 @@ static bool step_attributes(struct file *f, size_t *at, uint64_t *count)
 
 /* The name of a variable, for errors. */
 static const char *name_of(const struct file *f, const struct variable *v,
-                           char shown[CONTAINER_NAME_SHOWN])
+                           char shown[NAME_ARRAY_MAX])
 {
-    char name[CONTAINER_NAME_SHOWN];
+    char name[NAME_ARRAY_MAX];
 
     snprintf(name, sizeof name, "%.*s", (int)(v->name_length < INT32_MAX ? v->name_length : 0),
              f->container->text + v->name);
-    return container_show_name(shown, name);
+    return name_array(shown, name);
 }
 
 /* Adds the error that a variable is wrong at an offset. Returns false. */
 __attribute__((format(printf, 4, 5))) static bool
 wrong(const struct file *f, const struct variable *v, uint64_t offset, const char *format, ...)
 {
-    char text[ERROR_TEXT_MAX], shown[CONTAINER_NAME_SHOWN];
+    char text[ERROR_TEXT_MAX], shown[NAME_ARRAY_MAX];
     va_list arguments;
 
     va_start(arguments, format);

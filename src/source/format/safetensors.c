@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "source/format/containers.h"
 #include "sys/bytes.h"
 #include "sys/grow.h"
@@ -230,18 +231,17 @@ static bool find_type(const char *type, const struct container_array *before,
 static bool add(struct header *h, const char *name, const struct entry *e)
 {
     struct container_array *a = container_add(h->container, name);
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
     unsigned bits;
     uint64_t length;
 
     if (!a)
         return container_no_memory(h->in);
     if (!find_type(e->type, h->container->count > 1 ? a - 1 : NULL, a, &bits)) {
-        char type[CONTAINER_NAME_SHOWN];
+        char type[NAME_ARRAY_MAX];
 
         return container_wrong(h->in, e->at, "array %s: %s is not a type of safetensors",
-                               container_show_name(shown, name),
-                               container_show_name(type, e->type));
+                               name_array(shown, name), name_array(type, e->type));
     }
     a->dimensions = e->dimensions;
     /* Until more are read: see finish. */
@@ -249,17 +249,17 @@ static bool add(struct header *h, const char *name, const struct entry *e)
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
-                               container_show_name(shown, name));
+                               name_array(shown, name));
     if (length % 8 != 0)
-        return container_wrong(
-            h->in, e->at, "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
-            container_show_name(shown, name), a->elements, plural(a->elements), bits);
+        return container_wrong(h->in, e->at,
+                               "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
+                               name_array(shown, name), a->elements, plural(a->elements), bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
                                "array %s: %" PRIu64 " element%s of %s: %" PRIu64
                                " byte%s, but the offsets are %" PRIu64 " and %" PRIu64,
-                               container_show_name(shown, name), a->elements, plural(a->elements),
+                               name_array(shown, name), a->elements, plural(a->elements),
                                a->type_name, length, plural(length), e->begin, e->end);
     a->offset = e->begin; /* from the end of the header on: see finish */
     a->length = length;
@@ -298,7 +298,7 @@ static bool read_members(struct header *h)
 static bool finish(struct header *h)
 {
     struct container *c = h->container;
-    char shown[CONTAINER_NAME_SHOWN];
+    char shown[NAME_ARRAY_MAX];
     uint64_t end = 0;
 
     container_finish_sizes(c);
@@ -312,7 +312,7 @@ static bool finish(struct header *h)
 
             return container_wrong(h->in, h->data + (end < room ? end : room),
                                    "array %s %s %" PRIu64 ", not at %" PRIu64,
-                                   container_show_name(shown, a->name),
+                                   name_array(shown, a->name),
                                    a->offset > end ? "leaves a hole: it begins at offset"
                                                    : "overlaps another: it begins at offset",
                                    a->offset, end);
