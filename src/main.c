@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <stddef.h>
+
 #include "cli/program.h"
 
 int main(int argc, char **argv)

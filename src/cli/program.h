@@ -4,7 +4,8 @@
 #ifndef GPUREDUCE_CLI_PROGRAM_H
 #define GPUREDUCE_CLI_PROGRAM_H
 
-#include "run/session_options.h"
+struct session_tuning;
+struct source_tuning;
 
 /* Does all of main's work. NULL: the tuning that is shipped. */
 int program_main(int argc, char **argv, const struct source_tuning *source,

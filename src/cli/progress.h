@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/session.h"
+#include "core/progress.h"
 
 struct progress {
     bool several; /* the observer's inputs need their names */

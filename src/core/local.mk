@@ -20,6 +20,7 @@ library_sources += \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
 	src/core/product.h \
+	src/core/progress.h \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/quotient.c src/core/quotient.h \
 	src/core/ranges.c src/core/ranges.h \

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "core/pass_plan.h"
+#include "core/progress.h"
 #include "engine/engine.h"
 #include "source/source.h"
 
@@ -20,22 +21,6 @@ enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
 extern const char *const nan_policy_words[];
 
 enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
-
-/* An observer of the progress of runs. Only the session's thread calls its functions. Times are by
-   clock_now. */
-struct progress_observer {
-    /* A run begins. `name`: the input's name in messages, valid until the run ends; `total`:
-       bytes of the input, UINT64_MAX if unknown. */
-    void (*begin)(void *context, const char *name, uint64_t total, uint64_t now);
-    /* `done` bytes have been read. Called about fifty times a second. */
-    void (*update)(void *context, uint64_t done, uint64_t now);
-    /* Whether the run is to end without a result; its input is then cancellable. Called after
-       `update`. NULL: it is not. */
-    bool (*cancelled)(void *context);
-    /* The run has ended. */
-    void (*end)(void *context);
-    void *context; /* the first argument of these functions */
-};
 
 struct buffer;
 struct reduction;

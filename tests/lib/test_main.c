@@ -12,6 +12,7 @@
 
 #include "cli/program.h"
 #include "cuda/runtime/check.h"
+#include "run/session_options.h"
 #ifdef TEST_EMULATED
 #    include "lib/zstd_emulated.h"
 #endif
