@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,13 +305,19 @@ gpr_status device_prepare(struct device_side sides[DIFF_SIDES], gpr_input *const
 static bool find_op(const struct operation *op, enum cuda_slice_op *found)
 {
     static const struct {
-        const char *name;
+        size_t member; /* of struct operation */
         enum cuda_slice_op op;
-    } ops[] = {{"sum", CUDA_SLICE_SUM}, {"mean", CUDA_SLICE_MEAN}, {"min", CUDA_SLICE_MIN},
-               {"max", CUDA_SLICE_MAX}, {"var", CUDA_SLICE_VAR},   {"std", CUDA_SLICE_STD}};
+    } ops[] = {
+        {offsetof(struct result, sum), CUDA_SLICE_SUM},
+        {offsetof(struct result, mean), CUDA_SLICE_MEAN},
+        {offsetof(struct result, min), CUDA_SLICE_MIN},
+        {offsetof(struct result, max), CUDA_SLICE_MAX},
+        {offsetof(struct result, var), CUDA_SLICE_VAR},
+        {offsetof(struct result, std), CUDA_SLICE_STD},
+    };
 
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(op->name, ops[i].name) == 0) {
+        if (op->member == ops[i].member) {
             *found = ops[i].op;
             return true;
         }
