@@ -2226,16 +2226,23 @@ static bool finish_sources(struct diff *d)
     return good;
 }
 
-/* How many workers the pairs can keep busy. */
+/* How many workers the pairs can keep busy: one for each BYTES_OF_WORKER of what they share. A side
+   that is read in order is shared if workers can help with it; otherwise it is read by one of them.
+   Comparing a pair in order takes one more. */
 static unsigned workers_for(const struct diff *d)
 {
     uint64_t bytes = 2 * (d->begins[d->pair_count - d->ordered] + d->other_bytes), count;
 
-    for (size_t i = 0; i < d->pair_count; i++)
-        for (int side = 0; d->pairs[i].order && side < DIFF_SIDES; side++)
-            if (source_info(d->pairs[i].sides[side].source)->helped)
-                bytes += source_info(d->pairs[i].sides[side].source)->input_bytes;
-    count = bytes / BYTES_OF_WORKER + 3 * (uint64_t)d->ordered;
+    for (size_t i = 0; i < d->ordered; i++) {
+        bytes += BYTES_OF_WORKER;
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            const struct source_info *info = source_info(d->pairs[i].sides[side].source);
+            const uint64_t shared = info->helped ? info->input_bytes : 0;
+
+            bytes += shared > BYTES_OF_WORKER ? shared : BYTES_OF_WORKER;
+        }
+    }
+    count = bytes / BYTES_OF_WORKER;
     count = count > 0 ? count : 1;
     return count < d->worker_count ? (unsigned)count : d->worker_count;
 }
