@@ -450,24 +450,29 @@ static uint64_t later_array_bytes(const struct session *session, const struct co
     return a->tiles && large ? a->compressed : 0;
 }
 
-/* Plans how an array of a container is read: a GPU can decode tiles of zstd. Without memory for that
-   the CPU does the work. */
+/* Plans how an array of a container is read: a GPU can decode tiles of zstd. The CPU decodes and
+   reduces those that are tallied, and, without memory for the plan, all. */
 static struct plan plan_array(struct session *session, const struct source *container,
                               const struct container_array *array)
 {
     const struct session_options *options = session->options;
+    const bool tallied = pass_request_any(&options->passes);
     struct source_options input = options->input;
     struct plan plan = {.how = PLAN_PARALLEL};
     struct source_facts facts;
 
     input.true_indices = needs_indices(options);
     if (options->device == DEVICE_CPU || !engine_cuda.decode ||
-        pass_request_any(&options->passes) ||
-        (options->device == DEVICE_AUTO && later_array_bytes(session, array) == 0) ||
-        !compressed_array_look(container, array, &input, &facts) || !facts.compressed)
+        (options->device == DEVICE_AUTO && (tallied || later_array_bytes(session, array) == 0)))
         return plan;
-    plan = make_plan(session, &facts, array->type, facts.size == 0);
-    if (facts.size == 0)
+    if (!compressed_array_look(container, array, &input, &facts)) {
+        plan.no_gpu = "memory is short";
+        return plan;
+    }
+    if (!facts.compressed)
+        return plan;
+    plan = make_plan(session, &facts, array->type, tallied || facts.size == 0);
+    if (tallied || facts.size == 0)
         plan.no_gpu = "it does not decode the input";
     return plan;
 }

@@ -356,6 +356,7 @@ decode_all() {
     gpu_as_cpu '-q --op=sum,min,max,mean,std,count,nan' 'Zarr, chunks side by side' plane scaled line
     both 'Zarr, chunks that are wrong' $stores
     both 'Zarr, two chunks that are wrong, and right together' -j 1 z_swapped # the first is named
+    gpu_as_cpu '-q -o median --histogram=10' 'Zarr, tallied by the CPU' full plane
     both 'Zarr, checksums left out' --no-check z_wrong full
     unpacked 'chunks of Zarr are decoded there' '960000 960000' full unchecked
 
