@@ -21,11 +21,10 @@
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
-#include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
 #include "core/name.h"
-#include "run/arrays.h"
+#include "run/ranks.h"
 #include "sys/cores.h"
 #include "sys/grow.h"
 #include "sys/signals.h"
@@ -89,6 +88,37 @@ static void merge_pieces(void *in, void *inout, int *count, MPI_Datatype *type)
         rank_piece_merge(&to[i], &from[i]);
 }
 
+/* How many GPUs this machine has, as far as its files and the environment tell. */
+static unsigned count_gpus(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    char path[40];
+    unsigned count = 0;
+
+    if (visible && *visible) {
+        for (count = 1; (visible = strchr(visible, ',')); visible++)
+            count++;
+        return count;
+    }
+    do
+        snprintf(path, sizeof path, "/dev/nvidia%u", count);
+    while (access(path, F_OK) == 0 && ++count < ENGINE_DEVICES_MAX);
+    return count;
+}
+
+/* Has this process, the one number `place` of those on its machine, use the GPU of this place, among
+   those that the user has named or that are there. */
+static void choose_gpu(struct session_options *options, unsigned place)
+{
+    const unsigned count = count_gpus();
+
+    if (options->device_count > 1)
+        options->devices[0] = options->devices[place % options->device_count];
+    else if (options->devices[0] == 0 && count > 0)
+        options->devices[0] = (int)(place % count);
+    options->device_count = 1;
+}
+
 /* Shares out GPUs and cores among the ranks of a machine. Launchers bind ranks to cores, or do not:
    those that may run on the same ones have as many threads together as there are cores. */
 static void share_machine(struct session_options *options)
@@ -101,7 +131,7 @@ static void share_machine(struct session_options *options)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
     MPI_Comm_rank(machine, &place);
     MPI_Comm_size(machine, &count);
-    ranks_choose_gpu(options, (unsigned)place);
+    choose_gpu(options, (unsigned)place);
     CPU_ZERO(&own);
     (void)sched_getaffinity(0, sizeof own, &own);
     all = allocate((size_t)count, sizeof *all);
@@ -288,8 +318,14 @@ static void report_all(struct ranks *r)
         pieces = allocate(r->rank == 0 ? input.count : 0, sizeof *pieces);
         gather(r, i, pieces, input.count, &next);
         input.pieces = pieces;
-        if (r->rank == 0)
-            ranks_report(&results, options.files[i], &input, &total);
+        if (r->rank == 0) {
+            struct ranks_result result;
+
+            ranks_finish(&result, &input, options.files[i], &options.session);
+            report(&results, options.files[i], &result.reduction);
+            total_add(&total, &result.reduction);
+            ranks_free(&result);
+        }
         free(pieces);
     }
     if (r->rank != 0)

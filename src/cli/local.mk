@@ -20,7 +20,6 @@ library_sources += \
 	src/cli/process.c src/cli/process.h \
 	src/cli/program.c src/cli/program.h \
 	src/cli/progress.c src/cli/progress.h \
-	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/reduce.c \
 	src/cli/report.c src/cli/report.h \

@@ -13,6 +13,7 @@ library_sources += \
 	src/run/phases.c src/run/phases.h \
 	src/run/plan.c src/run/plan.h \
 	src/run/rank_piece.c src/run/rank_piece.h \
+	src/run/ranks.c src/run/ranks.h \
 	src/run/passes.c src/run/passes.h \
 	src/run/reduction.h \
 	src/run/run.c src/run/run.h \

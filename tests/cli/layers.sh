@@ -22,9 +22,6 @@ cli/options.h: run/session.h is behind the library
 cli/options.h: run/shard.h is behind the library
 cli/process.h: run/session_options.h is behind the library
 cli/program.c: run/gpu.h is behind the library
-cli/ranks.c: run/arrays.h is behind the library
-cli/ranks.h: run/rank_piece.h is behind the library
-cli/ranks.h: run/total.h is behind the library
 cli/record.h: run/session_options.h is behind the library
 cli/reduce.c: run/session.h is behind the library
 cli/report.c: profile/bottleneck.h is behind the library
