@@ -80,7 +80,7 @@ static void name_type(char text[8], struct stored field)
 static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
 {
     static const char magic[] = "\x93NUMPY\x01";
-    const struct source_shape *shape = &plan->layout->result;
+    const struct array_shape *shape = &plan->layout->result;
     const bool records = plan->operation_count > 1;
     char text[DICTIONARY_MAX], type[8];
     size_t used = 0, size;
@@ -102,7 +102,7 @@ static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
     ADD("), }");
 #undef ADD
     /* The longest there is: 64 names and sizes. */
-    _Static_assert((size_t)OPERATIONS_MAX * 48 + (size_t)SOURCE_DIMENSIONS_MAX * 22 + 64 <
+    _Static_assert((size_t)OPERATIONS_MAX * 48 + (size_t)ARRAY_DIMENSIONS_MAX * 22 + 64 <
                        sizeof text - ALIGNMENT,
                    "room for the longest header");
     size = (PREFIX + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -314,7 +314,7 @@ static void write_row(struct writer *w, const struct output *out, const struct a
                       size_t i)
 {
     const struct axis_plan *plan = batch->plan;
-    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    uint64_t place[ARRAY_DIMENSIONS_MAX];
 
     axis_place(plan->layout, batch->first + i, place);
     begin_row(w, out, place, plan->layout->result.dimensions);

@@ -55,7 +55,7 @@ static void write_meaning(struct writer *w, const struct item *item)
 static void write_item(struct writer *w, const char *path, const struct item *item)
 {
     const struct array_facts *facts = &item->facts;
-    const struct source_shape *shape = &facts->shape;
+    const struct array_shape *shape = &facts->shape;
 
     if (!item->format) {
         WRITER_ROW(w, field_file(J, path), field_text(J, "error", item->error));

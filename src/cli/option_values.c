@@ -520,12 +520,12 @@ bool option_parse_axis(const struct arguments *a, const struct argument *x, cons
 bool option_parse_shape(const struct arguments *a, const struct argument *x, const char *text,
                         void *target)
 {
-    struct source_shape *shape = &((struct options *)target)->axis.shape;
+    struct array_shape *shape = &((struct options *)target)->axis.shape;
     const char *at = text;
     bool open = false;
 
     (void)x;
-    *shape = (struct source_shape){.known = true};
+    *shape = (struct array_shape){.known = true};
     for (;;) {
         const size_t length = strcspn(at, ",");
         char size[32] = "";
@@ -538,9 +538,9 @@ bool option_parse_shape(const struct arguments *a, const struct argument *x, con
         else if (!number_parse_count(size, &number))
             return arguments_wrong(
                 a, "bad shape %s: must be sizes separated by commas, of which one may be -1", text);
-        if (shape->dimensions == SOURCE_DIMENSIONS_MAX)
+        if (shape->dimensions == ARRAY_DIMENSIONS_MAX)
             return arguments_wrong(a, "the shape %s has more than 64 dimensions", text);
-        _Static_assert(SOURCE_DIMENSIONS_MAX == 64, "as the message says");
+        _Static_assert(ARRAY_DIMENSIONS_MAX == 64, "as the message says");
         shape->sizes[shape->dimensions++] = number;
         if (!at[length])
             return true;

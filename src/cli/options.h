@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 #include "cli/rows_request.h"
+#include "core/axis_layout.h"
 #include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
 #include "core/rename.h"
-#include "run/axis_layout.h"
 #include "run/session.h"
 #include "run/shard.h"
 

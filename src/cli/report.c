@@ -164,7 +164,7 @@ static void add_bottleneck(struct writer *w, const struct options *options,
                       field_of(J, percent_key, FIELD_MISSING), end("}"));
 }
 
-void report_shape(struct writer *w, const struct source_shape *shape)
+void report_shape(struct writer *w, const struct array_shape *shape)
 {
     const uint64_t *const sizes = shape->known ? shape->sizes : NULL;
 

@@ -104,7 +104,7 @@ void report_partial_text(const struct options *options, const char *path, const 
                          struct partial_text *text);
 
 /* Adds a shape to an object: null where no header tells it. */
-void report_shape(struct writer *w, const struct source_shape *shape);
+void report_shape(struct writer *w, const struct array_shape *shape);
 
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,

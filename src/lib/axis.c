@@ -22,19 +22,19 @@ struct axis_output {
     void *const *results; /* an array for each operation */
     uint64_t count;       /* elements of each */
     const struct axis_plan *plan;
-    unsigned places[SOURCE_DIMENSIONS_MAX]; /* of dimensions of the source in the caller's array */
+    unsigned places[ARRAY_DIMENSIONS_MAX]; /* of dimensions of the source in the caller's array */
     bool in_order; /* results come in the order of the caller's arrays; if not: */
-    uint64_t strides[SOURCE_DIMENSIONS_MAX]; /* elements of these from a result to the next of each
+    uint64_t strides[ARRAY_DIMENSIONS_MAX]; /* elements of these from a result to the next of each
                                                 dimension */
-    _Atomic bool refused;                    /* a worker could not store a result */
-    struct error error;                      /* why, if so */
+    _Atomic bool refused;                   /* a worker could not store a result */
+    struct error error;                     /* why, if so */
 };
 
 /* A result of a batch and its place in the caller's arrays. */
 struct cursor {
     const struct axis_output *out;
-    const struct source_shape *shape; /* of the results as they are numbered */
-    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    const struct array_shape *shape; /* of the results as they are numbered */
+    uint64_t place[ARRAY_DIMENSIONS_MAX];
     uint64_t at; /* number in the caller's arrays */
 };
 
@@ -76,8 +76,8 @@ static void step(struct cursor *c)
    each dimension of the array among those of the caller. */
 static void set_strides(struct axis_output *out, const struct axis_layout *layout)
 {
-    const struct source_shape *shape = &layout->result;
-    unsigned places[SOURCE_DIMENSIONS_MAX];
+    const struct array_shape *shape = &layout->result;
+    unsigned places[ARRAY_DIMENSIONS_MAX];
     unsigned rank = 0;
 
     for (unsigned i = 0; i < layout->shape.dimensions; i++)
@@ -97,7 +97,7 @@ static void set_strides(struct axis_output *out, const struct axis_layout *layou
 static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out, uint64_t k)
 {
     const struct axis_layout *layout = out->plan->layout;
-    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    uint64_t place[ARRAY_DIMENSIONS_MAX];
     size_t used = 0;
 
     axis_place(layout, k, place);
@@ -356,7 +356,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
         return device_reduce_axis(input, request, axis, results, count);
     if (!reducer_prepare(input, request, &options))
         return context->status;
-    for (unsigned i = 0; i < SOURCE_DIMENSIONS_MAX; i++)
+    for (unsigned i = 0; i < ARRAY_DIMENSIONS_MAX; i++)
         out.places[i] = i;
     /* An error about a NaN says where it is. */
     if (input->reordered && request->nan != NAN_ERROR) {

@@ -399,7 +399,7 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
     const struct view_layout *given = &view->shaped;
     const unsigned axis = a->layout.axis;
     const unsigned char *data = given->data;
-    uint64_t place[SOURCE_DIMENSIONS_MAX], bits = 0;
+    uint64_t place[ARRAY_DIMENSIONS_MAX], bits = 0;
     struct error error = {.kind = ERROR_NONE};
     gpr_result *result = NULL;
     struct view slice = *view;
@@ -519,7 +519,7 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
 {
     gpr_context *context = input->context;
     const struct view_layout *given = &input->view.view.shaped;
-    struct source_shape shape = {.known = true, .dimensions = given->rank};
+    struct array_shape shape = {.known = true, .dimensions = given->rank};
     struct along a = {.input = input, .request = request, .plan = {.type = input->view.view.type}};
     const char *const lacks = missing_add_values(&a.plan.missing, a.plan.type, &request->missing);
     char reason[AXIS_REASON_MAX];

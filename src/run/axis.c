@@ -1344,7 +1344,7 @@ static bool reduce(struct axis_run *run, unsigned count)
 
 /* The shape of the input: its header's, or that of the options. False if there is none. */
 static bool find_shape(const struct axis_run *run, const struct axis_request *request,
-                       struct source_shape *shape)
+                       struct array_shape *shape)
 {
     const uint64_t elements = run->info->elements;
 
@@ -1446,7 +1446,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
 {
     struct axis_layout *layout = &outcome->layout;
     char reason[AXIS_REASON_MAX];
-    struct source_shape shape;
+    struct array_shape shape;
     bool good;
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/axis_layout.h"
 #include "engine/engine.h"
-#include "run/axis_layout.h"
 #include "run/axis_order.h"
 #include "run/axis_results.h"
 #include "run/session_options.h"

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/axis_layout.h"
 #include "core/error.h"
 #include "core/operation.h"
 #include "core/scale.h"
 #include "cpu/slices.h"
-#include "run/axis_layout.h"
 #include "run/session_options.h"
 
 /* The results to find of an array. */

@@ -366,7 +366,7 @@ static void set_side(const struct diff *d, struct diff_item *item, int side,
 }
 
 /* Whether a shape has more than one dimension that counts, so that an order of these does. */
-static bool has_order(const struct source_shape *shape)
+static bool has_order(const struct array_shape *shape)
 {
     unsigned count = 0;
 
@@ -393,7 +393,7 @@ static bool is_at_hand(const struct diff *d, const struct diff_item *item, int s
 /* Whether one side has its dimensions in Fortran order, and the other in C order. */
 static bool are_turned(const struct diff_item *item)
 {
-    struct source_shape a, b;
+    struct array_shape a, b;
 
     diff_shape(item, DIFF_A, &a);
     diff_shape(item, DIFF_B, &b);
@@ -440,7 +440,7 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
 {
     const uint64_t a_elements = item->sides[DIFF_A].elements;
     const uint64_t b_elements = item->sides[DIFF_B].elements;
-    struct source_shape a, b;
+    struct array_shape a, b;
 
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
@@ -1044,7 +1044,7 @@ static bool are_at_hand(const struct diff_pair *p)
 static bool set_turn(struct diff_pair *p, size_t most)
 {
     struct diff_turn *t = calloc(1, sizeof *t);
-    struct source_shape shape;
+    struct array_shape shape;
 
     if (!t)
         return false;
@@ -1734,7 +1734,7 @@ static void work_digest(struct diff_worker *w)
 static bool may_be_renamed(const struct diff *d, const struct diff_item *item)
 {
     const int side = side_of(item);
-    struct source_shape shape;
+    struct array_shape shape;
 
     if ((item->kind != DIFF_ONLY_A && item->kind != DIFF_ONLY_B) || diff_is_bytes(item, side) ||
         item->sides[side].elements == 0 || !is_at_hand(d, item, side))
@@ -2146,7 +2146,7 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
 {
     struct container_array shape = {.name = p->item->name};
     char place[ARRAYS_PLACE_MAX];
-    struct source_shape sizes;
+    struct array_shape sizes;
 
     if (d->request->options->nan != NAN_ERROR || found->nan_one + found->nan_both == 0)
         return;

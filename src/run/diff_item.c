@@ -6,7 +6,7 @@
 
 #include "source/format/pattern.h"
 
-bool diff_same_shape(const struct source_shape *a, const struct source_shape *b)
+bool diff_same_shape(const struct array_shape *a, const struct array_shape *b)
 {
     return a->dimensions == b->dimensions &&
            (a->dimensions == 0 ||
@@ -54,7 +54,7 @@ bool diff_is_bytes(const struct diff_item *item, int side)
     return item->sides[side].array && item->sides[side].array->unreadable;
 }
 
-void diff_shape(const struct diff_item *item, int side, struct source_shape *shape)
+void diff_shape(const struct diff_item *item, int side, struct array_shape *shape)
 {
     const struct container_array *array = item->sides[side].array;
 
@@ -80,9 +80,9 @@ uint64_t diff_elements(const struct diff_item *item, int side)
     return container_product(item->sides[side].array, &product) ? product : SOURCE_UNKNOWN;
 }
 
-bool diff_has_places(const struct diff_item *item, struct source_shape *shape)
+bool diff_has_places(const struct diff_item *item, struct array_shape *shape)
 {
-    struct source_shape b;
+    struct array_shape b;
 
     if (diff_is_bytes(item, DIFF_A))
         return false;

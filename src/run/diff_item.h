@@ -73,7 +73,7 @@ struct diff_item {
 /* In the following functions the array must exist on side `side`. */
 
 /* The shape of an item's array on one side. */
-void diff_shape(const struct diff_item *item, int side, struct source_shape *shape);
+void diff_shape(const struct diff_item *item, int side, struct array_shape *shape);
 
 /* The number of elements of an item's array on one side; of a type that is not read, by its shape.
    SOURCE_UNKNOWN if there is no shape, or of a stream that was not read to its end. */
@@ -81,10 +81,10 @@ uint64_t diff_elements(const struct diff_item *item, int side);
 
 /* Whether an element has an index in each dimension: at least one shape is known, and if both
    are, they are the same. Sets *shape. */
-bool diff_has_places(const struct diff_item *item, struct source_shape *shape);
+bool diff_has_places(const struct diff_item *item, struct array_shape *shape);
 
 /* Whether two known shapes are the same. */
-bool diff_same_shape(const struct source_shape *a, const struct source_shape *b);
+bool diff_same_shape(const struct array_shape *a, const struct array_shape *b);
 
 /* The element type of an item's array on one side, ELEMENT_U8 if the type is not read. *swap:
    whether elements are not in this machine's byte order. */

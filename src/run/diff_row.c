@@ -26,7 +26,7 @@ static const char *const kind_words[] = {
 
 /* The shape of a side, which has the array. Raw numbers take that of the other side if they are as
    many, or else have one dimension. Not known of a stream that was not read to its end. */
-static void find_shape(const struct diff_item *item, int side, struct source_shape *shape)
+static void find_shape(const struct diff_item *item, int side, struct array_shape *shape)
 {
     const uint64_t elements = item->sides[side].elements;
     const int other = DIFF_B - side;
@@ -43,7 +43,7 @@ static void find_shape(const struct diff_item *item, int side, struct source_sha
     }
 }
 
-static void show_shape(char text[SIDE_MAX], const struct source_shape *shape)
+static void show_shape(char text[SIDE_MAX], const struct array_shape *shape)
 {
     size_t used = (size_t)snprintf(text, SIDE_MAX, shape->known ? "[" : WRITER_MISSING);
 
@@ -84,7 +84,7 @@ static void add_both(struct writer *w, const struct diff_item *item)
 {
     char shapes[DIFF_SIDES][SIDE_MAX] = {"", ""}, elements[DIFF_SIDES][24] = {"", ""};
     const char *types[DIFF_SIDES] = {"", ""};
-    struct source_shape shape;
+    struct array_shape shape;
     uint64_t count;
 
     for (int side = 0; side < DIFF_SIDES; side++) {
@@ -112,7 +112,7 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
         {"other_dtype", "other_shape", "other_elements", "other_missing_values",
          "other_scale_factor", "other_add_offset"}};
     const bool there = item->sides[side].info;
-    struct source_shape shape = {.known = false};
+    struct array_shape shape = {.known = false};
     bool swap;
 
     if (there)
@@ -153,7 +153,7 @@ static void add_index(struct writer *w, const struct diff_item *item, const char
 {
     struct container_array array = {.dimensions = 0};
     uint64_t places[CONTAINER_DIMENSIONS_MAX];
-    struct source_shape shape;
+    struct array_shape shape;
     char text[ARRAYS_PLACE_MAX];
 
     if (diff_has_places(item, &shape)) {

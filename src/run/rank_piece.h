@@ -30,7 +30,7 @@ struct rank_piece {
     struct missing missing;
     char array[RANK_PIECE_NAME_MAX]; /* empty for an input that is no container */
     char format[16];
-    struct source_shape shape;
+    struct array_shape shape;
     struct scale scale;
     uint64_t data_offset;
     uint64_t elements, of, bytes, input_bytes;

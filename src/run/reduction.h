@@ -50,7 +50,7 @@ struct reduction {
     bool big_endian;
     uint64_t data_offset; /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */
-    struct source_shape shape;
+    struct array_shape shape;
     struct scale scale; /* `result` is of scaled numbers, `partial` of stored ones */
     const char *format; /* source_info.format */
     bool compressed;    /* the input is decompressed */

@@ -657,7 +657,7 @@ static bool find_missing(struct run *run)
 /* Sets the order of the elements of one array. */
 static void set_columns(struct run *run)
 {
-    const struct source_shape *shape = &run->info->shape;
+    const struct array_shape *shape = &run->info->shape;
 
     if (!shape->known || !shape->fortran_order || shape->dimensions < 2)
         return;

@@ -9,7 +9,7 @@
 struct array_facts {
     const char *type; /* as the container spells it, where it is not read; NULL for none */
     bool big_endian;
-    struct source_shape shape;
+    struct array_shape shape;
     uint64_t elements, bytes; /* `bytes`: decompressed. SOURCE_UNKNOWN: not known */
     uint64_t chunks,
         missing_chunks;    /* SOURCE_UNKNOWN: it is not in chunks that have been looked up */

@@ -230,9 +230,9 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     s->stated = npy.elements;
     if (!npy.untyped)
         warn_overridden(s, options, npy.big_endian);
-    s->info.shape = (struct source_shape){
+    s->info.shape = (struct array_shape){
         .known = true, .fortran_order = npy.fortran_order, .dimensions = npy.dimensions};
-    _Static_assert(SOURCE_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
+    _Static_assert(ARRAY_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
     memcpy(s->info.shape.sizes, npy.shape, npy.dimensions * sizeof *npy.shape);
     return true;
 }

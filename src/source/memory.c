@@ -136,7 +136,7 @@ static void set_info(struct source *s, const struct view *view, uint64_t length)
 {
     struct source_info *info = &s->info;
 
-    _Static_assert(VIEW_DIMENSIONS_MAX <= SOURCE_DIMENSIONS_MAX, "room for all dimensions");
+    _Static_assert(VIEW_DIMENSIONS_MAX <= ARRAY_DIMENSIONS_MAX, "room for all dimensions");
     info->format = "memory";
     info->type = view->type;
     info->element_size = element_size(view->type);

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/array_shape.h"
 #include "core/chunk.h"
 #include "core/element.h"
 #include "core/error.h"
@@ -198,15 +199,6 @@ static inline const struct source_tuning *source_tuning(const struct source_opti
     return options->tuning ? options->tuning : &source_tuning_shipped;
 }
 
-/* The shape of an array. */
-#define SOURCE_DIMENSIONS_MAX 64
-struct source_shape {
-    bool known;          /* a header states it; if not, the other fields mean nothing */
-    bool fortran_order;  /* the first index changes fastest */
-    unsigned dimensions; /* 0 for a single number */
-    uint64_t sizes[SOURCE_DIMENSIONS_MAX]; /* elements in each dimension */
-};
-
 /* An array of a container that is to be reduced. One that cannot be read (array->unreadable) has no
    elements here, and is an error. */
 struct source_pick {
@@ -244,7 +236,7 @@ struct source_info {
     bool swap;              /* elements are not in this machine's byte order */
     uint64_t data_offset;   /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
                              where elements are in tiles */
-    struct source_shape shape;
+    struct array_shape shape;
     struct scale scale;           /* of an array of a container; not given if there is none */
     enum compression compression; /* of the whole input */
     bool compressed;              /* its bytes are decompressed */

@@ -17,7 +17,6 @@ cli/diff.c: run/diff_row.h is behind the library
 cli/list.c: source/facts.h is behind the library
 cli/list.c: source/inputs.h is behind the library
 cli/manifest.c: run/session.h is behind the library
-cli/options.h: run/axis_layout.h is behind the library
 cli/options.h: run/session.h is behind the library
 cli/options.h: run/shard.h is behind the library
 cli/process.h: run/session_options.h is behind the library

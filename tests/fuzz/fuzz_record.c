@@ -494,7 +494,7 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
     reduction->big_endian = fuzz_flag(in);
     reduction->data_offset = any_count(in);
     reduction->shape.known = fuzz_flag(in);
-    reduction->shape.dimensions = (unsigned)fuzz_below(in, SOURCE_DIMENSIONS_MAX + 1);
+    reduction->shape.dimensions = (unsigned)fuzz_below(in, ARRAY_DIMENSIONS_MAX + 1);
     if (fuzz_below(in, 8) == 0)
         (void)error_set(&reduction->error, ERROR_DATA, "\"\\ \303\251 \377 \n");
     result->sum = any_number(in, ELEMENT_F64);

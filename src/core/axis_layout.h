@@ -7,18 +7,18 @@
  * where `place` is the index in the slice, and outer * inner + column the number of the slice,
  * which is that of its result. The results of an array in Fortran order are in Fortran order. Pure.
  */
-#ifndef GPUREDUCE_RUN_AXIS_LAYOUT_H
-#define GPUREDUCE_RUN_AXIS_LAYOUT_H
+#ifndef GPUREDUCE_AXIS_LAYOUT_H
+#define GPUREDUCE_AXIS_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/source.h"
+#include "core/array_shape.h"
 
 /* A request. */
 struct axis_request {
-    int64_t axis;              /* counts from 0, or, below it, from the last one backwards: -1 */
-    struct source_shape shape; /* of raw elements, where `known`. At most one size may be
+    int64_t axis;             /* counts from 0, or, below it, from the last one backwards: -1 */
+    struct array_shape shape; /* of raw elements, where `known`. At most one size may be
                                   AXIS_SIZE_OPEN: what the number of elements leaves it */
 };
 
@@ -26,16 +26,16 @@ struct axis_request {
 
 struct axis_layout {
     uint64_t outer, length, inner;
-    uint64_t elements;          /* their product */
-    uint64_t results;           /* slices */
-    struct source_shape shape;  /* of the array */
-    unsigned axis;              /* counts from 0 */
-    struct source_shape result; /* of the results */
+    uint64_t elements;         /* their product */
+    uint64_t results;          /* slices */
+    struct array_shape shape;  /* of the array */
+    unsigned axis;             /* counts from 0 */
+    struct array_shape result; /* of the results */
 };
 
 /* Sets the open size of a shape, where it has one, so that it is one of so many elements. False if
    there is none such. */
-bool axis_complete_shape(struct source_shape *shape, uint64_t elements);
+bool axis_complete_shape(struct array_shape *shape, uint64_t elements);
 
 /* Results of an array without elements, at most: no file is long for a shape that asks for more. */
 #define AXIS_EMPTY_MAX (1 << 24)
@@ -43,15 +43,14 @@ bool axis_complete_shape(struct source_shape *shape, uint64_t elements);
 /* The layout for an axis of a shape. False if there is no such axis, with *reason, which stands
    after the name of the input. */
 #define AXIS_REASON_MAX 160
-bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,
+bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,
                  char reason[AXIS_REASON_MAX]);
 
 /* The index in each dimension of the result number k. */
-void axis_place(const struct axis_layout *layout, uint64_t k,
-                uint64_t place[SOURCE_DIMENSIONS_MAX]);
+void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[ARRAY_DIMENSIONS_MAX]);
 
 /* Room for such indices as text. */
-#define AXIS_PLACE_MAX (SOURCE_DIMENSIONS_MAX * 21 + 1)
+#define AXIS_PLACE_MAX (ARRAY_DIMENSIONS_MAX * 21 + 1)
 
 /* Writes those of result k: 3,5. Returns `text`. */
 const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,

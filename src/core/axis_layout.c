@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "run/axis_layout.h"
+#include "core/axis_layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool product(const uint64_t *sizes, unsigned first, unsigned last, uint64
     return fits || zero;
 }
 
-bool axis_complete_shape(struct source_shape *shape, uint64_t elements)
+bool axis_complete_shape(struct array_shape *shape, uint64_t elements)
 {
     uint64_t *open = NULL, others;
 
@@ -40,7 +40,7 @@ bool axis_complete_shape(struct source_shape *shape, uint64_t elements)
     return *open != AXIS_SIZE_OPEN;
 }
 
-bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,
+bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,
                  char reason[AXIS_REASON_MAX])
 {
     const int64_t dimensions = (int64_t)shape->dimensions;
@@ -86,9 +86,9 @@ bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_lay
     return true;
 }
 
-void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[SOURCE_DIMENSIONS_MAX])
+void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[ARRAY_DIMENSIONS_MAX])
 {
-    const struct source_shape *shape = &layout->result;
+    const struct array_shape *shape = &layout->result;
 
     for (unsigned i = 0; i < shape->dimensions; i++) {
         const unsigned fastest = shape->fortran_order ? i : shape->dimensions - 1 - i;
@@ -100,7 +100,7 @@ void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[SOU
 
 const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout, uint64_t k)
 {
-    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
+    uint64_t place[ARRAY_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
     text[0] = '\0';
@@ -114,7 +114,7 @@ const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout 
 const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                               uint64_t k, uint64_t at)
 {
-    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
+    uint64_t place[ARRAY_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
     axis_place(layout, k, place);
