@@ -19,7 +19,7 @@
 struct axis_request {
     int64_t axis;             /* counts from 0, or, below it, from the last one backwards: -1 */
     struct array_shape shape; /* of raw elements, where `known`. At most one size may be
-                                  AXIS_SIZE_OPEN: what the number of elements leaves it */
+                                 AXIS_SIZE_OPEN: what the number of elements leaves it */
 };
 
 #define AXIS_SIZE_OPEN UINT64_MAX
