@@ -141,6 +141,8 @@ class Accumulator:
         """Adds elements on a GPU. They are read after the work that is now on their stream."""
         if start is not None:
             raise lib.UnsupportedError("an array on a GPU can only be added by `add`")
+        if array.mask_form:
+            raise lib.UnsupportedError("an array on a GPU cannot be added with a mask; use `reduce`")
         if array.order != NATIVE or array.strides is not None and array.size > 1:
             raise lib.UnsupportedError("an array on a GPU must be in C order and native: copy it first")
         with self._used() as context:

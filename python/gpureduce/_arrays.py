@@ -99,6 +99,8 @@ class Array(NamedTuple):
 
         if self.mask_form == MASK_NONE:
             return None
+        if self.memory != HOST:
+            raise TypeError("a mask of an array on a GPU is not supported along an axis; use axis=None")
         if self.mask_form == MASK_VALID_BITS:
             end = self.mask_offset + self.size
             entries = np.unpackbits(_memory(self.mask_address, "u1", ((end + 7) // 8,), (1,), self),
@@ -587,12 +589,23 @@ def describe(x: Any) -> Array:
                     " __array_interface__, __cuda_array_interface__ or __dlpack__")
 
 
+def _with_mask_on_device(array: Array, mask: Any) -> Array:
+    """An array on a GPU with a mask there."""
+    found = describe(mask)
+    if found.type != b"bool" or found.shape != array.shape or (
+            found.memory, found.ordinal, found.stream) != (array.memory, array.ordinal, array.stream) or (
+                found.strides not in (None, found._replace(strides=None).all_strides())):
+        raise TypeError("a mask of an array on a GPU is an array of bool on that GPU and its stream, of its"
+                        " shape, in C order")
+    return array._replace(mask_form=MASK_MISSING_BYTES, mask_address=found.address, mask_keep=found.keep)
+
+
 def with_mask(array: Array, mask: Any) -> Array:
     """The array with another mask besides its own, which is true where an element is missing."""
     import numpy as np
 
     if array.memory != HOST:
-        raise TypeError("a mask of an array on a GPU is not supported")
+        return _with_mask_on_device(array, mask)
     mask = np.asarray(mask)
     if mask.dtype != bool:
         raise TypeError(f"a mask has elements of type bool, not {mask.dtype}")

@@ -163,9 +163,17 @@ def test_cuda_array_interface(monkeypatch):
             found = gr.reduce(OnGPU(x), "sum,max,count", axis=axis, keepdims=keepdims)
             wanted = x.sum(axis=axis, keepdims=keepdims), x.max(axis=axis, keepdims=keepdims)
             assert np.array_equal(found.sum, wanted[0]) and np.array_equal(found.max, wanted[1])
-    for refused in (lambda: gr.sum(OnGPU(x), mask=x > 3), lambda: gr.sum(OnGPU(x, mask=x))):
+    assert gr.sum(OnGPU(x), mask=OnGPU(x > 3)) == 6.0
+    for refused in (lambda: gr.sum(OnGPU(x), mask=x > 3), lambda: gr.sum(OnGPU(x, mask=x)),
+                    lambda: gr.sum(OnGPU(x), mask=OnGPU(x > 3, stream=2)),
+                    lambda: gr.sum(OnGPU(x), mask=OnGPU((x > 3)[0])),
+                    lambda: gr.sum(OnGPU(x), mask=OnGPU((x > 3).T.copy().T)),
+                    lambda: gr.sum(OnGPU(x), mask=OnGPU(x)),
+                    lambda: gr.sum(OnGPU(x), mask=OnGPU(x > 3), axis=0)):
         with pytest.raises(TypeError, match="mask"):
             refused()
+    with pytest.raises(gr.UnsupportedError, match="mask"):
+        gr.Accumulator("f4").add(OnGPU(x), mask=OnGPU(x > 3))
     places.clear()
     assert gr.total([OnGPU(x, stream=5), x, OnGPU(x)], "sum,count") == {"sum": 828.0, "count": 72}
     assert places == [(1, 3, 5), (0, 0, 0), (1, 3, 0)]

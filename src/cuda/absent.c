@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cuda/array.h"
+#include "cuda/array_masks.h"
 #include "cuda/array_pieces.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
@@ -107,6 +108,32 @@ const void *cuda_array_sample(struct cuda_tallier *tallier, struct error *error)
     (void)tallier;
     (void)error_set(error, ERROR_REQUEST, "%s", built_without);
     return NULL;
+}
+
+struct cuda_masker *cuda_masker_open(void)
+{
+    static char none;
+
+    return (struct cuda_masker *)&none;
+}
+
+void cuda_masker_close(struct cuda_masker *masker)
+{
+    (void)masker;
+}
+
+bool cuda_array_keep(struct cuda_masker *masker, const struct cuda_array_elements *elements,
+                     const struct view *view, uint64_t first, uint64_t count,
+                     const unsigned char **row, uint64_t *kept, struct error *error)
+{
+    (void)masker;
+    (void)elements;
+    (void)view;
+    (void)first;
+    (void)count;
+    (void)row;
+    (void)kept;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
 const struct cuda_comparer_tuning cuda_comparer_shipped = {.room = 0};

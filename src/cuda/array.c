@@ -219,12 +219,8 @@ static bool reduce_copies(struct slot *s, const struct cuda_array_terms *terms,
                           cudaStream_t stream, struct error *error)
 {
     const size_t size = element_size(terms->type), most = CUDA_STAGE_BYTES / size;
-    struct cuda_gather job = {.from = *layout, .size = (unsigned)size};
+    struct cuda_gather job = cuda_gather_of(layout, size, 0, 0);
 
-    if (layout->rank == 0) {
-        job.from.rank = 1;
-        job.from.strides[0] = 0;
-    }
     if (!s->stage &&
         !cuda_guest_check(cudaMalloc((void **)&s->stage, CUDA_STAGE_BYTES), allocating, error))
         return false;

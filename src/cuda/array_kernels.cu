@@ -64,6 +64,92 @@ cudaError_t cuda_gather(const struct cuda_gather *job, int multiprocessors, cuda
     return cudaGetLastError();
 }
 
+/* Finds places in an array for what the lanes of a block have: bits[k] has those of a warp's lanes that
+   have something in round k of N. Rounds and warps are in order. All threads of the block together;
+   `used` is a counter of all blocks. */
+template <int N>
+__device__ static __forceinline__ void
+find_places(const unsigned (&bits)[N], unsigned long long *used, unsigned long long (&places)[N])
+{
+    const int warps = THREADS / 32;
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    __shared__ unsigned counts[N * warps];
+    __shared__ unsigned long long first;
+
+    __syncthreads(); /* all have read what was there */
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (lane == 0)
+            counts[k * warps + warp] = __popc(bits[k]);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned sum = 0;
+
+        for (int i = 0; i < N * warps; i++) {
+            const unsigned count = counts[i];
+
+            counts[i] = sum;
+            sum += count;
+        }
+        first = atomicAdd(used, (unsigned long long)sum);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        places[k] =
+            first + counts[k * warps + warp] + (unsigned)__popc(bits[k] & ((1u << lane) - 1));
+}
+
+/* Elements that a thread looks at in a row of rounds. */
+static const int KEEP_UNROLL = 8;
+static const uint64_t KEEP_TILE = (uint64_t)THREADS * KEEP_UNROLL;
+
+template <typename Element>
+__global__ void __launch_bounds__(THREADS) keep(const __grid_constant__ struct cuda_keep job)
+{
+    const uint64_t tiles = (job.gather.count + KEEP_TILE - 1) / KEEP_TILE;
+
+    for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const uint64_t from = tile * KEEP_TILE + threadIdx.x;
+        unsigned bits[KEEP_UNROLL];
+        unsigned long long places[KEEP_UNROLL];
+
+#pragma unroll
+        for (int k = 0; k < KEEP_UNROLL; k++) {
+            const uint64_t i = from + (uint64_t)k * THREADS;
+
+            bits[k] = __ballot_sync(0xffffffffu, i < job.gather.count && cuda_keep_has(&job, i));
+        }
+        find_places(bits, (unsigned long long *)job.kept, places);
+#pragma unroll
+        for (int k = 0; k < KEEP_UNROLL; k++)
+            if (bits[k] >> threadIdx.x % 32 & 1)
+                copy_element<Element>(job.gather.to + places[k] * sizeof(Element),
+                                      cuda_gather_from(&job.gather, from + (uint64_t)k * THREADS));
+    }
+}
+
+cudaError_t cuda_keep(const struct cuda_keep *job, int multiprocessors, cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
+
+    switch (job->gather.size) {
+    case 1:
+        keep<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 2:
+        keep<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 4:
+        keep<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    default:
+        keep<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    }
+    return cudaGetLastError();
+}
+
 /* Loads of 16 bytes of each side that a thread has in flight, and the bytes of a block's. */
 static const int PIECE_UNROLL = 4;
 static const uint64_t PIECE_TILE = (uint64_t)THREADS * PIECE_UNROLL * sizeof(uint4);
@@ -101,16 +187,14 @@ static_assert(CUDA_PIECE_BYTES / sizeof(uint4) == 8, "a piece is that of eight l
 __global__ void __launch_bounds__(THREADS)
     find_pieces(const __grid_constant__ struct cuda_find_pieces job)
 {
-    const int warps = THREADS / 32;
-    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const unsigned lane = threadIdx.x % 32;
     const uint64_t tiles = (job.bytes + PIECE_TILE - 1) / PIECE_TILE;
-    __shared__ unsigned counts[PIECE_UNROLL * warps];
-    __shared__ unsigned long long place;
 
     for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint64_t from = tile * PIECE_TILE + threadIdx.x * sizeof(uint4);
         uint4 a[PIECE_UNROLL], b[PIECE_UNROLL];
         unsigned pieces[PIECE_UNROLL];
+        unsigned long long places[PIECE_UNROLL];
         bool differs = false;
 
 #pragma unroll
@@ -131,29 +215,13 @@ __global__ void __launch_bounds__(THREADS)
         if (!__syncthreads_or(differs))
             continue;
 #pragma unroll
-        for (int k = 0; k < PIECE_UNROLL; k++) {
+        for (int k = 0; k < PIECE_UNROLL; k++)
             pieces[k] = differing_pieces(__ballot_sync(0xffffffffu, !is_same(a[k], b[k])));
-            if (lane == 0)
-                counts[k * warps + warp] = __popc(pieces[k]);
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            unsigned sum = 0;
-
-            for (int i = 0; i < PIECE_UNROLL * warps; i++) {
-                const unsigned count = counts[i];
-
-                counts[i] = sum;
-                sum += count;
-            }
-            place = atomicAdd((unsigned long long *)job.pieces.found, (unsigned long long)sum);
-        }
-        __syncthreads();
+        find_places(pieces, (unsigned long long *)job.pieces.found, places);
 #pragma unroll
         for (int k = 0; k < PIECE_UNROLL; k++) {
             const unsigned first = lane / PIECE_LANES * PIECE_LANES;
-            const uint64_t to =
-                place + counts[k * warps + warp] + __popc(pieces[k] & ((1u << first) - 1));
+            const uint64_t to = __shfl_sync(0xffffffffu, places[k], first);
             const uint64_t at = from + (uint64_t)k * THREADS * sizeof(uint4);
 
             if (!(pieces[k] >> first & 1) || to >= job.pieces.room)

@@ -1,6 +1,6 @@
 /*
  * The kernels of array.h, array_pieces.h and array_slices.h, as kernels.h does: they hand the host a
- * partial result, copy elements into a row, compare rows, merge parts of slices, and look for results
+ * partial result, copy elements, or those that a mask leaves, into a row, compare rows, merge parts of slices, and look for results
  * that are not known.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
@@ -43,6 +43,33 @@ struct cuda_gather {
     unsigned size;           /* bytes of an element */
     unsigned char *to;       /* aligned */
 };
+
+/* Copies the elements of a gather that a mask leaves, in any order. */
+struct cuda_keep {
+    struct cuda_gather gather;
+    enum view_mask form; /* not VIEW_MASK_NONE */
+    const unsigned char *mask;
+    uint64_t first; /* number of the mask's entry for the first element */
+    uint64_t *kept; /* device memory: 0; becomes how many were copied */
+};
+
+/* Whether a mask leaves element number i of a gather. */
+EXACT_SHARED bool cuda_keep_has(const struct cuda_keep *k, uint64_t i)
+{
+    const uint64_t at = k->first + i;
+
+    switch (k->form) {
+    case VIEW_MASK_NONE:
+        break;
+    case VIEW_MASK_MISSING_BYTES:
+        return k->mask[at] == 0;
+    case VIEW_MASK_VALID_BYTES:
+        return k->mask[at] != 0;
+    case VIEW_MASK_VALID_BITS:
+        return k->mask[at / 8] >> at % 8 & 1;
+    }
+    return true;
+}
 
 /* Numbers that a kernel finds. */
 struct cuda_list {
@@ -168,6 +195,19 @@ EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
     return true;
 }
 
+/* A gather of `count` elements from number `first` on; its `to` is not set. */
+static inline struct cuda_gather cuda_gather_of(const struct view_layout *layout, size_t size,
+                                                uint64_t first, uint64_t count)
+{
+    struct cuda_gather gather = {layout[0], first, count, (unsigned)size, NULL};
+
+    if (gather.from.rank == 0) {
+        gather.from.rank = 1;
+        gather.from.strides[0] = 0;
+    }
+    return gather;
+}
+
 /* Whether the elements of a layout, of `size` bytes, lie in a row. */
 static inline bool cuda_array_is_row(const struct view_layout *layout, size_t size)
 {
@@ -192,6 +232,7 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
 /* All are asynchronous, on the stream that is given and the device that is current. */
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiprocessors,
                              cudaStream_t stream);
 cudaError_t cuda_merge(const struct cuda_merge *merge, int multiprocessors, cudaStream_t stream);

@@ -247,22 +247,6 @@ static bool fetch(struct cuda_comparer *c, int device, const struct part *parts,
     return good;
 }
 
-/* A gather of `count` elements from number `first` on. */
-static struct cuda_gather gather_of(const struct cuda_array_elements *e, uint64_t first,
-                                    uint64_t count)
-{
-    struct cuda_gather gather = {.from = *e->layout,
-                                 .first = first,
-                                 .count = count,
-                                 .size = (unsigned)element_size(e->type)};
-
-    if (gather.from.rank == 0) {
-        gather.from.rank = 1;
-        gather.from.strides[0] = 0;
-    }
-    return gather;
-}
-
 bool cuda_array_fetch(struct cuda_comparer *c, const struct cuda_array_elements *e, uint64_t first,
                       size_t bytes, void *to, struct error *error)
 {
@@ -273,7 +257,7 @@ bool cuda_array_fetch(struct cuda_comparer *c, const struct cuda_array_elements 
 
     if (bytes == 0)
         return true;
-    gather = gather_of(e, first, bytes / size);
+    gather = cuda_gather_of(e->layout, size, first, bytes / size);
     return fetch(c, e->device, &part, 1, &gather, error);
 }
 
@@ -358,7 +342,7 @@ static bool stage(struct cuda_comparer *c, int side, uint64_t piece, uint64_t by
     *row = e->layout->data + piece * CUDA_PIECE_BYTES;
     if (!is_staged(e))
         return true;
-    gather = gather_of(e, piece * (CUDA_PIECE_BYTES / size), bytes / size);
+    gather = cuda_gather_of(e->layout, size, piece * (CUDA_PIECE_BYTES / size), bytes / size);
     *row = gather.to = c->stage[side].memory;
     return cuda_guest_check(cuda_gather(&gather, c->multiprocessors, c->stream), launching, error);
 }

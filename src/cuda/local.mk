@@ -3,6 +3,7 @@ EXTRA_DIST += src/cuda/configure.m4
 cuda_sources = \
 	src/cuda/array.c src/cuda/array.h \
 	src/cuda/array_kernels.cu src/cuda/array_launch.h \
+	src/cuda/array_masks.c src/cuda/array_masks.h \
 	src/cuda/array_pieces.c src/cuda/array_pieces.h \
 	src/cuda/array_slices.c src/cuda/array_slices.h \
 	src/cuda/array_tallies.c src/cuda/array_tallies.h \
@@ -86,8 +87,8 @@ cuda_sources = \
 	src/cuda/zstd/resolve.cuh \
 	src/cuda/zstd/sequences.cuh \
 	src/cuda/zstd/tuning.h
-cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_pieces.h src/cuda/array_slices.h \
-	src/cuda/array_tallies.h src/cuda/pieces.h src/cuda/slice_finish.h
+cuda_absent = src/cuda/absent.c src/cuda/array.h src/cuda/array_masks.h src/cuda/array_pieces.h \
+	src/cuda/array_slices.h src/cuda/array_tallies.h src/cuda/pieces.h src/cuda/slice_finish.h
 cuda_depfiles += \
 	src/cuda/$(DEPDIR)/array_kernels.Po \
 	src/cuda/$(DEPDIR)/digest_kernels.Po \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cuda/array.h"
+#include "cuda/array_masks.h"
 #include "cuda/array_pieces.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
@@ -32,6 +33,7 @@ void gpr_context_free(gpr_context *context)
         cuda_tallier_close(context->device_tallier);
         cuda_summer_close(context->device_summer);
         cuda_comparer_close(context->device_comparer);
+        cuda_masker_close(context->device_masker);
         reducer_close(context->reducer);
     }
     free(context);

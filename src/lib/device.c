@@ -13,6 +13,7 @@
 #include "core/order.h"
 #include "core/pass_plan.h"
 #include "cuda/array.h"
+#include "cuda/array_masks.h"
 #include "cuda/array_slices.h"
 #include "cuda/array_tallies.h"
 #include "lib/result.h"
@@ -30,8 +31,11 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
     const struct view *view = &input->view.view;
     const char *what = NULL;
 
-    if (view->mask_form != VIEW_MASK_NONE)
-        what = "masks";
+    if (view->mask_form != VIEW_MASK_NONE && (request->wants & PARTIAL_DIGEST))
+        return lib_fail_masked_digest(input->context);
+    if (view->mask_form != VIEW_MASK_NONE &&
+        ((request->wants & PARTIAL_WHERE) || request->nan == NAN_ERROR))
+        what = "indices and errors about NaNs with masks";
     else if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
              (view->scale.given || element_is_integer(view->type)))
         what = "exponents of integers and scaled numbers";
@@ -155,16 +159,79 @@ static bool search_finish(struct search *s, const gpr_request *request, gpr_resu
     return good && (result_take_passes(result, &request->passes, s->plan) || error_memory(error));
 }
 
+/* Bytes of elements that a mask is applied to at a time, where they are read once. */
+#define MASKED_BYTES ((uint64_t)64 << 20)
+
+/* Makes *row what the mask of a view leaves of `count` elements from number `first` on, in any order,
+   until the next call. False on failure. */
+static bool keep(struct search *s, const struct view *view, uint64_t first, uint64_t count,
+                 struct view *row, struct error *error)
+{
+    struct cuda_masker **masker = &s->context->device_masker;
+    const unsigned char *data = NULL;
+    uint64_t kept = 0;
+
+    if (!*masker)
+        *masker = cuda_masker_open();
+    if (!*masker)
+        return error_memory(error);
+    if (count > 0 &&
+        !cuda_array_keep(*masker, &s->elements, view, first, count, &data, &kept, error))
+        return false;
+    *row = (struct view){.scale = view->scale};
+    return view_set(row, data, view->type, view->swap, 1, &kept, NULL);
+}
+
+/* Adds the elements that a mask leaves, some at a time. */
+static bool add_masked(struct search *s, const struct cuda_array_terms *terms,
+                       const struct view *view, uint64_t *left_out, struct error *error)
+{
+    const struct cuda_array_elements *e = &s->elements;
+    const uint64_t most = MASKED_BYTES / element_size(e->type);
+
+    for (uint64_t i = 0, n; i < e->count; i += n) {
+        struct view row;
+
+        n = e->count - i < most ? e->count - i : most;
+        if (!keep(s, view, i, n, &row, error) ||
+            !cuda_array_add(&s->context->device_array, terms, &row.folded, row.elements, 0,
+                            e->device, e->stream, error))
+            return false;
+        *left_out += n - row.elements;
+    }
+    return true;
+}
+
 /* Launches what finds the partial result, and takes the sample while that runs. */
-static bool reduce(struct search *s, const struct cuda_array_terms *terms, struct partial *partial,
-                   struct error *error)
+static bool reduce(struct search *s, const struct cuda_array_terms *terms, const struct view *view,
+                   uint64_t *left_out, struct partial *partial, struct error *error)
 {
     struct cuda_array **array = &s->context->device_array;
     const struct cuda_array_elements *e = &s->elements;
 
-    return cuda_array_add(array, terms, e->layout, e->count, 0, e->device, e->stream, error) &&
+    return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
+                                              : cuda_array_add(array, terms, e->layout, e->count, 0,
+                                                               e->device, e->stream, error)) &&
            search_sample(s, error) && cuda_array_snapshot(*array, terms->wants, partial, error) &&
            cuda_array_clear(*array, error);
+}
+
+/* Opens a search for what takes several passes: over what a mask leaves, which *row becomes, in place of
+   *view. */
+static bool begin_passes(struct search *s, const gpr_request *request, const struct view **view,
+                         struct view *row, uint64_t *left_out, struct error *error)
+{
+    struct cuda_array_elements *e = &s->elements;
+
+    if ((*view)->mask_form != VIEW_MASK_NONE) {
+        if (!keep(s, *view, 0, e->count, row, error))
+            return false;
+        *left_out = e->count - row->elements;
+        *view = row;
+        e->layout = &row->folded;
+        e->count = row->elements;
+    }
+    return search_open(s, request, *view, error);
 }
 
 gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_request *request,
@@ -189,6 +256,8 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
                                      .wants = request->wants | (passes ? PARTIAL_EXTREMES : 0)};
     struct error error = {.kind = ERROR_NONE};
     struct partial_split split;
+    uint64_t left_out = 0;
+    struct view row;
     bool good = false;
     gpr_result *made;
 
@@ -201,8 +270,8 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     if (!made)
         return lib_fail_memory(context);
     partial_clear(&made->found.partial);
-    if ((passes && !search_open(&search, request, view, &error)) ||
-        !reduce(&search, &terms, &made->found.partial, &error)) {
+    if ((passes && !begin_passes(&search, request, &view, &row, &left_out, &error)) ||
+        !reduce(&search, &terms, view, &left_out, &made->found.partial, &error)) {
         /* A GPU that failed is not asked again, unless by another call. */
         cuda_array_close(context->device_array);
         context->device_array = NULL;
@@ -211,6 +280,8 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         (void)lib_fail(context, GPR_ERROR_NAN, "%s: element %" PRIu64 " is a NaN", input->path,
                        made->found.partial.first_nan);
     } else {
+        made->found.partial.count += left_out;
+        made->found.partial.missing += left_out;
         result_round(made, request, view->type, &view->scale);
         good = search_finish(&search, request, made, &error);
         if (!good)

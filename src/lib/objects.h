@@ -62,6 +62,7 @@ struct gpr_context {
     struct cuda_tallier *device_tallier;
     struct cuda_summer *device_summer;
     struct cuda_comparer *device_comparer;
+    struct cuda_masker *device_masker;
 
     struct reducer *reducer; /* threads and engines, which are kept; NULL before they are needed */
 };

@@ -928,6 +928,26 @@ cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, c
                         NULL);
 }
 
+static void run_keep(const void *arguments)
+{
+    const struct cuda_keep *job = arguments;
+
+    for (uint64_t i = job->gather.count; i-- > 0;) /* in any order */
+        if (cuda_keep_has(job, i))
+            memcpy(job->gather.to + (*job->kept)++ * job->gather.size,
+                   cuda_gather_from(&job->gather, i), job->gather.size);
+}
+
+cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    (void)multiprocessors;
+    check_memory(stream, keep->kept);
+    return queue_kernel(stream, run_keep, keep, sizeof *keep, keep->gather.from.data,
+                        keep->gather.to, keep->mask);
+}
+
 static void run_find_pieces(const void *arguments)
 {
     const struct cuda_find_pieces *job = arguments;

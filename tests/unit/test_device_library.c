@@ -55,6 +55,8 @@ struct shape {
     uint64_t sizes[RANK];
     int64_t strides[RANK];
     int64_t off;
+    gpr_mask mask;
+    uint64_t mask_offset; /* entries after the middle of both memories */
 };
 
 static gpr_input *open_view(const struct shape *s, bool on_device)
@@ -66,6 +68,8 @@ static gpr_input *open_view(const struct shape *s, bool on_device)
              gpr_view_set_data(view, (on_device ? device : host) + s->off, s->type, s->order,
                                s->rank, s->sizes, s->strides) == GPR_OK &&
              (!s->scaled || gpr_view_set_scale(view, -0.5, 3) == GPR_OK) &&
+             gpr_view_set_mask(view, s->mask, (on_device ? device : host) + ROOM, s->mask_offset) ==
+                 GPR_OK &&
              (!on_device ||
               gpr_view_set_memory(view, GPR_MEMORY_CUDA, 0, (void *)stream) == GPR_OK) &&
              gpr_open_view(context, view, &input) == GPR_OK,
@@ -309,6 +313,67 @@ static enum element_type type_of(const char *name)
     while (strcmp(element_name((enum element_type)type), name) != 0)
         type++;
     return (enum element_type)type;
+}
+
+/* Reductions of views with a mask. Results about places and errors about NaNs are refused. */
+static void check_masks(unsigned long runs)
+{
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs; run++) {
+        struct shape s = draw_shape();
+        const uint64_t kind = rng_below(&rng, 4), bins = 1 + rng_below(&rng, BINS_MAX);
+        gpr_input *here, *there;
+        gpr_result *expected = NULL, *got = NULL;
+        gpr_request *request = NULL;
+        bool asked[OPS], good, split = false;
+
+        s.mask = (gpr_mask)(1 + rng_below(&rng, 3));
+        s.mask_offset = rng_below(&rng, 40);
+        fill(s.type);
+        for (size_t i = 0; i < ROOM; i++) /* all, none, or any */
+            host[ROOM + i] =
+                (unsigned char)(kind == 0   ? 0
+                                : kind == 1 ? 255
+                                            : rng_below(&rng, 256) * rng_below(&rng, 2));
+        must(cudaMemcpy(device, host, 2 * ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+                 gpr_request_new(context, &request) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN,
+                                 rng_below(&rng, 2) ? GPR_NAN_SKIP : GPR_NAN_PROPAGATE) == GPR_OK &&
+                 (rng_below(&rng, 5) ||
+                  gpr_request_set(request, GPR_LENGTH, rng_below(&rng, (uint64_t)SIDE * SIDE)) ==
+                      GPR_OK) &&
+                 (rng_below(&rng, 5) ||
+                  gpr_request_histogram(request, bins, (double)NAN, (double)NAN) == GPR_OK) &&
+                 (rng_below(&rng, 3) || gpr_request_missing(request, draw_missing()) == GPR_OK),
+             "a request");
+        for (size_t i = 0; i < OPS; i++) {
+            asked[i] = strncmp(ops[i], "arg", 3) != 0 && strcmp(ops[i], "digest") != 0 &&
+                       (i == 0 || rng_below(&rng, 4) == 0);
+            must(!asked[i] || gpr_request_op(request, ops[i]) == GPR_OK, "an operation");
+            split = split || (asked[i] && s.scaled && needs_split(ops[i]));
+        }
+        here = open_view(&s, false);
+        there = open_view(&s, true);
+        if (gpr_reduce(here, 0, request, &expected) == GPR_OK) {
+            const gpr_status status = gpr_reduce(there, 0, request, &got);
+
+            good = status == GPR_OK || (status == GPR_ERROR_UNSUPPORTED && split && !got);
+            for (size_t i = 0; i < OPS && good && got; i++)
+                good = !asked[i] || is_same(expected, got, ops[i]);
+            good = good && (!got || is_same_histogram(expected, got));
+        } else {
+            good = gpr_reduce(there, 0, request, &got) == GPR_ERROR_UNSUPPORTED;
+        }
+        tap_case(&family, good, "run %lu: %s, rank %u, form %d: %s", run, s.type, s.rank,
+                 (int)s.mask, gpr_error_text(context));
+        gpr_result_free(expected);
+        gpr_result_free(got);
+        gpr_request_free(request);
+        gpr_close(here);
+        gpr_close(there);
+    }
+    tap_family_end(&family, "views of device memory with masks");
 }
 
 /* The rows of a comparison. */
@@ -766,6 +831,7 @@ static void check_refused(void)
     const struct shape ten = {.type = "f32", .rank = 1, .sizes = {10}, .strides = {4}};
     gpr_input *const there = open_view(&ten, true);
     gpr_request *median = ask("median");
+    gpr_request *index = ask("argmin");
     gpr_result *result = NULL;
     gpr_request *request = ask("sum");
     gpr_request *zeros = ask("zeros");
@@ -782,7 +848,12 @@ static void check_refused(void)
     check_refusal(view, zeros,
                   "memory: these operations of scaled numbers are not supported in device memory");
     must(gpr_view_set_mask(view, GPR_MASK_VALID_BYTES, device + 100, 0) == GPR_OK, "a mask");
-    check_refusal(view, request, "memory: masks of device memory are not supported");
+    check_refusal(
+        view, index,
+        "memory: indices and errors about NaNs with masks of device memory are not supported");
+    must(gpr_view_set_mask(view, GPR_MASK_VALID_BYTES, host, 0) == GPR_OK, "a mask");
+    check_refusal(view, request, "memory: the elements are not in memory of a CUDA device");
+    gpr_request_free(index);
     tap_ok(gpr_total(&there, 1, median, &result) == GPR_ERROR_UNSUPPORTED && !result &&
                strcmp(gpr_error_text(context),
                       "memory: quantiles and histograms of totals of device memory are not "
@@ -837,6 +908,7 @@ int main(void)
     check_views((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_accumulators((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_totals((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
+    check_masks((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));

@@ -1,0 +1,33 @@
+/*
+ * Masks of elements that lie in device memory of the caller, as array.h does: a kernel copies the
+ * elements that a mask leaves into a row, in any order, which the other kernels then reduce.
+ *
+ * A masker keeps memory from one call to the next: on the device, that of the largest row. One thread
+ * at a time uses it. In a build without CUDA nothing can be copied.
+ */
+#ifndef GPUREDUCE_CUDA_ARRAY_MASKS_H
+#define GPUREDUCE_CUDA_ARRAY_MASKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/view.h"
+#include "cuda/array_tallies.h"
+
+struct cuda_masker;
+
+/* NULL without memory. */
+struct cuda_masker *cuda_masker_open(void);
+
+/* Frees all memory. NULL is allowed. */
+void cuda_masker_close(struct cuda_masker *masker);
+
+/* Copies those of `count` elements from number `first` on, at least one, that the mask of `view` leaves.
+   The mask is in memory of their device, or managed. *kept: how many they are; *row: where they lie,
+   until the next call, for work on the elements' stream. Waits for that. */
+bool cuda_array_keep(struct cuda_masker *masker, const struct cuda_array_elements *elements,
+                     const struct view *view, uint64_t first, uint64_t count,
+                     const unsigned char **row, uint64_t *kept, struct error *error);
+
+#endif
