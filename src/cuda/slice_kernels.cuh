@@ -174,33 +174,30 @@ template <typename Type> struct slice_plain<Type, double> {
     }
 };
 
-/* Adds up plainly the elements number `first` to `last` - 1 of each of COUNT vectors, none of which is
-   larger than `largest`. */
+/* Begins a plain sum with all elements of COUNT vectors, none of which is larger than `largest`. */
 template <typename Type, int N, int COUNT, bool AT_ONCE = slice_type<Type>::AT_ONCE>
-struct slice_addition {
+struct slice_beginner {
     typedef slice_type<Type> type;
 
-    __device__ static __forceinline__ void add(slice_plain<Type> *plain,
-                                               const typename type::template words<N> *v, int first,
-                                               int last, float largest)
+    __device__ static __forceinline__ void
+    begin(slice_plain<Type> *plain, const typename type::template words<N> *v, float largest)
     {
-        plain->begin(type::template value<N>(v[0], first), largest);
+        plain->begin(type::template value<N>(v[0], 0), largest);
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
 #pragma unroll
-            for (int j = i == 0 ? first + 1 : first; j < last; j++)
+            for (int j = i == 0; j < N; j++)
                 plain->add(type::template value<N>(v[i], j));
         plain->end(largest);
     }
 };
-template <typename Type, int N, int COUNT> struct slice_addition<Type, N, COUNT, true> {
+template <typename Type, int N, int COUNT> struct slice_beginner<Type, N, COUNT, true> {
     typedef slice_type<Type> type;
 
-    __device__ static __forceinline__ void add(slice_plain<Type> *plain,
-                                               const typename type::template words<N> *v, int first,
-                                               int last, float)
+    __device__ static __forceinline__ void begin(slice_plain<Type> *plain,
+                                                 const typename type::template words<N> *v, float)
     {
-        plain->begin(type::template total<N, COUNT>(v, first, last), 0);
+        plain->begin(type::template add_rows<N, COUNT>(v), 0);
     }
 };
 
@@ -231,11 +228,43 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
                 largest = fmaxf(largest, fabsf((float)type::template value<N>(v[i], j)));
-        slice_addition<Type, N, COUNT>::add(&plain, v, j, j + 1, largest);
+        plain.begin(type::template value<N>(v[0], j), largest);
+#pragma unroll
+        for (int i = 1; i < COUNT; i++)
+            plain.add(type::template value<N>(v[i], j));
+        plain.end(largest);
         if (plain.fits())
             plain.add_to(sum);
         else
             slice_adder<Type, N, COUNT, false>::add(sum, v, j);
+    }
+};
+
+/* Adds COUNT vectors to the sums of N columns. */
+template <typename Type, int N, int COUNT, bool AT_ONCE = slice_type<Type>::AT_ONCE>
+struct slice_column_adder {
+    typedef slice_type<Type> type;
+
+    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
+                                               const typename type::template words<N> *v)
+    {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j);
+    }
+};
+template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, COUNT, true> {
+    typedef slice_type<Type> type;
+
+    __device__ static __forceinline__ void add(slice_sum *sum,
+                                               const typename type::template words<N> *v)
+    {
+        double total[N];
+
+        type::template add_columns<N, COUNT>(v, total);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j].add(total[j]);
     }
 };
 
@@ -352,9 +381,7 @@ template <typename Type, int N> struct slice_column_state {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             extremes.take(v[i]);
-#pragma unroll
-        for (int j = 0; j < N; j++)
-            slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j);
+        slice_column_adder<Type, N, COUNT>::add(sum, v);
         return from;
     }
 };
@@ -372,7 +399,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     typename type::key min[N], max[N];
     size_t left; /* elements behind these */
 
-    static_assert(type::GROUP == 8 || type::GROUP == 16, "as below");
+    static_assert(type::GROUP == 8 || type::GROUP == 16 || type::GROUP == 32, "as below");
     if (number >= step)
         return;
 #pragma unroll
@@ -382,7 +409,9 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
 #pragma unroll 1
     for (unsigned i = (unsigned)(all / type::GROUP); i > 0; i--)
         from = state.template take<type::GROUP>(from, stride, job.swap);
-    if (type::GROUP == 16 && (all & 8))
+    if (type::GROUP > 16 && (all & 16))
+        from = state.template take<16>(from, stride, job.swap);
+    if (type::GROUP > 8 && (all & 8))
         from = state.template take<8>(from, stride, job.swap);
     if (all & 4)
         from = state.template take<4>(from, stride, job.swap);
@@ -541,8 +570,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
-            slice_addition<Type, N, VECTORS>::add(&plain[k], v[k], 0, N,
-                                                  plain[k].BOUNDED ? find_largest(k) : 0);
+            slice_beginner<Type, N, VECTORS>::begin(&plain[k], v[k],
+                                                    plain[k].BOUNDED ? find_largest(k) : 0);
         slice_share<LANES>(plain);
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {

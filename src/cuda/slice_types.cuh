@@ -165,17 +165,16 @@ template <typename Type, typename Number, int N> struct slice_extremes {
  *
  *   SIZE           bytes of an element
  *   COLUMNS, ROW   neighbours that a thread takes together, of columns and of rows
- *   GROUP          elements of a column that a thread loads before it adds them up, 8 or 16:
+ *   GROUP          elements of a column that a thread loads before it adds them up, 8, 16 or 32:
  *                  together with its neighbours 128 bytes
  *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
- *   AT_ONCE        whether `total` adds up the elements of vectors plainly
+ *   AT_ONCE        whether add_columns and add_rows add up vectors plainly, which always is exact; a sum
+ *                  that is not finite is infinite or NaN
  *   plain          what elements are added up plainly in
  *   key            what extremes are told by
  *   words          N neighbours
  *   swap, place    turns the bytes of each; loads one of them
  *   value          of one of them
- *   total          the exact sum of the elements number `first` to `last` - 1 of each of COUNT vectors;
- *                  infinity or NaN if it is not finite
  *   number         one of them, as extremes are found
  *   extremes       of N columns; take takes one element of each
  */
@@ -346,7 +345,7 @@ template <> struct slice_type<f64> {
 
 /* One byte: four in a word; of fewer, the rest of the word is no element. */
 struct slice_type8 {
-    static const int SIZE = 1, COLUMNS = 4, GROUP = 16, ROW = 16;
+    static const int SIZE = 1, COLUMNS = 4, GROUP = 32, ROW = 16;
     template <int N> using words = slice_words<N>;
 
     template <int N> __device__ static __forceinline__ void swap(words<N> *)
@@ -435,63 +434,92 @@ template <typename Type> struct slice_type_float8 : slice_summed_type<slice_type
         return (double)Type::element(Type::widen(upper), 0);
     }
 
-    /* The upper bits of those elements that are in word k of a vector. */
-    __device__ static __forceinline__ uint32_t upper_bits(int k, int first, int last)
-    {
-        uint32_t bits = 0;
+    /* The upper bits of bytes of words, each of which may stand for several elements: whether one is
+       NaN, or infinite and positive or negative. */
+    struct specials {
+        uint32_t nan, positive, negative;
 
-#pragma unroll
-        for (int j = 4 * k; j < 4 * k + 4; j++)
-            if (j >= first && j < last)
-                bits |= 0x80u << j % 4 * 8;
-        return bits;
-    }
+        __device__ __forceinline__ void take(uint32_t w)
+        {
+            const uint32_t magnitudes = w & 0x7f7f7f7f;
 
-    /* The sum of those elements that are infinite or NaN, one at least. */
-    template <int N, int COUNT>
-    __device__ static __forceinline__ double special(const words<N> *v, int first, int last)
-    {
-        uint32_t nan = units::SPECIAL == units::NANS, positive = 0, negative = 0;
-
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-#pragma unroll
-            for (int k = 0; k < (N + 3) / 4; k++) {
-                const uint32_t upper = upper_bits(k, first, last);
-                const uint32_t magnitudes = v[i].w[k] & 0x7f7f7f7f;
-                const uint32_t found = (magnitudes + units::SPECIAL) & upper;
-
-                nan |= (magnitudes + units::NANS) & upper;
-                positive |= found & ~v[i].w[k];
-                negative |= found & v[i].w[k];
+            nan |= magnitudes + units::NANS;
+            if (units::SPECIAL != units::NANS) {
+                positive |= (magnitudes + units::SPECIAL) & ~w;
+                negative |= (magnitudes + units::SPECIAL) & w;
             }
-        if (nan || (positive && negative))
-            return __longlong_as_double(0x7ff8000000000000ll);
-        return __longlong_as_double(positive ? 0x7ff0000000000000ll : 0xfff0000000000000ll);
-    }
+        }
+        /* The sum of those that are in these bytes; 0 if there are none. */
+        __device__ __forceinline__ double sum(uint32_t upper) const
+        {
+            const bool above = positive & upper, below = negative & upper;
 
+            if ((nan & upper) || (above && below))
+                return __longlong_as_double(0x7ff8000000000000ll);
+            return above   ? __longlong_as_double(0x7ff0000000000000ll)
+                   : below ? __longlong_as_double(0xfff0000000000000ll)
+                           : 0;
+        }
+    };
+
+    /* Adds up element j of each vector, of which there are four at most. */
     template <int N, int COUNT>
-    __device__ static __forceinline__ double total(const words<N> *v, int first, int last)
+    __device__ static __forceinline__ void add_columns(const words<N> *v, double (&total)[N])
     {
-        typename units::type sum = 0;
-        uint32_t found = 0;
+        uint32_t any = 0;
 
-        static_assert(N * COUNT <= units::MOST, "so that the sum is exact");
+        static_assert(N <= 4 && COUNT <= units::MOST, "sums are exact");
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
-#pragma unroll
-            for (int j = first; j < last; j++)
-                sum += units::of(v[i].w[j / 4] << (24 - j % 4 * 8));
-#pragma unroll
-        for (int k = 0; k < (N + 3) / 4; k++) {
-            uint32_t any = 0;
+        for (int j = 0; j < N; j++) {
+            typename units::type sum = 0;
 
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
-                any |= (v[i].w[k] & 0x7f7f7f7f) + units::SPECIAL;
-            found |= any & upper_bits(k, first, last);
+                sum += units::of(v[i].w[0] << (24 - j * 8));
+            total[j] = units::value(sum);
         }
-        return found ? special<N, COUNT>(v, first, last) : units::value(sum);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            any |= (v[i].w[0] & 0x7f7f7f7f) + units::SPECIAL;
+        if (any & 0x80808080) {
+            specials found = {};
+
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                found.take(v[i].w[0]);
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                total[j] += found.sum(0x80u << j * 8);
+        }
+    }
+
+    /* The sum of all elements of vectors. */
+    template <int N, int COUNT> __device__ static __forceinline__ double add_rows(const words<N> *v)
+    {
+        typename units::type sum = 0;
+        uint32_t any = 0;
+
+        static_assert(N * COUNT <= units::MOST, "the sum is exact");
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                sum += units::of(v[i].w[j / 4] << (24 - j % 4 * 8));
+#pragma unroll
+            for (int k = 0; k < (N + 3) / 4; k++)
+                any |= (v[i].w[k] & 0x7f7f7f7f) + units::SPECIAL;
+        }
+        if (any & 0x80808080) {
+            specials found = {};
+
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+#pragma unroll
+                for (int k = 0; k < (N + 3) / 4; k++)
+                    found.take(v[i].w[k]);
+            return found.sum(0x80808080);
+        }
+        return units::value(sum);
     }
 };
 template <> struct slice_type<f8e4m3> : slice_type_float8<f8e4m3> {
