@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
+least_chunk=8
+
 python=$(command -v python3)
 if [ -z "$python" ] || ! "$python" -c 'import zlib' 2>/dev/null; then
     skip 'what two arrays differ in' 'there is no python3 with zlib'
@@ -58,6 +60,7 @@ if [ -n "$ZSTD" ]; then
 fi
 
 # Larger than a worker takes at a time, and mapped.
+least_chunk=12
 if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
     cp large large2
     run --diff -q large large2

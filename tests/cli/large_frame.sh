@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
+least_chunk=12
+
 if [ -z "$ZSTD" ]; then
     skip 'large frames' 'no zstd'
     finish

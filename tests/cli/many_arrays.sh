@@ -7,6 +7,8 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
+least_chunk=8
+
 python=$(command -v python3)
 if [ -z "$python" ] || ! "$python" -c 'import array, zipfile, zlib' 2>/dev/null; then
     skip 'thousands of arrays' 'there is no python3 with zlib'
