@@ -31,13 +31,15 @@ alike() {
 }
 [ -x "${GPUREDUCE_EMULATED-}" ] || unset GPUREDUCE_EMULATED
 
+lengths='0 1 1000 32768 32769 750000 1500001 2250002 3000000'
+[ -z "$sanitizer" ] || lengths='1 32769 1500001 3000000'
 for file in $zstd_files; do
-    for length in 0 1 1000 32768 32769 750000 1500001 2250002 3000000; do
+    for length in $lengths; do
         cat "$file" >x
         alike "$file"
         sound=$first
         bytes=${sound##* }
-        expected=$("$program" -q -t f32 --length=$length -o sum,count large | tr '\n' ' ')
+        expected=$("$program" -q -t f32 --length="$length" -o sum,count large | tr '\n' ' ')
         is_sound="0 $expected$bytes"
         ok "$file, --length=$length: $sound" [ "$sound" = "$is_sound" ]
         # In what is needed, where there is some; behind it; and at the end.

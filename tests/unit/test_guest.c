@@ -364,7 +364,7 @@ enum { BLOCK = 128 << 10, FRAME_BLOCKS = 16, FRAME_HEADER = 6 };
 static uint64_t write_zeros(int file, enum file_kind kind)
 {
     static const unsigned char header[FRAME_HEADER] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x50};
-    const unsigned blocks = (unsigned)((SANITIZED ? 128U << 20 : 1U << 30) / BLOCK);
+    const unsigned blocks = (unsigned)((SANITIZED ? 32U << 20 : 1U << 30) / BLOCK);
     const unsigned in_frame = kind == FILE_MANY_FRAMES ? FRAME_BLOCKS : blocks;
     off_t at = 0;
     bool good = true;
