@@ -8,7 +8,8 @@ AC_DEFUN([GPUREDUCE_GENCODE], [
   # Words such as compute_90, the newest last.
   cuda_known=`"$NVCC" --list-gpu-arch 2>/dev/null | tr '\n' ' '`
   AS_CASE([$with_gpu_architectures],
-    [all], [cuda_wanted="75 80 86 89 90 100 120"],
+    dnl One for each major version; those between them, such as 8.6 and 8.9, run the code for 8.0.
+    [all], [cuda_wanted="75 80 90 100 120"],
     [native|yes], [
       # The driver is asked, which writes 9.0 a line.
       cuda_wanted=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
@@ -50,8 +51,8 @@ AC_ARG_WITH([cuda],
 AC_ARG_WITH([gpu-architectures],
   [AS_HELP_STRING([--with-gpu-architectures=native|all|LIST],
     [GPUs to compile for: native: those of this machine, or compute capability 9.0 where there are
-     none; all: every common one from 7.5 on, for packages; or a list such as 80,90. All newer ones
-     can use the program, too, by way of PTX @<:@default: native@:>@])],
+     none; all: every one from 7.5 on, for packages; or a list such as 80,90. All newer ones can use
+     the program, too, by way of PTX @<:@default: native@:>@])],
   [], [with_gpu_architectures=native])
 
 cuda_found=no
