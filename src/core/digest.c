@@ -128,6 +128,10 @@ void digest_sum_open(struct digest_sum *s, digest_kernel *kernel, enum element_t
         s->factors.even_upper[i] = even >> 31;
         s->factors.odd[i] = odd & lower;
         s->factors.odd_upper[i] = odd >> 31;
+        s->factors.even_all[i] = even;
+        s->factors.even_top[i] = even >> 52;
+        s->factors.odd_all[i] = odd;
+        s->factors.odd_top[i] = odd >> 52;
     }
     s->kernel = kernel;
     digest_sum_clear(s, type);

@@ -57,10 +57,13 @@ bool digest_is_text(const char *text);
 #define DIGEST_TILE_BYTES ((size_t)4 * DIGEST_TILE)
 
 /* The factors A_r of pairs of words, by the number of the pair: the lower 31 bits, and the upper
-   ones, of those of the even and the odd word. A vector has pairs as lanes of 64 bits. */
+   ones, of those of the even and the odd word; and, for kernels that multiply 52 bits, all of it, and
+   the upper 10 bits. A vector has pairs as lanes of 64 bits. */
 struct digest_factors {
     uint64_t even[DIGEST_TILE / 2], even_upper[DIGEST_TILE / 2];
     uint64_t odd[DIGEST_TILE / 2], odd_upper[DIGEST_TILE / 2];
+    uint64_t even_all[DIGEST_TILE / 2], even_top[DIGEST_TILE / 2];
+    uint64_t odd_all[DIGEST_TILE / 2], odd_top[DIGEST_TILE / 2];
 };
 
 /* The sum of w_j A_r of words of a tile: the sums of the products with the lower and with the upper

@@ -148,6 +148,21 @@ static inline __attribute__((always_inline)) VBMI2_TARGET unsigned h_pack_vbmi2(
     return (unsigned)__builtin_popcount(m);
 }
 
+/* With IFMA, of which functions have to make sure: the lower and the upper 52 bits of the products of
+   the lower 52 bits of each lane, added to it. */
+#define IFMA_TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,f16c,popcnt")))
+
+static inline __attribute__((always_inline)) IFMA_TARGET wvec w_add_low52(wvec sum, wvec a, wvec b)
+{
+    return (wvec)_mm512_madd52lo_epu64((__m512i)sum, (__m512i)a, (__m512i)b);
+}
+
+static inline __attribute__((always_inline)) IFMA_TARGET wvec w_add_high52(wvec sum, wvec a, wvec b)
+{
+    return (wvec)_mm512_madd52hi_epu64((__m512i)sum, (__m512i)a, (__m512i)b);
+}
+
 /* gcc loads from memory for each use otherwise. */
 SIMD_OP vec v_held(vec a)
 {

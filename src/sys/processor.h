@@ -61,6 +61,12 @@ static inline bool processor_has_vbmi2(void)
     return PROCESSOR_HAS(AVX512_VBMI2, "avx512vbmi2");
 }
 
+/* Whether there is IFMA of AVX-512. */
+static inline bool processor_has_ifma(void)
+{
+    return PROCESSOR_HAS(AVX512_IFMA, "avx512ifma");
+}
+
 /* Whether there are BMI and BMI2. */
 static inline bool processor_has_bmi2(void)
 {
