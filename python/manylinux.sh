@@ -21,7 +21,7 @@ archive() {
     done
 }
 # libgcc tells what instructions the processor has; zig 0.17 finds none beyond SSE4.
-libraries=$(archive deflate z gcc)
+libraries=$(archive deflate z aec gcc)
 zstd=$(archive zstd)
 hdf5=$(archive hdf5_serial sz aec z)
 
