@@ -197,8 +197,8 @@ INLINE_TARGET void take_sum64(struct sum64 *s, const unsigned char *x, vecd cons
 
     s->upper[stream] = d_add(s->upper[stream], part);
     s->rest[stream] = d_add(s->rest[stream], d_sub(value, part));
-    s->greatest[stream] = d_max(d_abs(value), s->greatest[stream]);
-    s->least[stream] = d_min(d_abs(value), s->least[stream]);
+    s->greatest[stream] = d_max_magnitude(s->greatest[stream], value);
+    s->least[stream] = d_min_magnitude(s->least[stream], value);
 }
 
 /* One pass over a block for a bound. */

@@ -150,7 +150,7 @@ static SIMD_TARGET bool extract_levels(double total[], double *x, size_t n, int 
         total[level] = 0;
 
     for (size_t i = 0; i < n; i += W_LANES)
-        greatest = d_max(greatest, d_abs(d_load(x + i)));
+        greatest = d_max_magnitude(greatest, d_load(x + i));
     for (int level = 0; level < levels; level++) {
         double bound = d_h_max(greatest);
         int exponent = bound_exponent(exact_bits(bound));
@@ -170,7 +170,7 @@ static SIMD_TARGET bool extract_levels(double total[], double *x, size_t n, int 
             vecd part = d_sub(d_add(value, constant), constant);
             vecd rest = d_sub(value, part);
             sum = d_add(sum, part);
-            greatest = d_max(greatest, d_abs(rest));
+            greatest = d_max_magnitude(greatest, rest);
             d_store(x + i, rest);
         }
         total[level] = d_h_add(sum);

@@ -94,7 +94,7 @@ INLINE_TARGET void take_moments64(struct moments64 *b, wvec v, unsigned finds)
 {
     b->max_s = w_max_s(b->max_s, v);
     b->max_u = w_max_u(b->max_u, v);
-    b->least = d_min(b->least, d_abs(w_value(v)));
+    b->least = d_min_magnitude(b->least, w_value(v));
     if (finds & PARTIAL_NEGATIVE)
         b->negative = w_tally(b->negative, w_gt_s(w_set1(0), v));
 }

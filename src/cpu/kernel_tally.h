@@ -167,7 +167,7 @@ INLINE_TARGET vecd bin_place(vecd x, vecd low, vecd scale, vecd last, vecd *far)
     vecd place = d_clamp(d_mul(d_sub(x, low), scale), d_set1(-0.25), last);
     vecd shifted = d_add(place, d_set1(0.5)), rounded = d_add(shifted, rounder);
 
-    *far = d_max(*far, d_abs(d_sub(shifted, d_sub(rounded, rounder))));
+    *far = d_max_magnitude(*far, d_sub(shifted, d_sub(rounded, rounder)));
     return rounded;
 }
 

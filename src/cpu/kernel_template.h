@@ -40,23 +40,39 @@
 #include "cpu/kernel_rows.h"
 #include "cpu/kernel_tally.h"
 
+/* Elements of a chunk, from which on it has a head. */
+#define HEAD_COUNT ((size_t)4096)
+
+/* Elements of `size` bytes at the beginning of a chunk that are taken one by one, so that no vector of
+   the others lies across two cache lines. They are few of the chunk. */
+static inline size_t chunk_head(const void *data, size_t size, size_t count)
+{
+    const size_t over = (uintptr_t)data % V_BYTES;
+
+    return over == 0 || over % size != 0 || size < sizeof(float) || count < HEAD_COUNT
+               ? 0
+               : (V_BYTES - over) / size;
+}
+
 /* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
    with TAKE(p, n, first): n elements at p, of which the first has the index `first`. A macro, since
    a function would have every kind of block put into it before it is seen which one is meant. */
-#define TAKE_CHUNK(size, lanes, block, TAKE)                                \
-    do {                                                                    \
-        const size_t whole = count - count % (lanes);                       \
-        const unsigned char *x = data;                                      \
-                                                                            \
-        cpu_begin_chunk(r);                                                 \
-        for (size_t i = 0; i < whole; i += (block)) {                       \
-            const size_t n = whole - i < (block) ? whole - i : (block);     \
-                                                                            \
-            TAKE(x + i * (size), n, index + i);                             \
-        }                                                                   \
-        cpu_end_chunk(r);                                                   \
-        r->partial.count += whole;                                          \
-        cpu_take_tail(r, x + whole * (size), count - whole, index + whole); \
+#define TAKE_CHUNK(size, lanes, block, TAKE)                                      \
+    do {                                                                          \
+        const size_t head = chunk_head(data, (size), count), rest = count - head; \
+        const size_t whole = rest - rest % (lanes);                               \
+        const unsigned char *x = (const unsigned char *)data + head * (size);     \
+                                                                                  \
+        cpu_take_tail(r, data, head, index);                                      \
+        cpu_begin_chunk(r);                                                       \
+        for (size_t i = 0; i < whole; i += (block)) {                             \
+            const size_t n = whole - i < (block) ? whole - i : (block);           \
+                                                                                  \
+            TAKE(x + i * (size), n, index + head + i);                            \
+        }                                                                         \
+        cpu_end_chunk(r);                                                         \
+        r->partial.count += whole;                                                \
+        cpu_take_tail(r, x + whole * (size), rest - whole, index + head + whole); \
     } while (0)
 
 /* The arguments of a kernel, and of what it is made of. */

@@ -129,6 +129,8 @@
  *   d_abs(a)
  *   d_min(a, b) d_h_min(a) d_max(a, b) d_h_max(a)
  *                              no operand is a NaN, or the result is not used
+ *   d_min_magnitude(a, b) d_max_magnitude(a, b)
+ *                              the lesser and the greater magnitude, likewise. a has no sign
  *   d_h_add(a)                 in any order: used where every order is exact
  *   d_h_add_each(a)            of W_LANES vectors: lane i is the sum of vector i, in any order
  *   d_transpose(a)             of W_LANES vectors, in place: lane j of vector i becomes lane i of

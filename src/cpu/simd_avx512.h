@@ -170,8 +170,11 @@ SIMD_OP vec v_held(vec a)
     return a;
 }
 
-/* The lesser magnitude, without its sign. */
+/* The lesser or the greater magnitude, without its sign. */
 #define RANGE_MIN_MAGNITUDE 0x0a
+#define RANGE_MAX_MAGNITUDE 0x0b
+OP2(d_min_magnitude, vecd, vecd, _mm512_range_pd((__m512d)a, (__m512d)b, RANGE_MIN_MAGNITUDE))
+OP2(d_max_magnitude, vecd, vecd, _mm512_range_pd((__m512d)a, (__m512d)b, RANGE_MAX_MAGNITUDE))
 OP2(v_min_magnitude, vec, vec, _mm512_range_ps((__m512)a, (__m512)b, RANGE_MIN_MAGNITUDE))
 
 MM2(w_max_s, wvec, mm_integers, max_epi64)

@@ -336,6 +336,8 @@ SIMD_OP vec v_load_f16(const void *p)
 #    endif
 
 OP2(v_min_magnitude, vec, vec, v_min_u(a, b &INT32_MAX))
+OP2(d_min_magnitude, vecd, vecd, d_min(d_abs(b), a))
+OP2(d_max_magnitude, vecd, vecd, d_max(d_abs(b), a))
 #    if SIMD_X86 != 2
 OP2(w_gt_s, wmask, wvec, (wvec_s)a > (wvec_s)b)
 OP2(w_max_s, wvec, wvec, w_select(w_gt_s(a, b), a, b))
