@@ -274,7 +274,7 @@ static bool begin_pass_plan(struct passes *r, struct run *run)
         return true;
     if (!is_for_type(r, run))
         return false;
-    r->workers = run->cpu_tallies + run->feeders;
+    r->workers = run->cpu_workers + run->feeders;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
     r->plan = pass_plan_open(&r->request, run->info->type, &run->info->scale, run->info->elements,

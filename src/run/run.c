@@ -86,7 +86,7 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
     setup.in_place = id == ENGINE_CPU ? engine_cpu.in_place_bytes : in_place;
     for (unsigned i = 0; i < count; i++) {
         if (run->tallies)
-            setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_tallies) + i];
+            setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_workers) + i];
         worker_join(&workers[i], run, &setup, in_place, first);
     }
     if (id == ENGINE_CPU)

@@ -54,9 +54,7 @@ struct run {
     struct engine_setup setup;
     struct missing missing;    /* that of the input; see setup.missing */
     struct arrays *arrays;     /* of a container: what is found of each; otherwise NULL */
-    struct tally_set *tallies; /* of `cpu_tallies` CPU workers, and then of each feeder; NULL for
-                                   none */
-    unsigned cpu_tallies;      /* CPU workers that may have a part where there are tallies */
+    struct tally_set *tallies; /* of each CPU worker, and then of each feeder; NULL for none */
     struct plan *plan;         /* how it is read */
     struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;

@@ -81,13 +81,6 @@ static unsigned cpu_worker_count(const struct session *session)
     return session->cores > CPU_WORKERS_MIN ? session->cores : CPU_WORKERS_MIN;
 }
 
-/* CPU workers that may have a part in a reading with tallies: none where all is the GPUs', which
-   have nobody help them then. */
-static unsigned cpu_tally_count(const struct session *session)
-{
-    return session->options->device == DEVICE_GPU ? 0 : session->cpu_workers;
-}
-
 /* Makes the workers and the engines. False on failure; the session is then to be closed. */
 static bool prepare(struct session *session, char *const *paths, int count, struct error *error)
 {
@@ -681,7 +674,6 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
                       .team = &session->team,
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
-                      .cpu_tallies = cpu_tally_count(session),
                       .last = session->inputs <= 1 && !options->stays,
                       .plan = &in->plan,
                       .called_at = session->called_at,
@@ -957,7 +949,7 @@ void session_quantiles(struct session *session, const struct pass_request *asked
     in_order = calloc((size_t)inputs->count, sizeof *in_order);
     session->inputs++; /* threads are kept */
     if (!in_order || !passes_open_several(&session->passes, &request, (unsigned)inputs->count, sum,
-                                          cpu_tally_count(session) + session->feeders,
+                                          session->cpu_workers + session->feeders,
                                           session->options->nan != NAN_SKIP)) {
         (void)error_memory(&total->cause);
     } else if (sample_inputs(session, inputs, in_order, total)) {
