@@ -186,12 +186,29 @@ def cached_type(dtype: Any) -> Tuple[bytes, int]:
         return found
 
 
+class _Interface(ctypes.Structure):
+    """The struct of NumPy's array interface."""
+
+    _fields_ = [("two", ctypes.c_int), ("nd", ctypes.c_int), ("typekind", ctypes.c_char),
+                ("itemsize", ctypes.c_int), ("flags", ctypes.c_int), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("data", ctypes.c_size_t)]
+
+
+_DATA: int = _Interface.data.offset
+
+
+def address_of(x: Any) -> int:
+    """Where an array of NumPy's begins: by the struct of its interface, in half the time of the dict."""
+    interface = x.__array_struct__
+    return ctypes.c_size_t.from_address(_capsule_pointer(interface, None) + _DATA).value
+
+
 def of_numpy(x: Any) -> Array:
     """An array of NumPy's, with the mask of a masked one."""
     import numpy as np
 
     name, order = cached_type(x.dtype)
-    array = Array(x.__array_interface__["data"][0], name, order, x.shape,
+    array = Array(address_of(x), name, order, x.shape,
                   None if x.flags.c_contiguous else x.strides, x, x.dtype)
     if isinstance(x, np.ma.MaskedArray) and x.mask is not np.ma.nomask:
         array = array.with_mask(x.mask)

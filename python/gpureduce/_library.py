@@ -318,6 +318,7 @@ class Context:
         self.double = c_double()
         self.count = c_uint64()
         self.exponent = c_int64()
+        self.text = ctypes.create_string_buffer(64)
         self.address = c_void_p()
         self.shape = (c_uint64 * 64)()
         self.strides = (c_int64 * 64)()

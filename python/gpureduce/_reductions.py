@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library as lib
-from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
+from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, address_of, axes_of, cached_type, describe,
                       empty_on_device, on_device, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
@@ -119,9 +119,9 @@ def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
 
 def integer_of(context: Context, result: Any, op: bytes) -> Optional[int]:
     """The result of an operation as an integer; None if it is none."""
-    text = ctypes.create_string_buffer(64)
-    length = lib.result_integer(result, op, text, 64)
-    if length >= 64:
+    text = context.text
+    length = lib.result_integer(result, op, text, len(text))
+    if length >= len(text):
         text = ctypes.create_string_buffer(length + 1)
         lib.result_integer(result, op, text, length + 1)
     return int(text.value) if length else None
@@ -696,7 +696,7 @@ def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, i
         size = x.size
         if not size or not x.flags.c_contiguous:
             return None
-        return (x.__array_interface__["data"][0], size, *cached_type(x.dtype), _HERE)
+        return (address_of(x), size, *cached_type(x.dtype), _HERE)
     if torch is None or type(x) is not torch.Tensor or x.layout is not torch.strided or \
             not x.is_contiguous() or x.is_neg():
         return None
