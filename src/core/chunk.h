@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct partial;
+
 /* The request of a worker for a chunk. */
 struct chunk_request {
     unsigned worker; /* its number among those that ask, from 0 */
@@ -19,6 +21,8 @@ struct chunk_request {
     bool drain;      /* it takes only what it has claimed already */
     bool prompt;     /* it takes fewer elements rather than wait for as many as the buffer holds,
                         from an input in order that is one array */
+    unsigned wants;  /* partial_want bits: it takes the partial result of elements in their place,
+                        with these; 0: it takes elements alone */
 };
 
 struct chunk {
@@ -26,8 +30,11 @@ struct chunk {
     size_t array;     /* which of several arrays; 0 where there is one */
     size_t count;     /* elements, at least 1 */
     const void *data; /* in the file's byte order */
-    bool mapped;      /* data is a mapped file, not the worker's buffer */
-    bool same;        /* all elements are as the one at `data`, which is the only one there. Only
+    /* The partial result of the elements, by the chunk's own numbering, for those who ask for it;
+       there is no `data` then. NULL: there are elements. */
+    const struct partial *found;
+    bool mapped; /* data is a mapped file, not the worker's buffer */
+    bool same;   /* all elements are as the one at `data`, which is the only one there. Only
                          for those who ask to borrow */
 
     /* Maps the index of an element in the chunk's own numbering to its index in the array, where

@@ -523,11 +523,13 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
         before = partial_take_places(partial);
     if (chunk->mapped)
         touch(data, chunk->count * size);
+    if (chunk->found)
+        partial_merge(partial, chunk->found);
     if (digests_chunks(worker) && !chunk->same)
         cpu_digest_take(worker->digest, data, chunk->count, chunk->index, chunk);
     if (chunk->same)
         good = reduce_same(worker, chunk);
-    for (size_t i = 0; i < chunk->count && good && !chunk->same; i += piece) {
+    for (size_t i = 0; i < chunk->count && good && !chunk->same && !chunk->found; i += piece) {
         const size_t left = chunk->count - i, count = left < piece ? left : piece;
 
         good = reduce_piece(worker, chunk, i, count);

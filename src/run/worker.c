@@ -259,6 +259,8 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
     enum engine_status status = ENGINE_TAKEN;
     struct chunk chunk;
 
+    if (engine == &engine_cpu && !w->setup.tallies)
+        request.wants = w->setup.wants;
     while (!w->failed && status != ENGINE_FAILED) {
         request.drain =
             drain || (feeder && atomic_load_explicit(&run->feeders_end, memory_order_relaxed));

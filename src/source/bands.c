@@ -206,7 +206,7 @@ static bool decompress(struct source *s, struct band_worker *w, uint64_t tile, u
     }
     if (tiles_elements(a, tile, limit) == 0)
         return true;
-    if (!tile_begin(&w->tile, s, 0, a, tile, 0, NULL))
+    if (!tile_begin(&w->tile, s, 0, a, tile, 0, NULL, 0))
         return false;
     tile_put(w->tile, bytes, first);
     return true;

@@ -504,6 +504,7 @@ enum source_status source_next(struct source *s, const struct chunk_request *req
     chunk->array = 0;
     chunk->place = NULL;
     chunk->same = false;
+    chunk->found = NULL;
     return s->ops->next(s, request, chunk);
 }
 
@@ -528,6 +529,7 @@ enum source_status source_at(struct source *s, const struct chunk_request *reque
     if (source_failed(s))
         return SOURCE_FAILED;
     chunk->mapped = false;
+    chunk->found = NULL;
     return s->ops->at(s, request, chunk);
 }
 

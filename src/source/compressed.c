@@ -958,7 +958,7 @@ static enum source_status next_other(struct source *s, const struct chunk_reques
             return SOURCE_END;
         o->left = tiles_elements(s->array, p->stream->numbers[i], s->info.elements);
         if (o->left > 0 &&
-            !tile_begin(&o->tile, s, 0, s->array, p->stream->numbers[i], o->left, NULL))
+            !tile_begin(&o->tile, s, 0, s->array, p->stream->numbers[i], o->left, NULL, 0))
             return SOURCE_FAILED;
     }
     tile_take(o->tile, request, chunk);

@@ -1018,7 +1018,7 @@ static bool begin_tile(struct source *s, struct claim *claim, const struct chunk
     if (size > 0 && choice == ACCESS_CHOICE_POPULATED)
         (void)mapping_populate(mapped, (size_t)size);
     good = tile_begin(&claim->tile, s, claim->array, claim->tiled, claim->number, claim->count,
-                      mapped);
+                      mapped, request->wants);
     if (size > 0) {
         source_count(s, size, 0);
         claim->kept_most = kept_most(f, request);

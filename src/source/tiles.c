@@ -42,6 +42,8 @@ struct tile {
     struct space space[2];         /* each filter goes from one to the other */
     struct space fill;
     const unsigned char *filled; /* the value that is in there */
+    bool reduced;                /* `partial` is that of the elements, of which there are none */
+    struct partial partial;
     struct codec_memory *memory;
 };
 
@@ -265,7 +267,7 @@ uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t
 {
     const struct container_tiles *tiles = a->tiles;
 
-    if (tiles->filter_count != 1 || tiles->filters[0].kind != CONTAINER_GGML)
+    if (tiles->filter_count != 1 || !filter_of(tiles->filters[0].kind)->reduce)
         return 0;
     *offset = tiles->tiles[number].offset;
     return tiles->tiles[number].compressed;
@@ -273,7 +275,8 @@ uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t
 
 /* A tile that is decoded from its file as that is mapped. */
 struct mapped_tile {
-    const struct container_filter *filter;
+    struct tile *tile;
+    unsigned wants; /* as of tile_begin */
     const unsigned char *from;
     size_t size;
     unsigned char *to;
@@ -281,19 +284,35 @@ struct mapped_tile {
     const char *what; /* why that failed; NULL: it did not */
 };
 
+/* Finds the partial result of all elements of a tile, which is stored at `from`. False if there is none
+   with `wants`. */
+static bool reduce_tile(struct tile *t, const unsigned char *from, size_t size, unsigned wants)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    const struct filter *filter = filter_of(tiles->filters[0].kind);
+
+    t->reduced = wants > 0 && tiles->filter_count == 1 && filter->reduce &&
+                 filter->reduce(tiles->filters, from, size, wants, &t->partial) &&
+                 t->partial.count == t->count;
+    return t->reduced;
+}
+
 static void decode_mapped(void *argument)
 {
     struct mapped_tile *m = argument;
+    const struct container_filter *f = m->tile->array->tiles->filters;
 
-    m->what = filter_of(m->filter->kind)->undo(NULL, m->filter, m->from, m->size, m->to, m->out);
+    if (!reduce_tile(m->tile, m->from, m->size, m->wants))
+        m->what = filter_of(f->kind)->undo(NULL, f, m->from, m->size, m->to, m->out);
 }
 
-/* Reads a tile, and undoes its filters: from `mapped`, unless that is NULL or vanishes. Returns its
-   bytes, of which there are `bytes`; NULL on failure. */
+/* Reads a tile, and undoes its filters, or finds its partial result: from `mapped`, unless that is NULL
+   or vanishes. Returns its bytes, of which there are `bytes`, and which mean nothing if it is reduced;
+   NULL on failure. */
 static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
-                                size_t bytes, const unsigned char *mapped)
+                                size_t bytes, const unsigned char *mapped, unsigned wants)
 {
-    struct mapped_tile m = {t->array->tiles->filters, mapped, tile->compressed, NULL, bytes, NULL};
+    struct mapped_tile m = {t, wants, mapped, tile->compressed, NULL, bytes, NULL};
     const struct container_tiles *tiles = t->array->tiles;
     const uint32_t mask = applied(t, tile);
     size_t size = tile->compressed;
@@ -311,6 +330,8 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     }
     if (!read_stored(s, t, tile, 0, t->space[0].bytes, size))
         return NULL;
+    if (reduce_tile(t, t->space[0].bytes, size, wants))
+        return t->space[0].bytes;
     for (unsigned i = tiles->filter_count; i-- > 0;)
         if ((mask >> i & 1) &&
             !undo(s, t, tile, &tiles->filters[i], &at, &size, filtered_size(tiles, mask, i, bytes)))
@@ -561,7 +582,7 @@ size_t tile_peek(const struct source *s, const struct container_array *a, uint64
 }
 
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
-                uint64_t number, uint64_t count, const unsigned char *mapped)
+                uint64_t number, uint64_t count, const unsigned char *mapped, unsigned wants)
 {
     const struct container_tiles *tiles = a->tiles;
     const struct container_tile *place = tiles->tiles ? &tiles->tiles[number] : NULL;
@@ -581,22 +602,25 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     t->taken = 0;
     inside = locate(a, number, t->begin, t->sizes);
     t->elements = tiles->bytes;
+    t->reduced = false;
     if (tiles->bytes)
         return true;
     if (!place || place->compressed == 0)
         return make_tile(t) || wrong(s, t, &none, "out of memory");
     bytes = read_tile(s, t, place,
                       (size_t)(tiles->edges_cut ? inside : tiles->elements) * element_size(a->type),
-                      mapped);
+                      mapped, wants);
     if (!bytes)
         return false;
-    if (tiles->order && !(bytes = reorder(t, bytes)))
-        return wrong(s, t, place, "out of memory");
-    if (!tiles->edges_cut)
-        cut(t, bytes);
-    if (!is_stored(t))
-        pad(t, bytes);
-    t->elements = bytes;
+    if (!t->reduced) {
+        if (tiles->order && !(bytes = reorder(t, bytes)))
+            return wrong(s, t, place, "out of memory");
+        if (!tiles->edges_cut)
+            cut(t, bytes);
+        if (!is_stored(t))
+            pad(t, bytes);
+        t->elements = bytes;
+    }
     /* Reading has been counted; other workers read, too, so that this is about right. */
     if (tiles->filter_count > 0)
         atomic_fetch_add_explicit(&s->decode_time,
@@ -613,6 +637,15 @@ void tile_take(struct tile *t, const struct chunk_request *request, struct chunk
     const unsigned char *from = t->elements ? t->elements + t->taken * size : t->fill.bytes;
     uint64_t most = t->elements ? left : FILL_BYTES / size;
 
+    chunk->place = place;
+    chunk->places = t;
+    chunk->index = t->taken;
+    if (t->reduced) {
+        chunk->found = &t->partial;
+        chunk->count = (size_t)left;
+        t->taken = t->count;
+        return;
+    }
     chunk->same = !t->elements && request->borrow && left > SAME_BYTES / size;
     if (chunk->same)
         most = SIZE_MAX / 2 / size;
@@ -624,9 +657,6 @@ void tile_take(struct tile *t, const struct chunk_request *request, struct chunk
         memcpy(request->buffer, from, chunk->count * size);
         chunk->data = request->buffer;
     }
-    chunk->index = t->taken;
-    chunk->place = place;
-    chunk->places = t;
     t->taken += chunk->count;
 }
 

@@ -54,10 +54,11 @@ size_t tile_peek(const struct source *s, const struct container_array *a, uint64
 /* Reads tile number `number` of the array, and prepares to hand out its first `count` elements.
    `of` is the number of the array in the source (struct chunk). *tile: the worker's tile,
    allocated if it is NULL. `mapped`: its bytes of tiles_stored, as the file is mapped; NULL: they
-   are read. False on failure; if only the array is damaged, the damage is noted and the source
+   are read. `wants`: partial_want bits; the tile may have a partial result with these in place of
+   elements, for tile_take alone; 0: it has elements. False on failure; if only the array is damaged, the damage is noted and the source
    does not fail. */
 bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
-                uint64_t number, uint64_t count, const unsigned char *mapped);
+                uint64_t number, uint64_t count, const unsigned char *mapped, unsigned wants);
 
 /* Hands out the next elements of the tile. There must be some left. */
 void tile_take(struct tile *tile, const struct chunk_request *request, struct chunk *chunk);

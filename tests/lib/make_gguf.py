@@ -53,7 +53,7 @@ def decode(name, blocks):
     return found
 
 
-def make(file, kinds, rows):
+def make(file, kinds, rows, nan=False):
     writer = gguf.GGUFWriter(os.path.join(directory, file + ".gguf"), "none")
     values = {}
     for name in kinds:
@@ -63,12 +63,14 @@ def make(file, kinds, rows):
             blocks = random.integers(0, 256, (int(np.prod(shape)) * columns, size), np.uint8)
             for at in SCALES[name]:  # no infinity and no NaN
                 blocks[:, at + 1] &= np.where(blocks[:, at + 1] & 0x7C == 0x7C, 0xBF, 0xFF).astype(np.uint8)
+                if nan:
+                    blocks[-1, at:at + 2] = 0, 0x7E
             if name == "Q8_K":
                 blocks[:, :4] = random.standard_normal((len(blocks), 1)).astype("<f4").view(np.uint8)
             writer.add_tensor(f"{name}.{number}", blocks.reshape(*shape, columns * size), raw_dtype=kind)
             decoded = decode(name, blocks).reshape(*shape, columns * elements)
             values[f"{name}.{number}"] = decoded if name in WIDE else decoded.astype("f4")
-            assert (values[f"{name}.{number}"] == decoded).all()
+            assert np.array_equal(values[f"{name}.{number}"], decoded, equal_nan=True)
     writer.add_tensor("plain", np.arange(5.0))
     values["plain"] = np.arange(5.0)
     writer.write_header_to_file()
@@ -81,6 +83,7 @@ def make(file, kinds, rows):
 
 make("small", SCALES, [((), 1), ((7,), 3), ((3, 5), 2), ((1, 1, 4), 1)])
 tiles = make("tiles", ["Q4_K", "Q8_0"], [((), 2100), ((3,), 700), ((700,), 1), ((2, 3, 70), 1)])
+make("nan", [name for name in SCALES if SCALES[name]], [((70,), 1)], nan=True)
 for name in ("Q4_K", "Q8_0"):  # sums of rows
     with open(os.path.join(directory, name + ".axis"), "w", encoding="utf-8") as out:
         out.writelines(shortest(math.fsum(row), "float64") + "\n" for row in tiles[f"{name}.1"])

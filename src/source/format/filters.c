@@ -329,6 +329,19 @@ static const char *undo_ggml(struct codec_memory *m, const struct container_filt
     return NULL;
 }
 
+static bool reduce_ggml(const struct container_filter *f, const unsigned char *from, size_t size,
+                        unsigned wants, struct partial *p)
+{
+    const struct ggml_type *type = ggml_find(f->values[0]);
+    const size_t blocks = size / type->bytes;
+
+    if (wants != PARTIAL_SUM || size % type->bytes != 0)
+        return false;
+    partial_clear(p);
+    p->count = blocks * type->elements;
+    return ggml_add(type, from, blocks, &p->sum);
+}
+
 /* Parameters of scale-offset; the fill value is two of them, the lower half first. */
 enum {
     SCALE_KIND,
@@ -636,7 +649,8 @@ static const struct filter filters[] = {
                         .number = FILTER_NO_NUMBER,
                         .compresses = always,
                         .refusal = refuse_ggml,
-                        .undo = undo_ggml},
+                        .undo = undo_ggml,
+                        .reduce = reduce_ggml},
 };
 
 const struct filter *filter_of(enum container_filter_kind kind)

@@ -27,6 +27,11 @@ struct filter {
        NULL. */
     const char *(*undo)(struct codec_memory *m, const struct container_filter *f,
                         const unsigned char *from, size_t size, unsigned char *to, size_t out);
+
+    /* Finds the partial result, with `wants`, of the elements that undo() gives. False if it cannot;
+       *p means nothing then. NULL: it never can. */
+    bool (*reduce)(const struct container_filter *f, const unsigned char *from, size_t size,
+                   unsigned wants, struct partial *p);
 };
 
 const struct filter *filter_of(enum container_filter_kind kind);

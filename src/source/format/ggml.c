@@ -416,6 +416,74 @@ static ALWAYS_INLINE void decode(const struct ggml_type *type, const unsigned ch
     }
 }
 
+/*
+ * Sums. A group adds up to scale * (the sum of q) - 16 * least, so that no number is made. Either term
+ * has at most 24 + 8 + 12 bits.
+ */
+
+/* Adds a term to a sum, if it is a number. Returns whether it is one. */
+static bool add(struct exact *sum, double x)
+{
+    if (!__builtin_isfinite(x))
+        return false;
+    exact_add(sum, x);
+    return true;
+}
+
+/* Adds the numbers of groups from number g to before `end` to a sum. `least`: whether they have one. False
+   if a scale is none. */
+static bool add_groups(struct exact *sum, const struct group *y, bool least, int g, int end)
+{
+    for (; g < end; g++) {
+        int q = 0;
+
+        for (int i = 0; i < GROUP; i++)
+            q += (int8_t)y[g].q[i];
+        if (!add(sum, y[g].scale * q) || (least && !add(sum, -GROUP * y[g].least)))
+            return false;
+    }
+    return true;
+}
+
+/* As many groups are decoded before they are added. */
+#define GROUPS 64
+
+/* A function like add_groups, from number 0 on. */
+typedef bool add_all(struct exact *sum, const struct group *y, bool least, int count);
+
+static inline bool add_plain(struct exact *sum, const struct group *y, bool least, int count)
+{
+    return add_groups(sum, y, least, 0, count);
+}
+
+/* Adds the numbers of blocks to a sum, as decode() decodes them, many groups at a time: vectors are slow to
+   load soon after their elements have been stored one by one. False if a scale is none. */
+static ALWAYS_INLINE bool add_blocks(const struct ggml_type *type, const unsigned char *from,
+                                     size_t blocks, struct exact *sum, add_all *add_some)
+{
+    struct group y[GROUPS];
+    bool good = true;
+
+    switch (type->number) {
+#define ADD(number, name, elements, bytes, holds)                             \
+    case number:                                                              \
+        while (blocks > 0 && good) {                                          \
+            int count = 0;                                                    \
+            for (; blocks > 0 && count < GROUPS; blocks--, from += (bytes)) { \
+                prefetch(from, bytes);                                        \
+                decode_##name(from, y + count);                               \
+                count += (elements) / GROUP;                                  \
+            }                                                                 \
+            good = add_some(sum, y, ELEMENT_##holds == ELEMENT_F64, count);   \
+        }                                                                     \
+        break;
+        TYPES(ADD)
+    default:
+        break;
+    }
+    return good;
+}
+
 #if defined __x86_64__
 #    define AVX2 __attribute__((target("avx2")))
 #    define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
@@ -444,6 +512,69 @@ static AVX2 void decode_avx2(const struct ggml_type *type, const unsigned char *
                              unsigned char *to)
 {
     decode(type, from, blocks, to, write_f32_avx2, write_f64_avx2);
+}
+
+/* A member of four groups. */
+#    define FOUR(y, member) \
+        _mm256_set_pd((y)[3].member, (y)[2].member, (y)[1].member, (y)[0].member)
+
+/* Adds groups by eights. Terms are rounded to multiples of 2^-24, which those of scales of binary16 are, by
+   adding a number whose last bit weighs that: its bits are then those of an integer and a constant. A term
+   that is changed by that, or is too large, is none of these. */
+static inline AVX2 bool add_avx2(struct exact *sum, const struct group *y, bool least, int count)
+{
+    const __m256d shift = _mm256_set1_pd(0x1.8p28), limit = _mm256_set1_pd(0x1p26);
+    const __m256d sign = _mm256_set1_pd(-0.0);
+    __m256i total = _mm256_setzero_si256();
+    int g = 0;
+
+    for (; g + 8 <= count; g += 8) {
+        __m256i sums[4], added = _mm256_setzero_si256();
+        __m256d wrong = _mm256_setzero_pd();
+
+        for (int i = 0; i < 4; i++) { /* groups i and i + 4 */
+            const __m256i q = _mm256_set_m128i((__m128i)y[g + 4 + i].q, (__m128i)y[g + i].q);
+            const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), q);
+
+            sums[i] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+        }
+        sums[0] = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]),
+                                    _mm256_hadd_epi32(sums[2], sums[3]));
+        for (int i = 0; i < 2; i++) {
+            const struct group *const these = &y[g + 4 * i];
+            const __m128i four =
+                i == 0 ? _mm256_castsi256_si128(sums[0]) : _mm256_extracti128_si256(sums[0], 1);
+            __m256d x = FOUR(these, scale) * _mm256_cvtepi32_pd(four), shifted;
+
+            wrong =
+                _mm256_or_pd(wrong, _mm256_cmp_pd(_mm256_andnot_pd(sign, x), limit, _CMP_NLT_UQ));
+            if (least) {
+                const __m256d all = FOUR(these, least) * (double)GROUP;
+
+                wrong = _mm256_or_pd(
+                    wrong, _mm256_cmp_pd(_mm256_andnot_pd(sign, all), limit, _CMP_NLT_UQ));
+                x -= all;
+            }
+            shifted = x + shift;
+            wrong = _mm256_or_pd(wrong, _mm256_cmp_pd(shifted - shift, x, _CMP_NEQ_UQ));
+            added = _mm256_add_epi64(
+                added, _mm256_sub_epi64(_mm256_castpd_si256(shifted), _mm256_castpd_si256(shift)));
+        }
+        if (!_mm256_movemask_pd(wrong))
+            total = _mm256_add_epi64(total, added);
+        else if (!add_groups(sum, y, least, g, g + 8))
+            return false;
+    }
+    for (int i = 0; i < 4; i++)
+        exact_add_integer(sum, total[i] < 0 ? -(uint64_t)total[i] : (uint64_t)total[i],
+                          EXACT_ONE_BIT - 24, total[i] < 0);
+    return add_groups(sum, y, least, g, count);
+}
+
+static AVX2 bool add_blocks_avx2(const struct ggml_type *type, const unsigned char *from,
+                                 size_t blocks, struct exact *sum)
+{
+    return add_blocks(type, from, blocks, sum, add_avx2);
 }
 
 /* Numbers of binary32 are no faster with AVX-512. */
@@ -476,4 +607,14 @@ void ggml_decode(const struct ggml_type *type, const unsigned char *from, size_t
     else
 #endif
         decode(type, from, blocks, to, write_f32, write_f64);
+}
+
+bool ggml_add(const struct ggml_type *type, const unsigned char *from, size_t blocks,
+              struct exact *sum)
+{
+#if defined __x86_64__
+    if (processor_has_avx2())
+        return add_blocks_avx2(type, from, blocks, sum);
+#endif
+    return add_blocks(type, from, blocks, sum, add_plain);
 }

@@ -12,10 +12,12 @@
 #ifndef GPUREDUCE_GGML_H
 #define GPUREDUCE_GGML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/exact.h"
 
 /* A type of blocks. */
 struct ggml_type {
@@ -34,5 +36,10 @@ const struct ggml_type *ggml_find(uint32_t number);
 /* Decodes so many blocks to elements of type->type in this machine's byte order. */
 void ggml_decode(const struct ggml_type *type, const unsigned char *from, size_t blocks,
                  unsigned char *to);
+
+/* Adds the elements of so many blocks, those of ggml_decode, to a sum, without making them. False if a scale
+   is an infinity or a NaN; *sum means nothing then. */
+bool ggml_add(const struct ggml_type *type, const unsigned char *from, size_t blocks,
+              struct exact *sum);
 
 #endif
