@@ -259,7 +259,8 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
     enum engine_status status = ENGINE_TAKEN;
     struct chunk chunk;
 
-    if (engine == &engine_cpu && !w->setup.tallies)
+    /* Whether an array has elements that are missing is known only when a chunk of it is there. */
+    if (engine == &engine_cpu && !w->setup.tallies && run->options->missing.count == 0)
         request.wants = w->setup.wants;
     while (!w->failed && status != ENGINE_FAILED) {
         request.drain =

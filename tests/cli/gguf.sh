@@ -25,6 +25,8 @@ for name in small tiles nan; do
     done
 done
 environment=
+cut -f 1-4,9,10 made/missing.tsv >sums.tsv
+rows_as sums.tsv 'sums without missing elements' run --tsv -o sum,nan,count --missing=0 made/small.gguf
 shell 'cat made/tiles.gguf | gpureduce -q -o sum --array=plain'
 is 'others, in a pipe' 0 10
 shell 'cat made/tiles.gguf | gpureduce -q -o sum --array=Q8_0.2'

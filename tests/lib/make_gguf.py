@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """make_gguf.py DIRECTORY: writes GGUF files of random blocks of each quantised type by the gguf package into DIRECTORY, and
 what gpureduce prints of each NAME.gguf, behind the name of the file, into NAME.tsv
-(`-o sum,min,max,argmin,argmax,nan,count`). The values are those of the package's own formulas, in binary64 in place of
-binary32, which is exact. They are put into binary32 where that holds all values of a type; sums are rounded once.
+(`-o sum,min,max,argmin,argmax,nan,count`); of small.gguf with --missing=0 into missing.tsv. The values are those of the
+package's own formulas, in binary64 in place of binary32, which is exact. They are put into binary32 where that holds all
+values of a type; sums are rounded once.
 Besides, source.safetensors of f32, source.gguf that the package has quantised it to, and source.tsv: name, elements that
 differ, the greatest difference, where, and the root mean square, by fractions (`--number=hex`)."""
 
@@ -81,7 +82,8 @@ def make(file, kinds, rows, nan=False):
     return values
 
 
-make("small", SCALES, [((), 1), ((7,), 3), ((3, 5), 2), ((1, 1, 4), 1)])
+small = make("small", SCALES, [((), 1), ((7,), 3), ((3, 5), 2), ((1, 1, 4), 1)])
+expect(os.path.join(directory, "missing.tsv"), {name: np.ma.masked_equal(x, 0) for name, x in small.items()})
 tiles = make("tiles", ["Q4_K", "Q8_0"], [((), 2100), ((3,), 700), ((700,), 1), ((2, 3, 70), 1)])
 make("nan", [name for name in SCALES if SCALES[name]], [((70,), 1)], nan=True)
 for name in ("Q4_K", "Q8_0"):  # sums of rows
