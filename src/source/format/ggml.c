@@ -418,7 +418,7 @@ static ALWAYS_INLINE void decode(const struct ggml_type *type, const unsigned ch
 
 /*
  * Sums. A group adds up to scale * (the sum of q) - 16 * least, so that no number is made. Either term
- * has at most 24 + 8 + 12 bits.
+ * has at most 24 + 8 + 18 bits.
  */
 
 /* Adds a term to a sum, if it is a number. Returns whether it is one. */
@@ -430,16 +430,21 @@ static bool add(struct exact *sum, double x)
     return true;
 }
 
-/* Adds the numbers of groups from number g to before `end` to a sum. `least`: whether they have one. False
-   if a scale is none. */
+/* Adds the numbers of groups from number g to before `end` to a sum, those beside each other that have one
+   scale as one term. `least`: whether they have one. False if a scale is none. */
 static bool add_groups(struct exact *sum, const struct group *y, bool least, int g, int end)
 {
-    for (; g < end; g++) {
-        int q = 0;
+    while (g < end) {
+        const struct group *const first = &y[g];
+        int q = 0, count = 0;
 
-        for (int i = 0; i < GROUP; i++)
-            q += (int8_t)y[g].q[i];
-        if (!add(sum, y[g].scale * q) || (least && !add(sum, -GROUP * y[g].least)))
+        do {
+            for (int i = 0; i < GROUP; i++)
+                q += (int8_t)y[g].q[i];
+            count += GROUP;
+            g++;
+        } while (g < end && y[g].scale == first->scale && (!least || y[g].least == first->least));
+        if (!add(sum, first->scale * q) || (least && !add(sum, -count * first->least)))
             return false;
     }
     return true;
