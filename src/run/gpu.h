@@ -38,7 +38,8 @@ MUTEX_ROLE_OF(gpu, struct gpu, mutex);
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
 /* The size of a file of `least` bytes or more whose first bytes are those of compressed input, or
-   of the content that its first frame states, if that is more; 0 of others. *pipe: it is neither a
+   of the content that its first frame states, if that is more; of a store of Zarr in a directory,
+   that of its files, of which no more are counted than matters; 0 of others. *pipe: it is neither a
    file nor a directory; its bytes are not looked at. */
 uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe);
 

@@ -68,6 +68,7 @@ int main(void)
                       unstated[] = "\x28\xb5\x2f\xfd\x00\x58";
     static const char *const names[] = {"frame", "states", "little", "unstated", "skippable",
                                         "raw",   "short",  "empty",  "pipe"};
+    static const char *const store[] = {"store/c/0", "store/c", "store/zarr.json", "store"};
     const off_t size = (off_t)LEAST;
     char path[PATH_MAX_HERE];
 
@@ -96,6 +97,14 @@ int main(void)
     tap_ok(bytes_of("empty") == 0, "nor does an empty one");
     tap_ok(bytes_of("missing") == 0, "nor does one that is not there");
     tap_ok(bytes_of(".") == 0, "a directory holds none");
+    if (mkdir(path_of(path, "store"), 0700) != 0 || mkdir(path_of(path, "store/c"), 0700) != 0)
+        return 1;
+    make("store/c/0", frame, 4, size);
+    tap_ok(bytes_of("store") == 0, "nor does one of files that are not Zarr's");
+    make("store/zarr.json", "{}", 2, 2);
+    tap_ok(bytes_of("store") == (uint64_t)size + 2, "a store of Zarr has that of its files");
+    make("store/c/0", frame, 4, 1000);
+    tap_ok(bytes_of("store") == 0, "unless it is small");
     tap_ok(!pipe_found, "nor is it a pipe");
     tap_ok(bytes_of("pipe") == 0, "a pipe is not looked at");
     tap_ok(pipe_found, "which is one");
@@ -105,6 +114,8 @@ int main(void)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(path_of(path, names[i]));
+    for (size_t i = 0; i < sizeof store / sizeof *store; i++)
+        remove(path_of(path, store[i]));
     rmdir(directory);
     return tap_done();
 }
