@@ -942,6 +942,20 @@ static void put(struct diff_worker *w, int side, const unsigned char *data,
         source_release(w->diff->pairs[w->pair].sides[side].source, w->number, chunk);
 }
 
+/* Reads a range of a side at hand and leaves it at that: the pair has failed, and this side may be
+   damaged, too. The message is then the same however many workers there are. */
+static void skim(struct diff_worker *w, int side, uint64_t index, uint64_t end)
+{
+    while (index < end && w->diff->pairs[w->pair].sides[side].at_hand && !stopped(w->diff)) {
+        struct chunk chunk = {.index = index, .count = (size_t)(end - index)};
+
+        if (!get(w, side, NULL, &chunk))
+            return;
+        put(w, side, NULL, &chunk);
+        index += chunk.count;
+    }
+}
+
 /* Compares a range of the pair that the worker is at. A side whose data[side] is NULL is at hand;
    otherwise the elements of the range are there. */
 static bool compare_range(struct diff_worker *w, const unsigned char *const data[DIFF_SIDES],
@@ -955,8 +969,9 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
             data[DIFF_A] ? data[DIFF_A] + i * p->sides[DIFF_A].size : NULL;
         struct chunk a = {.index = index + i, .count = (size_t)(count - i)};
 
-        if (!get(w, DIFF_A, a_data, &a))
-            return atomic_load(&p->failed);
+        good = get(w, DIFF_A, a_data, &a);
+        if (!good)
+            break;
         for (size_t j = 0; good && j < a.count;) {
             const unsigned char *const b_data =
                 data[DIFF_B] ? data[DIFF_B] + (i + j) * p->sides[DIFF_B].size : NULL;
@@ -972,6 +987,8 @@ static bool compare_range(struct diff_worker *w, const unsigned char *const data
         put(w, DIFF_A, a_data, &a);
         i += a.count;
     }
+    for (int side = 0; !good && side < DIFF_SIDES; side++)
+        skim(w, side, index, index + count);
     return good || atomic_load(&p->failed);
 }
 
@@ -1167,6 +1184,8 @@ static bool compare_tiles(struct diff_worker *w, size_t pair)
     while (good && !stopped(d) && !atomic_load(&d->pairs[pair].failed) &&
            (number = atomic_fetch_add(&t->next, 1)) < t->tiles)
         good = turn_to(w, pair) && compare_tile(w, number);
+    for (int side = 0; atomic_load(&d->pairs[pair].failed) && side < DIFF_SIDES; side++)
+        skim(w, side, 0, t->rows * t->row);
     return good;
 }
 

@@ -343,7 +343,7 @@ static bool lay_out(struct source *s, const struct container_format *format,
     if (!pick(s, options))
         return false;
     if (!source_open_damages(s))
-        return source_no_memory(s);
+        return false;
     warn_overridden(s, options);
     s->info.container = s->container;
     s->info.picks = s->picks;

@@ -189,7 +189,7 @@ static uint64_t limit_of(const struct source *s)
 }
 
 /* Decompresses a tile, as far as it has elements before `limit`, to its places in `bytes`, which
-   has those from index `first` on. False on failure. */
+   has those from index `first` on. False on failure, and if the array is damaged before it. */
 static bool decompress(struct source *s, struct band_worker *w, uint64_t tile, uint64_t limit,
                        unsigned char *bytes, uint64_t first)
 {
@@ -206,7 +206,7 @@ static bool decompress(struct source *s, struct band_worker *w, uint64_t tile, u
     }
     if (tiles_elements(a, tile, limit) == 0)
         return true;
-    if (!tile_begin(&w->tile, s, 0, a, tile, 0, NULL, 0))
+    if (source_is_damaged(s, 0, tile) || !tile_begin(&w->tile, s, 0, a, tile, 0, NULL, 0))
         return false;
     tile_put(w->tile, bytes, first);
     return true;
@@ -232,8 +232,6 @@ static enum source_status claim(struct source *s, struct band_worker *w)
     end = end < limit ? end : limit;
     if (w->index >= end)
         return SOURCE_END;
-    w->left = end - w->index;
-    w->done = 0;
     if (!w->bytes)
         w->bytes = aligned_alloc(
             ALIGNMENT,
@@ -245,6 +243,8 @@ static enum source_status claim(struct source *s, struct band_worker *w)
     for (uint64_t i = from * d->tiles; i < to * d->tiles; i++)
         if (!decompress(s, w, i, limit, w->bytes, w->index))
             return SOURCE_FAILED;
+    w->left = end - w->index;
+    w->done = 0;
     return SOURCE_CHUNK;
 }
 
@@ -323,7 +323,8 @@ static struct shared_claim *take_shared_locked(struct source *s, struct band_sta
 }
 
 /* Decompresses tiles of a claim as long as there are any that nobody has begun with, and waits for
-   those that others decompress. Drops the mutex meanwhile. False if the source fails. */
+   those that others decompress. Drops the mutex meanwhile. False if the source fails, or the array is
+   damaged before the end of the claim. */
 REQUIRES(bands_role)
 static bool fill_shared_locked(struct source *s, struct band_state *b, struct band_worker *w,
                                struct shared_claim *c)
@@ -347,7 +348,7 @@ static bool fill_shared_locked(struct source *s, struct band_state *b, struct ba
         if (c->left == 0 || source_failed(s))
             pthread_cond_broadcast(&b->changed);
     }
-    return !source_failed(s);
+    return !source_failed(s) && !source_is_damaged(s, 0, end);
 }
 
 REQUIRES(bands_role)

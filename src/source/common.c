@@ -53,13 +53,6 @@ bool source_no_memory(struct source *s)
     return false;
 }
 
-const struct error *source_why(const struct source *s)
-{
-    static const struct error none = {.kind = ERROR_NONE};
-
-    return atomic_load(&s->told) ? &s->error : &none;
-}
-
 #define READ_ERROR "read error at byte %" PRIu64 ": %s"
 
 void source_unreadable(struct source *s, uint64_t offset, int code)
@@ -67,7 +60,7 @@ void source_unreadable(struct source *s, uint64_t offset, int code)
     fail(s, error_at(ERROR_READ, offset, READ_ERROR, offset, strerror(code)));
 }
 
-/* A damaged array of a container. */
+/* A damaged array of the source. */
 struct damage {
     size_t array;
     uint64_t place;
@@ -85,7 +78,7 @@ bool source_open_damages(struct source *s)
 {
     s->damages = calloc(1, sizeof *s->damages);
     if (!s->damages)
-        return false;
+        return source_no_memory(s);
     mutex_init(&s->damages->mutex);
     atomic_init(&s->damages->count, 0);
     return true;
@@ -160,9 +153,18 @@ UNCHECKED bool source_is_damaged(const struct source *s, size_t array, uint64_t 
 
 const struct error *source_damage(const struct source *s, size_t array)
 {
-    const struct damage *damage = s->damages ? find_damage(s->damages, array) : NULL;
+    const struct damage *damage = s->info.container ? find_damage(s->damages, array) : NULL;
 
     return damage ? &damage->error : NULL;
+}
+
+const struct error *source_why(const struct source *s)
+{
+    static const struct error none = {.kind = ERROR_NONE};
+    const struct damage *damage =
+        s->damages && !s->info.container ? find_damage(s->damages, 0) : NULL;
+
+    return atomic_load(&s->told) ? &s->error : damage ? &damage->error : &none;
 }
 
 void source_became_shorter(struct source *s, uint64_t missing)
@@ -599,7 +601,7 @@ enum source_verdict source_finish(struct source *s)
         set_input_read(s, 0);
     else if (atomic_load(&s->zstd.stopped_at) != SOURCE_UNKNOWN)
         set_input_read(s, atomic_load(&s->zstd.stopped_at) - s->part.begin);
-    return source_failed(s) ? SOURCE_BROKEN : verdict;
+    return source_failed(s) || source_why(s)->kind != ERROR_NONE ? SOURCE_BROKEN : verdict;
 }
 
 uint64_t source_index(const struct source *s, uint64_t position)

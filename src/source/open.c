@@ -214,11 +214,13 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
     const struct container_format *format;
 
     if (options->array && options->array->tiles && options->consecutive)
-        return arrays_layout_one(s, options) && bands_source_open(s, options->consecutive, workers);
+        return arrays_layout_one(s, options) && source_open_damages(s) &&
+               bands_source_open(s, options->consecutive, workers);
     if (options->array && options->undecoded)
         return arrays_layout_one(s, options) && compressed_array_open(s, options, workers);
     if (options->array)
-        return arrays_layout_one(s, options) && file_source_open(s, workers);
+        return arrays_layout_one(s, options) && source_open_damages(s) &&
+               file_source_open(s, workers);
     format = s->directory ? s->directory : arrays_recognise(s, options);
     if (format)
         return arrays_layout(s, format, options) &&

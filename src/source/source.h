@@ -15,10 +15,12 @@
  * belong to the thread that owns the source, unless their comments say otherwise.
  *
  * Errors: when a function fails, the source keeps the reason (source_why), and every later
- * source_next returns SOURCE_FAILED. There are two exceptions. If zstd that several workers decode
+ * source_next returns SOURCE_FAILED. There are three exceptions. If zstd that several workers decode
  * is damaged, source_next hands out the elements before the damage and then returns SOURCE_END;
  * source_finish fails with the first error. If an array of a container is damaged, the other arrays
- * are handed out, and source_damage says what is wrong with that one.
+ * are handed out, and source_damage says what is wrong with that one. If chunks of an array that is the
+ * whole source are damaged, the first of them is source_why on any number of workers: source_next goes
+ * on for those who have claimed chunks before it, and source_finish fails.
  */
 #ifndef GPUREDUCE_SOURCE_H
 #define GPUREDUCE_SOURCE_H

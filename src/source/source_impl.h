@@ -106,7 +106,7 @@ struct source {
                    errors of reading still count */
     const struct log *log;          /* from the options */
     struct error error;             /* the reason why the source failed; valid if `told` */
-    struct source_damages *damages; /* damaged arrays of a container; NULL for others */
+    struct source_damages *damages; /* see source_open_damages; NULL: damage is a failure */
 
     /* Any worker may change the rest. */
     _Atomic uint64_t limit;      /* elements from this index on are not needed */
@@ -136,12 +136,14 @@ void source_unreadable(struct source *s, uint64_t offset, int error);
 /* Makes the source fail at an offset of the input, or of what it decodes to. */
 #define source_error_at(s, ...) source_fail(s, error_at(__VA_ARGS__))
 
-/* Prepares a container's source to note damaged arrays. False without memory. */
+/* Prepares the source of a container, or of one of its arrays, to note damaged arrays. The source
+   fails without memory. */
 bool source_open_damages(struct source *s);
 
-/* Notes that array number `array` of a container is damaged at `place`, a measure that rises in
-   the order in which parts of the array are claimed; the damage at the least place is kept. If
-   the source is one array, the source fails. Any worker. */
+/* Notes that array number `array` is damaged at `place`, a measure that rises in the order in which
+   parts of the array are claimed; the damage at the least place is kept. So that it is the first one
+   on any number of workers, each goes on with what it has claimed before that place
+   (source_is_damaged). Without source_open_damages the source fails at once. Any worker. */
 void source_note_damage(struct source *s, size_t array, uint64_t place, struct error error);
 
 /* Whether damage of an array has been noted before `place`, so that it need not be read there. Any

@@ -184,7 +184,8 @@ run -q -o max --axis=1 --array=fill made/tall.h5
 ok 'chunks that are not there take no memory' test "$status:$(uniq out)" = 0:0.5
 run -q --diff made/tall.h5 made/tall.h5
 is 'others are compared all the same' 2 '' 'gpureduce: made/tall.h5 and made/tall.h5: array tall: reading its chunks in order needs too much memory'
-{ read -r deflated && read -r summed; } <made/places
+{ read -r deflated && read -r summed && read -r torn; } <made/places
+names_first made/torn.h5 "made/torn.h5: array x: byte $torn: .*"
 for how in '-j 1' '-j 3' '-j 2 --chunk-size=1'; do
     # shellcheck disable=SC2086 # several words
     run -q -o sum --axis=0 $how --array=summed made/broken.h5

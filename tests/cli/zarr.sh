@@ -277,6 +277,17 @@ make3 unkeyed uint8 1 "$bytes"
 run -q -o sum unkeyed
 fails 'no names of chunks' 'unkeyed: array array: zarr.json: not the metadata of an array'
 
+# Chunks that are damaged: one at its end, and two after it at their beginning. The others are not there.
+mkdir -p torn/c/3 torn/c/7 torn/c/20
+printf '{"zarr_format":3,"node_type":"array","shape":[40,262144],"data_type":"float32","fill_value":0,"attributes":{},
+    "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,262144]}},"chunk_key_encoding":{"name":"default"},
+    "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"}]}' >torn/zarr.json
+seq 200000 | head -c 1048576 | gzip -nc | tee torn/c/3/0 torn/c/7/0 >torn/c/20/0
+flip torn/c/3/0 $(($(size torn/c/3/0) - 6))
+flip torn/c/7/0 0
+flip torn/c/20/0 0
+names_first torn 'torn: array array: chunk c/3/0: the gzip data are damaged'
+
 # The directory itself has few bytes: those of its arrays tell how many threads are worth it.
 mkdir -p wide/c
 printf '{"zarr_format":3,"node_type":"array","shape":[8388608],"data_type":"uint8","fill_value":0,"attributes":{},

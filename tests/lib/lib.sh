@@ -652,6 +652,25 @@ flip() {
     byte $((flip_byte ^ 255)) | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
+# names_first FILE TEXT: whatever reads an array of several damaged chunks, on any number of threads and
+# however often: the message is that of the first one, a basic regular expression.
+names_first() {
+    for first_how in '-o sum' '-o median' '-o sum --axis=1' --diff; do
+        for first_threads in 1 2 2 8 8 8; do
+            # shellcheck disable=SC2086 # several words
+            if [ "$first_how" = --diff ]; then
+                run -q -j $first_threads --diff "$1" "$1"
+            else
+                run -q -j $first_threads $first_how "$1"
+            fi
+            printf '%s:' "$status"
+            cat err
+        done >first
+        ok "$1, the first damage, $first_how" \
+            test "$(grep -c "^[12]:gpureduce: $2\$" first):$(sort -u first | grep -c .)" = 6:1
+    done
+}
+
 # A copy that may be changed; the samples may be read-only.
 copy() {
     cat "$1" >"$2"

@@ -7,6 +7,8 @@ the file:
             and `block` and `far`, which begin behind a block of the user's
   pair.h5   the same in one place and in chunks
   broken.h5 a damaged chunk in two of four datasets, at the bytes that `places` says
+  torn.h5   a dataset of 40 chunks, three of which were written: number 3, at the byte that `places` says last, ends with
+            damage, and numbers 7 and 20 begin with it
   tall.h5   chunks that each go through the whole array
   others.h5 datasets that are not reduced, and links
   unwritten.h5, unwritten.tsv
@@ -141,12 +143,23 @@ with h5py.File(path("broken.h5"), "w") as file:
     file.create_dataset("whole", data=grid, chunks=(2, 4), fletcher32=True, compression="gzip")
     file["plain"] = grid
     places = [file[name].id.get_chunk_info(3).byte_offset for name in ("deflated", "summed")]
-with open(path("broken.h5"), "r+b") as file:
-    for place in places:
-        file.seek(place + 5)
-        byte = file.read(1)[0]
-        file.seek(place + 5)
-        file.write(bytes([byte ^ 255]))
+with h5py.File(path("torn.h5"), "w") as file:
+    x = file.create_dataset("x", (40, 1 << 18), "f4", chunks=(1, 1 << 18), compression="gzip")
+    for number in (3, 7, 20):
+        x[number] = rng.integers(0, 99, 1 << 18)
+    torn = [x.id.get_chunk_info(number) for number in range(3)]
+damage = {
+    "broken.h5": [place + 5 for place in places],
+    "torn.h5": [torn[0].byte_offset + torn[0].size - 1, torn[1].byte_offset, torn[2].byte_offset],
+}
+places.append(torn[0].byte_offset)
+for name, bad in damage.items():
+    with open(path(name), "r+b") as file:
+        for place in bad:
+            file.seek(place)
+            byte = file.read(1)[0]
+            file.seek(place)
+            file.write(bytes([byte ^ 255]))
 with open(path("places"), "w", encoding="utf-8") as out:
     out.write("".join(f"{place}\n" for place in places))
 with h5py.File(path("tall.h5"), "w") as file:
