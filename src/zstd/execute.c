@@ -128,7 +128,10 @@ static bool execute_matches(const struct zstd_place *place, const struct zstd_se
 /* Bytes of a long match that are copied whatever its size. */
 #define LONG_BYTES (3 * STEP)
 
-/* Copies a match that lies in the run. May write up to LONG_BYTES - 1 bytes more. */
+/* Bytes of the block that come after all sequences but the last ones, whose copies may be longer. */
+#define ROOM 64
+
+/* Copies a match that lies in the run. May write up to ROOM - 1 bytes more. */
 typedef void copy_near(unsigned char *to, size_t offset, size_t size);
 
 static inline void copy_short(unsigned char *to, size_t offset, size_t size)
@@ -156,8 +159,8 @@ struct execution {
 /* The bytes of a short sequence, for AHEAD. A constant makes the loop faster. */
 #define SHORT_MEAN 8
 
-/* Carries out sequences after which the block holds LONG_BYTES or more. `mean`: about as many bytes
-   as a sequence holds. */
+/* Carries out sequences after which the block holds ROOM bytes or more. `mean`: about as many bytes as a
+   sequence holds. */
 ZSTD_BODY bool execute_body(struct execution *x, const struct zstd_sequence *sequences,
                             uint32_t count, size_t mean, copy_near *copy)
 {
@@ -225,24 +228,136 @@ static SSSE3 bool execute_long(struct execution *x, const struct zstd_sequence *
 {
     return execute_body(x, sequences, count, x->mean, copy_long);
 }
+
+/*
+ * With VBMI of AVX-512 the last 64 bytes of content stay in a register: a processor that reads bytes which it
+ * has just written, by stores that do not hold all of them, waits until they are in the cache.
+ */
+#    define WIDE 64
+#    define VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+/* Row n: which of the last 64 bytes a match of this offset repeats, byte by byte. */
+#    define FROM(n, i) (WIDE - (n) + (i) % (n))
+#    define FROM8(n, i)                                                                     \
+        FROM(n, i), FROM(n, (i) + 1), FROM(n, (i) + 2), FROM(n, (i) + 3), FROM(n, (i) + 4), \
+            FROM(n, (i) + 5), FROM(n, (i) + 6), FROM(n, (i) + 7)
+#    define ROW(n)                                                                            \
+        {                                                                                     \
+            FROM8(n, 0), FROM8(n, 8), FROM8(n, 16), FROM8(n, 24), FROM8(n, 32), FROM8(n, 40), \
+                FROM8(n, 48), FROM8(n, 56)                                                    \
+        }
+#    define ROW8(n)                                                                   \
+        ROW(n), ROW((n) + 1), ROW((n) + 2), ROW((n) + 3), ROW((n) + 4), ROW((n) + 5), \
+            ROW((n) + 6), ROW((n) + 7)
+static const _Alignas(WIDE) unsigned char repeated[WIDE][WIDE] = {
+    {0},     ROW(1),   ROW(2),   ROW(3),   ROW(4),   ROW(5),   ROW(6),  ROW(7),
+    ROW8(8), ROW8(16), ROW8(24), ROW8(32), ROW8(40), ROW8(48), ROW8(56)};
+
+/* The 64 bytes in front of `out`; those before the run are 0. */
+static inline VBMI __m512i last_of(const unsigned char *run, const unsigned char *out)
+{
+    const size_t known = (size_t)(out - run);
+    __mmask64 mask = ~(__mmask64)0;
+
+    if (known < WIDE)
+        mask = known > 0 ? mask << (WIDE - known) : 0;
+    return _mm512_maskz_loadu_epi8(mask, out - WIDE);
+}
+
+/* The last 64 bytes of `last` and `count` bytes of `next`, 64 at most. */
+static inline VBMI __m512i append(__m512i last, __m512i next, size_t count)
+{
+    const __m512i numbers = _mm512_set_epi64(
+        0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120,
+        0x1f1e1d1c1b1a1918, 0x1716151413121110, 0x0f0e0d0c0b0a0908, 0x0706050403020100);
+
+    return _mm512_permutex2var_epi8(last, _mm512_add_epi8(numbers, _mm512_set1_epi8((char)count)),
+                                    next);
+}
+
+/* The first 64 bytes of a match at `to`. Whether it is near cannot be predicted, so no branch depends on it;
+   nor is what lies before `to` read then. */
+static inline VBMI __m512i match_of(__m512i last, const unsigned char *to, size_t offset)
+{
+    const unsigned char *const row = repeated[offset % WIDE];
+    uint64_t near = 0 - (uint64_t)(offset < WIDE);
+    uintptr_t from;
+
+    __asm__("" : "+r"(near)); /* or compilers make branches */
+    from = ((uintptr_t)row & near) | ((uintptr_t)(to - offset) & ~near);
+    return _mm512_mask_permutexvar_epi8(_mm512_loadu_si512((const void *)from), near,
+                                        _mm512_load_si512(row), last);
+}
+
+static VBMI bool execute_wide(struct execution *x, const struct zstd_sequence *sequences,
+                              uint32_t count)
+{
+    const unsigned char *const run = x->place->run, *literals = x->literals;
+    unsigned char *out = x->out;
+    __m512i last = last_of(run, out);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct zstd_sequence s = sequences[i];
+        const uint32_t later = i + AHEAD < count ? i + AHEAD : i;
+        unsigned char *const to = out + s.literals;
+
+        __builtin_prefetch(to + AHEAD * x->mean - sequences[later].offset);
+        out = to + s.match;
+        if (__builtin_expect(s.offset <= (size_t)(to - run) && s.literals <= WIDE, 1)) {
+            unsigned char *at = to;
+            __m512i next;
+
+            if (s.literals > 0) {
+                next = _mm512_loadu_si512(literals);
+                _mm512_storeu_si512(to - s.literals, next);
+                last = append(last, next, s.literals);
+            }
+            next = match_of(last, to, s.offset);
+            _mm512_storeu_si512(at, next);
+            if (s.match > WIDE) {
+                /* The least multiple of the offset that is 64 or more. */
+                const size_t back = (size_t)((WIDE + s.offset - 1) / s.offset) * s.offset;
+
+                do {
+                    at += WIDE;
+                    last = next;
+                    next = _mm512_loadu_si512(at - back);
+                    _mm512_storeu_si512(at, next);
+                } while (out - at > WIDE);
+            }
+            last = append(last, next, (size_t)(out - at));
+        } else {
+            copy_steps(to - s.literals, literals, s.literals);
+            if (s.match > 0 && !copy_any(x->place, to, s.offset, s.match, x->before, x->window))
+                return false;
+            last = last_of(run, out);
+        }
+        literals += s.literals;
+    }
+    x->literals = literals;
+    x->out = out;
+    return true;
+}
 #endif
 
 /* Sequences by the faster loop. */
 static bool execute(struct execution *x, const struct zstd_sequence *sequences, uint32_t count)
 {
 #if defined __x86_64__
+    if (x->mean >= LONG_SEQUENCE && processor_has_vbmi2()) /* which is newer than VBMI */
+        return execute_wide(x, sequences, count);
     if (x->mean >= LONG_SEQUENCE && processor_has_bmi2()) /* which is newer than SSSE3 */
         return execute_long(x, sequences, count);
 #endif
     return execute_short(x, sequences, count);
 }
 
-/* How many sequences have LONG_BYTES or more of the block after them. */
+/* How many sequences have ROOM bytes or more of the block after them. */
 static uint32_t inside(const struct zstd_sequence *sequences, uint32_t count)
 {
     size_t after = 0;
 
-    while (count > 0 && after < LONG_BYTES) {
+    while (count > 0 && after < ROOM) {
         count--;
         after += (size_t)sequences[count].literals + sequences[count].match;
     }

@@ -23,7 +23,7 @@ struct zstd_place {
 };
 
 /* Bytes that may be read after the literals of a block, and after content. */
-#define ZSTD_EXECUTE_BEHIND 32
+#define ZSTD_EXECUTE_BEHIND 64
 
 /* Puts the literals of a block where they belong, and leaves out its matches: which needs nothing
    of what comes before it. `content`: bytes of the block. */
