@@ -109,7 +109,10 @@ static void classify(hid_t type, struct type *t)
         const char *name, *unreadable;
     } classes[] = {
         {H5T_INTEGER, "integer", "its layout is unknown"},
-        {H5T_FLOAT, "float", "its layout is unknown"},
+        {H5T_FLOAT, "float",
+         "its numbers may not fit f64 (python3 -c 'import h5py; h5py.File(\"NEW\", "
+         "\"w\")[\"NAME\"] "
+         "= h5py.File(\"OLD\")[\"NAME\"].astype(\"f8\")[...]' rounds them)"},
         {H5T_ENUM, "enum", "an enumeration"},
         {H5T_STRING, "string", "text"},
         {H5T_COMPOUND, "compound",
@@ -188,10 +191,12 @@ static void put_string(struct buffer *out, const char *text)
 /* A dataset that is open, and what is known of it. */
 struct dataset {
     hid_t id, type, space, creation;
-    bool netcdf; /* in a netCDF file */
-    bool narrow; /* integers of fewer bits than their bytes have, which the filter n-bit packs */
+    hid_t decoded;                  /* the type of elements as they are decoded; 0: not known yet */
+    bool netcdf;                    /* in a netCDF file */
+    bool narrow;                    /* elements have another layout than numbers of our types */
+    struct container_filter fields; /* that layout, if `narrow` */
     enum element_type element;
-    size_t size; /* bytes of an element */
+    size_t size; /* bytes of an element, as it is decoded */
     bool big;
     int dimensions;
     hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
@@ -210,20 +215,35 @@ struct dataset {
     bool fill_defined; /* there is a value of these */
 };
 
+/* The type of ours, as libhdf5 has it, that elements of a dataset are decoded to. Negative where the
+   library fails. */
+static hid_t decoded_type(const struct dataset *d)
+{
+    hid_t type;
+
+    if (d->narrow && d->element == ELEMENT_F32)
+        return H5Tcopy(d->big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE);
+    if (d->narrow && d->element == ELEMENT_F64)
+        return H5Tcopy(d->big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE);
+    type = H5Tcopy(d->type);
+    if (type >= 0 && d->narrow &&
+        (H5Tset_size(type, d->size) < 0 || H5Tset_offset(type, 0) < 0 ||
+         H5Tset_precision(type, 8 * d->size) < 0))
+        return -1;
+    return type;
+}
+
 /* Finds the values that stand for what is not in the file. */
 static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
 {
-    const hid_t type = d->narrow ? H5Tcopy(d->type) : d->type; /* of elements as they are decoded */
     H5D_fill_value_t defined;
     H5D_fill_time_t when;
 
-    if (type < 0 ||
-        (d->narrow && (H5Tset_offset(type, 0) < 0 || H5Tset_precision(type, 8 * d->size) < 0)))
-        return hdf5_wrong(t);
     if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
         H5Pget_fill_time(d->creation, &when) < 0)
         return hdf5_wrong(t);
-    if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, type, d->fill) < 0)
+    if (defined != H5D_FILL_VALUE_UNDEFINED &&
+        H5Pget_fill_value(d->creation, d->decoded, d->fill) < 0)
         return hdf5_wrong(t);
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
@@ -283,36 +303,96 @@ static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct
 
     for (int i = 0; i < d->dimensions; i++)
         unlimited = unlimited || most[i] == H5S_UNLIMITED;
+    d->decoded = decoded_type(d);
+    if (d->decoded < 0)
+        return hdf5_wrong(t);
     if (unlimited && !hdf5_extend(d->id, d->dimensions, d->sizes, most, t))
         return false;
     return find_fill(d, t) && find_meaning(d, in, t);
 }
 
-/* Sees whether a dataset has integers of fewer bits than their bytes have, which the filter n-bit
-   packs. They are decoded to integers of all bits. */
-static void find_narrow(struct dataset *d, struct type *type)
+/* Finds the least float type of f32 and f64 that has all values of a float whose layout is none of
+   ours. False if there is none. */
+static bool find_wider_float(hid_t type, struct dataset *d)
 {
-    const H5T_order_t order = H5Tget_order(d->type);
-    const bool is_signed = H5Tget_sign(d->type) == H5T_SGN_2;
-    unsigned flags;
-    size_t count = 0;
+    static const enum element_type wider[] = {ELEMENT_F32, ELEMENT_F64};
+    size_t sign, exponent_at, exponent, fraction_at, fraction;
+    const size_t bias = H5Tget_ebias(type);
 
-    if (H5Tget_class(d->type) != H5T_INTEGER || (order != H5T_ORDER_LE && order != H5T_ORDER_BE) ||
-        H5Pget_layout(d->creation) != H5D_CHUNKED ||
-        H5Pget_filter_by_id2(d->creation, H5Z_FILTER_NBIT, &flags, &count, NULL, 0, NULL, NULL) < 0)
-        return;
+    if (H5Tget_fields(type, &sign, &exponent_at, &exponent, &fraction_at, &fraction) < 0 ||
+        H5Tget_norm(type) != H5T_NORM_IMPLIED || exponent == 0 || exponent > 11 || fraction == 0 ||
+        bias > 1100)
+        return false;
+    for (size_t i = 0; i < sizeof wider / sizeof *wider; i++) {
+        const struct element_format *format = &element_formats[wider[i]];
+        const int most = format->significant_bits - 1;
+
+        if ((int)fraction > most || (1 << exponent) - 2 - (int)bias > format->exponent_max ||
+            1 - (int)bias - (int)fraction < format->exponent_min - most)
+            continue;
+        d->element = wider[i];
+        d->fields =
+            (struct container_filter){.values = {[FIELDS_AT] = (uint32_t)fraction_at,
+                                                 [FIELDS_BITS] = (uint32_t)fraction,
+                                                 [FIELDS_SIGN] = (uint32_t)sign,
+                                                 [FIELDS_EXPONENT_AT] = (uint32_t)exponent_at,
+                                                 [FIELDS_EXPONENT_BITS] = (uint32_t)exponent,
+                                                 [FIELDS_BIAS] = (uint32_t)bias}};
+        return true;
+    }
+    return false;
+}
+
+/* Finds the least integer type that has the bytes of an integer of fewer bits. False if there is
+   none. */
+static bool find_wider_integer(hid_t type, struct dataset *d)
+{
+    const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+    const uint32_t at = (uint32_t)H5Tget_offset(type), bits = (uint32_t)H5Tget_precision(type);
+
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const struct element_format *format = &element_formats[i];
 
-        if (format->kind == (is_signed ? ELEMENT_SIGNED : ELEMENT_UNSIGNED) &&
-            format->size == type->size && H5Tget_precision(d->type) < 8 * format->size) {
-            d->narrow = true;
-            type->element = (enum element_type)i;
-            type->name = element_name(type->element);
-            type->unreadable = NULL;
-            type->big = type->size > 1 && order == H5T_ORDER_BE;
-        }
+        if (format->kind != (is_signed ? ELEMENT_SIGNED : ELEMENT_UNSIGNED) ||
+            format->size < H5Tget_size(type))
+            continue;
+        d->element = (enum element_type)i;
+        d->fields =
+            (struct container_filter){.values = {[FIELDS_AT] = at,
+                                                 [FIELDS_BITS] = bits,
+                                                 [FIELDS_SIGN] = is_signed ? at + bits - 1 : 64}};
+        return true;
     }
+    return false;
+}
+
+/* Sees whether a dataset has numbers in some of the bits of its elements, or floats of other
+   layouts, which are decoded to numbers of a type of ours. */
+static void find_narrow(struct dataset *d, struct type *type)
+{
+    static const char contiguous[] = "its layout is read in chunked datasets ('h5repack -l "
+                                     "NAME:CHUNK=SIZES OLD NEW' makes these)";
+    const H5T_class_t class = H5Tget_class(d->type);
+    const H5T_order_t order = H5Tget_order(d->type);
+
+    if ((class != H5T_INTEGER && class != H5T_FLOAT) ||
+        (order != H5T_ORDER_LE && order != H5T_ORDER_BE) || type->size > 8 ||
+        !(class == H5T_FLOAT ? find_wider_float(d->type, d) : find_wider_integer(d->type, d)))
+        return;
+    if (H5Pget_layout(d->creation) == H5D_CONTIGUOUS) {
+        type->unreadable = contiguous;
+        return;
+    }
+    d->narrow = true;
+    d->fields.kind = CONTAINER_FIELDS;
+    d->fields.values[FIELDS_SIZE] = (uint32_t)type->size;
+    d->fields.values[FIELDS_BIG] = order == H5T_ORDER_BE;
+    d->fields.values[FIELDS_OUT] = (uint32_t)element_size(d->element);
+    type->element = d->element;
+    type->name = element_name(type->element);
+    type->unreadable = filter_refusal(&d->fields);
+    type->size = element_size(type->element);
+    type->big = type->size > 1 && order == H5T_ORDER_BE;
 }
 
 /* Fills in what a dataset is. False where the library fails. */
@@ -363,17 +443,15 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     return true;
 }
 
-/* Completes the parameters of n-bit, which does not know signs. False if they are those of another
-   type than the dataset has. */
-static bool set_nbit(struct container_filter *f, const struct dataset *d)
+/* Whether the parameters of n-bit are those of the type that the dataset has. */
+static bool is_nbit_sound(const struct container_filter *f, const struct dataset *d)
 {
-    enum { PLAIN = 1, SIZE = 4, ORDER, BITS, SIGNED = 8 };
+    enum { PLAIN = 1, SIZE = 4, ORDER, BITS, OFFSET };
 
-    f->values[SIGNED] = H5Tget_sign(d->type) == H5T_SGN_2;
-    return d->narrow ? f->values[PLAIN] == 0 && f->values[SIZE] == d->size &&
-                           f->values[ORDER] == (H5Tget_order(d->type) == H5T_ORDER_BE) &&
-                           f->values[BITS] == H5Tget_precision(d->type)
-                     : f->values[PLAIN] != 0;
+    return f->values[PLAIN] != 0 || (d->narrow && f->values[SIZE] == H5Tget_size(d->type) &&
+                                     f->values[ORDER] == (H5Tget_order(d->type) == H5T_ORDER_BE) &&
+                                     f->values[BITS] == H5Tget_precision(d->type) &&
+                                     f->values[OFFSET] == (uint32_t)H5Tget_offset(d->type));
 }
 
 /* The filters of a dataset, in the order in which they are applied. Sets d->unreadable where one is
@@ -385,6 +463,8 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
 
     if (count < 0)
         return hdf5_wrong(t);
+    if (d->narrow)
+        tiles->filters[tiles->filter_count++] = d->fields;
     for (int i = 0; i < count; i++) {
         struct container_filter filter = {0};
         unsigned flags, config;
@@ -401,11 +481,11 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             why = NULL;
         else if (filter_refusal(&filter))
             why = filter_refusal(&filter);
-        else if (id == H5Z_FILTER_NBIT && !set_nbit(&filter, d))
+        else if (id == H5Z_FILTER_NBIT && !is_nbit_sound(&filter, d))
             why = "its parameters are those of another type";
         else if (filter_compresses(&filter) && compressions++ > 0)
             why = "it follows another compression";
-        else if (i >= CONTAINER_FILTERS_MAX)
+        else if (tiles->filter_count >= CONTAINER_FILTERS_MAX)
             why = "there are more than 8 filters";
         if (!why || *why) {
             const char *known = why ? filter_of(filter.kind)->name : "";
@@ -418,9 +498,8 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             d->by_attributes = false;
             return true;
         }
-        tiles->filters[i] = filter;
+        tiles->filters[tiles->filter_count++] = filter;
     }
-    tiles->filter_count = (unsigned)count;
     return true;
 }
 
@@ -459,9 +538,7 @@ static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *b
     if (size > UINT32_MAX || (size > bytes && !filtered) || size / 2 > bytes + 4096)
         return hdf5_fails(&v->trouble, "a chunk of %" PRIu64 " bytes has %" PRIu64 " at %" PRIu64,
                           bytes, size, offset);
-    if (d->narrow && mask != 0)
-        return hdf5_fails(&v->trouble, "a chunk at %" PRIu64 " lacks filters", offset);
-    *tile = (struct container_tile){offset, (uint32_t)size, mask};
+    *tile = (struct container_tile){offset, (uint32_t)size, mask << d->narrow};
     return lies_inside(v, offset, size);
 }
 
@@ -513,8 +590,6 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
     if (H5Pget_chunk_opts(d->creation, &options) < 0)
         return hdf5_wrong(t);
     tiles->edges_plain = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
-    if (d->narrow && tiles->edges_plain)
-        d->unreadable = "integers of few bits, which are not packed in all chunks";
     for (int i = 0; i < d->dimensions; i++) {
         if (__builtin_mul_overflow(count, (d->sizes[i] + sizes[i] - 1) / sizes[i], &count) ||
             count > CONTAINER_TILES_MAX)
@@ -741,15 +816,15 @@ static bool put_compact(struct visit *v, struct dataset *d)
     unsigned char *elements;
     bool good;
 
-    if (d->size == 0 || d->elements > HEADER_MAX / d->size)
+    if (d->size == 0 || d->elements > HEADER_MAX)
         return hdf5_fails(&v->trouble, "its header has no room for its elements");
-    elements = malloc(HEADER_MAX); /* a stack may be small */
+    elements = malloc(HEADER_MAX * d->size); /* a stack may be small */
     if (!elements)
         return hdf5_fails(&v->trouble, "out of memory");
     put_head(d, v->walk.path.data, v->out);
     put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
-           H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
+           H5Dread(d->id, d->decoded, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
            hdf5_wrong(&v->trouble);
     if (good)
         put_text(v->out, elements, (size_t)d->elements * d->size);
@@ -916,6 +991,8 @@ static void close_dataset(const struct dataset *d)
         H5Sclose(d->space);
     if (d->type > 0)
         H5Tclose(d->type);
+    if (d->decoded > 0)
+        H5Tclose(d->decoded);
 }
 
 /* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is

@@ -163,8 +163,8 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 
     for (unsigned i = 0; i < t->array->dimensions; i++)
         sticks_out = sticks_out || stored_size(t, i) < tiles->sizes[i];
-    if (tiles->edges_plain && sticks_out)
-        return 0;
+    if (tiles->edges_plain && sticks_out) /* the layout of elements is no filter of the file */
+        return tiles->filter_count > 0 && tiles->filters[0].kind == CONTAINER_FIELDS;
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
 }
 
@@ -193,13 +193,20 @@ static bool undo(struct source *s, struct tile *t, const struct container_tile *
     return !what || wrong(s, t, tile, what);
 }
 
-/* Bytes that a tile of `bytes` has behind the first `count` filters: checksums are added, and what
-   is compressed is not asked. */
+/* Bytes that a tile of `bytes` has behind the first `count` filters: checksums are added, elements
+   may have another size, and what is compressed is not asked. */
 static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, unsigned count,
                             size_t bytes)
 {
-    for (unsigned i = 0; i < count; i++)
-        bytes += (mask >> i & 1) ? filter_of(tiles->filters[i].kind)->added : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct container_filter *f = &tiles->filters[i];
+
+        if (!(mask >> i & 1))
+            continue;
+        bytes += filter_of(f->kind)->added;
+        if (f->kind == CONTAINER_FIELDS)
+            bytes = bytes / f->values[FIELDS_OUT] * f->values[FIELDS_SIZE];
+    }
     return bytes;
 }
 

@@ -106,11 +106,15 @@ gpureduce: warning: made/others.h5: skipped array text: type string is not suppo
 gpureduce: made/others.h5: array complex: type compound is not supported: records, whose fields are read in contiguous datasets ('h5repack -l CONTI OLD NEW' makes these)
 gpureduce: made/others.h5: array enum: type enum is not supported: an enumeration
 gpureduce: made/others.h5: array filtered: HDF5 filter (32099) is not supported; h5repack -f NONE removes filters
-gpureduce: made/others.h5: array long: type float is not supported: its layout is unknown
+gpureduce: made/others.h5: array long: type float is not supported: its numbers may not fit f64 (python3 -c 'import h5py; h5py.File("NEW", "w")["NAME"] = h5py.File("OLD")["NAME"].astype("f8")[...]' rounds them)
 gpureduce: made/others.h5: array scaled: HDF5 filter (32098) is not supported; h5repack -f NONE removes filters
 gpureduce: made/others.h5: array virtual: a virtual dataset: its elements are in other datasets
 END
 ok 'and why' cmp expected found
+sed -n "s/.*array long.*python3 -c '\(.*\)'.*/\1/p" found | sed 's,NEW,rounded.h5,; s,OLD,made/others.h5,; s,NAME,long,g' >command.py
+"$python" command.py
+run -q -o sum rounded.h5
+is 'rounded by the command of the error' 0 3
 run -q -o sum --skip-unsupported made/others.h5
 is 'what is skipped' 0 36 '*'
 run -q -o sum made/kinds.h5

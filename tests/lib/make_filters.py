@@ -5,6 +5,7 @@ wrong, a regular expression. SZIP is "none" for a program without that filter.""
 
 import struct
 import sys
+from fractions import Fraction
 
 import h5py
 import numpy as np
@@ -181,13 +182,53 @@ def nbit(file, name, kind, bits, offset, order, change=None):
     if change == "short":
         made.write_direct_chunk((3,), b"x", 0)
     elif change == "mask":
-        made.write_direct_chunk((3,), bytes(3 * of.get_size()), 1)
+        values[3:6] = -5, 6, 7
+        made.write_direct_chunk((3,), (values[3:6] << offset).tobytes(), 1)
+        del made
+        made = h5py.h5d.open(file.id, name.encode())  # libhdf5 would keep the mask that the chunk had
     found = np.empty(16, native)
-    if not change:
+    if change != "short":
         made.read(h5py.h5s.ALL, h5py.h5s.ALL, found)
         assert (found[:8] == values).all() and (found[8:] == least + 2).all()
-    wrong = {"short": SHORT, "mask": "a chunk at [0-9]* lacks filters"}.get(change)
-    cases[name] = (None, None, None, wrong or sum(map(int, values)) + 8 * (least + 2))
+    cases[name] = (None, None, None, SHORT if change == "short" else sum(map(int, values)) + 8 * (least + 2))
+
+
+def floats(file, name, size, order, precision, offset, fields, bias, filters, wrong=None, last=None):
+    """Floats whose sign, exponent and fraction are these bits, of which some chunks have the fill value 1.5."""
+    sign, exponent_at, exponent_bits, fraction_at, fraction_bits = fields
+    of = h5py.h5t.IEEE_F64LE.copy()
+    of.set_fields(*fields)
+    of.set_offset(offset)
+    of.set_precision(precision)
+    of.set_size(size)
+    of.set_ebias(bias)
+    of.set_order(order)
+    most = (1 << exponent_bits) - 1
+    parts = [(n % 2, e, n * n * 7919 % (1 << fraction_bits)) for n in range(20)
+             for e in (0, 1, most - 1, min(bias + n, most - 1)) if last is not None or exponent_bits < 7 or e > 1]
+    parts = [p for p in parts if p[1] < bias + 30]
+    parts[-1] = (0, most, last) if last is not None else parts[-1]
+    raw = b"".join((s << sign | e << exponent_at | f << fraction_at).to_bytes(size, "big" if order else "little")
+                   for s, e, f in parts)
+    exact = [(-1) ** s * Fraction((e > 0) << fraction_bits | f) * Fraction(2) ** (max(e, 1) - bias - fraction_bits)
+             for s, e, f in parts]
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if filters is not None:
+        properties.set_chunk((7,))
+    properties.set_fill_value(np.array(1.5))
+    for number in filters or ():
+        properties.set_filter(number, h5py.h5z.FLAG_OPTIONAL, (1,) if number == 1 else ())
+    n = len(parts)
+    made = h5py.h5d.create(file.id, name.encode(), of, h5py.h5s.create_simple((n + 16,)), properties)
+    place = h5py.h5s.create_simple((n + 16,))
+    place.select_hyperslab((0,), (n,))
+    made.write(h5py.h5s.create_simple((n,)), place, np.frombuffer(raw, "u1"), of)
+    if not wrong and last is None:
+        found = np.empty(n + 16)
+        made.read(h5py.h5s.ALL, h5py.h5s.ALL, found)
+        assert [Fraction(x) for x in found] == exact + [Fraction(3, 2)] * 16
+    total = float(sum(exact) + 24) if last is None else "nan" if last else "inf"
+    cases[name] = (None, None, None, wrong, total)
 
 
 with h5py.File(sys.argv[1], "a") as file:
@@ -198,7 +239,27 @@ with h5py.File(sys.argv[1], "a") as file:
                 kind = getattr(h5py.h5t, f"STD_{sign}{size}LE")
                 nbit(file, f"nbit.{sign}{size}.{bits}.{offset}.{order}", kind, bits, offset, order)
     nbit(file, "nbit.short", h5py.h5t.STD_I16LE, 12, 0, LE, "short")
-    nbit(file, "nbit.mask", h5py.h5t.STD_I16LE, 12, 0, LE, "mask")
+    nbit(file, "nbit.mask", h5py.h5t.STD_I16LE, 12, 4, LE, "mask")
+    layouts = {  # bytes, order, bits, the first of these, fields, bias
+        "manual": (4, LE, 20, 7, (26, 20, 6, 7, 13), 31),
+        "three": (3, BE, 24, 0, (23, 16, 7, 0, 16), 63),
+        "five": (5, LE, 40, 0, (39, 28, 11, 0, 28), 1023),
+        "range": (4, LE, 32, 0, (31, 21, 10, 0, 21), 511),
+        "half": (4, BE, 16, 16, (31, 26, 5, 16, 10), 15),
+        "twelve": (2, LE, 12, 4, (15, 11, 4, 4, 7), 7),
+        "byte": (1, LE, 8, 0, (7, 3, 4, 0, 3), 8),
+        "single": (8, LE, 32, 16, (47, 39, 8, 16, 23), 127),
+        "double": (8, BE, 44, 20, (63, 52, 11, 20, 32), 1023),
+        "mixed": (2, BE, 16, 0, (0, 1, 5, 6, 10), 15),
+    }
+    for name, layout in layouts.items():
+        for filters in ((5,), (), (2, 1)):
+            floats(file, f"float.{name}.{'.'.join(map(str, filters))}", *layout, filters)
+    floats(file, "float.inf", *layouts["manual"], (5,), last=0)
+    floats(file, "float.nan", *layouts["single"], (5,), last=1)
+    floats(file, "float.contiguous", *layouts["twelve"], None, "its layout is read in chunked datasets .*")
+    floats(file, "float.wide", 8, LE, 64, 0, (63, 51, 12, 0, 51), 2047, (5,), "its numbers may not fit f64 .*")
 for name in sorted(cases):
     wrong = cases[name][3]
-    print(name, "NA" if isinstance(wrong, str) else 36 if wrong is None else wrong, wrong if isinstance(wrong, str) else "", sep="\t")
+    number = cases[name][4] if len(cases[name]) > 4 else 36 if wrong is None else wrong
+    print(name, "NA" if isinstance(wrong, str) else number, wrong if isinstance(wrong, str) else "", sep="\t")

@@ -57,13 +57,28 @@ enum container_filter_kind {
     CONTAINER_BLOSC,
     CONTAINER_GGML, /* blocks of quantised numbers; parameter: the number of their type (ggml.h) */
     CONTAINER_SCALEOFFSET,
-    CONTAINER_NBIT, /* of integers; after the parameters of HDF5 comes whether they are signed */
+    CONTAINER_NBIT,
+    CONTAINER_FIELDS, /* numbers in some of the bits of an element, which become those of a type of
+                         ours; parameters: enum container_fields */
     CONTAINER_SZIP,
     CONTAINER_FILTER_KINDS
 };
 
 /* Parameters of a filter, at most. */
 #define CONTAINER_FILTER_VALUES 10
+
+/* Parameters of CONTAINER_FIELDS. Bits are counted from the least significant one of an element. */
+enum container_fields {
+    FIELDS_SIZE,          /* bytes of an element, 1 to 8 */
+    FIELDS_BIG,           /* whether it is big-endian, and so is what it becomes */
+    FIELDS_OUT,           /* bytes of what it becomes: 4 or 8 of a float */
+    FIELDS_AT,            /* the lowest bit of the integer, or of the fraction of the float */
+    FIELDS_BITS,          /* how many it has */
+    FIELDS_SIGN,          /* the bit of the sign, of an integer its highest; 64: unsigned */
+    FIELDS_EXPONENT_AT,   /* the lowest bit of the exponent */
+    FIELDS_EXPONENT_BITS, /* how many it has; 0: it is an integer */
+    FIELDS_BIAS           /* the exponent of 1 */
+};
 
 /* A filter, which is applied to each tile. */
 struct container_filter {

@@ -2,6 +2,7 @@
 
 #include "source/format/filters.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -400,11 +401,15 @@ static uint64_t unscale(uint64_t number, uint64_t least, size_t size, unsigned d
     return number;
 }
 
-/* A number of so many bits, the most significant first, after `at` bits. */
-static uint64_t take_bits(const unsigned char *bytes, uint64_t at, unsigned count)
+/* A number of so many bits, the most significant first, after `at` bits of `size` bytes. */
+static uint64_t take_bits(const unsigned char *bytes, size_t size, uint64_t at, unsigned count)
 {
     uint64_t x = 0;
 
+    if (count > 0 && count <= 57 && at / 8 + sizeof x <= size) { /* one load has all of them */
+        x = element_bits(sizeof x, bytes + at / 8);
+        return (element_host_is_big() ? x : __builtin_bswap64(x)) << at % 8 >> (64 - count);
+    }
     while (count > 0) {
         const unsigned left = 8 - at % 8, n = left < count ? left : count;
 
@@ -413,6 +418,17 @@ static uint64_t take_bits(const unsigned char *bytes, uint64_t at, unsigned coun
         count -= n;
     }
     return x;
+}
+
+/* Puts the low bytes of a number, 1 to 8. */
+static void put_number(unsigned char *to, size_t size, bool big, uint64_t x)
+{
+    if ((size & (size - 1)) == 0) /* in one instruction */
+        element_store(size, to,
+                      big == element_host_is_big() ? x : __builtin_bswap64(x) >> (64 - 8 * size));
+    else
+        for (size_t k = 0; k < size; k++)
+            to[big ? size - 1 - k : k] = (unsigned char)(x >> 8 * k);
 }
 
 /* Undoes scale-offset: numbers of few bits, by which elements are more than the least of them. The
@@ -448,19 +464,17 @@ static const char *undo_scaleoffset(struct codec_memory *m, const struct contain
         if (bits == 8 * element) /* little-endian, and nothing was subtracted */
             x = bytes_number(from + i * element, element, false);
         else {
-            x = take_bits(from, i * bits, (unsigned)bits);
+            x = take_bits(from, size - SCALE_HEADER, i * bits, (unsigned)bits);
             x = f->values[SCALE_FILLED] && x == (UINT64_C(1) << bits) - 1 ? fill
                 : integers                                                ? x + least
                            : unscale(x, least, element, f->values[SCALE_FACTOR]);
         }
-        for (size_t k = 0; k < element; k++)
-            to[i * element + (f->values[SCALE_ORDER] ? element - 1 - k : k)] =
-                (unsigned char)(x >> 8 * k);
+        put_number(to + i * element, element, f->values[SCALE_ORDER], x);
     }
     return NULL;
 }
 
-/* Parameters of n-bit, of which the last is ours. */
+/* Parameters of n-bit. */
 enum {
     NBIT_PLAIN = 1, /* elements are not packed, since they have no other bits */
     NBIT_ELEMENTS,
@@ -468,8 +482,7 @@ enum {
     NBIT_SIZE, /* bytes of an element */
     NBIT_ORDER,
     NBIT_BITS,
-    NBIT_OFFSET, /* of these in an element */
-    NBIT_SIGNED
+    NBIT_OFFSET /* of these in an element */
 };
 enum { NBIT_CLASS_ATOMIC = 1 };
 
@@ -480,40 +493,109 @@ static bool is_nbit_packed(const struct container_filter *f)
 
 static const char *refuse_nbit(const struct container_filter *f)
 {
-    const uint32_t size = f->values[NBIT_SIZE];
+    const uint32_t size = f->values[NBIT_SIZE], bits = f->values[NBIT_BITS];
 
-    return !is_nbit_packed(f) || (f->values[NBIT_CLASS] == NBIT_CLASS_ATOMIC &&
-                                  (size == 1 || size == 2 || size == 4 || size == 8) &&
-                                  f->values[NBIT_ORDER] <= 1 && f->values[NBIT_BITS] > 0 &&
-                                  f->values[NBIT_BITS] <= 8 * size && f->values[NBIT_SIGNED] <= 1)
+    return !is_nbit_packed(f) || (f->values[NBIT_CLASS] == NBIT_CLASS_ATOMIC && size > 0 &&
+                                  size <= 8 && f->values[NBIT_ORDER] <= 1 && bits > 0 &&
+                                  bits <= 8 * size && f->values[NBIT_OFFSET] <= 8 * size - bits)
                ? NULL
-               : "its elements are no integers";
+               : "its elements are no numbers of at most 64 bits";
 }
 
-/* Undoes n-bit: integers of few bits, which become those of a whole element. */
+/* Undoes n-bit: the bits that elements have, in their place, and zeros around them. */
 static const char *undo_nbit(struct codec_memory *m, const struct container_filter *f,
                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
     const size_t element = f->values[NBIT_SIZE];
     const unsigned bits = f->values[NBIT_BITS];
-    uint64_t sign;
 
     (void)m;
     if (!is_nbit_packed(f)) { /* then `bits` may be any number */
         memcpy(to, from, out);
         return NULL;
     }
-    sign = f->values[NBIT_SIGNED] ? UINT64_C(1) << (bits - 1) : 0;
     if (out % element != 0 || f->values[NBIT_ELEMENTS] != out / element)
         return OTHER_SIZE;
     if ((uint64_t)size * 8 < (uint64_t)(out / element) * bits)
         return CUT_OFF;
-    for (size_t i = 0; i < out / element; i++) {
-        const uint64_t x = (take_bits(from, (uint64_t)i * bits, bits) ^ sign) - sign;
+    for (size_t i = 0; i < out / element; i++)
+        put_number(to + i * element, element, f->values[NBIT_ORDER],
+                   take_bits(from, size, (uint64_t)i * bits, bits) << f->values[NBIT_OFFSET]);
+    return NULL;
+}
 
-        for (size_t k = 0; k < element; k++)
-            to[i * element + (f->values[NBIT_ORDER] ? element - 1 - k : k)] =
-                (unsigned char)(x >> 8 * k);
+/* Whether so many bits, from this one on, are in an element. */
+static bool are_inside(const struct container_filter *f, uint32_t at, uint32_t bits)
+{
+    return bits <= 8 * f->values[FIELDS_SIZE] && at <= 8 * f->values[FIELDS_SIZE] - bits;
+}
+
+static const char *refuse_fields(const struct container_filter *f)
+{
+    const uint32_t size = f->values[FIELDS_SIZE], out = f->values[FIELDS_OUT],
+                   bits = f->values[FIELDS_BITS], exponent = f->values[FIELDS_EXPONENT_BITS];
+    const bool is_float = exponent > 0;
+    const bool sized =
+        size > 0 && size <= 8 &&
+        (out == 4 || out == 8 || (!is_float && (out == 1 || out == 2) && size <= out));
+
+    return sized && f->values[FIELDS_BIG] <= 1 && bits > 0 && bits <= (is_float ? 52 : 8 * out) &&
+                   are_inside(f, f->values[FIELDS_AT], bits) &&
+                   (are_inside(f, f->values[FIELDS_SIGN], 1) ||
+                    (!is_float && f->values[FIELDS_SIGN] == 64)) &&
+                   exponent <= 11 && are_inside(f, f->values[FIELDS_EXPONENT_AT], exponent) &&
+                   f->values[FIELDS_BIAS] <= 1100
+               ? NULL
+               : "its fields are those of no number";
+}
+
+/* The float of an element, which is one of binary64: exactly. */
+static double float_of_fields(const struct container_filter *f, uint64_t x)
+{
+    const int bits = (int)f->values[FIELDS_BITS];
+    const uint64_t most = (UINT64_C(1) << f->values[FIELDS_EXPONENT_BITS]) - 1,
+                   exponent = x >> f->values[FIELDS_EXPONENT_AT] & most,
+                   fraction = x >> f->values[FIELDS_AT] & ((UINT64_C(1) << bits) - 1),
+                   hidden = exponent > 0 ? UINT64_C(1) << bits : 0;
+    const double magnitude =
+        exponent < most ? ldexp((double)(hidden | fraction), (int)(exponent > 0 ? exponent : 1) -
+                                                                 (int)f->values[FIELDS_BIAS] - bits)
+        : fraction > 0  ? (double)NAN
+                        : (double)INFINITY;
+
+    return x >> f->values[FIELDS_SIGN] & 1 ? -magnitude : magnitude;
+}
+
+/* Makes numbers of a type of ours from elements that have them in some of their bits. */
+static const char *undo_fields(struct codec_memory *m, const struct container_filter *f,
+                               const unsigned char *from, size_t size, unsigned char *to,
+                               size_t out)
+{
+    const size_t element = f->values[FIELDS_SIZE], made = f->values[FIELDS_OUT];
+    const uint64_t mask = UINT64_MAX >> (64 - f->values[FIELDS_BITS]),
+                   sign = f->values[FIELDS_SIGN] < 64 ? mask ^ mask >> 1 : 0;
+    const bool whole = (element & (element - 1)) == 0 &&
+                       f->values[FIELDS_BIG] == element_host_is_big(); /* one load */
+
+    (void)m;
+    if (out % made != 0 || size != out / made * element)
+        return OTHER_SIZE;
+    for (size_t i = 0; i < out / made; i++) {
+        uint64_t x = whole ? element_bits(element, from + i * element)
+                           : bytes_number(from + i * element, element, f->values[FIELDS_BIG]);
+
+        if (f->values[FIELDS_EXPONENT_BITS] == 0)
+            x = ((x >> f->values[FIELDS_AT] & mask) ^ sign) - sign;
+        else {
+            const double wide = float_of_fields(f, x);
+            const float narrow = (float)wide;
+            uint32_t low;
+
+            memcpy(&low, &narrow, sizeof low);
+            memcpy(&x, &wide, sizeof x);
+            x = made == sizeof low ? low : x;
+        }
+        put_number(to + i * made, made, f->values[FIELDS_BIG], x);
     }
     return NULL;
 }
@@ -628,6 +710,11 @@ static const struct filter filters[] = {
                         .compresses = is_nbit_packed,
                         .refusal = refuse_nbit,
                         .undo = undo_nbit},
+    [CONTAINER_FIELDS] = {.name = "fields",
+                          .number = FILTER_NO_NUMBER,
+                          .compresses = always,
+                          .refusal = refuse_fields,
+                          .undo = undo_fields},
     [CONTAINER_SZIP] = {.name = "szip",
                         .number = 4,
                         .compresses = always,
