@@ -19,10 +19,12 @@ through_pipe() {
     sed 's/: standard input:/: x:/' err >expected.err
 }
 
-# alike NAME [THREADS [CHUNK-SIZES]]: ./x gives that with these threads and sizes of chunks.
+# alike NAME [THREADS [CHUNK-SIZES]]: ./x gives that with these threads and sizes of chunks, or a share of
+# their pairs.
 alike() {
     for threads in ${2:-1 2 16}; do
         for chunk in ${3:-1 100 1MiB}; do
+            share_takes_next || continue
             run -q -o $operations -j "$threads" --chunk-size "$chunk" x
             if [ "$status" -ne "$expected" ] || ! cmp -s out expected ||
                 ! cmp -s err expected.err; then

@@ -7,7 +7,8 @@
 #
 # CHECK_SEED=N gives every run a random number of threads and a random size of chunks, where the test
 # asks for none itself: whatever they are, outputs are the same. CHECK_UNDER is a command to run the
-# programs under, such as valgrind with its options.
+# programs under, such as valgrind with its options. CHECK_SHARE=K/N is the Kth of N shares of cases that
+# are many and alike; without it a test takes all.
 
 LC_ALL=C
 export LC_ALL
@@ -150,6 +151,15 @@ export CHECK_OPTIONS CHECK_UNDER
 # them: a hundred million chunks of a large input would take too long.
 most_threads=64
 least_chunk=0
+
+# share_takes_next: whether the next case is in the share. Each row of N cases has it in the next column,
+# so that the cases of a loop within another are not always those of one value of the inner loop.
+: "${CHECK_SHARE:=1/1}"
+share_of=${CHECK_SHARE#*/} share_next=0
+share_takes_next() {
+    share_next=$((share_next + 1))
+    [ $(((share_next + (share_next - 1) / share_of) % share_of)) -eq $((${CHECK_SHARE%/*} % share_of)) ]
+}
 
 # draw N: a number below N, and below 2^19, in $drawn.
 draw() {
