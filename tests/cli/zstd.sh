@@ -44,6 +44,7 @@ cat frame frame skippable frame >whole
 cut=0 wrong=''
 while [ "$cut" -le 94 ] && [ -z "$wrong" ]; do
     cut=$((cut + 1))
+    [ -z "$sanitizer" ] || [ $((cut % 4)) -eq 3 ] || continue
     dd if=whole of=x bs="$cut" count=1 2>/dev/null
     begin=0
     for next in 27 54 67; do
@@ -82,11 +83,13 @@ else
 fi
 
 # The same where data are compressed, with a checksum at the end, and with an unknown length.
+cuts='4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 40 150'
+[ -z "$sanitizer" ] || cuts='5 9 12 18'
 for name in one.f32 one-unsized.f32 tenths.f32 array.npy pzstd.f32; do
     file=data/zstd/$name.zst
     length=$(size "$file")
     right=true
-    for cut in 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 40 150 $((length / 2)) $((length - 9)) \
+    for cut in $cuts $((length / 2)) $((length - 9)) \
         $((length - 5)) $((length - 4)) $((length - 3)) $((length - 2)) $((length - 1)); do
         dd if="$file" of=x bs="$cut" count=1 2>/dev/null
         expression="ends at byte $cut, inside the zstd frame that begins at byte [0-9]*"
@@ -261,6 +264,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     cat blocks blocks >double && mv double blocks
 done
 { printf '\050\265\057\375\240' && word 134217728 && cat blocks && printf '\1\0\0'; } >x
+least_chunk=12
 run -q -o count x
 is 'a segment of 128 MiB' 0 33554432
 shell 'cat x | gpureduce -q -o count'
@@ -277,6 +281,7 @@ for option in --long=26 --long; do
 done
 run -q -o count --long=28 x
 is 'a segment of 128 MiB and an element' 0 33554433
+least_chunk=0
 
 #
 # A block may hold and take as much as the window, and 128 KiB at most.
