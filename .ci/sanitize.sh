@@ -9,8 +9,8 @@ compiler=gcc
 has clang && compiler=clang
 slow=(tests/cli/{unreadable,unsupported,bench,diff_scaled,rows,digest,meaning}.sh
     tests/unit/{test_difference,stress})
-export CHECK_SHARE=1/4 FAULT_STEP=6
-[ "$tier" = long ] && slow=() FAULT_STEP=1
+export CHECK_SHARE=1/5 FAULT_STEP=6 STRESS_RUNS=50
+[ "$tier" = long ] && slow=() CHECK_SHARE=1/4 FAULT_STEP=1 STRESS_RUNS=150
 configured sanitized --enable-werror CC=$compiler \
     CFLAGS='-g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all' &&
     make -j"$jobs" check TESTS="$(tests_but "${slow[*]}")"

@@ -19,6 +19,7 @@
 #include "lib/engine_workers.h"
 #include "lib/reference.h"
 #include "lib/reference_element.h"
+#include "lib/sanitized.h"
 #include "lib/tap.h"
 
 /* The bits of element i. */
@@ -431,7 +432,7 @@ static void test_leaving_out(const struct cpu_kernels *kernels, enum element_typ
     struct rng rng;
 
     rng_seed(&rng, 3);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < (SANITIZED ? 75 : 300); round++) {
         const size_t n = 1 + (size_t)rng_below(&rng, round % 2 ? N_MAX : 100);
         unsigned char *x = data + rng_below(&rng, 2) * size;
         struct cpu_missing quick;
@@ -554,7 +555,7 @@ static void test_engine(const char *kernels, enum element_type type)
     struct rng rng;
 
     rng_seed(&rng, 5);
-    for (int round = 0; state && round < 72; round++) {
+    for (int round = 0; state && round < (SANITIZED ? 24 : 72); round++) {
         const size_t n = 1 + (size_t)rng_below(&rng, round % 3 ? ENGINE_N_MAX : 200);
         const bool swap = rng_below(&rng, 4) == 0;
         struct engine_worker *workers[WORKERS];

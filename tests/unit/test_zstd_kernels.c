@@ -16,6 +16,7 @@
 #include "lib/allocate.h"
 #include "lib/cuda_emulation.h"
 #include "lib/environment.h"
+#include "lib/sanitized.h"
 #include "lib/tap.h"
 #include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"
@@ -430,7 +431,8 @@ static void check_hashes(unsigned long runs, uint64_t seed)
 
 int main(void)
 {
-    const unsigned long runs = (unsigned long)from_environment("ZSTD_KERNELS_RUNS", 6);
+    const unsigned long runs =
+        (unsigned long)from_environment("ZSTD_KERNELS_RUNS", SANITIZED ? 3 : 6);
     const uint64_t seed = from_environment("ZSTD_KERNELS_SEED", 1);
 
     check_sound(runs, seed);
