@@ -1027,11 +1027,22 @@ static bool begin_tile(struct source *s, struct claim *claim, const struct chunk
     return good;
 }
 
+/* Frees what an array was decompressed in: --diff has a source open for each of thousands. */
+static void free_decoded(struct claim *claim)
+{
+    inflate_close(claim->inflate);
+    free(claim->whole.bytes);
+    free(claim->content.bytes);
+    claim->inflate = NULL;
+    claim->whole = claim->content = (struct room){0};
+}
+
 static void file_leave(struct source *s, unsigned worker)
 {
     const struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
 
+    free_decoded(claim);
     if (claim->kept.size + (size_t)(claim->done_end - claim->done) < RELEASE_LAST)
         return;
     keep_done(claim);
@@ -1197,9 +1208,7 @@ static void file_close(struct source *s)
 
     for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
-        inflate_close(f->claims[i].inflate);
-        free(f->claims[i].whole.bytes);
-        free(f->claims[i].content.bytes);
+        free_decoded(&f->claims[i]);
         tile_close(f->claims[i].tile);
         mapping_pieces_close(&f->claims[i].kept);
     }
