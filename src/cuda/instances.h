@@ -18,7 +18,7 @@
 ELEMENT_FLOAT_TABLE(DECLARE_INSTANCE)
 #undef DECLARE_INSTANCE
 
-/* These find everything. */
+/* These find everything, or sums alone. */
 #define DECLARE_LAUNCH(CONSTANT, name, ...) \
     void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream);
 ELEMENT_FLOAT8_TABLE(DECLARE_LAUNCH)

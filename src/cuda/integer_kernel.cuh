@@ -7,19 +7,28 @@
 #include "cuda/integer_reducer.cuh"
 #include "cuda/merge.cuh"
 
-/* The end of the kernel, by all threads of all its blocks. */
-template <typename Reducer>
+/* The end of a kernel that finds FINDS, by all threads of all its blocks. If it finds sums alone, the
+   compiler drops all in the reducer that is for other results. */
+template <unsigned FINDS, typename Reducer>
 __device__ static __forceinline__ void
 conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job *job)
 {
     typedef typename Reducer::order order;
     const unsigned wide_one = (unsigned)-EXACT_WIDE_LSB_EXPONENT;
+    const bool all = FINDS != PARTIAL_SUM;
     __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
     struct partial *const partial = job->partial;
 
-    r->finish(shared);
+    r->template finish<all>();
+    if (!all) {
+        __syncthreads();
+        shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
+        if (blockIdx.x == 0)
+            carry<EXACT_DIGITS>(partial->sum.digit);
+        return;
+    }
     /* Its barrier also completes the sums of the block. */
     merge_block<true>(&r->least, &r->greatest, of_warps);
     shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
@@ -62,7 +71,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
         r.take_part(&job, full);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    conclude_integers(&r, &shared, &job);
+    conclude_integers<FINDS>(&r, &shared, &job);
 }
 
 #endif

@@ -535,10 +535,14 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
         return (int64_t)(magnitude ^ UINT64_C(1) << 63);
     }
 
-    __device__ void finish(memory *)
+    /* Hands what the threads hold to the block: all of it, or the sum alone. All of its threads
+       together. */
+    template <bool ALL> __device__ void finish()
     {
         shared->sum.add(0, sum[0]);
         shared->sum.add(1, sum[1]);
+        if (!ALL)
+            return;
         shared->absolute.add(0, absolute[0]);
         shared->absolute.add(1, absolute[1]);
         for (int i = 0; i < 3; i++)

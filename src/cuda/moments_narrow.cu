@@ -1,12 +1,13 @@
 /*
  * The kernels of moments.cuh of floats of 16 bits, and those of floats of one byte, of which there
- * are two for each type: both find everything, and one leaves out missing elements. In one file,
- * because reading headers takes long.
+ * are three for each type: one finds sums alone, two find everything, and the last leaves out missing
+ * elements. In one file, because reading headers takes long.
  */
 #include "config.h"
 
 #include "cuda/instances.h"
 #include "cuda/moments.cuh"
+#include "cuda/reduce.cuh"
 
 MOMENTS_INSTANCE(f16)
 MOMENTS_INSTANCE(bf16)
@@ -14,7 +15,9 @@ MOMENTS_INSTANCE(bf16)
 #define FLOAT8_INSTANCE(type)                                                 \
     void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
-        if (l->wants & PARTIAL_MISSING)                                       \
+        if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)                         \
+            launch<type, false, PARTIAL_SUM>(l, stream);                      \
+        else if (l->wants & PARTIAL_MISSING)                                  \
             launch_moments<type, CUDA_FINDS_MISSING>(l, stream);              \
         else                                                                  \
             launch_moments<type, CUDA_FINDS>(l, stream);                      \

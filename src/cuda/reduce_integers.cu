@@ -1,7 +1,7 @@
 /*
- * The kernels of integers, and their launch. There are two for each type, which find everything; one
- * leaves out missing elements. With others for less, these types would take as long to compile as
- * all others.
+ * The kernels of integers, and their launch. There are three for each type: one finds sums alone, two
+ * find everything, and the last leaves out missing elements. With more, these types would take as long
+ * to compile as all others.
  */
 #include "config.h"
 
@@ -23,7 +23,9 @@ static void launch_integers(const struct cuda_launch *l, cudaStream_t stream)
 
 template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
-    if (l->wants & PARTIAL_MISSING)
+    if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)
+        launch_integers<Type, PARTIAL_SUM>(l, stream);
+    else if (l->wants & PARTIAL_MISSING)
         launch_integers<Type, CUDA_FINDS_MISSING>(l, stream);
     else
         launch_integers<Type, CUDA_FINDS>(l, stream);

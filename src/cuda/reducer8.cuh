@@ -1,6 +1,6 @@
 /*
- * Floats of one byte: how they are loaded. All of their values are those of f16, so a load makes
- * pairs of f16 of them, which moments_reducer32.cuh reduces.
+ * Floats of one byte. All of their values are those of f16, so a load makes pairs of f16 of them, which
+ * moments_reducer32.cuh reduces. For sums alone there is less to do: bytes are added up as units.
  */
 #ifndef GPUREDUCE_CUDA_REDUCER8_CUH
 #define GPUREDUCE_CUDA_REDUCER8_CUH
@@ -34,6 +34,44 @@ struct f8e4m3 : f16 {
     __device__ static uint32_t swap(uint32_t w)
     {
         return w;
+    }
+};
+
+/* Floats of a byte as units. A unit is a wider float that has the bits of the byte, shifted: its value is
+   that of the byte times a power of two, of subnormal numbers, too. NaNs and infinities become
+   numbers. MOST units add up exactly.
+
+     of(w)    the unit of the upper byte of a word
+     value    the value of a sum of units
+     SPECIAL  added to the magnitudes of a word, sets the upper bit of those bytes that are infinite or
+              NaN; NANS sets that of NaNs */
+template <typename Type> struct float8_units;
+template <> struct float8_units<f8e4m3> {
+    typedef float type;
+    static const int MOST = 64; /* magnitudes are 7 * 2^15 times the least at most */
+    static const uint32_t SPECIAL = 0x01010101, NANS = 0x01010101;
+
+    __device__ static __forceinline__ float of(uint32_t w)
+    {
+        return __int_as_float(((int32_t)w >> 4) & (int32_t)0x87f00000);
+    }
+    __device__ static __forceinline__ double value(float sum)
+    {
+        return (double)sum * 0x1p120;
+    }
+};
+template <> struct float8_units<f8e5m2> {
+    typedef double type;
+    static const int MOST = 1 << 20; /* 7 * 2^29 times the least */
+    static const uint32_t SPECIAL = 0x04040404, NANS = 0x03030303;
+
+    __device__ static __forceinline__ double of(uint32_t w)
+    {
+        return __hiloint2double(((int32_t)w >> 6) & (int32_t)0x81fc0000, 0);
+    }
+    __device__ static __forceinline__ double value(double sum)
+    {
+        return sum * 0x1p1008;
     }
 };
 
@@ -121,6 +159,82 @@ struct reducer<f8e4m3, false, false, HAS_MISSING> : reducer8<f8e4m3, HAS_MISSING
 };
 template <bool HAS_MISSING>
 struct reducer<f8e5m2, false, false, HAS_MISSING> : reducer8<f8e5m2, HAS_MISSING> {
+};
+
+/* The reducer for sums alone: groups are loaded as those of f16 are, of twice as many elements, and their
+   totals have the range of those of f16. It finds no extremes. */
+template <typename Type> struct summing_reducer8 : reducer<f16, false, true> {
+    typedef float8_units<Type> units;
+    static const int PER_LOAD = LOAD_BYTES, GROUP = 4 * GROUP_WORDS;
+    static const int TILE = BLOCK * GROUP;
+    static_assert(GROUP <= units::MOST, "the sum of a group is exact");
+
+    /* The place of the first element of a word of the thread's group in the chunk. */
+    __device__ __forceinline__ static uint64_t place(unsigned tile, int word)
+    {
+        return (uint64_t)tile * TILE + (word / 4 * BLOCK + threadIdx.x) * PER_LOAD + word % 4 * 4;
+    }
+
+    /* Zeros take the place of what is not there. */
+    __device__ static void load_part(group *g, const void *data, unsigned tile, size_t count)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const uint64_t at = place(tile, i);
+
+            g->words[i] = 0;
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (at + k < count)
+                    g->words[i] |= (uint32_t)((const uint8_t *)data)[at + k] << 8 * k;
+        }
+    }
+
+    /* Counts the NaNs and infinities of a group, and makes them zeros. */
+    __device__ __forceinline__ void take_specials(group *g, unsigned tile)
+    {
+        uint32_t first = 0; /* the word that has the first NaN: its bytes that are NaN */
+        int word = 0;
+
+#pragma unroll
+        for (int i = GROUP_WORDS - 1; i >= 0; i--) {
+            const uint32_t w = g->words[i], magnitudes = w & 0x7f7f7f7f;
+            const uint32_t special = (magnitudes + units::SPECIAL) & 0x80808080;
+            const uint32_t nan = (magnitudes + units::NANS) & 0x80808080;
+
+            first = nan ? nan : first;
+            word = nan ? i : word;
+            counts.nan += (unsigned)__popc(nan);
+            counts.positive_infinity += (unsigned)__popc(special & ~nan & ~w);
+            counts.negative_infinity += (unsigned)__popc(special & ~nan & w);
+            g->words[i] &= ~((special >> 7) * 255);
+        }
+        if (first)
+            counts.take_nan(place(tile, word) + __ffs((int)first) / 8 - 1);
+    }
+
+    __device__ __forceinline__ void take(group *g, unsigned tile)
+    {
+        typename units::type total = 0;
+        uint32_t any = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+            any |= (g->words[i] & 0x7f7f7f7f) + units::SPECIAL;
+        if (any & 0x80808080)
+            take_specials(g, tile);
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                total += units::of(g->words[i] << (24 - 8 * k));
+        if (total != 0)
+            add_exactly(units::value(total));
+    }
+};
+template <> struct reducer<f8e4m3, false, true> : summing_reducer8<f8e4m3> {
+};
+template <> struct reducer<f8e5m2, false, true> : summing_reducer8<f8e5m2> {
 };
 
 #endif

@@ -384,48 +384,10 @@ template <typename Base> struct slice_summed_type : Base {
     };
 };
 
-/* Floats of a byte as units. A unit is a wider float that has the bits of the byte, shifted: its value is
-   that of the byte times a power of two, of subnormal numbers, too. NaNs and infinities become
-   numbers. MOST units add up exactly.
-
-     of(w)    the unit of the upper byte of a word
-     value    the value of a sum of units
-     SPECIAL  added to the magnitudes of a word, sets the upper bit of those bytes that are infinite or
-              NaN; NANS sets that of NaNs */
-template <typename Type> struct slice_units;
-template <> struct slice_units<f8e4m3> {
-    typedef float type;
-    static const int MOST = 64; /* magnitudes are 7 * 2^15 times the least at most */
-    static const uint32_t SPECIAL = 0x01010101, NANS = 0x01010101;
-
-    __device__ static __forceinline__ float of(uint32_t w)
-    {
-        return __int_as_float(((int32_t)w >> 4) & (int32_t)0x87f00000);
-    }
-    __device__ static __forceinline__ double value(float sum)
-    {
-        return (double)sum * 0x1p120;
-    }
-};
-template <> struct slice_units<f8e5m2> {
-    typedef double type;
-    static const int MOST = 1 << 20; /* 7 * 2^29 times the least */
-    static const uint32_t SPECIAL = 0x04040404, NANS = 0x03030303;
-
-    __device__ static __forceinline__ double of(uint32_t w)
-    {
-        return __hiloint2double(((int32_t)w >> 6) & (int32_t)0x81fc0000, 0);
-    }
-    __device__ static __forceinline__ double value(double sum)
-    {
-        return sum * 0x1p1008;
-    }
-};
-
 template <typename Type> struct slice_type_float8 : slice_summed_type<slice_type8> {
     static const bool AT_ONCE = true;
     typedef double plain;
-    typedef slice_units<Type> units;
+    typedef float8_units<Type> units;
 
     template <int N> __device__ static __forceinline__ double value(const words<N> &v, int j)
     {

@@ -38,6 +38,11 @@ template <typename Type, unsigned FINDS> static void run_moments(const void *arg
     reduce_moments<Type, FINDS>(*(const struct job *)argument);
 }
 
+template <typename Type> static void run_sums(const void *argument)
+{
+    reduce<Type, false, PARTIAL_SUM>(*(const struct job *)argument);
+}
+
 template <typename Type, bool SWAP> static void run_present(const void *argument)
 {
     reduce<Type, SWAP, CUDA_FINDS_MISSING & ~MOMENTS_WANTS>(*(const struct job *)argument);
@@ -93,6 +98,11 @@ template <typename Type, unsigned FINDS> static void run_integers(const void *ar
     reduce_integers<Type, FINDS>(*(const struct job *)argument);
 }
 
+template <typename Type> static void run_integer_sums(const void *argument)
+{
+    reduce_integers<Type, PARTIAL_SUM>(*(const struct job *)argument);
+}
+
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
 {
     const struct job job = make_job(l, false, true);
@@ -107,20 +117,27 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                            \
-    case ELEMENT_##CONSTANT:                                                    \
-        run_blocks(blocks, THREADS,                                             \
-                   l->wants &PARTIAL_MISSING ? KERNEL<name, CUDA_FINDS_MISSING> \
-                                             : KERNEL<name, CUDA_FINDS>,        \
-                   &job);                                                       \
+#define EMULATE(CONSTANT, name, ...)                                                \
+    case ELEMENT_##CONSTANT:                                                        \
+        if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)                               \
+            run_blocks(blocks, THREADS, SUMS<name>, &job);                          \
+        else                                                                        \
+            run_blocks(blocks, THREADS,                                             \
+                       l->wants &PARTIAL_MISSING ? KERNEL<name, CUDA_FINDS_MISSING> \
+                                                 : KERNEL<name, CUDA_FINDS>,        \
+                       &job);                                                       \
         return true;
 #define KERNEL run_moments
+#define SUMS run_sums
         ELEMENT_FLOAT8_TABLE(EMULATE)
+#undef SUMS
 #undef KERNEL
 #define KERNEL run_integers
+#define SUMS run_integer_sums
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)
 #undef bool
+#undef SUMS
 #undef KERNEL
 #undef EMULATE
     }

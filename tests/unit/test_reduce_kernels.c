@@ -169,18 +169,21 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
     partial_clear(&left);
     good = copy_in(partial, &left, sizeof left);
     for (size_t at = 0; at < n && good; at += most) {
+        const size_t count = n - at < most ? n - at : most;
+        const bool aligned = count >= CUDA_UNALIGNED_MAX;
+        unsigned char *to = memory + (aligned ? 0 : rng_below(&rng, 16) * size);
         struct cuda_launch launch = {.type = type,
                                      .swap = swap,
                                      .wants = wants,
                                      .missing = &ranges,
-                                     .data = memory,
-                                     .count = n - at < most ? n - at : most,
+                                     .data = to,
+                                     .count = count,
                                      .index = FIRST + at,
                                      .partial = partial,
                                      .scratch = scratch,
                                      .multiprocessors = (int)blocks};
 
-        good = copy_in(memory, (swap ? swapped : data) + at * size, launch.count * size) &&
+        good = copy_in(to, (swap ? swapped : data) + at * size, count * size) &&
                run_kernel(&launch, blocks);
     }
     good = good && copy_out(&left, partial, sizeof left);
@@ -355,6 +358,34 @@ static void check_others(enum element_type type, unsigned runs)
         check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "any bits");
     }
     tap_family_end(&family, "%s, any bits", element_name(type));
+}
+
+/* Sums alone of types behind the first group, by the kernels that there are for these: of every byte;
+   of one byte, such as the greatest magnitudes; and of numbers with two NaNs. */
+static void check_sums(enum element_type type)
+{
+    static const unsigned char bytes[] = {0x01, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f,
+                                          0x80, 0xfb, 0xfc, 0xfe, 0xff};
+    static const size_t lengths[] = {1,    15,   16,    17,    255,       1023,
+                                     1024, 4095, 16383, 16384, 3 * 16384, 60001};
+    const size_t size = element_size(type);
+    struct tap_family family = {0};
+
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        const size_t n = lengths[l];
+
+        for (size_t i = 0; i < n * size; i++)
+            data[i] = (unsigned char)(i * 37 + i / 256 * 11 + l);
+        check_wants(&family, type, PARTIAL_SUM, n, 1 + l % 2, 1 + l % 3, "every byte");
+        memset(data, 0x33, n * size);
+        data[n * 5 / 7 * size] = data[n * 6 / 7 * size] = 0x7f;
+        check_wants(&family, type, 0, n, 1, 1 + l % 3, "two NaNs");
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        memset(data, bytes[i], 2 * 16384 * size);
+        check_wants(&family, type, PARTIAL_SUM, 2 * 16384, 1, 1, "one byte");
+    }
+    tap_family_end(&family, "%s, sums alone", element_name(type));
 }
 
 /* Random signs and fractions of `count` exponents from `field` on. */
@@ -562,6 +593,8 @@ int main(void)
     check_long(ELEMENT_F64);
     for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
         check_others((enum element_type)t, runs);
+    for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
+        check_sums((enum element_type)t);
     free(data);
     free(swapped);
     return tap_done();
