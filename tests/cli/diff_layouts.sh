@@ -118,6 +118,26 @@ END
 else
     skip 'netCDF and HDF5' 'built without libhdf5, or netCDF4 or h5py is missing'
 fi
+if ! gpureduce --version | grep -qx 'HDF5: none' && find_python 'netCDF4, xarray, zarr' 2>/dev/null && "$python" -W ignore - <<'END'; then
+import numpy, xarray
+rng = numpy.random.default_rng(4)
+x = xarray.Dataset({"t": (("z", "y"), rng.standard_normal((30, 40)).astype("f4")), "n": ("y", numpy.arange(40, dtype="i4"))})
+x.to_netcdf("x3.nc", format="NETCDF3_64BIT", engine="netcdf4")
+x.to_netcdf("x4.nc", format="NETCDF4", engine="netcdf4", encoding={"t": {"zlib": True, "chunksizes": (7, 40)}})
+x.to_zarr("x.zarr", encoding={"t": {"chunks": (11, 40)}})
+x["t"][29, 39] += 1
+x.to_zarr("y.zarr", encoding={"t": {"chunks": (30, 9)}})
+END
+    for pair in 'x3.nc x4.nc' 'x4.nc x.zarr' 'x.zarr x3.nc'; do
+        # shellcheck disable=SC2086 # two words
+        run --diff -q $pair
+        is "xarray: $pair" 0 ''
+    done
+    run --diff --tsv y.zarr x4.nc
+    ok 'xarray: another element' test "$(sed -n '2,$p' out | cut -f 1,2,6,7)" = "t${tab}values${tab}1${tab}1199 [29, 39]"
+else
+    skip 'xarray' 'built without libhdf5, or xarray, zarr or netCDF4 is missing'
+fi
 if find_python 'numpy, zarr' 2>/dev/null && "$python" - <<'END'; then
 import numpy, zarr
 x = numpy.random.default_rng(3).standard_normal((9, 11, 4)).astype("f4")
