@@ -147,7 +147,8 @@ struct execution {
     const struct zstd_place *place;
     const struct zstd_history *before;
     uint64_t window;
-    size_t mean; /* bytes of content to a sequence */
+    size_t mean;       /* bytes of content to a sequence */
+    bool few_literals; /* less than a byte to four sequences */
     unsigned char *out;
     const unsigned char *literals;
 };
@@ -344,7 +345,8 @@ static VBMI bool execute_wide(struct execution *x, const struct zstd_sequence *s
 static bool execute(struct execution *x, const struct zstd_sequence *sequences, uint32_t count)
 {
 #if defined __x86_64__
-    if (x->mean >= LONG_SEQUENCE && processor_has_vbmi2()) /* which is newer than VBMI */
+    if (x->mean >= LONG_SEQUENCE && x->few_literals &&
+        processor_has_vbmi2()) /* which is newer than VBMI */
         return execute_wide(x, sequences, count);
     if (x->mean >= LONG_SEQUENCE && processor_has_bmi2()) /* which is newer than SSSE3 */
         return execute_long(x, sequences, count);
@@ -370,8 +372,13 @@ bool zstd_execute(const struct zstd_place *place, uint32_t content, const unsign
 {
     const unsigned char *const literals_end = literals + literals_size;
     const uint32_t most = inside(sequences, count);
-    struct execution x = {place,      before,  window, count > 0 ? content / count : 0,
-                          place->out, literals};
+    struct execution x = {.place = place,
+                          .before = before,
+                          .window = window,
+                          .mean = count > 0 ? content / count : 0,
+                          .few_literals = literals_size < count / 4,
+                          .out = place->out,
+                          .literals = literals};
 
     if (placed)
         return execute_matches(place, sequences, count, before, window);

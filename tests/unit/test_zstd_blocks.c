@@ -37,6 +37,7 @@ enum kind {
     KIND_REPEATED,  /* matches from far back, of any length */
     KIND_TEXT,      /* few literals, of short codes */
     KIND_PERIODS,   /* matches of all lengths that repeat themselves */
+    KIND_PIECES,    /* matches of all lengths, from near or far, and hardly a literal */
     KIND_LONG,      /* matches and literals that do not fit 16 bits */
     KINDS
 };
@@ -51,6 +52,7 @@ static void fill(enum kind kind, struct rng *r)
         case KIND_RANDOM:
         case KIND_REPEATED:
         case KIND_PERIODS:
+        case KIND_PIECES:
         case KIND_LONG:
             word = (uint32_t)x;
             break;
@@ -86,6 +88,14 @@ static void fill(enum kind kind, struct rng *r)
 
         for (at += period; at < end; at++)
             content[at] = content[at - period];
+    }
+    for (size_t at = 500; kind == KIND_PIECES && at + 200 < CONTENT;) {
+        const size_t reach = rng_next(r) % 4 > 0 ? 80 : at, from = at - 1 - rng_next(r) % reach;
+        const size_t size = 4 + rng_next(r) % (rng_next(r) % 4 > 0 ? 30 : 150);
+
+        for (size_t i = 0; i < size; i++)
+            content[at + i] = content[from + i];
+        at += size + (rng_next(r) % 50 == 0 ? rng_next(r) % 20 : 0);
     }
     if (kind == KIND_LONG) { /* long literals, and long matches, in the same block */
         memset(content + 130000, 'x', 65000);
@@ -151,7 +161,7 @@ static bool comes_back(size_t size, size_t content_size, enum zstd_blocks_litera
 static void check_levels(struct rng *r, int level)
 {
     static const char *const names[KINDS] = {"random",   "zeros", "floats",  "quantised", "sparse",
-                                             "repeated", "text",  "periods", "long"};
+                                             "repeated", "text",  "periods", "pieces",    "long"};
     static const int levels[] = {-50, -5, 1, 3, 6, 13, 19, 22};
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
