@@ -638,6 +638,8 @@ struct source_stats source_stats(const struct source *s)
 
 void source_close(struct source *s)
 {
+    if (!s)
+        return;
     if (s->ops->close)
         s->ops->close(s);
     if (s->reader)
