@@ -245,15 +245,20 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
 struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
                                          struct reader *input, unsigned workers)
 {
-    const unsigned asked = options->at_work ? options->at_work : workers, cores = cores_available();
+    unsigned at_work = options->at_work ? options->at_work : workers;
     struct decoded *d;
 
     /* Nothing is decoded after the last element that is asked for. */
     if (!s->has_size || options->length != SOURCE_UNKNOWN || options->headers_only)
         return zstd_source_reader(s, input, 0, 0);
+    if (at_work > 1) {
+        const unsigned cores = cores_available();
+
+        at_work = at_work < cores ? at_work : cores;
+    }
     d = make_decoded(s);
     if (d)
-        d->stream = zstd_stream_open(zstd_source_file(s), workers, asked < cores ? asked : cores);
+        d->stream = zstd_stream_open(zstd_source_file(s), workers, at_work);
     if (d && !d->stream) {
         free(d);
         return zstd_source_reader(s, input, 0, 0);

@@ -46,6 +46,7 @@ struct zstd_tuning {
     uint64_t piece;     /* of one large frame, handed out at a time at least, unless nothing else is
                            to be done */
     size_t ahead;       /* in its ring besides the window; 0: as many as workers can use */
+    size_t read;        /* compressed, at a time, from front to back; 0: 256 KiB */
     bool unmapped;      /* the file is read, and never mapped */
 };
 

@@ -14,7 +14,7 @@
 #include "zstd/context.h"
 #include "zstd/frames.h"
 
-/* Compressed bytes read at a time. */
+/* Compressed bytes read at a time, unless tuning has others. */
 #define READ_BYTES ((size_t)256 << 10)
 
 #define BLOCK_HEADER 3
@@ -23,8 +23,8 @@ MUTEX_ROLE(spare_role);
 
 /* Compressed input, after space for what was left of the input before it. */
 struct input_buffer {
-    unsigned char bytes[ZSTD_HEADER_MAX + READ_BYTES];
     size_t size; /* without that space */
+    unsigned char bytes[];
 };
 
 enum spare_state {
@@ -39,6 +39,7 @@ struct zstd_reader {
     struct zstd_file *file;
     zstd_input_read *read; /* belongs to who made the spare SPARE_READING, */
     void *input;           /* and so does this */
+    size_t room;           /* bytes of both buffers, without that space; it does not change */
     bool at_end, passed;   /* see reader.h */
     ZSTD_DCtx *context;
     struct input_buffer *current; /* in.src is in it */
@@ -73,7 +74,7 @@ static void read_spare_locked(struct zstd_reader *z)
 
     z->spare_state = SPARE_READING;
     spare_unlock(z);
-    got = z->read(z->input, spare->bytes + ZSTD_HEADER_MAX, READ_BYTES);
+    got = z->read(z->input, spare->bytes + ZSTD_HEADER_MAX, z->room);
     spare->size = got > 0 ? (size_t)got : 0;
     spare_lock(z);
     z->spare_state = got > 0 ? SPARE_FULL : got == 0 ? SPARE_END : SPARE_FAILED;
@@ -313,8 +314,9 @@ UNCHECKED struct zstd_reader *zstd_reader_open(struct zstd_file *file, zstd_inpu
     z->read = read;
     z->input = input;
     z->context = zstd_context_open(file);
-    z->current = malloc(sizeof *z->current);
-    z->spare = malloc(sizeof *z->spare);
+    z->room = file->tuning->read > 0 ? file->tuning->read : READ_BYTES;
+    z->current = malloc(sizeof *z->current + ZSTD_HEADER_MAX + z->room);
+    z->spare = malloc(sizeof *z->spare + ZSTD_HEADER_MAX + z->room);
     if (!z->context || !z->current || !z->spare) {
         zstd_reader_close(z);
         return NULL;
