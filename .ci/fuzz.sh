@@ -5,7 +5,7 @@
 
 need clang
 seconds=60
-runs=(zstd=300 reduce=200 npy=1250 zstd_block=6000 record=15000 container=45000 hdf5=75000 unsupported=50000
+runs=(zstd=8000 reduce=200 npy=12500 zstd_block=6000 record=15000 container=45000 hdf5=75000 unsupported=50000
     readers=50000 options=90000 partial=125000 codecs=100000)
 if [ "$tier" = long ]; then
     seconds=300

@@ -18,6 +18,14 @@
 #include "cli/message.h"
 #include "core/moments.h"
 
+/* Memory that an input frees is reused soon, while it is in the caches. With the usual 256 MiB, a
+   large part of the time goes to fresh pages. Few inputs free more than this. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=8";
+}
+
 /*
  * Choices.
  */
@@ -35,6 +43,15 @@ uint64_t fuzz_below(struct fuzz_input *in, uint64_t bound)
 bool fuzz_flag(struct fuzz_input *in)
 {
     return fuzz_below(in, 2);
+}
+
+uint32_t fuzz_hash(const uint8_t *data, size_t size)
+{
+    uint32_t hash = 0;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 0x01000193;
+    return hash ^ hash >> 15;
 }
 
 uint64_t fuzz_odd_number(struct fuzz_input *in)
@@ -242,13 +259,13 @@ const char *fuzz_way_name(enum fuzz_way way)
     return names[way];
 }
 
-/* Small files are mapped, too, frames of more than a block are large, and the rings in which all
-   workers decode these go round soon. */
+/* Small files are mapped, too, and read in pieces, frames of more than a block are large, and the
+   rings in which all workers decode these go round soon. */
 static const struct source_tuning tuning = {
     .head_max = 512,
     .head_min = 512,
     .mapped_least = 4096,
-    .zstd = {.small_max = 131072, .piece = 4096, .ahead = 16384},
+    .zstd = {.small_max = 131072, .piece = 4096, .ahead = 16384, .read = 4096},
 };
 
 void fuzz_options(struct fuzz_input *in, struct options *options)
@@ -404,6 +421,117 @@ bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *b
 }
 
 /*
+ * Elements from a source.
+ */
+
+/* A stream of bytes in memory. */
+struct stream {
+    const unsigned char *bytes;
+    size_t size, piece;
+};
+
+static int64_t read_stream(void *context, void *buffer, uint64_t size, uint64_t offset)
+{
+    const struct stream *stream = context;
+    size_t got = stream->size - (size_t)offset;
+
+    got = got < stream->piece ? got : stream->piece;
+    got = got < size ? got : (size_t)size;
+    if (got > 0)
+        memcpy(buffer, stream->bytes + offset, got);
+    return (int64_t)got;
+}
+
+/* A chunk that was read: where its elements lie among all that were. */
+struct piece {
+    uint64_t index;
+    size_t at, bytes;
+};
+
+/* Reads all chunks. Success: *elements are put in order. */
+static enum source_verdict read_chunks(struct source *s, const struct options *options,
+                                       struct fuzz_bytes *elements)
+{
+    static _Alignas(64) unsigned char buffer[(1 << 16) + 64]; /* a chunk, and an element */
+    const size_t size = source_info(s)->element_size, chunk_size = options->session.chunk_size;
+    const struct chunk_request request = {
+        .buffer = buffer,
+        .size = chunk_size > 0 ? chunk_size + size : sizeof buffer,
+        .in_place = chunk_size > 0 ? 0 : SIZE_MAX,
+    };
+    struct fuzz_bytes pieces = {0}, came = {0};
+    enum source_status status;
+    enum source_verdict verdict;
+    struct chunk chunk;
+
+    while ((status = source_next(s, &request, &chunk)) == SOURCE_CHUNK) {
+        const struct piece piece = {chunk.index, came.size, chunk.count * size};
+
+        fuzz_add(&came, chunk.data, piece.bytes);
+        fuzz_add(&pieces, &piece, sizeof piece);
+        source_release(s, 0, &chunk);
+    }
+    verdict = status == SOURCE_END ? source_finish(s) : SOURCE_BROKEN;
+    if (verdict == SOURCE_COMPLETE)
+        memset(fuzz_grow(elements, came.size), 0xa5, came.size);
+    for (size_t i = 0; verdict == SOURCE_COMPLETE && i < pieces.size / sizeof(struct piece); i++) {
+        struct piece piece;
+        size_t begin;
+
+        memcpy(&piece, pieces.data + i * sizeof piece, sizeof piece);
+        begin = (size_t)source_index(s, piece.index) * size;
+        fuzz_check(begin <= came.size && piece.bytes <= came.size - begin, "element %zu of %zu",
+                   begin / size, came.size / size);
+        memcpy(elements->data + begin, came.data + piece.at, piece.bytes);
+    }
+    fuzz_free(&pieces);
+    fuzz_free(&came);
+    return verdict;
+}
+
+bool fuzz_read(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
+               size_t piece, struct fuzz_bytes *elements)
+{
+    static int file = -1;
+    struct stream stream = {bytes, size, piece};
+    struct source_options input = options->session.input;
+    enum source_verdict verdict;
+    struct error error = {.kind = ERROR_NONE};
+
+    last.options = options;
+    last.bytes = bytes;
+    last.size = size;
+    fuzz_messages_clear();
+    if (way == FUZZ_PIPE) {
+        input.read = read_stream;
+        input.read_context = &stream;
+    } else {
+        if (file < 0)
+            file = make_file("", 0, 0);
+        fuzz_check(ftruncate(file, (off_t)size) == 0 &&
+                       pwrite(file, bytes, size, 0) == (ssize_t)size,
+                   "no file");
+        input.has_descriptor = true;
+        input.descriptor = file;
+    }
+    do {
+        struct source *s = source_open("input", &input, 1, &error);
+
+        verdict = s ? read_chunks(s, options, elements) : SOURCE_BROKEN;
+        if (s && verdict == SOURCE_BROKEN)
+            error = *source_why(s);
+        fuzz_check(verdict != SOURCE_REREAD || !input.in_order, "to be read again and again");
+        input.in_order = verdict == SOURCE_REREAD;
+        source_close(s);
+    } while (verdict == SOURCE_REREAD);
+    if (verdict != SOURCE_COMPLETE) {
+        fuzz_check(error.kind != ERROR_NONE, "failure without a reason");
+        failure_print("input", NULL, &error);
+    }
+    return verdict == SOURCE_COMPLETE;
+}
+
+/*
  * The expected results.
  */
 
@@ -504,6 +632,18 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
         moments ? moments_difference(&reduction->result, expected, options->session.wants) : NULL;
     fuzz_check(!differs, "%s: %" PRIu64 " elements of %s, nan policy %d: %s", how, elements,
                element_name(content->type), options->session.nan, differs);
+}
+
+void fuzz_compare_elements(const struct fuzz_content *content, uint64_t elements, bool good,
+                           const struct fuzz_bytes *got, const char *how)
+{
+    const size_t bytes = (size_t)elements * type_size(content->type);
+
+    fuzz_check(good, "%s: refused: %s", how, fuzz_messages.text);
+    fuzz_check(got->size == bytes, "%s: %zu bytes of elements, expected %zu", how, got->size,
+               bytes);
+    fuzz_check(bytes == 0 || memcmp(got->data, content->bytes + content->before, bytes) == 0,
+               "%s: other elements than expected", how);
 }
 
 /* Adds the fields that a local header and an entry of the directory share. */

@@ -40,6 +40,10 @@ uint64_t fuzz_below(struct fuzz_input *in, uint64_t bound);
 
 bool fuzz_flag(struct fuzz_input *in);
 
+/* A hash of an input, by which one of many is chosen for what takes long. The fuzzer cannot aim at it,
+   and it is the same when the input runs again. */
+uint32_t fuzz_hash(const uint8_t *data, size_t size);
+
 /* A number like those that mark the edges of what fits: powers of two and their neighbours, small
    numbers, or any of 63 bits. */
 uint64_t fuzz_odd_number(struct fuzz_input *in);
@@ -129,7 +133,13 @@ uint64_t fuzz_window_most(const struct options *options);
 bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
                  size_t piece, struct reduction *reduction);
 
-/* Whether the last reduction failed since the input is of a format that is not read. */
+/* Reads the elements of the bytes by one thread from a source, without an engine or a session, which
+   take most of the time of a reduction: from a file, or with FUZZ_PIPE in order, `piece` bytes at a
+   time. Success: *elements, to be freed in any case, are they, in the file's byte order. */
+bool fuzz_read(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
+               size_t piece, struct fuzz_bytes *elements);
+
+/* Whether the last reduction, or reading, failed since the input is of a format that is not read. */
 bool fuzz_refused(void);
 
 /*
@@ -153,5 +163,9 @@ uint64_t fuzz_expect(const struct options *options, const struct fuzz_content *c
    to the bit, or with --nan=error the index of the first NaN. */
 void fuzz_compare(const struct options *options, const struct fuzz_content *content,
                   uint64_t elements, bool good, const struct reduction *reduction, const char *how);
+
+/* Fails unless these are the first `elements` of the content, and were read. */
+void fuzz_compare_elements(const struct fuzz_content *content, uint64_t elements, bool good,
+                           const struct fuzz_bytes *got, const char *how);
 
 #endif

@@ -113,6 +113,7 @@ static uint64_t open_store(bool headers_only, bool stored)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static bool there[METADATA]; /* metadata of the last input */
     struct fuzz_input in = {data, size};
     const size_t version = (size_t)fuzz_below(&in, 3);
     const bool stored = fuzz_flag(&in);
@@ -122,10 +123,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (directory < 0)
         make_folder();
     for (size_t i = 0; i < METADATA; i++)
-        (void)unlinkat(directory, files[i], 0);
+        if (there[i] && i != version)
+            (void)unlinkat(directory, files[i], 0);
     fuzz_write_file(directory, files[version], in.data, metadata);
     if (metadata < in.size)
         fuzz_write_file(directory, files[ATTRIBUTES], mark + 1, in.size - metadata - 1);
+    for (size_t i = 0; i < METADATA; i++)
+        there[i] = i == version || (i == ATTRIBUTES && metadata < in.size);
     if (open_store(true, stored) <= CHUNKS_MAX)
         (void)open_store(false, stored);
     return 0;

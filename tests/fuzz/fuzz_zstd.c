@@ -17,6 +17,21 @@
 /* Inputs whose content is longer are left out: a few bytes may hold gigabytes of one value. */
 #define CONTENT_MAX ((size_t)1 << 19)
 
+/* Most inputs have no more content and no larger windows than these, and are read without a session:
+   many times as many of them run. One of WHOLE is reduced by the whole program. One of LARGE may have
+   windows of any size as well. */
+#define SMALL_CONTENT_MAX ((size_t)1 << 14)
+#define SMALL_WINDOW_MAX ((uint64_t)1 << 20)
+#define WHOLE 128
+#define LARGE 2048
+
+/* The limits of an input. */
+struct limits {
+    bool whole;
+    size_t content;
+    uint64_t window;
+};
+
 /* As the format has it. */
 #define FRAME_MAGIC 0xfd2fb528
 #define SKIPPABLE_MAGIC 0x184d2a50
@@ -40,6 +55,7 @@ static uint64_t load(const unsigned char *b, unsigned size)
 struct truth {
     bool good;
     bool ambiguous;            /* libzstd itself has two answers */
+    bool beyond;               /* the input is beyond its limits */
     struct fuzz_bytes content; /* all, or as far as it came */
 };
 
@@ -75,7 +91,7 @@ static bool differs_at_once(const unsigned char *b, size_t length, const unsigne
 
 /* Decodes one frame with content; returns where it ends, or 0. */
 static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size,
-                           uint64_t window_most)
+                           uint64_t window_most, const struct limits *limits)
 {
     static ZSTD_DCtx *context;
     unsigned long long said = ZSTD_getFrameContentSize(b, size);
@@ -89,23 +105,27 @@ static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size,
     }
     if (said == ZSTD_CONTENTSIZE_ERROR || window_of(b, size) > window_most)
         return 0;
+    t->beyond |= window_of(b, size) > limits->window;
+    if (t->beyond)
+        return 0;
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
     while (result != 0) {
-        /* Byte by byte, for libzstd looks closely then, and all that stands before a damage comes
-           out. */
-        unsigned char byte;
-        ZSTD_outBuffer out = {&byte, 1, 0};
+        /* The input comes byte by byte, for libzstd looks closely then, and all that stands before a
+           damage comes out. */
+        unsigned char bytes[4096];
+        ZSTD_outBuffer out = {bytes, sizeof bytes, 0};
         size_t at = in.pos;
 
         if (in.pos == in.size && in.size < size)
             in.size++;
         result = ZSTD_decompressStream(context, &out, &in);
-        fuzz_add(&t->content, &byte, out.pos);
+        fuzz_add(&t->content, bytes, out.pos);
         if (ZSTD_isError(result))
             return 0;
         if (result != 0 && out.pos == 0 && in.pos == at && in.size == size)
             return 0; /* cut off */
-        if (t->content.size > CONTENT_MAX)
+        t->beyond |= t->content.size > limits->content;
+        if (t->beyond)
             return 0;
     }
     if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != t->content.size - before)
@@ -114,7 +134,8 @@ static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size,
     return in.pos;
 }
 
-static void decode(struct truth *t, const unsigned char *b, size_t size, uint64_t window_most)
+static void decode(struct truth *t, const unsigned char *b, size_t size, uint64_t window_most,
+                   const struct limits *limits)
 {
     size_t at = 0;
 
@@ -126,7 +147,7 @@ static void decode(struct truth *t, const unsigned char *b, size_t size, uint64_
             if (left >= 8 && load(b + at + 4, 4) <= left - 8)
                 length = 8 + (size_t)load(b + at + 4, 4);
         } else if (magic == FRAME_MAGIC) {
-            length = decode_frame(t, b + at, left, window_most);
+            length = decode_frame(t, b + at, left, window_most, limits);
         }
         if (length == 0)
             return;
@@ -226,12 +247,14 @@ static void add_compressed(struct fuzz_input *in, struct fuzz_bytes *out)
 
 /* A frame of many compressed blocks: windows, and so blocks, are small. Some are damaged, or state
    another length. */
-static void add_many_blocks(struct fuzz_input *in, struct fuzz_bytes *out)
+static void add_many_blocks(struct fuzz_input *in, struct fuzz_bytes *out,
+                            const struct limits *limits)
 {
     static ZSTD_CCtx *context;
     struct fuzz_bytes content = {0};
     struct fuzz_input part = take(in, fuzz_below(in, 0x400));
-    uint64_t size = fuzz_below(in, CONTENT_MAX), state = 1 + fuzz_below(in, 0x100);
+    uint64_t size = fuzz_below(in, CONTENT_MAX) % limits->content,
+             state = 1 + fuzz_below(in, 0x100);
     bool sized = fuzz_flag(in);
     unsigned damages = fuzz_flag(in) ? 0 : (unsigned)fuzz_below(in, 3);
     size_t before = out->size;
@@ -276,7 +299,7 @@ static void add_many_blocks(struct fuzz_input *in, struct fuzz_bytes *out)
     fuzz_free(&content);
 }
 
-static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
+static void put_together(struct fuzz_input *in, struct fuzz_bytes *out, const struct limits *limits)
 {
     uint64_t count = 1 + fuzz_below(in, 12);
 
@@ -288,7 +311,7 @@ static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
         } else if (kind < 22) {
             add_compressed(in, out);
         } else if (kind < 24) {
-            add_many_blocks(in, out);
+            add_many_blocks(in, out, limits);
         } else if (kind < 28) {
             add_skippable(in, out);
         } else if (kind < 30) {
@@ -306,8 +329,9 @@ static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
  * The verdicts of both decoders.
  */
 
+/* Checks a reduction; or the elements that were read, if `reduction` is NULL. */
 static void check(const struct options *options, const struct truth *truth, bool good,
-                  const struct reduction *reduction, const char *how)
+                  const struct reduction *reduction, const struct fuzz_bytes *got, const char *how)
 {
     static const unsigned char npy[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     struct fuzz_content content = {.bytes = truth->content.data,
@@ -337,8 +361,10 @@ static void check(const struct options *options, const struct truth *truth, bool
     }
     if (elements == SOURCE_UNKNOWN)
         fuzz_check(!good, "%s: what must be refused is taken", how);
-    else
+    else if (reduction)
         fuzz_compare(options, &content, elements, good, reduction, how);
+    else
+        fuzz_compare_elements(&content, elements, good, got, how);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -347,9 +373,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_bytes bytes = {0};
     struct truth truth = {0};
     struct options options;
+    struct limits limits = {.content = SMALL_CONTENT_MAX, .window = SMALL_WINDOW_MAX};
+    const uint32_t hash = fuzz_hash(data, size);
+    const int only = hash % 2 ? FUZZ_PIPE : FUZZ_FILE; /* how a small input is read */
     bool parts = fuzz_flag(&in);
     size_t piece = 1 + (size_t)fuzz_below(&in, 0x100);
 
+    limits.whole = hash % WHOLE == 0;
+    if (limits.whole)
+        limits.content = CONTENT_MAX;
+    if (hash % LARGE == 0)
+        limits.window = UINT64_MAX;
     fuzz_options(&in, &options);
     options.session.input.format = SOURCE_ZSTD;
     if (fuzz_below(&in, 4) == 0)
@@ -363,23 +397,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         options.session.input.record = (struct source_record){
             .bytes = element_size(options.session.input.type), .elements = 1};
     if (parts)
-        put_together(&in, &bytes);
+        put_together(&in, &bytes, &limits);
     else
         fuzz_add(&bytes, in.data, in.size);
 
-    decode(&truth, bytes.data, bytes.size, fuzz_window_most(&options));
-    for (int way = 0; way < FUZZ_WAYS && truth.content.size <= CONTENT_MAX && !truth.ambiguous;
-         way++) {
+    if (piece <= bytes.size / 64) /* each piece of a pipe is two turns of a thread */
+        piece = bytes.size / 64 + 1;
+    decode(&truth, bytes.data, bytes.size, fuzz_window_most(&options), &limits);
+    for (int way = 0; way < FUZZ_WAYS && !truth.beyond && !truth.ambiguous; way++) {
+        struct fuzz_bytes got = {0};
         struct reduction reduction;
         char how[128];
-        bool good =
-            fuzz_reduce(&options, (enum fuzz_way)way, bytes.data, bytes.size, piece, &reduction);
+        bool good;
 
+        if (!limits.whole && way != only)
+            continue;
         snprintf(how, sizeof how, "%s, pieces of %zu, %u threads, chunks of %zu",
-                 fuzz_way_name((enum fuzz_way)way), piece, options.session.threads,
-                 options.session.chunk_size);
+                 fuzz_way_name((enum fuzz_way)way), piece,
+                 limits.whole ? options.session.threads : 1, options.session.chunk_size);
+        good = limits.whole
+                   ? fuzz_reduce(&options, (enum fuzz_way)way, bytes.data, bytes.size, piece,
+                                 &reduction)
+                   : fuzz_read(&options, (enum fuzz_way)way, bytes.data, bytes.size, piece, &got);
         if (good || !fuzz_refused())
-            check(&options, &truth, good, &reduction, how);
+            check(&options, &truth, good, limits.whole ? &reduction : NULL, &got, how);
+        fuzz_free(&got);
     }
     fuzz_free(&truth.content);
     fuzz_free(&bytes);

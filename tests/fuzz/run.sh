@@ -68,7 +68,7 @@ seeds_npy() {
 seeds_zstd() {
     for file in "$srcdir"/data/zstd/*.zst; do
         [ "$(wc -c <"$file")" -gt "$max_length" ] ||
-            seed fuzz_zstd "${file##*/}" '\0\1\1\0\0\0\0\0\0\0\0\0\0' <"$file"
+            seed fuzz_zstd "${file##*/}" '\1\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' <"$file"
     done
     for i in 1 2 3 4 5 6 7 8; do
         # A frame of parts takes some twenty choices.
@@ -79,7 +79,7 @@ seeds_zstd() {
     for i in 000 030 071 101 130 171; do
         sized=${i%%??} window=${i#?} checksum=${i##??} && window=${window%%?}
         head -c 2000 "$srcdir/data/raw/mixed-le.f64" | seed fuzz_zstd "blocks-$i" \
-            "\\1\\$checksum\\$window\\3\\1\\$sized\\5\\0\\360\\7\\0\\0\\0\\0\\0\\350\\3\\26\\0\\0\\1\\1\\0\\0\\0\\0\\3\\0\\0\\0\\7\\1"
+            "\\1\\$checksum\\$window\\3\\1\\$sized\\5\\0\\360\\7\\0\\0\\0\\0\\0\\350\\3\\26\\0\\1\\0\\1\\1\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\3\\0\\0\\0\\7\\1"
     done
 }
 seeds_zstd_block() {
