@@ -5,8 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 
 tests=$(tagged threads)
-export CHECK_SEED=${STRESS_SEED:-1} CHECK_SHARE=1/3 ARRAYS_THREADS=3
-[ "$tier" = long ] && tests='' CHECK_SHARE=1/1
+export CHECK_SEED=${STRESS_SEED:-1} CHECK_SHARE=1/3 STRESS_RUNS=50 ARRAYS_THREADS=3
+[ "$tier" = long ] && tests='' CHECK_SHARE=1/1 STRESS_RUNS=150
 echo "CHECK_SEED=$CHECK_SEED"
 # gpureduce-bench takes too long in the tests: what has threads runs on few bytes.
 configured tsan CFLAGS='-g1 -O1 -fsanitize=thread' && check "$tests" &&
