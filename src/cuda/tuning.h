@@ -47,7 +47,8 @@ struct integer_tuning {
 };
 
 /* Floats of one byte, which are made halves when they have been loaded. For sums alone they are not, and
-   the loads in flight are those of f16. Not measured. */
+   the loads in flight are those of f16: 3706 GB/s of e4m3 and 3361 of e5m2 on an H200, 2^30 elements. The
+   others are not measured. */
 struct f8e4m3;
 struct f8e5m2;
 template <> struct tuning<f8e4m3> : tuned<2, 4, false> {
