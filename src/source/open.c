@@ -442,6 +442,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     got = *cut ? read_first(&s, magic, sizeof magic, sizeof magic) : 0;
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
     zstd_file_init(&s.zstd);
+    s.zstd.tuning = &source_tuning(options)->zstd;
     s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     *cut = *cut && !source_reads_in_order(options);
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
