@@ -15,6 +15,15 @@ found() {
     run --diff --tsv --nan=error "$how" "$1" "$2"
     sed -n 2p out | cut -f 6,7 | sed 's/ .*//'
 }
+# all_same PREFIX PAIR...: the two files of each pair hold the same; PREFIX and pair are the name of the case.
+all_same() {
+    prefix=$1
+    shift
+    for pair; do
+        run --diff -q "${pair% *}" "${pair#* }"
+        is "$prefix$pair" 0 ''
+    done
+}
 for how in -j2 --chunk-size=100; do
     while read -r n count first first_fortran; do
         ok "$n, C and Fortran order, $how" test "$(found "$n.a.npy" "$n.bf.npy")" = "$count$tab$first"
@@ -110,11 +119,8 @@ with h5py.File("contiguous.h5", "w") as out:
     out.create_dataset("x", data=x)
 numpy.save("x.npy", x)
 END
-    for pair in '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5' \
-        'fortran.npy chunked.h5' '4.nc fortran.npy' 'fortran.npz chunked.h5' 'fortran.npz 3.nc' 'x.npy fortran.npz'; do
-        run --diff -q "${pair% *}" "${pair#* }"
-        is "$pair" 0 ''
-    done
+    all_same '' '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5' \
+        'fortran.npy chunked.h5' '4.nc fortran.npy' 'fortran.npz chunked.h5' 'fortran.npz 3.nc' 'x.npy fortran.npz'
 else
     skip 'netCDF and HDF5' 'built without libhdf5, or netCDF4 or h5py is missing'
 fi
@@ -128,11 +134,7 @@ x.to_zarr("x.zarr", encoding={"t": {"chunks": (11, 40)}})
 x["t"][29, 39] += 1
 x.to_zarr("y.zarr", encoding={"t": {"chunks": (30, 9)}})
 END
-    for pair in 'x3.nc x4.nc' 'x4.nc x.zarr' 'x.zarr x3.nc'; do
-        # shellcheck disable=SC2086 # two words
-        run --diff -q $pair
-        is "xarray: $pair" 0 ''
-    done
+    all_same 'xarray: ' 'x3.nc x4.nc' 'x4.nc x.zarr' 'x.zarr x3.nc'
     run --diff --tsv y.zarr x4.nc
     ok 'xarray: another element' test "$(sed -n '2,$p' out | cut -f 1,2,6,7)" = "t${tab}values${tab}1${tab}1199 [29, 39]"
 else
@@ -147,10 +149,7 @@ zarr.create_array(store="f.zarr", shape=x.shape, chunks=(4, 5, 4), dtype="f4", o
 x[3, 4, 2] += 1
 zarr.create_array(store="other.zarr", shape=x.shape, chunks=x.shape, dtype="f4", order="F", zarr_format=2)[:] = x
 END
-    for pair in 'f.zarr zf.npy' 'zf.npy f.zarr' 'z.npy f.zarr'; do
-        run --diff -q "${pair% *}" "${pair#* }"
-        is "$pair" 0 ''
-    done
+    all_same '' 'f.zarr zf.npy' 'zf.npy f.zarr' 'z.npy f.zarr'
     run --diff --tsv zf.npy other.zarr
     ok 'Fortran order and Zarr' test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}237 [3, 4, 2]"
 else
