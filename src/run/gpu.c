@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "source/compressed.h"
+#include "source/source.h"
 #include "sys/clock.h"
 #include "sys/operand.h"
 #include "zstd/frames.h"
@@ -95,13 +96,11 @@ static uint64_t bytes_below(int fd, unsigned depth, unsigned *entries)
 /* The bytes of a store of Zarr, as far as they are counted; 0 of another directory. */
 static uint64_t store_bytes(const char *path)
 {
-    static const char *const marks[] = {"zarr.json", ".zmetadata", ".zgroup", ".zarray"};
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     unsigned entries = 0;
 
-    for (size_t i = 0; fd >= 0 && i < sizeof marks / sizeof *marks; i++)
-        if (faccessat(fd, marks[i], F_OK, 0) == 0)
-            return bytes_below(fd, 0, &entries);
+    if (fd >= 0 && source_is_store(fd))
+        return bytes_below(fd, 0, &entries);
     if (fd >= 0)
         close(fd);
     return 0;

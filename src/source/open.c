@@ -27,9 +27,8 @@
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
-/* The format of a directory, by the files in it or as asked for; NULL if it has none. */
-static const struct container_format *find_directory(const struct source *s,
-                                                     const struct source_options *options)
+/* The format of an open directory, by the files in it; NULL if it has none. */
+static const struct container_format *known_directory(int fd)
 {
     static const struct {
         const char *name;
@@ -39,14 +38,30 @@ static const struct container_format *find_directory(const struct source *s,
                  {".zarray", &container_zarr},
                  {".zmetadata", &container_zarr},
                  {".metadata", &container_pytorch}};
-    const struct container_format *asked = arrays_asked(options);
 
-    for (size_t i = 0; options->format == SOURCE_AUTO && i < sizeof files / sizeof *files; i++)
-        if (faccessat(s->fd, files[i].name, F_OK, 0) == 0)
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (faccessat(fd, files[i].name, F_OK, 0) == 0)
             return files[i].format;
-    return options->array || asked == &container_zarr ? &container_zarr
-           : asked == &container_pytorch              ? asked
-                                                      : NULL;
+    return NULL;
+}
+
+bool source_is_store(int fd)
+{
+    return known_directory(fd) == &container_zarr;
+}
+
+/* The format of a directory, by the files in it or as asked for; NULL if it has none. */
+static const struct container_format *find_directory(const struct source *s,
+                                                     const struct source_options *options)
+{
+    const struct container_format *asked = arrays_asked(options),
+                                  *known = options->format == SOURCE_AUTO ? known_directory(s->fd)
+                                                                          : NULL;
+
+    return known                                        ? known
+           : options->array || asked == &container_zarr ? &container_zarr
+           : asked == &container_pytorch                ? asked
+                                                        : NULL;
 }
 
 /* Finds a pair of NIfTI's files, of which the path names either: puts the first bytes of the header into
@@ -430,6 +445,14 @@ static bool holds_container(struct source *s, const struct source_options *optio
     return got > 0 && arrays_recognise_in_order(&inside, head, (size_t)got);
 }
 
+/* Prepares what the source decodes zstd by. */
+static void begin_zstd(struct source *s, const struct source_options *options)
+{
+    s->zstd.tuning = &source_tuning(options)->zstd;
+    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    zstd_file_init(&s->zstd);
+}
+
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
                 bool *cut, struct error *error)
 {
@@ -441,9 +464,7 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     *cut = look_at(&s, path, options);
     got = *cut ? read_first(&s, magic, sizeof magic, sizeof magic) : 0;
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
-    zstd_file_init(&s.zstd);
-    s.zstd.tuning = &source_tuning(options)->zstd;
-    s.zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    begin_zstd(&s, options);
     *cut = *cut && !source_reads_in_order(options);
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
     s.muted = false; /* that the file cannot be read is told */
@@ -511,10 +532,8 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->no_direct = options->no_direct;
     s->access = options->access;
     s->tuning = source_tuning(options);
-    s->zstd.tuning = &s->tuning->zstd;
-    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
-    zstd_file_init(&s->zstd);
+    begin_zstd(s, options);
     return s;
 }
 

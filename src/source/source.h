@@ -353,6 +353,9 @@ struct source *source_open_array(const struct source *container,
                                  const struct source_options *options, unsigned workers,
                                  struct error *error);
 
+/* Whether an open directory is a store of Zarr, by the files in it. Any thread. */
+bool source_is_store(int fd);
+
 /* Cuts compressed input between frames: moves part->begin and part->end forward to the next ends of
    frames, and fills in the other fields. All processes that cut a file at the same offsets get the
    same parts. *cut: whether that was possible; if not, *part is unchanged: the input is a single
