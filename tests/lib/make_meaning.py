@@ -379,11 +379,14 @@ def make_netcdf(name, count, scaled):
 
 
 def make_classic(name, count, scaled):
-    """A file of CDF-5, some variables in records: these come after the others."""
+    """A file of CDF-5, some variables in records: these come after the others. More variables than asked for, until
+    there are some of either kind."""
     path = os.path.join(directory, name + ".nc")
     made = {}
     with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
-        for key, dtype, data, attributes, filling in numbered(count, scaled, TYPES):
+        for key, dtype, data, attributes, filling in numbered(10 * count, scaled, TYPES):
+            if int(key[1:]) >= count and {True, False} == {records for records, _ in made}:
+                break
             if not data.size:
                 continue
             names = [f"d{length}" for length in data.shape]
