@@ -172,6 +172,14 @@ uint64 18446744073709551615 92233720368547758075
 float32 16777217 83886080
 bfloat16 1.5 7.5
 END
+for bits in float16:0x7e00 bfloat16:0x7fc0 float32:0x7fc00000 float64:0x7ff8000000000000; do
+    make3 bits "${bits%:*}" "\"${bits#*:}\"" "$keys$bytes"
+    make3 quiet "${bits%:*}" '"NaN"' "$keys$bytes"
+    run -q -o digest bits
+    text=$(cat out)
+    run -q -o digest quiet
+    is "NaN is $bits" 0 "$text"
+done
 for bad in 'float32 "0x3fc0"' 'float32 "1.5"' 'uint8 256' 'int8 -129' 'uint8 1.5' 'uint8 "NaN"' 'bool 2' 'float32 [1,2]'; do
     make3 unfilled "${bad% *}" "${bad#* }" "$keys$bytes"
     run -q -o sum unfilled

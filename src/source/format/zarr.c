@@ -845,8 +845,9 @@ static bool find_bits(enum element_type type, const struct attributes_number *x,
         *bits = x->value == 1;
         return x->value == 0 || x->value == 1;
     }
-    if (isnan(x->value)) {
-        *bits = order_bits(type, order_greatest(type) + 1);
+    if (isnan(x->value)) { /* positive, with the first bit of its fraction alone, as Zarr has it */
+        *bits = order_bits(type, order_greatest(type));
+        *bits |= (*bits & -*bits) >> 1;
         return !integers;
     }
     if (!integers && x->value == 0) { /* the key of a zero is that of both */
