@@ -2,8 +2,9 @@
  * --check with a manifest: a record of the digests of arrays, wherever the arrays are now.
  *
  * Recorded arrays and those that are found are paired in turns, from the closest likeness to the
- * least: the name in a file; the name and the digest, in another file; the digest alone; the name
- * alone. Each array that is found has one part in that.
+ * least: the name in a file; the name and the digest, in another file; the name alone; the digest
+ * alone. So an array has been renamed only if its name is gone. All files of one array have one name,
+ * the empty one, which is compared last. Each array that is found has one part in that.
  */
 #include "config.h"
 
@@ -49,6 +50,7 @@ struct manifest {
 /* Ways in which a recorded array is like one that was found. */
 struct likeness {
     bool file, array, digest;
+    bool named; /* arrays of files of one array are not like any */
 };
 
 static const char *array_of(const struct record_line *line)
@@ -220,7 +222,8 @@ static void pair(struct manifest *m, struct likeness how)
         const struct texts texts = {array_of(line), digest_of(m, line), line->file};
         size_t low = 0, high = count;
 
-        if (!line->file || m->pair[i] || (line->failed && how.digest))
+        if (!line->file || m->pair[i] || (line->failed && how.digest) ||
+            (how.named && !array_of(line)[0]))
             continue;
         SEARCH(low, high, compare_texts(texts_of(m->order[middle]), texts) < 0);
         while (low < count && m->order[low]->taken &&
@@ -354,6 +357,7 @@ void manifest_check(struct options *options, const struct record *record)
 {
     static const struct likeness turns[] = {{.file = true, .array = true},
                                             {.array = true, .digest = true},
+                                            {.array = true, .named = true},
                                             {.digest = true},
                                             {.array = true}};
     const struct operation *op = operation_find(&options->named, "digest", strlen("digest"));

@@ -158,6 +158,8 @@ old/set.npz: d: OK
 old/set.npz: e: OK
 old/set.npz: f: OK
 old/set.npz: g: OK
+old/set.npz: h: OK
+old/set.npz: i: OK
 single.npy: OK
 raw.u8: OK'
 run -q --check=manifest
@@ -170,9 +172,11 @@ old/set.npz: d: renamed to d d in new/y.npz
 old/set.npz: e: FAILED (changed in new/x.npz: recorded D, found D)
 old/set.npz: f: renamed to other in new/x.npz
 old/set.npz: g: FAILED (missing)
+old/set.npz: h: FAILED (changed in new/y.npz: recorded D, found D)
+old/set.npz: i: FAILED (changed in new/y.npz: recorded D, found D)
 single.npy: OK
 raw.u8: FAILED (missing)
-new/x.npz: more: new' 'gpureduce: 3 of 9 arrays of manifest have changed or are missing'
+new/x.npz: more: new' 'gpureduce: 5 of 11 arrays of manifest have changed or are missing'
 run -q --check=manifest new/x.npz new/y.npz single.npy
 grep FAILED all >failed
 ok '... of which failures alone are printed' cmp out failed
@@ -188,10 +192,12 @@ old/set.npz: d: FAILED (missing)
 old/set.npz: e: FAILED (changed: recorded D, found D)
 old/set.npz: f: renamed to other
 old/set.npz: g: FAILED (missing)
+old/set.npz: h: FAILED (missing)
+old/set.npz: i: FAILED (missing)
 single.npy: OK
 raw.u8: FAILED (No such file or directory)
 old/set.npz: more: new' 'gpureduce: raw.u8: No such file or directory
-gpureduce: 5 of 9 arrays of manifest have changed or are missing'
+gpureduce: 7 of 11 arrays of manifest have changed or are missing'
 # A damaged array, and one that was: of deflated members, a byte each.
 run --tsv -o digest deflated.npz
 cp out manifest

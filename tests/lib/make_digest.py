@@ -59,9 +59,9 @@ def write_large(out, rng):
 
 def write_sets(out):
     """Arrays in files, and what has become of them: see tests/cli/digest.sh."""
-    old = {name: bytes([i, i, 7]) for i, name in enumerate("abcdefg")}
+    old = {name: bytes([i, i, 7]) for i, name in enumerate("abcdefghi")}
     new = {"x": {"a": old["a"], "b": old["b"], "other": old["f"], "e": b"123", "more": b"12"},
-           "y": {"c": old["c"], "d d": old["d"]}}
+           "y": {"c": old["c"], "d d": old["d"], "h": old["i"], "i": old["h"]}}
     for path, arrays in [("old", {"set": old})] + [("new", new)]:
         (out / path).mkdir()
         for file, members in arrays.items():
