@@ -168,6 +168,13 @@ static inline bool note_no_memory(struct diff *d)
     return false;
 }
 
+/* The options for the files of a side. */
+static const struct source_options *input_of(const struct diff *d, int side)
+{
+    return d->request->sides[side].input ? d->request->sides[side].input
+                                         : &d->request->options->input;
+}
+
 /* The description of a file. */
 static inline const struct source_info *file_info(const struct diff *d, int side, int file)
 {
@@ -1679,45 +1686,39 @@ static int side_of(const struct diff_item *item)
     return item->kind == DIFF_ONLY_B ? DIFF_B : DIFF_A;
 }
 
-/* Adds all elements of an array to a digest. Returns whether that succeeded; an array that is damaged
-   has none. False as well on failure: then give_up has been called. */
-static bool digest_elements(struct diff_worker *w, const struct diff_item *item,
+/* Adds all elements of an array to a digest, in whatever order they are decoded. Returns whether that
+   succeeded; an array that is damaged has none. */
+static bool digest_elements(const struct diff_worker *w, const struct diff_item *item,
                             struct cpu_digest *digest)
 {
+    const struct diff *d = w->diff;
     const int side = side_of(item);
-    const uint64_t count = item->sides[side].elements;
-    struct source *source = file_of(w->diff, item, side);
+    const struct chunk_request request = {
+        .buffer = w->buffers[DIFF_A], .size = d->buffer_bytes, .in_place = d->claim_bytes};
+    struct source_options input = *input_of(d, side);
     struct chunk chunk;
     struct digest_call call = {.digest = digest, .chunk = &chunk};
+    struct source *source;
+    struct error error;
     bool swap, good = true;
 
+    input.true_indices = true;
+    source = source_open_array(file_of(d, item, side), item->sides[side].array, &input, 1, &error);
+    if (!source)
+        return false;
     call.size = element_size(diff_element(item, side, &swap));
     call.copy = swap ? w->buffers[DIFF_B] : NULL;
-    call.most = w->diff->buffer_bytes / call.size;
-    for (uint64_t i = 0; good && i < count && !stopped(w->diff); i += chunk.count) {
-        struct chunk_request request = request_of(w, DIFF_A);
-
-        request.borrow = false;
-        chunk = (struct chunk){
-            .array = item->sides[side].number, .index = i, .count = (size_t)(count - i)};
-        switch (source_at(source, &request, &chunk)) {
-        case SOURCE_CHUNK:
-            break;
-        case SOURCE_END:
-            return false;
-        case SOURCE_FAILED:
-            return give_up(w->diff);
-        }
-        good = !chunk.mapped || mapping_guard(call_digest, &call);
-        if (!good) {
-            source_lost(source, &chunk);
-            return give_up(w->diff);
-        }
+    call.most = d->buffer_bytes / call.size;
+    while (good && !stopped(d) && source_next(source, &request, &chunk) == SOURCE_CHUNK) {
         if (!chunk.mapped)
             call_digest(&call);
-        source_release(source, w->number, &chunk);
+        else
+            good = mapping_guard(call_digest, &call);
+        source_release(source, 0, &chunk);
     }
-    return good && !stopped(w->diff);
+    good = good && !stopped(d) && source_finish(source) == SOURCE_COMPLETE;
+    source_close(source);
+    return good;
 }
 
 /* Finds digests of arrays until there are no more. */
@@ -1730,13 +1731,18 @@ static void work_digest(struct diff_worker *w)
 
     while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_digest, 1)) < d->item_count) {
         const struct diff_item *item = &d->items[k];
+        const int side = side_of(item);
+        const struct container_array *array = item->sides[side].array;
+        struct engine_columns columns;
         struct cpu_digest *digest;
         bool swap;
 
         if (!d->digests[k].wanted)
             continue;
+        columns = (struct engine_columns){array->dimensions, array->sizes};
         digest =
-            cpu_digest_open(NULL, kernels, diff_element(item, side_of(item), &swap), NULL, true);
+            cpu_digest_open(NULL, kernels, diff_element(item, side, &swap),
+                            array->fortran_order && array->dimensions > 1 ? &columns : NULL, true);
         if (!digest) {
             (void)no_memory(d);
             return;
@@ -1744,32 +1750,27 @@ static void work_digest(struct diff_worker *w)
         d->digests[k].found = digest_elements(w, item, digest);
         d->digests[k].digest = cpu_digest_find(digest);
         cpu_digest_close(digest);
-        source_leave(file_of(d, item, side_of(item)), w->number);
     }
 }
 
-/* Whether an array that one side lacks may be one of the other side by another name: its elements lie
-   in the file, in C order. */
-static bool may_be_renamed(const struct diff *d, const struct diff_item *item)
+/* Whether an array that one side lacks may be one of the other side by another name: it can be read. */
+static bool may_be_renamed(const struct diff_item *item)
 {
     const int side = side_of(item);
-    struct array_shape shape;
 
-    if ((item->kind != DIFF_ONLY_A && item->kind != DIFF_ONLY_B) || diff_is_bytes(item, side) ||
-        item->sides[side].elements == 0 || !is_at_hand(d, item, side))
-        return false;
-    diff_shape(item, side, &shape);
-    return !shape.fortran_order || !has_order(&shape);
+    return (item->kind == DIFF_ONLY_A || item->kind == DIFF_ONLY_B) && !diff_is_bytes(item, side) &&
+           item->sides[side].elements > 0;
 }
 
-/* Whether two arrays of two sides have one type, and as many elements. */
+/* Whether two arrays of two sides have one type and scale, and as many elements. */
 static bool are_alike(const struct diff_item *a, const struct diff_item *b)
 {
     bool swap;
 
     return a->kind == DIFF_ONLY_A && b->kind == DIFF_ONLY_B &&
            a->sides[DIFF_A].elements == b->sides[DIFF_B].elements &&
-           diff_element(a, DIFF_A, &swap) == diff_element(b, DIFF_B, &swap);
+           diff_element(a, DIFF_A, &swap) == diff_element(b, DIFF_B, &swap) &&
+           scale_same(diff_scale(a, DIFF_A), diff_scale(b, DIFF_B));
 }
 
 /* Sets which arrays need a digest. Returns whether any do; false without memory, too. */
@@ -1781,7 +1782,7 @@ static bool want_digests(struct diff *d)
     if (!d->digests)
         return no_memory(d);
     for (size_t i = 0; i < d->item_count; i++)
-        d->digests[i].found = may_be_renamed(d, &d->items[i]);
+        d->digests[i].found = may_be_renamed(&d->items[i]);
     for (size_t i = 0; i < d->item_count; i++) {
         for (size_t k = i + 1; d->digests[i].found && k < d->item_count; k++) {
             if (d->digests[k].found && are_alike(&d->items[i], &d->items[k]))
@@ -1838,13 +1839,6 @@ static void join_renamed(struct diff *d)
 /*
  * Opening.
  */
-
-/* The options for the files of a side. */
-static const struct source_options *input_of(const struct diff *d, int side)
-{
-    return d->request->sides[side].input ? d->request->sides[side].input
-                                         : &d->request->options->input;
-}
 
 /* How the files of a side are read. */
 static struct source_options options_of(const struct diff *d, int side)

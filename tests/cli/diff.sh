@@ -156,6 +156,15 @@ if command -v python3 >/dev/null; then
     python3 -c 'import zipfile; zipfile.ZipFile("named.npz", "w").write("w.npy")'
     run --diff --tsv --array=w --array=y named.npz was.safetensors
     ok 'in another byte order' test "$(sed -n 2p out | cut -f 1,2)" = "w|y${tab}renamed"
+    printf abcdef >six
+    { npy 1 "{'descr': '|u1', 'fortran_order': True, 'shape': (3, 2), }" && printf acebdf; } >f.npy
+    python3 -c 'import zipfile; zipfile.ZipFile("deflated.npz", "w", zipfile.ZIP_DEFLATED).write("f.npy")'
+    set_of six.safetensors "{$(entry c U8 3,2 0 6)}" six
+    for pair in 'deflated.npz six.safetensors f|c' 'six.safetensors deflated.npz c|f'; do
+        # shellcheck disable=SC2086 # two files
+        run --diff --tsv ${pair% *}
+        ok "compressed, in Fortran order, $pair" test "$(sed -n 2p out | cut -f 1,2)" = "${pair##* }${tab}renamed"
+    done
 fi
 
 # What sed makes of a name, as the name of the other side, which the command does not change.

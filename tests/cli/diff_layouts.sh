@@ -115,12 +115,17 @@ with h5py.File("chunked.h5", "w") as out:
     out.create_dataset("x", data=x, chunks=(16, 16, 2), compression="gzip", shuffle=True)
 numpy.save("fortran.npy", numpy.asfortranarray(x))
 numpy.savez_compressed("fortran.npz", x=numpy.asfortranarray(x))
-with h5py.File("contiguous.h5", "w") as out:
-    out.create_dataset("x", data=x)
+for path, name in (("contiguous.h5", "x"), ("renamed.h5", "y")):
+    with h5py.File(path, "w") as out:
+        out.create_dataset(name, data=x)
 numpy.save("x.npy", x)
 END
     all_same '' '3.nc 4.nc' '4.nc chunked.h5' 'chunked.h5 contiguous.h5' 'x.npy 4.nc' '3.nc contiguous.h5' \
         'fortran.npy chunked.h5' '4.nc fortran.npy' 'fortran.npz chunked.h5' 'fortran.npz 3.nc' 'x.npy fortran.npz'
+    for file in chunked.h5 4.nc fortran.npz; do
+        run --diff --tsv "$file" renamed.h5
+        ok "$file, with another name" test "$(cut -f 1,2 out | tail -n +2)" = "x|y${tab}renamed"
+    done
 else
     skip 'netCDF and HDF5' 'built without libhdf5, or netCDF4 or h5py is missing'
 fi
