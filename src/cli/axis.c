@@ -675,7 +675,8 @@ void axis_files(struct options *options)
     drop_repeated(options);
     if (!report_possible(options) || !writer_open(&out.writer))
         return;
-    if (!axis_open_gpu(&options->session, &out.gpu, &out.error)) {
+    if (!axis_open_gpu(&options->session, options->files, options->file_count, &out.gpu,
+                       &out.error)) {
         failure_print(NULL, NULL, &out.error);
         return;
     }

@@ -11,7 +11,6 @@
 #include "cli/option_values.h"
 #include "cli/progress.h"
 #include "cli/stdio.h"
-#include "run/gpu.h"
 #include "sys/signals.h"
 
 static void (*const commands[])(struct options *options) = {
@@ -34,7 +33,6 @@ int program_main(int argc, char **argv, const struct source_tuning *source,
         partial_choose_shard(&options)) {
         options.session.input.tuning = source;
         options.session.tuning = session;
-        gpu_leave_out(&options.session, options.files, options.file_count);
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;

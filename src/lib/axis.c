@@ -299,7 +299,7 @@ static bool reduce(struct axis_output *out, const struct session_options *option
 
     for (unsigned i = 0; i < request->operations.count; i++)
         operations[i] = lib_operation(&request->operations, i);
-    if (!axis_open_gpu(options, &gpu, &out->error))
+    if (!axis_open_gpu(options, NULL, 0, &gpu, &out->error))
         return false;
     good = axis_reduce(options, &along, operations, request->operations.count, gpu, source, &sink,
                        &outcome);

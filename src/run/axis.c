@@ -10,6 +10,7 @@
 
 #include "cpu/slices.h"
 #include "engine/engine.h"
+#include "run/gpu.h"
 #include "source/source.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -1397,11 +1398,11 @@ unsigned axis_workers(const struct session_options *options)
     return worker_count(options, SOURCE_UNKNOWN);
 }
 
-bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu,
-                   struct error *error)
+bool axis_open_gpu(const struct session_options *options, char *const *paths, int count,
+                   struct engine_state **gpu, struct error *error)
 {
     const struct engine_needs needs = {.devices = options->devices,
-                                       .device_count = options->device_count,
+                                       .device_count = gpu_count(options, paths, count),
                                        .visible = options->visible_devices,
                                        .workers = 1,
                                        .chunk_size = 4096, /* there will be no feeders */

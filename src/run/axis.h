@@ -55,10 +55,11 @@ struct axis_sink {
     void *context;
 };
 
-/* Makes the GPUs ready that the options demand, if they do: sets *gpu to them, or to NULL. False,
-   with the reason in *error, where they cannot be used. axis_close_gpu takes NULL, too. */
-bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu,
-                   struct error *error);
+/* Makes the GPUs ready that the options demand, if they do, for `count` inputs: sets *gpu to them,
+   or to NULL. False, with the reason in *error, where they cannot be used. axis_close_gpu takes NULL,
+   too. */
+bool axis_open_gpu(const struct session_options *options, char *const *paths, int count,
+                   struct engine_state **gpu, struct error *error);
 void axis_close_gpu(struct engine_state *gpu);
 
 /* How inputs are to be opened for axis_reduce, and for how many workers. */

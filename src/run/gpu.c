@@ -15,25 +15,24 @@
 #include "sys/operand.h"
 #include "zstd/frames.h"
 
-void gpu_leave_out(struct session_options *options, char *const *paths, int count)
+unsigned gpu_count(const struct session_options *options, char *const *paths, int count)
 {
+    const struct engine_needs needs = {.devices = options->devices,
+                                       .device_count = options->device_count,
+                                       .visible = options->visible_devices,
+                                       .tuning = session_tuning(options)->gpu};
     const struct engine *cuda = engine_get(ENGINE_CUDA);
     uint64_t bytes = 0;
     struct stat status;
 
-    if (options->device_count < 2 || !cuda->devices_for)
-        return;
+    if (needs.device_count < 2 || !cuda->devices_for)
+        return needs.device_count;
     for (int i = 0; i < count; i++) {
         if (!operand_status(paths[i], &status) || !S_ISREG(status.st_mode))
-            return;
+            return needs.device_count;
         bytes += (uint64_t)status.st_size;
     }
-    options->device_count =
-        cuda->devices_for(&(struct engine_needs){.devices = options->devices,
-                                                 .device_count = options->device_count,
-                                                 .visible = options->visible_devices,
-                                                 .tuning = session_tuning(options)->gpu},
-                          bytes);
+    return cuda->devices_for(&needs, bytes);
 }
 
 /* Files of so many bytes are examined if the GPU does all the work: it makes no difference whether

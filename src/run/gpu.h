@@ -33,9 +33,9 @@ struct gpu {
 
 MUTEX_ROLE_OF(gpu, struct gpu, mutex);
 
-/* Leaves GPUs out that these files are too small for. If the size of one is unknown, as of a pipe,
-   all GPUs are used that were asked for. */
-void gpu_leave_out(struct session_options *options, char *const *paths, int count);
+/* The number of the first GPUs of the options that these inputs can keep busy: all of them, if the
+   size of an input is unknown, as of a pipe. Any thread. */
+unsigned gpu_count(const struct session_options *options, char *const *paths, int count);
 
 /* The size of a file of `least` bytes or more whose first bytes are those of compressed input, or
    of the content that its first frame states, if that is more; of a store of Zarr in a directory,

@@ -654,7 +654,7 @@ static bool open_feeds(struct gpu_decode *decode, const struct engine_decode_set
 static unsigned choose_count(const struct run *run)
 {
     const bool one = run->plan->how == PLAN_ONE_GPU || run->options->nan == NAN_ERROR;
-    const unsigned devices = one ? 1 : run->options->device_count;
+    const unsigned devices = one ? 1 : run->gpu->needs.device_count;
 
     return compressed_cut(run->source, devices < run->feeders ? devices : run->feeders);
 }

@@ -120,7 +120,7 @@ static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         struct profile_work *work = &p->stages[stages[i]];
 
-        for (unsigned device = 0; device < run->options->device_count; device++)
+        for (unsigned device = 0; device < run->gpu->needs.device_count; device++)
             add_device(run, device, stages[i], p);
         /* Stretches beyond the capacity of timelines went as the rest did. Batches of compressed
            input are large, and other bytes are copied than reduced. */

@@ -70,7 +70,7 @@ static unsigned feeder_count(const struct session *session)
         break;
     }
     return options->threads ? options->threads
-                            : engine_cuda.workers(options->device_count, session->cores);
+                            : engine_cuda.workers(session->gpu.needs.device_count, session->cores);
 }
 
 /* If the GPU does all the work, they help to read the data that it decompresses. */
@@ -85,15 +85,15 @@ static unsigned cpu_worker_count(const struct session *session)
 static bool prepare(struct session *session, char *const *paths, int count, struct error *error)
 {
     const struct session_options *options = session->options;
-    struct engine_needs needs = {.devices = options->devices,
-                                 .device_count = options->device_count,
-                                 .visible = options->visible_devices,
-                                 .chunk_size = options->chunk_size,
-                                 .tuning = session_tuning(options)->gpu};
+    const struct engine_needs needs = {.devices = options->devices,
+                                       .device_count = gpu_count(options, paths, count),
+                                       .visible = options->visible_devices,
+                                       .chunk_size = options->chunk_size,
+                                       .tuning = session_tuning(options)->gpu};
     char reason[ENGINE_REASON_MAX] = "";
 
-    needs.workers = feeder_count(session);
     gpu_init(&session->gpu, &needs);
+    session->gpu.needs.workers = feeder_count(session);
     if (options->device != DEVICE_CPU)
         gpu_choose(&session->gpu, options, paths, count);
     if (!team_open(&session->team, cpu_worker_count(session) + feeder_count(session)))

@@ -308,7 +308,7 @@ static bool engine_failed(struct worker *w, const char *reason)
 /* Without memory for one more worker fewer will do; but each GPU, and the CPU, must have one. */
 static bool is_needed(const struct worker *w)
 {
-    return w->engine_number < (w->engine == ENGINE_CPU ? 1 : w->run->options->device_count);
+    return w->engine_number < (w->engine == ENGINE_CPU ? 1 : w->run->gpu->needs.device_count);
 }
 
 /* Reduces on the CPU what the worker has claimed and not got yet. False on failure. */

@@ -51,6 +51,9 @@ run -q -D gpu:2,0,1 -t u16 "$ops" short
 is 'a larger file, which needs the second' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
 run -q -D gpu:2,0,1 -t u16 "$ops" shorter shorter
 is 'two files, which need it' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
+"$GPUREDUCE" --json -D cpu -t u16 "$ops" short >record
+run -D gpu:2,0,1 --check=record
+is 'a record of a file that needs it' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
 run -q -D gpu:2,0,1 -t u16 --axis=0 --shape=-1,30 -o sum shorter
 is 'along an axis, and GPUs that it does not need' 0 \
     "$("$GPUREDUCE" -q -D cpu -t u16 --axis=0 --shape=-1,30 -o sum shorter)"

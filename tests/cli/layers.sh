@@ -20,7 +20,6 @@ cli/manifest.c: run/session.h is behind the library
 cli/options.h: run/session.h is behind the library
 cli/options.h: run/shard.h is behind the library
 cli/process.h: run/session_options.h is behind the library
-cli/program.c: run/gpu.h is behind the library
 cli/record.h: run/session_options.h is behind the library
 cli/reduce.c: run/session.h is behind the library
 cli/report.c: profile/bottleneck.h is behind the library
