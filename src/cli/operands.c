@@ -309,8 +309,20 @@ static bool add_index(struct options *options, struct list *files, const char *p
     return true;
 }
 
+/* Whether a file of that name is in the list, from number `from` on. */
+static bool is_listed(const struct list *files, size_t from, const char *name)
+{
+    for (size_t i = from; i < files->count; i++) {
+        const char *slash = strrchr(files->names[i], '/');
+
+        if (slash && strcmp(slash + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Warns of files that an index beside them does not name: of `names`, those that are none of the
-   last files in the list, from number `from` on. Both are in order. */
+   last files in the list, from number `from` on. */
 static void warn_unnamed(const struct list *names, const struct list *files, size_t from,
                          const char *path, const char *index)
 {
@@ -318,11 +330,7 @@ static void warn_unnamed(const struct list *names, const struct list *files, siz
     char where[ESCAPE_QUOTE_MAX], what[ESCAPE_QUOTE_MAX], which[ESCAPE_QUOTE_MAX];
 
     for (size_t i = 0; i < names->count; i++) {
-        const char *slash = from < files->count ? strrchr(files->names[from], '/') : NULL;
-
-        if (slash && strcmp(slash + 1, names->names[i]) == 0)
-            from++;
-        else if (unnamed++ == 0)
+        if (!is_listed(files, from, names->names[i]) && unnamed++ == 0)
             first = i;
     }
     if (unnamed > 0)

@@ -287,6 +287,10 @@ cp small.safetensors other/also.safetensors
 run -q --list other
 ok 'and files' grep -qx \
     'gpureduce: warning: other: skipped 2 files that model.safetensors.index.json does not name: also.safetensors and others' err
+mv other/part-1.safetensors part-1
+run -q --list other
+ok 'or a file is missing' grep -q '^gpureduce: warning: other: skipped 2 files ' err
+mv part-1 other/part-1.safetensors
 rm other/also.safetensors
 run -q --list other
 ok 'a directory with an index' test "$(cut -f 1,2 out | tr '\t\n' ': ')" = \
