@@ -208,6 +208,10 @@ tests_unit_test_digest_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_digest_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_digest_cuda_SOURCES = tests/unit/test_digest_kernels.c
 tests_unit_test_digest_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+# The host compiler takes two and a half times as long with -O3, for kernels that are little faster then.
+emulated_objects = tests/lib/reduce_emulated.$(OBJEXT) tests/lib/tally_emulated.$(OBJEXT) \
+	tests/lib/slice_emulated.$(OBJEXT) tests/lib/digest_emulated.$(OBJEXT)
+$(emulated_objects): NVCCFLAGS := $(NVCCFLAGS:-O3=-O1)
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
 	tests/lib/$(DEPDIR)/slice_emulated.Po tests/lib/$(DEPDIR)/digest_emulated.Po
 LDADD = tests/libtests.a src/libinternal.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
