@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what checks and tests need, as root where apt-get works. Checks whose tools cannot be installed
-# are skipped.
+# Installs the Debian packages that checks and tests need, as root where apt-get works. Checks whose tools
+# cannot be installed are skipped.
 # shellcheck source=.ci/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -58,13 +58,5 @@ if [ ${#packages[@]} -gt 0 ]; then
             apt-get install -y -qq --no-install-recommends "$package" || { status=77 && lacking+=" $package"; }
         done
 fi
-
-# Python packages whose files and results the tests compare with.
-modules=(astropy gguf h5py hdf5plugin hypothesis netCDF4 numpy pytest safetensors scipy)
-[ "$tier" = fast ] || modules+=(dask ml_dtypes mypy nibabel pandas pyarrow xarray zarr) # of formats that are refused, and of python/
-[ "$tier" != long ] || modules+=(torch) # some gigabytes
-python3 -c "import $(IFS=,; echo "${modules[*]}")" ||
-    { python3 -m venv "$CI_WORK/python" && "$CI_WORK/python/bin/pip" install -q "${modules[@]}"; } ||
-    { rm -rf "$CI_WORK/python" && status=77 && lacking+=" ${modules[*]}"; }
 [ $status = 0 ] || echo "cannot install${lacking-}"
 exit $status
