@@ -116,9 +116,7 @@ class Accumulator:
 
         Every element may be added once, and all must be added by this method.
         """
-        if start < 0:
-            raise ValueError(f"a piece begins at 0 or later, not at {start}")
-        self._add(x, mask, start)
+        self._add(x, mask, lib.natural("start", start))
 
     def _add(self, x: Any, mask: Any, start: Optional[int]) -> None:
         array = describe(x)
@@ -231,7 +229,8 @@ class Accumulator:
         end of the last piece if not given.
         """
         with self._used() as context:
-            context.check(lib.accumulator_set_array(self._handle, name.encode(), None, count or 0))
+            context.check(lib.accumulator_set_array(self._handle, name.encode(), None,
+                                                    lib.natural("count", count or 0)))
             return self._write(context)
 
     def __reduce__(self) -> Tuple[Any, ...]:

@@ -8,6 +8,7 @@ import os
 import threading
 from ctypes import byref, c_uint64, c_void_p
 from fractions import Fraction
+from operator import index
 from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
 
 from . import _library as lib
@@ -26,7 +27,7 @@ def _options(context: Context, dtype: Any, skip: int, stored: bool) -> c_void_p:
     try:
         if raw is not None:
             context.check(lib.request_type(options, *raw))
-        context.check(lib.request_set(options, lib.KEY_SKIP, skip))
+        context.check(lib.request_set(options, lib.KEY_SKIP, lib.natural("skip", skip)))
         context.check(lib.request_set(options, lib.KEY_STORED, stored))
     except BaseException:
         lib.request_free(options)
@@ -107,7 +108,7 @@ class FileArray:
 
     def quantile(self, q: Any, *, nan: str = "propagate", missing: Any = None) -> Any:
         """A quantile, or several in a list: see `gpureduce.quantile`."""
-        one = isinstance(q, (float, int, Fraction))
+        one = lib.is_number(q)
         found: List[Number] = []
         qs = [q] if one else list(q)
         for i in range(0, len(qs), QUANTILES_MAX):
@@ -223,7 +224,7 @@ class File:
             except KeyError:
                 raise KeyError(f"{os.fsdecode(self.path)} has no array {which!r}") from None
         else:
-            number = range(len(self))[which]
+            number = range(len(self))[index(which)]
         with self._lock:
             self._check_open()
             return FileArray(self, number)

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 import weakref
+from numbers import Real
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
@@ -19,7 +20,8 @@ from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, 
 __all__ = [
     "ArgumentError", "CancelledError", "ChangedError", "Context", "DataError", "DeviceError", "Error",
     "GpureduceWarning", "InternalError", "NaNError", "OutOfMemoryError", "ReadError",
-    "UnsupportedError", "borrow", "configure", "give_back", "home", "library_version",
+    "UnsupportedError", "borrow", "configure", "give_back", "home", "is_number", "library_version",
+    "natural",
 ]
 
 UNKNOWN = 2**64 - 1
@@ -239,6 +241,23 @@ settings: Tuple[Tuple[int, int], ...] = ()
 """What `configure` has set, and each context takes over before its next call: settings and values."""
 
 
+def is_number(x: Any) -> bool:
+    """Whether something is a real number of Python's or NumPy's, other than a bool."""
+    return isinstance(x, Real) and not isinstance(x, bool)
+
+
+def natural(name: str, value: Any) -> int:
+    """An argument that is an integer of 64 bits without a sign, also one that is given as a float.
+
+    TypeError if it is no number; ValueError for other numbers.
+    """
+    if not is_number(value):
+        raise TypeError(f"{name} is a number, not {type(value).__name__}")
+    if value % 1 != 0 or not 0 <= value < UNKNOWN:
+        raise ValueError(f"{name} is an integer from 0 on, not {value!r}")
+    return int(value)
+
+
 def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
               device: Optional[str] = None) -> None:
     """Changes how later calls of this process work. Results do not depend on it.
@@ -259,11 +278,9 @@ def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
     """
     global settings
     found = dict(settings)
-    for setting, value in ((_THREADS, threads), (_MEMORY, memory)):
+    for setting, name, value in ((_THREADS, "threads", threads), (_MEMORY, "memory", memory)):
         if value is not None:
-            if value != int(value) or not 0 <= value < UNKNOWN:
-                raise ValueError(f"a number from 0 on, not {value!r}")
-            found[setting] = int(value)
+            found[setting] = natural(name, value)
     if device is not None:
         kind, colon, number = device.partition(":")
         if kind not in _DEVICES or colon and not (kind == "gpu" and number.isdecimal()):

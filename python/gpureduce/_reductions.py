@@ -25,6 +25,8 @@ ELEMENTS = frozenset(("min", "max", "absmin", "absmax", "range"))
 SUMMARY = ("count", "nan", "inf", "zeros", "min", "max", "mean", "std", "q0.25", "median", "q0.75")
 """The operations of the group "summary"."""
 QUANTILES_MAX = 31
+PLACES = 10**18
+"""The largest denominator of a quantile."""
 
 _NO_ELEMENTS = "an array without elements has no {}"
 
@@ -95,9 +97,7 @@ def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, 
         values = tuple(missing_text(value) for value in missing)
     else:
         values = (missing_text(missing),)
-    if int(ddof) != ddof or ddof < 0:
-        raise ValueError(f"ddof is an integer from 0 on, not {ddof!r}")
-    return tuple(ops), quantiles, histogram, NAN[nan], int(ddof), values
+    return tuple(ops), quantiles, histogram, NAN[nan], lib.natural("ddof", ddof), values
 
 
 def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
@@ -896,7 +896,8 @@ def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: boo
 
     Args:
         q: a number from 0 to 1, or an array of them. 0.1 means one tenth, the decimal that Python
-            prints, not the binary number next to it. A Fraction is taken as it is.
+            prints, rounded to 18 places, not the binary number next to it. A Fraction is taken as it is;
+            its denominator is at most 10**18.
 
     Other arguments as of `sum`. Returns a float for one q; otherwise an array of NumPy's whose first
     dimensions are those of q.
@@ -907,32 +908,31 @@ def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: boo
     >>> gr.quantile([10, 20, 30, 40], [0, 0.5, 1])
     array([10., 25., 40.])
     """
-    if isinstance(q, (float, int, Fraction)):
-        shape: Optional[Tuple[int, ...]] = None
-        fractions = [q]
-    else:
+    shape: Tuple[int, ...] = ()
+    fractions: List[Any] = [q]
+    if not lib.is_number(q):
         import numpy as np
 
         list_of_q = np.asarray(q, dtype=object) if isinstance(q, (list, tuple)) else np.asarray(q)
         shape = list_of_q.shape
-        fractions = list_of_q.ravel().tolist()
+        fractions = list(list_of_q.ravel())
     quantiles = tuple((f"quantile_{i}".encode(),) + ratio(one) for i, one in enumerate(fractions))
     results = run(x, (), axis, keepdims, nan, missing, mask, quantiles=quantiles) if quantiles else []
-    if shape is None:
+    if shape == ():
         return finish(results[0], out)
     found = np.asarray(results, dtype=float)
     return finish(found.reshape(shape + found.shape[1:]), out)
 
 
 def ratio(q: Any) -> Tuple[int, int]:
-    """A quantile as a numerator and a denominator: that of the decimal that repr prints."""
-    if isinstance(q, bool) or not isinstance(q, (float, int, Fraction)):
+    """A quantile as a numerator and a denominator: that of the decimal that Python prints."""
+    if not lib.is_number(q):
         raise TypeError(f"a quantile is a number, not {type(q).__name__}")
     if not 0 <= q <= 1:
         raise ValueError(f"a quantile is from 0 to 1, not {q!r}")
-    fraction = q if isinstance(q, Fraction) else Fraction(repr(q))
-    if fraction.denominator >= 2**60:
-        raise ValueError(f"a quantile has at most 18 decimals, not {q!r}")
+    fraction = q if isinstance(q, Fraction) else Fraction(round(Fraction(str(q)) * PLACES), PLACES)
+    if fraction.denominator > PLACES:
+        raise ValueError(f"a quantile has a denominator of at most 10**18, not {q!r}")
     return fraction.numerator, fraction.denominator
 
 

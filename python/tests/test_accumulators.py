@@ -134,8 +134,9 @@ def test_what_is_refused():
         acc.merge(gr.Accumulator("int64", missing=1))
     with pytest.raises((ValueError, NotImplementedError)):
         gr.Accumulator("int64", ["median"])
-    with pytest.raises(ValueError):
-        acc.add_at([1], -1)
+    for start in (-1, 0.5, 2**64):
+        with pytest.raises(ValueError, match="start"):
+            acc.add_at([1], start)
     with pytest.raises(gr.Error):
         acc.add([1]), acc.add_at([1], 1)
     placed = gr.Accumulator("int64", ["argmin"])

@@ -34,7 +34,7 @@ def test_npy(tmp_path):
             a = f[0]
             assert (a.sum(), a.min(), a.max(), a.mean(), a.median()) == (45, 0, 9, 4.5, 4.5)
             assert a.std() == gr.std(np.arange(10)) and a.var(ddof=1) == gr.var(np.arange(10), ddof=1)
-            assert a.quantile(0.1) == 0.9 and a.quantile([0, 1]) == [0, 9] and a.exact_sum() == 45
+            assert a.quantile(0.1) == 0.9 and a.quantile([0, np.float32(0.1)]) == [0, 0.9] and a.exact_sum() == 45
             assert a.sum(missing=9) == 36
             assert a.reduce("summary").count == 10
     with pytest.raises(ValueError, match="closed"):
@@ -82,6 +82,9 @@ def test_raw(tmp_path):
     assert gr.open(path, dtype=np.dtype(">f8"))[0].max() == 4.0
     with pytest.raises(TypeError):
         gr.open(path, dtype="f99")
+    for skip in (-1, 0.5, 2**64):
+        with pytest.raises(ValueError, match="skip"):
+            gr.open(path, dtype=">f8", skip=skip)
 
 
 def test_errors(tmp_path):

@@ -1,6 +1,7 @@
 """Users of NumPy expect these arguments, types of results, and results of no elements."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -108,8 +109,11 @@ def test_ddof():
     for ddof in (0, 1, 2):
         assert gr.var([1, 2, 3, 4], ddof=ddof) == [1.25, 5 / 3, 2.5][ddof]
     assert math.isnan(gr.var([1.0], ddof=1)) and gr.var([1.0, 3.0], ddof=1.0) == 2.0
-    for wrong in (-1, 0.5):
+    for wrong in (-1, 0.5, math.nan, math.inf, 2**64):
         with pytest.raises(ValueError, match="ddof"):
+            gr.std(X, ddof=wrong)
+    for wrong in (None, "1"):
+        with pytest.raises(TypeError, match="ddof"):
             gr.std(X, ddof=wrong)
 
 
@@ -120,7 +124,17 @@ def test_quantile_shapes():
     assert np.array_equal(gr.quantile(X, 0.5, axis=(0, 2), keepdims=True),
                           np.quantile(X, 0.5, axis=(0, 2), keepdims=True))
     assert gr.quantile(np.arange(1001), np.linspace(0, 1, 101).round(2)).tolist() == list(range(0, 1001, 10))
-    for wrong, error in ((1.5, ValueError), (-0.1, ValueError), (math.nan, ValueError), ("a", TypeError)):
+    for q in (np.float64(0.1), np.float32(0.1), np.float16(0.1), Fraction(1, 10)):
+        assert type(gr.quantile(X, q)) is float and gr.quantile(X, q) == 2.3
+        assert gr.quantile(X, [q]).tolist() == gr.quantile(X, np.array([q, q])).tolist()[:1] == [2.3]
+    assert type(gr.quantile(X, np.int64(1))) is float and gr.quantile(X, Fraction(1, 3)) == 23 / 3
+    # Decimals beyond the 18th are rounded away.
+    assert gr.quantile([0, 10**18], 1 / 300) == 3333333333333334 and gr.quantile([0, 10**18], 5.5e-17) == 55
+    assert gr.quantile([0.0, 1.0], 1e-300) == 0.0 and gr.quantile(X, np.linspace(0, 1, 301))[300] == 23
+    with pytest.raises(ValueError, match="denominator"):
+        gr.quantile(X, Fraction(1, 10**18 + 1))
+    for wrong, error in ((1.5, ValueError), (-0.1, ValueError), (math.nan, ValueError), ("a", TypeError),
+                         (True, TypeError), (1j, TypeError), ([None], TypeError)):
         with pytest.raises(error):
             gr.quantile(X, wrong)
 
