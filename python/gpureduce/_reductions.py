@@ -21,7 +21,9 @@ Number = Union[int, float, bool]
 NAN = {"propagate": 0, "skip": 1, "error": 2}
 COUNTS = frozenset(("count", "nan", "inf", "zeros", "negatives", "subnormals", "missing"))
 INDICES = frozenset(("argmin", "argmax"))
-ELEMENTS = frozenset(("min", "max", "absmin", "absmax", "range"))
+TYPED = frozenset(("min", "max", "absmin", "absmax"))
+"""The operations whose results along an axis have the type of the elements, or of their magnitudes."""
+ELEMENTS = TYPED | {"range"}
 SUMMARY = ("count", "nan", "inf", "zeros", "min", "max", "mean", "std", "q0.25", "median", "q0.75")
 """The operations of the group "summary"."""
 QUANTILES_MAX = 31
@@ -531,13 +533,26 @@ def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
     if op.decode() in INDICES:
         return np.array(values, "i8")
     if kind == "f" or any(isinstance(value, float) for value in values):
-        return np.array(values, "f8")
+        found = np.array(values, "f8")
+        if kind != "f" and not builtins.all(x == y or x != x for x, y in zip(values, found.tolist())):
+            raise OverflowError(f"the {op.decode()} of a slice without elements is NaN, and float64 cannot hold"
+                                " that of another slice; reduce the slices one by one")
+        return found
     dtype = "i8" if kind == "i" and op in (b"sum", b"min", b"max") else "u8"
     try:
         return np.array(values, dtype) if values or op in (b"sum", b"min", b"max") \
             else np.array(values, "f8")
     except OverflowError:
         raise _no_room({"i8": "int64", "u8": "uint64"}[dtype]) from None
+
+
+def _joined(op: bytes, column: Sequence[Any], kind: str) -> Any:
+    """Parts of a column as one, also where one part is of integers and another has a NaN."""
+    import numpy as np
+
+    if len({part.dtype for part in column}) == 1:
+        return np.concatenate(column)
+    return _column(op, [value for part in column for value in part.tolist()], kind)
 
 
 def _blocks(y: Any, kept: int, mask: Any) -> Iterator[Tuple[Any, Any]]:
@@ -572,6 +587,7 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     mask = array.mask_bytes()
     if mask is not None:
         mask = np.moveaxis(mask, kept, range(len(kept)))
+    ops = key[0] + tuple(q[0] for q in key[1])
     parts: List[List[Any]] = []
     for block, missing in _blocks(y, len(kept), mask):
         rows = block.ndim - len(axes)
@@ -589,10 +605,9 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
             if missing is not None:
                 part = part.with_mask(missing)
             values = reduce_array(part, key, progress)
-            ops = key[0] + tuple(q[0] for q in key[1])
             parts.append([_column(op, [value], array.kind) for op, value in zip(ops, values)])
-    return [np.concatenate(column).reshape(shape) for column in zip(*parts)] if parts else \
-        [np.empty(shape) for _ in key[0] + key[1]]
+    return [_joined(op, column, array.kind).reshape(shape) for op, column in zip(ops, zip(*parts))] if parts else \
+        [np.empty(shape) for _ in ops]
 
 
 def _typed(op: str, values: Any, array: Array) -> Any:
@@ -603,8 +618,10 @@ def _typed(op: str, values: Any, array: Array) -> Any:
         return values  # it is on a GPU
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
-    if op in ELEMENTS and array.dtype is not None and op != "range":
+    if op in TYPED and array.dtype is not None:
         dtype = array.dtype.newbyteorder("=")
+        if array.kind == "i" and op not in ("min", "max"):
+            dtype = np.dtype(f"u{SIZES[array.type]}")  # the magnitude of -128 is no int8
         if array.kind == "f" or values.dtype.kind != "f":
             return values.astype(dtype)
     return values
@@ -629,6 +646,8 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     if least and math.prod(array.shape[i] for i in axes) == 0 and \
             math.prod(n for i, n in enumerate(array.shape) if i not in axes) > 0:
         raise ValueError(_NO_ELEMENTS.format(least[0]))
+    if "digest" in names and (keepdims or len(axes) < rank):
+        raise lib.UnsupportedError("a digest is of all elements: it has no axis")
     if len(axes) == rank:
         results: List[Any] = []
         # The library takes a number of quantiles at a time.
@@ -637,23 +656,20 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
             results += reduce_array(array, (key[0] if i == 0 else (), part) + key[2:], progress)
         if not keepdims:
             return results
-        import numpy as np
-
-        wide = [np.full((1,) * rank, value) for value in results]
+        wide = [_column(op, [value], array.kind).reshape((1,) * rank)
+                for op, value in zip(key[0] + tuple(q[0] for q in quantiles), results)]
         return [_typed(name, one, array) for name, one in zip(names, wide)] + wide[len(names):]
     if len(axes) > 1 and INDICES.intersection(names):
         raise ValueError("argmin and argmax are along one axis, or of all elements")
     if not axes:
         raise ValueError("axis=() leaves nothing to reduce")
-    if "digest" in names:
-        raise lib.UnsupportedError("a digest is of all elements: it has no axis")
     results = reduce_axes(array, key, axes, progress)
     results = [_typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
     if keepdims:
         shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         results = [one.reshape(shape) for one in results]
     if array.memory != HOST:
-        results = [on_device(one, array, name in ELEMENTS and name != "range")
+        results = [on_device(one, array, name in ("min", "max") or name in TYPED and array.kind != "i")
                    for one, name in itertools.zip_longest(results, names)]
     return results
 
@@ -788,12 +804,14 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
 
     Returns:
         An int for integers and bools, with all digits; a float otherwise. Along an axis an array of
-        NumPy's of int64, uint64 or float64, without the dimensions reduced.
+        NumPy's of int64, uint64 or float64, without the dimensions reduced. A slice whose elements are
+        all missing gives NaN; among integers 0 by a mask, and by `missing` the first of these values.
 
     Raises:
         TypeError: x is no array, or its elements are no numbers that are supported.
         ValueError: an axis does not exist.
-        OverflowError: an integer sum along an axis does not fit 64 bits.
+        OverflowError: an integer along an axis does not fit 64 bits; or it is among NaNs, in float64, which
+            cannot hold it.
         Error: the library cannot do it; see its subclasses.
 
     >>> import gpureduce as gr

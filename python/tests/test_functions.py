@@ -62,7 +62,7 @@ def test_axes(dtype, shape, seed, mode, layout, data):
     given_axes = axes[0] if len(axes) == 1 else tuple(
         data.draw(st.sampled_from([a, a - len(shape)])) for a in data.draw(st.permutations(axes)))
     keepdims = data.draw(st.booleans())
-    ops = ["sum", "mean", "min", "max", "std", "var", "count"]
+    ops = ["sum", "mean", "min", "max", "std", "var", "count", "absmin", "absmax"]
     if data.draw(st.booleans()):
         ops.append("median")
     if mode != "small" and np.dtype(dtype).itemsize == 8 and np.dtype(dtype).kind in "iu":

@@ -38,6 +38,19 @@ def test_types_of_results():
         assert gr.sum(X.astype(dtype), axis=0).dtype == np.uint64
     assert gr.sum(X > 5, axis=0).dtype == np.int64 and gr.max(X > 5, axis=0).dtype == bool
     assert gr.min(X.astype(">f4"), axis=1).dtype == np.dtype("=f4")
+    for dtype in ("i2", "u2", "u8", "f4", "?"):  # whether all axes go or some
+        for op in ("sum", "min", "absmax", "range", "mean", "zeros", "median"):
+            assert gr.reduce(X.astype(dtype), op, keepdims=True)[op].dtype == gr.reduce(
+                X.astype(dtype), op, axis=0, keepdims=True)[op].dtype, (dtype, op)
+
+
+def test_magnitudes_of_signed_integers():
+    for dtype in ("i1", "i2", "i4", "i8"):
+        least = np.iinfo(dtype).min
+        for axis in (0, 1, (0, 1)):
+            found = gr.reduce(np.array([[least]], dtype), "absmax,absmin", axis=axis, keepdims=True)
+            for one in found.values():
+                assert one.item() == -int(least) and one.dtype == dtype.replace("i", "u")
 
 
 def test_integers_in_full():
@@ -46,6 +59,23 @@ def test_integers_in_full():
     assert gr.sum(np.array([-2**63, -2**63])) == -2**64
     assert gr.max(np.array([2**63 - 1, 0])) == 2**63 - 1 and gr.min(np.array([-2**63])) == -2**63
     assert gr.sum(np.array([2**53, 1])) == 2**53 + 1
+    with pytest.raises(OverflowError):
+        gr.sum(np.full((3, 1), 2**63 - 1), keepdims=True)
+
+
+@pytest.mark.parametrize("block", [1, 1 << 22])
+def test_integers_beside_nan(monkeypatch, block):
+    """The results are float64 where a slice has nothing left, if that has room for the others."""
+    monkeypatch.setattr("gpureduce._reductions.BLOCK", block)
+    x = np.array([[[2**53], [1]], [[2**53], [2]]])
+    gone = np.array([[[False], [True]]])
+    for axis in (0, (0, 2)):
+        found = gr.reduce(x, "max,count", axis=axis, mask=gone)
+        assert np.array_equal(found.max.ravel(), [2.0**53, math.nan], equal_nan=True)
+        assert found.count.ravel().tolist() == [2, 0]
+        with pytest.raises(OverflowError, match="NaN"):
+            gr.max(x + 1, axis=axis, mask=gone)
+        assert gr.max(x + 1, axis=axis, mask=False).ravel().tolist() == [2**53 + 1, 3]
 
 
 def test_no_elements():
