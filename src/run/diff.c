@@ -236,6 +236,17 @@ static void item_error(struct diff *d, struct diff_item *item, struct error erro
     add_error(d, name, error);
 }
 
+/* Notes what is wrong with the array that an item has on one side, which makes it DIFF_FAILED. */
+static void side_error(struct diff *d, struct diff_item *item, int side, struct error error)
+{
+    char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
+
+    item->kind = DIFF_FAILED;
+    sprintf(name, "%s: array %s", item->sides[side].info->name,
+            name_array(shown, item->sides[side].array->name));
+    add_error(d, name, error);
+}
+
 /* Warns about `count` items, of which this is the first. */
 static void item_warning(const struct diff *d, const struct diff_item *item, size_t count,
                          const char *text)
@@ -442,6 +453,17 @@ static bool compare_pieces(const struct diff *d, struct diff_item *item)
     return same;
 }
 
+/* Whether an array of numbers cannot be read, so that it is unknown how it compares with one that can:
+   its type is unknown, or no difference. */
+static bool is_unknown(const struct diff *d, const struct diff_item *item, int side)
+{
+    const char *type = diff_type(item, side), *other = diff_type(item, DIFF_B - side);
+
+    return diff_is_bytes(item, side) && !item->sides[side].array->not_numeric &&
+           (!*type || (!diff_is_bytes(item, DIFF_B - side) &&
+                       (d->request->ignore_dtype || d->request->cast || strcmp(type, other) == 0)));
+}
+
 /* Compares what headers say of a pair. Returns whether its values are to be compared. */
 static bool compare_headers(struct diff *d, struct diff_item *item)
 {
@@ -452,12 +474,17 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
         diff_is_bytes(item, DIFF_A) != diff_is_bytes(item, DIFF_B)) {
-        const bool bytes = diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B);
-
-        item->kind =
-            bytes || (!d->request->ignore_dtype && !d->request->cast) ? DIFF_TYPE : DIFF_SAME;
-        if (bytes)
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            if (is_unknown(d, item, side)) {
+                side_error(d, item, side, container_why(item->sides[side].array));
+                return false;
+            }
+        }
+        if (diff_is_bytes(item, DIFF_A) || diff_is_bytes(item, DIFF_B)) {
+            item->kind = DIFF_TYPE;
             return false;
+        }
+        item->kind = d->request->ignore_dtype || d->request->cast ? DIFF_SAME : DIFF_TYPE;
     }
     if (diff_is_bytes(item, DIFF_A) &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
@@ -1915,9 +1942,8 @@ static bool open_sides(struct diff *d)
    arrays in tiles, which all workers decode. False on failure. */
 static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
-    const struct diff_item *item = p->item;
+    struct diff_item *item = p->item;
     struct source_options input = *input_of(d, side);
-    char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
     struct error error;
 
     if (p->sides[side].at_hand || !item->sides[side].array)
@@ -1927,9 +1953,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
         source_open_array(p->sides[side].source, item->sides[side].array, &input,
                           item->sides[side].array->tiles ? d->worker_count : 1, &error);
     if (!p->sides[side].own) {
-        sprintf(name, "%s: array %s", item->sides[side].info->name,
-                name_array(shown, item->sides[side].array->name));
-        add_error(d, name, error);
+        side_error(d, item, side, error);
         return false;
     }
     p->sides[side].source = p->sides[side].own;
@@ -2176,18 +2200,13 @@ static void check_nan(struct diff *d, const struct diff_pair *p, const struct di
 /* Adds why arrays of a pair, which are at hand, could not be read. */
 static void add_damages(struct diff *d, const struct diff_pair *p)
 {
-    char name[DIFF_ITEM_NAME_MAX], shown[NAME_ARRAY_MAX];
-
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct error *damage =
             p->sides[side].at_hand ? source_damage(p->sides[side].source, p->sides[side].array)
                                    : NULL;
 
-        if (!damage)
-            continue;
-        sprintf(name, "%s: array %s", p->item->sides[side].info->name,
-                name_array(shown, p->item->sides[side].array->name));
-        add_error(d, name, *damage);
+        if (damage)
+            side_error(d, p->item, side, *damage);
     }
 }
 

@@ -165,6 +165,14 @@ if command -v python3 >/dev/null; then
         run --diff --tsv ${pair% *}
         ok "compressed, in Fortran order, $pair" test "$(sed -n 2p out | cut -f 1,2)" = "${pair##* }${tab}renamed"
     done
+    { npy 1 "{'descr': '|u1', 'fortran_order': False, 'shape': (6,), } and more" && printf abcdef; } >f.npy
+    python3 -c 'import zipfile; zipfile.ZipFile("bad.npz", "w").write("f.npy")'
+    for pair in 'deflated.npz bad.npz' 'bad.npz deflated.npz'; do
+        # shellcheck disable=SC2086 # two files
+        run --diff --tsv $pair
+        ok "one cannot be read, $pair" test "$status:$(sed -n 2p out | cut -f 1,2):$(grep -c '^gpureduce: bad.npz: array f: byte ' err)" = \
+            "2:f${tab}error:1"
+    done
 fi
 
 # What sed makes of a name, as the name of the other side, which the command does not change.
