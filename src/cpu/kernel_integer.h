@@ -3,7 +3,8 @@
  *
  * Sums are exact because no accumulator can overflow before it is emptied. All are of numbers that
  * are not negative: 2^(bits - 1) is added to each signed element, which changes its sign bit and
- * nothing else, and taken off the sum again, once for all of them (cpu_end_chunk).
+ * nothing else, and taken off the sum again, once for all of them (cpu_end_chunk). To those of 64
+ * bits it is added at the end of a group.
  *
  *   8 bits    one instruction adds eight bytes up, to a lane of 64 bits
  *   16 bits   as signed numbers: one instruction adds two up, to a lane of 32 bits that is in
@@ -11,8 +12,8 @@
  *   32 bits   as they are, modulo 2^32, and their upper 16 bits, to lanes of 32 bits: the sum of the
  *             upper halves fits, and what is missing to the other sum is that of the lower halves,
  *             below 2^28
- *   64 bits   as they are, modulo 2^64, and their upper halves, to lanes of 64 bits, 2^32 of which
- *             fit: what is missing to the other sum is that of the lower halves
+ *   64 bits   as they are, modulo 2^64, and their upper halves, signed ones as such, to lanes of 64
+ *             bits, 2^31 of which fit: what is missing to the other sum is that of the lower halves
  *
  * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
  *
@@ -178,17 +179,18 @@ INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *q,
                                    enum element_type type, unsigned finds, const struct present *p)
 {
     const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
-    vec x = v_load_f32(q), other = w_narrow(w_xor(v_wide(x), w_set1(SIGN64)));
-    const struct integer_lanes a =
-        lanes_of(g, x, is_signed ? x : other, is_signed ? other : x, sizeof(uint64_t), p);
+    const vec x = v_held(v_load_f32(q));
+    const vec compared = is_signed ? x : w_narrow(w_xor(v_wide(x), w_set1(SIGN64)));
+    const struct integer_lanes a = lanes_of(g, x, compared, x, sizeof(uint64_t), p);
+    const wvec summed = v_wide(a.summed);
 
     if (finds & PARTIAL_EXTREMES) {
         g->min = w_narrow(w_min_s(v_wide(g->min), v_wide(a.least)));
         g->max = w_narrow(w_max_s(v_wide(g->max), v_wide(a.greatest)));
     }
     if (finds & PARTIAL_SUM) {
-        g->low = w_add(g->low, v_wide(a.summed));
-        g->other = w_add(g->other, w_odd(v_wide(a.summed)));
+        g->low = w_add(g->low, summed);
+        g->other = w_add(g->other, is_signed ? w_odd_s(summed) : w_odd(summed));
     }
 }
 
@@ -312,6 +314,17 @@ INLINE_TARGET size_t count_present(const struct integers *g, size_t size)
     return size == 4 ? v_h_add(w_narrow(g->present)) : w_h_add(g->present);
 }
 
+/* Adds up the lanes of n elements of 64 bits, `count` of which are not missing. The others were taken
+   as 0. */
+INLINE_TARGET void add_integers64(struct cpu_reducer *r, const struct integers *g, size_t n,
+                                  size_t count, bool is_signed)
+{
+    const uint64_t upper = w_h_add(g->other) - (is_signed ? n * W_ODD_RAISED : 0);
+
+    r->integers.low += w_h_add(g->low) - (upper << 32);
+    r->integers.high += upper + (is_signed ? (uint64_t)count << 31 : 0);
+}
+
 /* A group of n elements, a multiple of those of a vector. PARTIAL_MISSING: r->missing leaves some
    out. */
 INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
@@ -337,8 +350,7 @@ INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, 
         if (element_formats[type].kind == ELEMENT_SIGNED)
             r->integers.low += (uint64_t)count << 31;
     } else if (size == 8) {
-        r->integers.low += w_h_add(g.low) - (w_h_add(g.other) << 32);
-        r->integers.high += w_h_add(g.other);
+        add_integers64(r, &g, n, count, element_formats[type].kind == ELEMENT_SIGNED);
     } else {
         r->integers.low += w_h_add(g.low);
     }

@@ -86,6 +86,7 @@
  *                              as h_, of lanes of 64 bits
  *   w_multiply(a, b)           the products of the lower 32 bits of each lane, unsigned
  *   w_odd(a)                   the upper 32 bits of each lane, as 64
+ *   w_odd_s(a)                 those as signed integers, plus W_ODD_RAISED
  *   v_wide(a) w_narrow(a)      the same bits as a wvec, and as a vec
  *   w_value(a) d_bits(a)       the same bits as values, and as integers
  *   f_value(a) f_bits(a)       the same bits as binary32 values, and as integers

@@ -111,6 +111,14 @@ OP2(w_xor, wvec, wvec, a ^ b)
 OP2(w_add, wvec, wvec, a + b)
 OP2(w_sub, wvec, wvec, a - b)
 OP1(w_odd, wvec, wvec, a >> 32)
+/* x86-64 shifts signed integers of 64 bits from AVX-512 on. */
+#if defined __x86_64__ && V_BYTES < 64
+#    define W_ODD_RAISED ((uint64_t)1 << 31)
+OP1(w_odd_s, wvec, wvec, (a ^ (uint64_t)1 << 63) >> 32)
+#else
+#    define W_ODD_RAISED ((uint64_t)0)
+OP1(w_odd_s, wvec, wvec, (wvec_s)a >> 32)
+#endif
 OP2(h_add, vec, vec, (vec_halves)a + (vec_halves)b)
 OP2(h_sub, vec, vec, (vec_halves)a - (vec_halves)b)
 OP2(b_add, vec, vec, (vec_bytes)a + (vec_bytes)b)
