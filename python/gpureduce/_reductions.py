@@ -7,13 +7,13 @@ import ctypes
 import itertools
 import math
 import sys
-from ctypes import byref
+from ctypes import byref, c_void_p
 from fractions import Fraction
 from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library as lib
-from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, address_of, axes_of, cached_type, describe,
-                      empty_on_device, on_device, torch_stream, torch_type, with_mask)
+from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
+                      empty_on_device, on_device, pointer_of, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -205,31 +205,35 @@ def set_place(context: Context, place: Tuple[int, int, int]) -> None:
         context.place = place
 
 
+def _give_back(context: Context) -> None:
+    """Frees the input and the result of a context, and returns it to the pool."""
+    if context.result:
+        lib.result_free(context.result)
+        context.result.value = None
+    if context.input:
+        lib.close(context.input)
+        context.input.value = None
+    lib.give_back(context)
+
+
 class _Opened:
     """A context whose input is an array, within a with statement; it frees its result at the end."""
 
     def __init__(self, array: Array) -> None:
         self.array = array  # keeps its memory
         self.context = context = lib.borrow()
-        context.result.value = None
-        context.input.value = None
         try:
             set_view(context, array)
             context.check(lib.open_view(context.handle, context.view, context.input_ref))
         except BaseException:
-            self.__exit__()
+            _give_back(context)
             raise
 
     def __enter__(self) -> Context:
         return self.context
 
     def __exit__(self, *_: Any) -> None:
-        context = self.context
-        if context.result:
-            lib.result_free(context.result)
-        if context.input:
-            lib.close(context.input)
-        lib.give_back(context)
+        _give_back(self.context)
 
 
 def _reduced(context: Context, key: RequestKey, progress: Optional[Progress] = None) -> Any:
@@ -704,7 +708,7 @@ _WIDE = frozenset((b"i64", b"u64"))
 """The types a few of whose elements may have a sum that binary64 lacks."""
 
 
-def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, int]]]:
+def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, int]]]:
     """Of an array of NumPy's or torch's in C order: its address, size, type, byte order, and place.
     None if x is anything else, or has no elements."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
@@ -712,7 +716,7 @@ def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, i
         size = x.size
         if not size or not x.flags.c_contiguous:
             return None
-        return (address_of(x), size, *cached_type(x.dtype), _HERE)
+        return (pointer_of(x), size, *cached_type(x.dtype), _HERE)
     if torch is None or type(x) is not torch.Tensor or x.layout is not torch.strided or \
             not x.is_contiguous() or x.is_neg():
         return None
@@ -721,8 +725,8 @@ def _memory_of(x: Any) -> Optional[Tuple[int, int, bytes, int, Tuple[int, int, i
         return None
     if x.is_cuda:
         ordinal = x.get_device()
-        return address, size, name, NATIVE, (CUDA, ordinal, torch_stream(ordinal))
-    return (address, size, name, NATIVE, _HERE) if x.is_cpu else None
+        return c_void_p(address), size, name, NATIVE, (CUDA, ordinal, torch_stream(ordinal))
+    return (c_void_p(address), size, name, NATIVE, _HERE) if x.is_cpu else None
 
 
 def simple(op: str, x: Any) -> Any:
@@ -733,31 +737,29 @@ def simple(op: str, x: Any) -> Any:
     memory = _memory_of(x)
     if memory is None:
         return NotImplemented
-    address, size, dtype, order, place = memory
+    pointer, size, dtype, order, place = memory
     name, key, small = _SIMPLE[op]
     context = lib.borrow()
-    context.result.value = context.input.value = None
     try:
         request = context.requests.get(key) or context.request(key)
-        context.address.value = address
         if place is _HERE:
             context.count.value = size
             result_ref = context.result_ref if size >= small or dtype in _WIDE else None
             if size < small and context.settings is lib.settings:
                 # It ends before anyone could want to interrupt it.
-                status = lib.reduce_memory_quick(request, context.address, dtype, order, context.count,
+                status = lib.reduce_memory_quick(request, pointer, dtype, order, context.count,
                                                  context.double_ref, result_ref)
                 if status:
                     raise context.error(status)
             else:
-                context.run(lib.reduce_memory, request, context.address, dtype, order, context.count,
+                context.run(lib.reduce_memory, request, pointer, dtype, order, context.count,
                             context.double_ref, result_ref)
         else:
             if context.masked:
                 return NotImplemented
             set_place(context, place)
             context.shape[0] = size
-            context.check(lib.view_set_data(context.view, context.address, dtype, order, 1, context.shape, None))
+            context.check(lib.view_set_data(context.view, pointer, dtype, order, 1, context.shape, None))
             context.check(lib.open_view(context.handle, context.view, context.input_ref))
             if context.settings is lib.settings:
                 context.check(lib.reduce(context.input, _ONE, request, context.result_ref))
@@ -771,11 +773,7 @@ def simple(op: str, x: Any) -> Any:
             value = integer_of(context, context.result, name)
         return bool(value) if dtype == b"bool" and op != "sum" else int(value)
     finally:
-        if context.result:
-            lib.result_free(context.result)
-        if context.input:
-            lib.close(context.input)
-        lib.give_back(context)
+        _give_back(context)
 
 
 def _one(op: str, x: Any, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, mask: Any,

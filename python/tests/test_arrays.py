@@ -56,6 +56,18 @@ def test_memmap(tmp_path):
         assert gr.sum(np.memmap(file, "i4", "r", offset=128)) == 499500
 
 
+@pytest.mark.parametrize("field", (None, 0))
+def test_addresses_of_numpy(monkeypatch, field):
+    from gpureduce import _arrays
+
+    monkeypatch.setattr(_arrays, "_field", field)
+    numbers = np.arange(60, dtype="i4")
+    for x in (numbers, numbers[7:], numbers.reshape(3, 4, 5)[1:], np.array(5), numbers.astype(">i4")):
+        assert _arrays.pointer_of(x).value == x.ctypes.data == _arrays.address_of(x)
+        assert gr.sum(x) == sum(x.ravel().tolist())
+    assert _arrays._field == (field if field == 0 else object.__basicsize__)
+
+
 def test_read_only_and_broadcast():
     x = np.arange(4.0)
     x.flags.writeable = False
