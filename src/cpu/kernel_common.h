@@ -17,24 +17,25 @@
 
 /*
  * Prefetching. A block is read as four streams, its quarters, so that the processor's own
- * prefetching follows all of them. Asked for are the bytes a block and a quarter ahead, and, into
- * the level-2 cache, those two blocks and a quarter ahead.
+ * prefetching follows all of them. Asked for are the bytes a block and a quarter ahead, and, if `far`,
+ * into the level-2 cache, those two blocks and a quarter ahead.
  */
 #define STREAMS 4
 #define AHEAD(block_bytes) ((block_bytes) + (block_bytes) / STREAMS)
 
-/* Asks for the cache line `ahead` bytes after p, and for the one a block further on. It does no
-   harm beyond the end of the data. */
-INLINE_TARGET void prefetch_line(uintptr_t p, size_t ahead, size_t block_bytes)
+/* Asks for the cache line `ahead` bytes after p, and, if `far`, for the one a block further on. It
+   does no harm beyond the end of the data. */
+INLINE_TARGET void prefetch_line(uintptr_t p, size_t ahead, size_t block_bytes, bool far)
 {
     __builtin_prefetch((const void *)(p + ahead), 0, 3);
-    __builtin_prefetch((const void *)(p + ahead + block_bytes), 0, 2);
+    if (far)
+        __builtin_prefetch((const void *)(p + ahead + block_bytes), 0, 2);
 }
 
 /* Prefetches the lines at `offset` of a stream; `distance` bytes lie between streams. If a step is
    shorter than a line, the streams take turns. */
 INLINE_TARGET void prefetch_stream(uintptr_t x, size_t stream, size_t distance, size_t offset,
-                                   size_t step, size_t block_bytes)
+                                   size_t step, size_t block_bytes, bool far)
 {
     const size_t ahead = AHEAD(block_bytes);
     const uintptr_t first = x + offset + stream * distance;
@@ -42,18 +43,24 @@ INLINE_TARGET void prefetch_stream(uintptr_t x, size_t stream, size_t distance, 
     if (step >= CACHE_LINE)
 #pragma GCC unroll 4
         for (size_t i = 0; i < step; i += CACHE_LINE)
-            prefetch_line(first + i, ahead, block_bytes);
+            prefetch_line(first + i, ahead, block_bytes, far);
     else if (offset % CACHE_LINE / step == stream * (CACHE_LINE / step) / STREAMS)
-        prefetch_line(first, ahead, block_bytes);
+        prefetch_line(first, ahead, block_bytes, far);
 }
 
 /* Prefetches those of each stream. */
-INLINE_TARGET void prefetch(uintptr_t x, size_t distance, size_t offset, size_t step,
-                            size_t block_bytes)
+INLINE_TARGET void prefetch_streams(uintptr_t x, size_t distance, size_t offset, size_t step,
+                                    size_t block_bytes, bool far)
 {
 #pragma GCC unroll 4
     for (size_t stream = 0; stream < STREAMS; stream++)
-        prefetch_stream(x, stream, distance, offset, step, block_bytes);
+        prefetch_stream(x, stream, distance, offset, step, block_bytes, far);
+}
+
+INLINE_TARGET void prefetch(uintptr_t x, size_t distance, size_t offset, size_t step,
+                            size_t block_bytes)
+{
+    prefetch_streams(x, distance, offset, step, block_bytes, true);
 }
 
 /*

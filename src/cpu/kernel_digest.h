@@ -27,7 +27,7 @@ INLINE_TARGET void add_digest_pairs(struct digest_tile *tile, const struct diges
                                  w_multiply(odd, w_load(factors->odd_upper + i)));
 
         if (watch && (uintptr_t)x % CACHE_LINE < V_BYTES)
-            prefetch_line((uintptr_t)x, AHEAD(DIGEST_TILE_BYTES), DIGEST_TILE_BYTES);
+            prefetch_line((uintptr_t)x, AHEAD(DIGEST_TILE_BYTES), DIGEST_TILE_BYTES, true);
         if (watch)
             carries = w_or(carries, w_add(w_and(even, exponent), one));
         sum = w_add(sum, lower);
@@ -78,7 +78,7 @@ add_digest_pairs_ifma(struct digest_tile *tile, const struct digest_factors *fac
         const wvec odd_factor = w_load(factors->odd_all + i);
 
         if (watch) {
-            prefetch_line((uintptr_t)x, AHEAD(DIGEST_TILE_BYTES), DIGEST_TILE_BYTES);
+            prefetch_line((uintptr_t)x, AHEAD(DIGEST_TILE_BYTES), DIGEST_TILE_BYTES, true);
             carries = w_or(carries, w_add(w_and(pair, exponent), one));
         }
         even_low = w_add_low52(even_low, even, even_factor);

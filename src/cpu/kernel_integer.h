@@ -35,6 +35,10 @@
 /* Within a group, streams are as far apart as in the blocks of floats. */
 #define GROUP_PART ((size_t)8 << 10)
 
+/* Sums alone of 64 bits are as fast as the level-2 cache: in chunks of up to so many bytes, which it
+   may hold, they ask for nothing that it has. */
+#define NEAR_BYTES ((size_t)1 << 20)
+
 _Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
 
 /* The findings of the vectors of a group. */
@@ -204,10 +208,10 @@ INLINE_TARGET void take_integer_vector(struct integers *g, const unsigned char *
         take_integers(g, q, type, finds & PARTIAL_SUM, p);
 }
 
-/* One pass over a group of `bytes`, a multiple of V_BYTES. */
+/* One pass over a group of `bytes`, a multiple of V_BYTES. `far`: it is one of a large chunk. */
 INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes,
                                             enum element_type type, unsigned finds,
-                                            const struct present *present)
+                                            const struct present *present, bool far)
 {
     struct integers g = integers_none(element_formats[type].size);
 
@@ -217,7 +221,7 @@ INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes
         const size_t quarter = n / (STREAMS * V_BYTES) * V_BYTES;
 
         for (size_t i = 0; i < quarter; i += V_BYTES) {
-            prefetch((uintptr_t)p, quarter, i, V_BYTES, GROUP_PART);
+            prefetch_streams((uintptr_t)p, quarter, i, V_BYTES, GROUP_PART, far);
             take_integer_vector(&g, p + i, type, finds, present);
             take_integer_vector(&g, p + quarter + i, type, finds, present);
             take_integer_vector(&g, p + 2 * quarter + i, type, finds, present);
@@ -325,16 +329,17 @@ INLINE_TARGET void add_integers64(struct cpu_reducer *r, const struct integers *
     r->integers.high += upper + (is_signed ? (uint64_t)count << 31 : 0);
 }
 
-/* A group of n elements, a multiple of those of a vector. PARTIAL_MISSING: r->missing leaves some
-   out. */
+/* A group of n elements, a multiple of those of a vector, of a chunk that is large if `far`.
+   PARTIAL_MISSING: r->missing leaves some out. */
 INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                 uint64_t index, enum element_type type, unsigned finds)
+                                 uint64_t index, enum element_type type, unsigned finds, bool far)
 {
     const size_t size = element_formats[type].size;
     const bool missing = finds & PARTIAL_MISSING;
     const struct present present =
         present_of(missing ? r->missing : &(struct cpu_missing){0}, size);
-    const struct integers g = pass_integers(x, n * size, type, finds, missing ? &present : NULL);
+    const struct integers g =
+        pass_integers(x, n * size, type, finds, missing ? &present : NULL, far);
     const size_t count = missing ? count_present(&g, size) : n;
 
     r->partial.missing += n - count;

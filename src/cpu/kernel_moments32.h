@@ -123,7 +123,7 @@ INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, u
 #pragma GCC unroll 4
         for (size_t stream = 0; stream < STREAMS; stream++) {
             prefetch_stream(origin, stream, quarter * size, i * size, V_LANES * size,
-                            size << CPU_BLOCK32_LOG2);
+                            size << CPU_BLOCK32_LOG2, true);
             take_moments32(b, x + (stream * quarter + i) * size, type, finds, stream % 2);
         }
     /* In turns, so that no accumulator has more than its share. */

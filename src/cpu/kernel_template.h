@@ -152,8 +152,9 @@ INLINE_TARGET void chunk_moments64(CHUNK, enum element_type type, unsigned finds
 INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
+    const bool far = finds != PARTIAL_SUM || count > NEAR_BYTES / size;
 
-#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds)
+#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds, far)
     TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
 #undef TAKE
 }
@@ -162,10 +163,10 @@ INLINE_TARGET void chunk_squares(CHUNK, enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
 
-#define TAKE(p, n, first)                                      \
-    do {                                                       \
-        integer_group(r, p, n, first, type, finds &FINDS_SUM); \
-        integer_squares(r, p, n, type);                        \
+#define TAKE(p, n, first)                                            \
+    do {                                                             \
+        integer_group(r, p, n, first, type, finds &FINDS_SUM, true); \
+        integer_squares(r, p, n, type);                              \
     } while (0)
     TAKE_CHUNK(size, V_BYTES / size, SQUARES_BYTES / size, TAKE);
 #undef TAKE
