@@ -41,10 +41,34 @@ static void scaled_edge_times_bins(struct exact_wide *e, uint32_t bins,
     scale_add(e, &range->scale, &stored, bins, false);
 }
 
+/* Finds an edge with numbers of two binary64 each (T. J. Dekker, "A floating-point technique for
+   extending the available precision", 1971). False if what they leave out could change how the edge
+   is rounded. */
+static bool edge_soon(double *edge, uint32_t bins, const struct histogram_range *range, uint32_t i)
+{
+    const double from = range->low * (bins - i), from_rest = fma(range->low, bins - i, -from);
+    const double to = range->high * i, to_rest = fma(range->high, i, -to);
+    const double sum = from + to, part = sum - from;
+    const double rest = (from - (sum - part)) + (to - part) + (from_rest + to_rest);
+    const double quotient = sum / bins;
+    const double more = (fma(-quotient, bins, sum) + rest) / bins;
+    const double most = fabs(from) + fabs(to);
+    const double wrong = 0x1p-100 * most + 0x1p-50 * fabs(more);
+
+    /* Larger integers are not binary64. No product may have an error that is subnormal. */
+    if ((range->low_integer.known && !(fmax(fabs(range->low), fabs(range->high)) < 0x1p53)) ||
+        !(most < 0x1p1000) || (range->low != 0 && fabs(from) < 0x1p-800) ||
+        (range->high != 0 && fabs(to) < 0x1p-800))
+        return false;
+    *edge = quotient + (more - wrong);
+    return *edge == quotient + (more + wrong);
+}
+
 static double rounded_edge(uint32_t bins, const struct histogram_range *range, uint32_t i)
 {
     struct exact_wide scaled;
     struct exact e;
+    double edge;
 
     /* Those of the range are themselves, also -0. */
     if (i == 0 || isnan(range->low))
@@ -55,6 +79,8 @@ static double rounded_edge(uint32_t bins, const struct histogram_range *range, u
         scaled_edge_times_bins(&scaled, bins, range, i);
         return exact_wide_divide(&scaled, bins);
     }
+    if (edge_soon(&edge, bins, range, i))
+        return edge;
     edge_times_bins(&e, bins, range, i);
     return exact_divide(&e, bins);
 }
