@@ -987,29 +987,36 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     array = describe(x)
     if mask is not None:
         array = with_mask(array, mask)
-    low = high = math.nan
-    if range is None:
-        ends = reduce_array(array, make_key([b"min", b"max", b"count"], nan, missing))
-        low, high = (0.0, 1.0) if ends[2] == 0 else (float(ends[0]), float(ends[1]))
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise ValueError(f"the range from {low} to {high} is not finite; give one")
-        if low == high:
-            low, high = _around(low)
-        elif ends[2]:
-            low = high = math.nan  # the exact ones
-    else:
+    ops = [b"min", b"max", b"count"]
+
+    def count(low: float, high: float) -> Tuple[Any, Any, List[Any]]:
+        counts = np.empty(int(bins), "u8")
+        edges = np.empty(int(bins) + 1)
+        with _Opened(array) as context:
+            result = _reduced(context, make_key(ops, nan, missing, histogram=(int(bins), low, high)))
+            context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None,
+                                               None))
+            return counts.astype(np.int64), edges, [value_of(context, result, op, array.kind)
+                                                    for op in ops]
+
+    if range is not None:
         low, high = map(float, range)
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
             raise ValueError(f"the range from {low} to {high} is not finite and ascending")
-        if low == high:
-            low, high = _around(low)
-    with _Opened(array) as context:
-        result = _reduced(context, make_key([b"count"], nan, missing,
-                                            histogram=(int(bins), low, high)))
-        counts = np.empty(int(bins), "u8")
-        edges = np.empty(int(bins) + 1)
-        context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None, None))
-    return counts.astype(np.int64), edges
+        return count(*(_around(low) if low == high else (low, high)))[:2]
+    try:
+        counts, edges, ends = count(math.nan, math.nan)
+    except lib.UnsupportedError:
+        # There are infinities, if there is nothing else.
+        ends = reduce_array(array, make_key(ops, nan, missing))
+        if math.isfinite(ends[0]) and math.isfinite(ends[1]):
+            raise
+    low, high = (0.0, 1.0) if ends[2] == 0 else (float(ends[0]), float(ends[1]))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"the range from {low} to {high} is not finite; give one")
+    if ends[2] == 0 or low == high:
+        return count(*(_around(low) if low == high else (low, high)))[:2]
+    return counts, edges
 
 
 def reduce(x: Any, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: int = 0,
