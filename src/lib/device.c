@@ -61,6 +61,8 @@ struct search {
     struct cuda_array_elements elements;
     struct pass_plan *plan;     /* NULL where nothing is searched for */
     struct selection_runs runs; /* of a sample that is on its way; none: count is 0 */
+    bool soon;                  /* the first pass needs no partial result, thanks to it */
+    struct tally_set set;       /* of the pass that is being made; none: count is 0 */
 };
 
 /* Opens a search, and begins to take a sample if the plan wants one, and one is easily had. */
@@ -82,6 +84,8 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
     if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length)
         return true;
     s->runs = runs;
+    /* Bins would need one, and those of a later pass are found beside cells in all elements. */
+    s->soon = request->passes.histogram.kind == HISTOGRAM_NONE;
     return cuda_array_begin_sample(context->device_tallier, &s->elements, runs, error);
 }
 
@@ -110,26 +114,35 @@ static bool search_sample(struct search *s, struct error *error)
 }
 
 /* Has the elements tallied as the pass plan wants it next. */
-static bool search_pass(struct search *s, bool again, const struct partial *partial,
-                        struct error *error)
+static bool search_tally(struct search *s, bool again, struct error *error)
 {
-    const struct cuda_array_elements *e = &s->elements;
-    struct pass_plan *plan = s->plan;
     const struct tally_plan *plans[TALLY_PLANS_MAX];
-    struct tally_set set = {.count = pass_plan_next(plan, plans)};
-    enum pass_plan_verdict verdict = PASS_PLAN_MEMORY;
+    struct tally_set *const set = &s->set;
     bool good = true;
 
-    for (unsigned i = 0; i < set.count; i++)
-        good = tally_open(&set.tally[i], plans[i]) && good;
-    if (good && e->count > 0 && set.count > 0)
-        good = cuda_array_tally(s->context->device_tallier, e, again, &set, error);
-    if (good)
-        verdict = pass_plan_take(plan, partial, &set, 1);
-    for (unsigned i = 0; i < set.count; i++)
-        tally_close(&set.tally[i]);
-    if (error->kind != ERROR_NONE)
-        return false;
+    set->count = pass_plan_next(s->plan, plans);
+    for (unsigned i = 0; i < set->count; i++)
+        good = tally_open(&set->tally[i], plans[i]) && good;
+    if (!good)
+        return error_memory(error);
+    return s->elements.count == 0 || set->count == 0 ||
+           cuda_array_tally(s->context->device_tallier, &s->elements, again, set, error);
+}
+
+/* Frees the tallies of a pass. */
+static void search_close_pass(struct search *s)
+{
+    for (unsigned i = 0; i < s->set.count; i++)
+        tally_close(&s->set.tally[i]);
+    s->set.count = 0;
+}
+
+/* Gives the pass plan what a pass has found. */
+static bool search_take(struct search *s, const struct partial *partial, struct error *error)
+{
+    const enum pass_plan_verdict verdict = pass_plan_take(s->plan, partial, &s->set, 1);
+
+    search_close_pass(s);
     switch (verdict) {
     case PASS_PLAN_DONE:
     case PASS_PLAN_MORE:
@@ -149,13 +162,17 @@ static bool search_pass(struct search *s, bool again, const struct partial *part
 static bool search_finish(struct search *s, const gpr_request *request, gpr_result *result,
                           struct error *error)
 {
-    bool good = true;
+    const struct partial *const partial = &result->found.partial;
+    bool again = s->set.count > 0, good = true;
 
     if (!s->plan)
         return true;
-    pass_plan_begin(s->plan, &result->found.partial);
-    for (bool again = false; good && !pass_plan_is_done(s->plan); again = true)
-        good = search_pass(s, again, &result->found.partial, error);
+    if (again)
+        good = search_take(s, partial, error);
+    else
+        pass_plan_begin(s->plan, partial);
+    for (; good && !pass_plan_is_done(s->plan); again = true)
+        good = search_tally(s, again, error) && search_take(s, partial, error);
     return good && (result_take_passes(result, &request->passes, s->plan) || error_memory(error));
 }
 
@@ -202,7 +219,8 @@ static bool add_masked(struct search *s, const struct cuda_array_terms *terms,
     return true;
 }
 
-/* Launches what finds the partial result, and takes the sample while that runs. */
+/* Launches what finds the partial result, and takes the sample while that runs. The first pass
+   follows where it can, so that the GPU goes from one to the other without a pause. */
 static bool reduce(struct search *s, const struct cuda_array_terms *terms, const struct view *view,
                    uint64_t *left_out, struct partial *partial, struct error *error)
 {
@@ -212,7 +230,8 @@ static bool reduce(struct search *s, const struct cuda_array_terms *terms, const
     return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
                                               : cuda_array_add(array, terms, e->layout, e->count, 0,
                                                                e->device, e->stream, error)) &&
-           search_sample(s, error) && cuda_array_snapshot(*array, terms->wants, partial, error) &&
+           search_sample(s, error) && (!s->soon || search_tally(s, false, error)) &&
+           cuda_array_snapshot(*array, terms->wants, partial, error) &&
            cuda_array_clear(*array, error);
 }
 
@@ -287,6 +306,7 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         if (!good)
             (void)lib_fail_error(context, input->path, NULL, &error);
     }
+    search_close_pass(&search);
     pass_plan_close(search.plan);
     if (good) {
         *result = made;
