@@ -7,28 +7,34 @@
 #include "cuda/integer_reducer.cuh"
 #include "cuda/merge.cuh"
 
-/* The end of a kernel that finds FINDS, by all threads of all its blocks. If it finds sums alone, the
-   compiler drops all in the reducer that is for other results. */
-template <unsigned FINDS, typename Reducer>
+/* The end of a kernel that finds sums alone, by all threads of all its blocks. The compiler drops all
+   in the reducer that is for other results. */
+template <typename Reducer>
+__device__ static __forceinline__ void
+conclude_sums(Reducer *r, typename Reducer::memory *shared, const struct job *job)
+{
+    struct partial *const partial = job->partial;
+
+    r->template finish<false>();
+    __syncthreads();
+    shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
+    if (blockIdx.x == 0)
+        carry<EXACT_DIGITS>(partial->sum.digit);
+}
+
+/* The end of a kernel that finds all results, likewise. */
+template <typename Reducer>
 __device__ static __forceinline__ void
 conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job *job)
 {
     typedef typename Reducer::order order;
     const unsigned wide_one = (unsigned)-EXACT_WIDE_LSB_EXPONENT;
-    const bool all = FINDS != PARTIAL_SUM;
     __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
     struct partial *const partial = job->partial;
 
-    r->template finish<all>();
-    if (!all) {
-        __syncthreads();
-        shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
-        if (blockIdx.x == 0)
-            carry<EXACT_DIGITS>(partial->sum.digit);
-        return;
-    }
+    r->template finish<true>();
     /* Its barrier also completes the sums of the block. */
     merge_block<true>(&r->least, &r->greatest, of_warps);
     shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
@@ -71,7 +77,10 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
         r.take_part(&job, full);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    conclude_integers<FINDS>(&r, &shared, &job);
+    if (FINDS == PARTIAL_SUM)
+        conclude_sums(&r, &shared, &job);
+    else
+        conclude_integers(&r, &shared, &job);
 }
 
 #endif

@@ -61,6 +61,12 @@ struct cuda_launch {
     int multiprocessors;          /* of the device */
 };
 
+/* Whether no result is wanted but the sum, which types of one byte and integers have kernels for. */
+static inline bool cuda_wants_sum_alone(unsigned wants)
+{
+    return (wants & ~(unsigned)PARTIAL_SUM) == 0;
+}
+
 /* Reduces a chunk on the device. The digits of the sums in the partial are left below 2^52 in
    magnitude, and their `pending` is not kept: cuda_settle_partial makes up for that. */
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);

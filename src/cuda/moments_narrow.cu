@@ -15,7 +15,7 @@ MOMENTS_INSTANCE(bf16)
 #define FLOAT8_INSTANCE(type)                                                 \
     void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
-        if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)                         \
+        if (cuda_wants_sum_alone(l->wants))                                   \
             launch<type, false, PARTIAL_SUM>(l, stream);                      \
         else if (l->wants & PARTIAL_MISSING)                                  \
             launch_moments<type, CUDA_FINDS_MISSING>(l, stream);              \

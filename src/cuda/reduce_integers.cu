@@ -23,7 +23,7 @@ static void launch_integers(const struct cuda_launch *l, cudaStream_t stream)
 
 template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
-    if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)
+    if (cuda_wants_sum_alone(l->wants))
         launch_integers<Type, PARTIAL_SUM>(l, stream);
     else if (l->wants & PARTIAL_MISSING)
         launch_integers<Type, CUDA_FINDS_MISSING>(l, stream);

@@ -119,7 +119,7 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
 #undef EMULATE
 #define EMULATE(CONSTANT, name, ...)                                                \
     case ELEMENT_##CONSTANT:                                                        \
-        if ((l->wants & ~(unsigned)PARTIAL_SUM) == 0)                               \
+        if (cuda_wants_sum_alone(l->wants))                                         \
             run_blocks(blocks, THREADS, SUMS<name>, &job);                          \
         else                                                                        \
             run_blocks(blocks, THREADS,                                             \
