@@ -109,11 +109,13 @@ struct diff_error {
     struct error error;
 };
 
-/* The digest of an array that only one side has by its name. */
-struct diff_digest {
-    bool wanted; /* the other side has one of this type, with as many elements */
-    bool found;
-    struct digest digest;
+/* An array that the other side lacks by its name, and may have by another. */
+struct diff_lone {
+    struct diff_item *item;
+    enum element_type type;
+    uint64_t elements;
+    bool found;           /* it has a digest; set by the worker that took it */
+    struct digest digest; /* 0 before */
 };
 
 struct diff {
@@ -143,8 +145,9 @@ struct diff {
     _Atomic bool stop;           /* a worker failed, or all is known */
     _Atomic bool failed;
 
-    struct diff_digest *digests; /* of each item; NULL before arrays are looked for by them */
-    _Atomic size_t next_digest;  /* the next item that may need one */
+    struct diff_lone *lone; /* NULL before arrays are looked for by their digests */
+    size_t lone_count;
+    _Atomic size_t next_lone; /* the next of them that nobody has taken */
 
     struct diff_error *errors; /* the session's thread's */
     size_t error_count, error_room;
@@ -1756,93 +1759,123 @@ static void work_digest(struct diff_worker *w)
     bool good = begin_worker(w);
     size_t k;
 
-    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_digest, 1)) < d->item_count) {
-        const struct diff_item *item = &d->items[k];
-        const int side = side_of(item);
-        const struct container_array *array = item->sides[side].array;
-        struct engine_columns columns;
-        struct cpu_digest *digest;
-        bool swap;
-
-        if (!d->digests[k].wanted)
-            continue;
-        columns = (struct engine_columns){array->dimensions, array->sizes};
-        digest =
-            cpu_digest_open(NULL, kernels, diff_element(item, side, &swap),
+    while (good && !stopped(d) && (k = atomic_fetch_add(&d->next_lone, 1)) < d->lone_count) {
+        struct diff_lone *lone = &d->lone[k];
+        const struct container_array *array = lone->item->sides[side_of(lone->item)].array;
+        const struct engine_columns columns = {array->dimensions, array->sizes};
+        struct cpu_digest *digest =
+            cpu_digest_open(NULL, kernels, lone->type,
                             array->fortran_order && array->dimensions > 1 ? &columns : NULL, true);
+
         if (!digest) {
             (void)no_memory(d);
             return;
         }
-        d->digests[k].found = digest_elements(w, item, digest);
-        d->digests[k].digest = cpu_digest_find(digest);
+        lone->found = digest_elements(w, lone->item, digest);
+        lone->digest = cpu_digest_find(digest);
         cpu_digest_close(digest);
     }
 }
 
-/* Whether an array that one side lacks may be one of the other side by another name: it can be read. */
-static bool may_be_renamed(const struct diff_item *item)
+/* Compares types, numbers of elements, scales and digests: 0 if they are equal. */
+static int compare_likeness(const struct diff_lone *a, const struct diff_lone *b)
 {
-    const int side = side_of(item);
+    const struct scale *x = diff_scale(a->item, side_of(a->item));
+    const struct scale *y = diff_scale(b->item, side_of(b->item));
 
-    return (item->kind == DIFF_ONLY_A || item->kind == DIFF_ONLY_B) && !diff_is_bytes(item, side) &&
-           item->sides[side].elements > 0;
+    if (a->type != b->type)
+        return a->type < b->type ? -1 : 1;
+    if (a->elements != b->elements)
+        return a->elements < b->elements ? -1 : 1;
+    if (x->given != y->given)
+        return x->given ? 1 : -1;
+    if (x->factor != y->factor)
+        return x->factor < y->factor ? -1 : 1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return memcmp(&a->digest, &b->digest, sizeof a->digest);
 }
 
-/* Whether two arrays of two sides have one type and scale, and as many elements. */
-static bool are_alike(const struct diff_item *a, const struct diff_item *b)
+static int compare_lone(const void *a, const void *b)
 {
+    const struct diff_lone *x = a, *y = b;
+    const int order = compare_likeness(x, y);
+
+    return order ? order : (x->item > y->item) - (x->item < y->item);
+}
+
+/* Finds a group of arrays that are alike, from number `from` of the sorted ones on. Sets where those
+   of side B begin, which are after those of side A. Returns where the group ends. */
+static size_t find_group(const struct diff *d, size_t from, size_t *b)
+{
+    size_t end = from;
+
+    *b = from;
+    while (end < d->lone_count && compare_likeness(&d->lone[from], &d->lone[end]) == 0)
+        *b += d->lone[end++].item->kind == DIFF_ONLY_A;
+    return end;
+}
+
+static void sort_lone(struct diff *d)
+{
+    if (d->lone_count > 0)
+        qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
+}
+
+/* Lists the arrays that may be renamed: those that can be read, and of which the other side has some
+   that are alike. Returns whether there are any; false without memory, too. */
+static bool list_lone(struct diff *d)
+{
+    size_t count = 0, b, end;
     bool swap;
 
-    return a->kind == DIFF_ONLY_A && b->kind == DIFF_ONLY_B &&
-           a->sides[DIFF_A].elements == b->sides[DIFF_B].elements &&
-           diff_element(a, DIFF_A, &swap) == diff_element(b, DIFF_B, &swap) &&
-           scale_same(diff_scale(a, DIFF_A), diff_scale(b, DIFF_B));
-}
-
-/* Sets which arrays need a digest. Returns whether any do; false without memory, too. */
-static bool want_digests(struct diff *d)
-{
-    bool any = false;
-
-    d->digests = calloc(d->item_count + 1, sizeof *d->digests);
-    if (!d->digests)
+    d->lone = malloc((d->item_count + 1) * sizeof *d->lone);
+    if (!d->lone)
         return no_memory(d);
-    for (size_t i = 0; i < d->item_count; i++)
-        d->digests[i].found = may_be_renamed(&d->items[i]);
     for (size_t i = 0; i < d->item_count; i++) {
-        for (size_t k = i + 1; d->digests[i].found && k < d->item_count; k++) {
-            if (d->digests[k].found && are_alike(&d->items[i], &d->items[k]))
-                any = d->digests[i].wanted = d->digests[k].wanted = true;
-        }
+        struct diff_item *item = &d->items[i];
+        const int side = side_of(item);
+
+        if ((item->kind == DIFF_ONLY_A || item->kind == DIFF_ONLY_B) &&
+            !diff_is_bytes(item, side) && item->sides[side].elements > 0)
+            d->lone[d->lone_count++] = (struct diff_lone){.item = item,
+                                                          .type = diff_element(item, side, &swap),
+                                                          .elements = item->sides[side].elements};
     }
-    for (size_t i = 0; i < d->item_count; i++)
-        d->digests[i].found = false;
-    return any;
+    sort_lone(d);
+    for (size_t from = 0; from < d->lone_count; from = end) {
+        end = find_group(d, from, &b);
+        for (size_t i = from; i < end && from < b && b < end; i++)
+            d->lone[count++] = d->lone[i];
+    }
+    d->lone_count = count;
+    return count > 0;
 }
 
 /* Makes one item of two whose digests are the same, in their order. */
 static void join_renamed(struct diff *d)
 {
-    size_t count = 0;
+    size_t count = 0, b, end;
 
-    for (size_t i = 0; i < d->item_count; i++) {
-        for (size_t k = i + 1; d->digests[i].found && k < d->item_count; k++) {
-            struct diff_item *a = &d->items[i], *b = &d->items[k];
+    for (size_t i = 0; i < d->lone_count; i++)
+        if (d->lone[i].found)
+            d->lone[count++] = d->lone[i];
+    d->lone_count = count;
+    sort_lone(d);
+    for (size_t from = 0; from < d->lone_count; from = end) {
+        end = find_group(d, from, &b);
+        for (size_t i = from, k = b; i < b && k < end; i++, k++) {
+            struct diff_item *one = d->lone[i].item, *other = d->lone[k].item;
 
-            if (!d->digests[k].found || !are_alike(a, b) ||
-                memcmp(&d->digests[i].digest, &d->digests[k].digest, sizeof(struct digest)) != 0)
-                continue;
-            a->kind = DIFF_RENAMED;
-            a->other_name = b->name;
-            a->sides[DIFF_B] = b->sides[DIFF_B];
-            b->kind = DIFF_SAME; /* it is left out below */
-            b->name = NULL;
-            d->digests[i].found = d->digests[k].found = false;
-            break;
+            one->kind = DIFF_RENAMED;
+            one->other_name = other->name;
+            one->sides[DIFF_B] = other->sides[DIFF_B];
+            other->kind = DIFF_SAME; /* it is left out below */
+            other->name = NULL;
         }
     }
     /* Only items of side B move, which are those of no pair. */
+    count = 0;
     for (size_t i = 0; i < d->item_count; i++)
         if (d->items[i].sides[DIFF_A].info || d->items[i].kind == DIFF_ONLY_B)
             d->items[count++] = d->items[i];
@@ -2083,7 +2116,7 @@ void diff_close(struct diff *d)
     mutex_destroy(&d->mutex);
     free(d->unseen.list);
     free(d->begins);
-    free(d->digests);
+    free(d->lone);
     free(d->pairs);
     free(d->items);
     free(d);
@@ -2306,7 +2339,7 @@ static bool compare_pairs(struct diff *d)
         else if (d->unseen.count > 0)
             run_workers(d, workers_for(d), work_again);
     }
-    if (!atomic_load(&d->stop) && want_digests(d)) {
+    if (!atomic_load(&d->stop) && list_lone(d)) {
         run_workers(d, d->worker_count, work_digest);
         if (!atomic_load(&d->stop))
             join_renamed(d);
