@@ -40,8 +40,8 @@ _AMBIGUOUS = {"u8": "uint8 or uint64", "i8": "int8 or int64", "f16": "float16"}
 
 _ADVICE = {
     "c": "take x.real and x.imag",
-    "M": "view it as integers first: x.view('i8')",
-    "m": "view it as integers first: x.view('i8')",
+    "M": "convert it first: x.astype('i8')",
+    "m": "convert it first: x.astype('i8')",
     "O": "convert it first: x.astype('f8')",
     "g": "convert it first: x.astype('f8')",
 }
@@ -151,7 +151,8 @@ def numpy_type(dtype: Any) -> Tuple[bytes, int]:
         raise _no_type(f"{dtype} (a structure)", f"take a field, such as x[{dtype.names[0]!r}]")
     name = NAMES.get(dtype.name)
     if name is None:
-        raise _no_type(dtype, _ADVICE.get(dtype.char, _ADVICE.get(dtype.kind, "")))
+        long = dtype.kind == "f" and dtype.char == "g"  # a letter that other packages give their types, too
+        raise _no_type(dtype, _ADVICE.get("g" if long else dtype.kind, ""))
     return name, NATIVE if dtype.isnative else BIG if sys.byteorder == "little" else LITTLE
 
 
@@ -425,9 +426,10 @@ def of_pandas(x: Any) -> Array:
         return of_arrow(values.__arrow_array__())
     import numpy as np
 
-    if isinstance(x.dtype, np.dtype):
+    dtype = getattr(x, "dtype", type(x).__name__)
+    if isinstance(dtype, np.dtype):
         return of_numpy(x.to_numpy())
-    raise _no_type(f"{x.dtype} (pandas)", "convert it first: x.to_numpy('f8')")
+    raise _no_type(f"{dtype} (pandas)", "convert it first: x.to_numpy('f8')")
 
 
 #
@@ -593,12 +595,15 @@ def describe(x: Any) -> Array:
             raise TypeError("a data frame is no array; take a column, such as x['name']")
         return of_pandas(x)
     if root == "xarray":
+        if hasattr(x, "data_vars"):
+            raise TypeError("a dataset is no array; take a variable, such as x['name']")
         return describe(x.data)
     if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
         return of_arrow(x)
     if root == "cupy":
         return of_cupy(x)
-    if root.startswith("jax"):  # its __cuda_array_interface__ lacks types, and says nothing of streams
+    # The __cuda_array_interface__ of JAX lacks types, and says nothing of streams.
+    if root.startswith("jax") and hasattr(x, "__dlpack_device__"):
         return of_dlpack(x)
     if hasattr(x, "__cuda_array_interface__"):
         return of_cuda(x)
@@ -616,7 +621,7 @@ def describe(x: Any) -> Array:
         import numpy as np
 
         return of_numpy(np.asarray(x))
-    if hasattr(x, "__dlpack__"):
+    if hasattr(x, "__dlpack_device__"):
         return of_dlpack(x)
     if hasattr(x, "__array__") or isinstance(x, (list, tuple, int, float, complex)):
         import numpy as np

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library as lib
-from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, Array, axes_of, cached_type, describe,
+from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
                       empty_on_device, on_device, pointer_of, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
@@ -622,8 +622,14 @@ def _typed(op: str, values: Any, array: Array) -> Any:
         return values  # it is on a GPU
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
-    if op in TYPED and array.dtype is not None:
-        dtype = array.dtype.newbyteorder("=")
+    dtype = array.dtype
+    if op in TYPED and dtype is None and array.memory == HOST:
+        try:
+            dtype = np.dtype(TYPE_NAMES[array.type])
+        except TypeError:  # of ml_dtypes, which was not imported
+            return values
+    if op in TYPED and dtype is not None:
+        dtype = dtype.newbyteorder("=")
         if array.kind == "i" and op not in ("min", "max"):
             dtype = np.dtype(f"u{SIZES[array.type]}")  # the magnitude of -128 is no int8
         if array.kind == "f" or values.dtype.kind != "f":
