@@ -47,22 +47,28 @@ def _merged(parts: List[Accumulator]) -> Accumulator:
     return first
 
 
-def accumulate(x: Any, ops: Any = ("sum",), **settings: Any) -> Any:
+def _array_of(x: Any) -> Any:
+    array = x if isinstance(x, _da.Array) else getattr(x, "data", x)
+    if not isinstance(array, _da.Array):
+        raise TypeError(f"{type(x).__name__} is no dask array")
+    return array
+
+
+def accumulate(x: Any, ops: Any = ("sum",), *, ddof: int = 0, nan: str = "propagate", missing: Any = None) -> Any:
     """A delayed object of dask's for the `gpureduce.Accumulator` of all elements.
 
     Args:
         x: a dask array, or an array of xarray's that has one.
         ops: the operations of the accumulator; not argmin and argmax.
-        settings: ddof, nan and missing, as of `gpureduce.Accumulator`.
+        ddof, nan, missing: as of `gpureduce.Accumulator`.
     """
-    array = getattr(x, "variable", x)
-    array = getattr(array, "data", array) if array is not x else x
-    if not isinstance(array, _da.Array):
-        raise TypeError(f"{type(x).__name__} is no dask array")
+    array = _array_of(x)
     names = op_names(ops)
+    settings: Dict[str, Any] = {"ddof": ddof, "nan": nan, "missing": missing}
     if INDICES.intersection(names):
         raise ValueError("argmin and argmax are not supported: a chunk is not a range of the elements")
     dtype = parse_type(array.dtype)[0]
+    Accumulator(TYPE_NAMES[dtype], names, **settings)  # refuses now what each task would refuse
     of_chunk = partial(_of_chunk, dtype=dtype, ops=names, settings=settings)
     # A graph by hand: dask's delayed calls cost more than the reduction of a small chunk.
     name = "gpureduce-" + _tokenize(array, names, sorted(settings.items(), key=str))
@@ -82,11 +88,14 @@ def accumulate(x: Any, ops: Any = ("sum",), **settings: Any) -> Any:
 def _result(part: Accumulator, op: str, dtype: Any) -> Any:
     import numpy as np
 
-    return np.asarray(part.result(op), dtype=dtype)
+    value = part.result(op)
+    if value != value and np.dtype(dtype).kind in "iub":
+        raise ValueError(f"an array without elements has no {op}")
+    return np.asarray(value, dtype=dtype)
 
 
 def _one(x: Any, op: str, settings: Dict[str, Any]) -> Any:
-    array = getattr(x, "data", x) if hasattr(x, "variable") else x
+    array = _array_of(x)
     part = accumulate(x, (op,), **settings)
     dtype = "f8"
     if array.dtype.kind in "iub":
@@ -126,10 +135,10 @@ def var(x: Any, **settings: Any) -> Any:
 
 
 def min(x: Any, **settings: Any) -> Any:
-    """The least element. Settings: nan, missing."""
+    """The least element; NaN, or of integers a ValueError, if there is none. Settings: nan, missing."""
     return _one(x, "min", settings)
 
 
 def max(x: Any, **settings: Any) -> Any:
-    """The greatest element. Settings: nan, missing."""
+    """The greatest element; otherwise like `min`."""
     return _one(x, "max", settings)

@@ -183,6 +183,12 @@ def test_dask(chunks):
         gd.sum(array)
     with pytest.raises(ValueError):
         gd.reduce(x, "argmin")
+    # Not only when a task runs.
+    for wrong, error in (({"axis": 0}, TypeError), ({"nan": "no"}, ValueError), ({"ddof": -1}, ValueError)):
+        with pytest.raises(error):
+            gd.std(x, **wrong)
+    with pytest.raises(gr.UnsupportedError, match="quantiles"):
+        gd.reduce(x, "median")
 
 
 def test_dask_of_no_elements_and_of_many_chunks():
@@ -190,7 +196,9 @@ def test_dask_of_no_elements_and_of_many_chunks():
     import gpureduce.dask as gd
 
     assert gd.sum(da.zeros((0, 3), dtype="i4")).compute() == 0
-    assert math.isnan(gd.mean(da.zeros((0,))).compute())
+    assert math.isnan(gd.mean(da.zeros((0,))).compute()) and math.isnan(gd.max(da.zeros((0,))).compute())
+    with pytest.raises(ValueError, match="without elements"):
+        gd.max(da.ones((3,), dtype="i4"), missing=1).compute()
     x = da.from_array(np.arange(1000.0), chunks=3)  # merged on three levels
     assert gd.sum(x).compute() == 499500.0 and gd.reduce(x, "count,max").compute() == {"count": 1000, "max": 999.0}
     both = dask.compute(gd.sum(x, nan="skip"), gd.sum(x, missing=999), gd.sum(x + 1), gd.max(x) - gd.min(x))
@@ -214,6 +222,8 @@ def test_xarray():
     whole = xarray.DataArray(array)
     assert gr.sum(whole) == 66.0
     lazy = whole.chunk({"dim_0": 2})
-    assert gd.sum(lazy).compute() == 66.0 and gd.max(lazy).compute() == 11.0
+    assert gd.sum(lazy).compute() == 66.0 and gd.max(lazy.variable).compute() == 11.0
+    with pytest.raises(TypeError, match="variable"):
+        gr.sum(xarray.Dataset({"x": whole}))
     with pytest.raises(TypeError, match="gpureduce.dask"):
         gr.sum(lazy)
