@@ -1700,6 +1700,12 @@ static void call_digest(void *argument)
     const struct digest_call *c = argument;
     const struct chunk *chunk = c->chunk;
 
+    if (chunk->same) {
+        if (c->copy)
+            element_swap(c->copy, chunk->data, 1, c->size);
+        cpu_digest_take_same(c->digest, c->copy ? c->copy : chunk->data, chunk);
+        return;
+    }
     for (size_t i = 0; i < chunk->count; i += c->most) {
         const size_t n = chunk->count - i < c->most ? chunk->count - i : c->most;
         const unsigned char *from = (const unsigned char *)chunk->data + i * c->size;
@@ -1723,8 +1729,10 @@ static bool digest_elements(const struct diff_worker *w, const struct diff_item 
 {
     const struct diff *d = w->diff;
     const int side = side_of(item);
-    const struct chunk_request request = {
-        .buffer = w->buffers[DIFF_A], .size = d->buffer_bytes, .in_place = d->claim_bytes};
+    const struct chunk_request request = {.buffer = w->buffers[DIFF_A],
+                                          .size = d->buffer_bytes,
+                                          .in_place = d->claim_bytes,
+                                          .borrow = true};
     struct source_options input = *input_of(d, side);
     struct chunk chunk;
     struct digest_call call = {.digest = digest, .chunk = &chunk};

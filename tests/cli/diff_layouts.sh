@@ -153,10 +153,16 @@ numpy.save("zf.npy", numpy.asfortranarray(x))
 zarr.create_array(store="f.zarr", shape=x.shape, chunks=(4, 5, 4), dtype="f4", order="F", zarr_format=2)[:] = x
 x[3, 4, 2] += 1
 zarr.create_array(store="other.zarr", shape=x.shape, chunks=x.shape, dtype="f4", order="F", zarr_format=2)[:] = x
+sparse = zarr.open_group("sparse.zarr", mode="w", zarr_format=2)
+s = sparse.create_array("s", shape=(19, 11), chunks=(4, 5), dtype=">f4", fill_value=2.5)
+s[3, 4] = 1
+numpy.savez("sparse.npz", other=s[:])
 END
     all_same '' 'f.zarr zf.npy' 'zf.npy f.zarr' 'z.npy f.zarr'
     run --diff --tsv zf.npy other.zarr
     ok 'Fortran order and Zarr' test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}237 [3, 4, 2]"
+    run --diff --tsv sparse.zarr sparse.npz
+    ok 'chunks that are not stored' test "$(cut -f 1,2 out | tail -n +2)" = "s|other${tab}renamed"
 else
     skip 'Zarr' 'zarr is missing'
 fi
