@@ -104,19 +104,20 @@ def test_integer_sums_along_an_axis(dtype, shape, seed, axis):
     assert found.tolist() == [sum(row) for row in (array.T if axis == 0 else array).tolist()]
 
 
-@given(st.sampled_from(TYPES), st.integers(1, 60), seeds, st.sampled_from(MODES),
+@given(st.sampled_from(TYPES), st.integers(1, 60), seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS),
        st.lists(st.sampled_from([0, 1, 0.5, 0.1, 0.25, 0.999, 1e-3, Fraction(1, 8)]), max_size=40))
-def test_quantile(dtype, n, seed, mode, qs):
+def test_quantile(dtype, n, seed, mode, layout, qs):
     array = make(dtype, (n,), seed, mode)
+    x = layouts(array, layout)
     values = numbers(array)
     missing = any(x != x for x in values)
-    found = gr.quantile(array, qs)
+    found = gr.quantile(x, qs)
     assert found.shape == (len(qs),)
     for q, result in zip(qs, found.tolist()):
         exact = Fraction(repr(q)) if isinstance(q, float) else Fraction(q)
         wanted = math.nan if missing else quantile(values, exact)
         assert same(result, wanted), (q, result, wanted)
-        assert same(gr.quantile(array, q), wanted)
+        assert same(gr.quantile(x, q), wanted)
 
 
 @given(st.sampled_from(TYPES), st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 4)), seeds,
@@ -147,10 +148,10 @@ def test_quantile_along_an_axis(dtype, shape, seed, mode, layout, axis, nan, sel
 
 
 @given(st.sampled_from(TYPES), st.integers(0, 200), seeds, st.sampled_from(["finite", "small", "near"]),
-       st.integers(1, 20), st.none() | st.tuples(st.integers(-9, 0), st.integers(1, 9)))
-def test_histogram(dtype, n, seed, mode, bins, limits):
+       st.sampled_from(LAYOUTS), st.integers(1, 20), st.none() | st.tuples(st.integers(-9, 0), st.integers(1, 9)))
+def test_histogram(dtype, n, seed, mode, layout, bins, limits):
     array = make(dtype, (n,), seed, mode)
-    counts, edges = gr.histogram(array, bins, limits)
+    counts, edges = gr.histogram(layouts(array, layout), bins, limits)
     values = [Fraction(x) for x in numbers(array)]
     if limits is not None:
         low, high = map(Fraction, limits)
@@ -170,11 +171,22 @@ def test_histogram(dtype, n, seed, mode, bins, limits):
     assert edges.tolist() == [to_float(low + (high - low) * i / bins) for i in range(bins + 1)]
 
 
-@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(["finite", "small", "near"]))
-def test_exact_sum(dtype, shape, seed, mode):
+@given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(["finite", "small", "near"]), st.sampled_from(LAYOUTS))
+def test_exact_sum(dtype, shape, seed, mode, layout):
     array = make(dtype, shape, seed, mode)
-    found = gr.exact_sum(array)
+    found = gr.exact_sum(layouts(array, layout))
     assert type(found) is Fraction and found == exact_sum(numbers(array))
+
+
+@given(st.sampled_from(TYPES), st.lists(st.integers(0, 40), min_size=1, max_size=4), seeds, st.sampled_from(MODES),
+       st.sampled_from(LAYOUTS), st.sampled_from(["propagate", "skip"]))
+def test_total(dtype, sizes, seed, mode, layout, nan):
+    array = make(dtype, (sum(sizes),), seed, mode)
+    parts = [layouts(part, layout) for part in np.split(array, np.cumsum(sizes)[:-1])]
+    ops = [op for op in OPS if array.size or op not in ("argmin", "argmax", "median")]
+    found = gr.total(parts, ops, nan=nan)
+    for op in ops:
+        assert same(found[op], expected(op, array, nan)), op
 
 
 @given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(MODES), st.sampled_from(LAYOUTS))

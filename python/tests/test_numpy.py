@@ -184,6 +184,55 @@ def test_histogram_arguments():
         gr.histogram(X, 0)
 
 
+def test_histograms_that_were_wrong_once():
+    """Edges that are no binary numbers, widths that do not fit the type, and elements on the last edge."""
+    numbers = [337, 404, 739, 806, 1007, 1811, 2012]
+    counts, edges = gr.histogram(numbers, 8296, (2, 2280))
+    for number in numbers:
+        i = np.flatnonzero((edges[:-1] <= number) & (number < edges[1:]))
+        assert counts[i].tolist() == [1]
+    assert gr.histogram([0.0, 0, 0, 1, 2, 3, 3, 4, 5], 30, (-0.5, 5))[0][-1] == 1
+    assert gr.histogram(np.array([-24, -12], "i1"), 2)[0].tolist() == [1, 1]
+    for dtype in ("i1", "i2", "i4", "i8"):
+        info = np.iinfo(dtype)
+        counts, edges = gr.histogram(np.array([info.min + 2, info.max], dtype), 2)
+        assert counts.tolist() == [1, 1] and edges[1] == 0.5
+    x = np.array([276.318359, -69.593948, 21.329449], "f4")
+    assert gr.histogram(x, 100)[0].sum() == 3
+    assert gr.histogram([0.0, 1.0], 3, (0, 5e-324))[0].tolist() == [1, 0, 0]
+    assert gr.histogram(np.array([True, True, False]), 2)[0].tolist() == [1, 2]
+    assert gr.histogram(np.arange(11) + 0.5, 10, (1, 9))[0].sum() == 8  # what lies outside does not count
+    assert gr.histogram([1, 2, math.nan, math.inf], 2, (0, 3), nan="skip")[0].tolist() == [1, 1]
+
+
+def test_percentiles():
+    x = np.arange(8) * 0.5
+    assert gr.quantile(x, [0, 1, 0.5]).tolist() == [0, 3.5, 1.75]
+    assert gr.quantile([1, 2, 3, 4], 0.35) == 2.05 and gr.quantile([[1, 2, 3], [4, 5, 6]], 0.5, 1).tolist() == [2, 5]
+    assert gr.quantile([math.nan, 5, -math.inf, math.inf], [0, 1], nan="skip").tolist() == [-math.inf, math.inf]
+    assert math.isnan(gr.quantile([-math.inf, math.inf], 0.5)) and gr.quantile([math.inf] * 2, 0.5) == math.inf
+    assert gr.quantile([7], np.linspace(0, 1, 9)).tolist() == [7] * 9
+    found = gr.quantile(np.array([0.15] * 4), np.linspace(0, 1, 41))  # equal elements have equal quantiles
+    assert set(found.tolist()) == {0.15}
+    found = gr.quantile(np.random.default_rng(1).standard_normal(35), np.linspace(0, 1, 200))
+    assert (np.diff(found) >= 0).all()
+
+
+def test_special_cases():
+    """Those of the array API's standard."""
+    nan, inf = math.nan, math.inf
+    for dtype in ("f2", "f4", "f8"):
+        x = np.array([[nan, 1], [inf, 1], [-inf, inf], [1, 3]], dtype)
+        for function, wanted in ((gr.sum, [nan, inf, nan, 4]), (gr.mean, [nan, inf, nan, 2]),
+                                 (gr.min, [nan, 1, -inf, 1]), (gr.max, [nan, inf, inf, 3]),
+                                 (gr.var, [nan, nan, nan, 1]), (gr.std, [nan, nan, nan, 1])):
+            assert np.array_equal(function(x, axis=1), np.array(wanted, "f8"), equal_nan=True)
+            assert np.array_equal([function(row) for row in x], np.array(wanted, "f8"), equal_nan=True)
+        for correction in (2, 3):
+            assert np.isnan(gr.var(x, axis=1, ddof=correction)).all() and math.isnan(gr.std(x[3], ddof=correction))
+    assert gr.sum(np.zeros((2, 0), "f4"), axis=1, keepdims=True).tolist() == [[0], [0]]
+
+
 @pytest.mark.parametrize("axis, error", [(3, ValueError), (-4, ValueError), ((0, 0), ValueError),
                                          ((0, -3), ValueError), (1.5, TypeError), ("a", TypeError),
                                          ((), ValueError)])
