@@ -53,7 +53,9 @@ static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *
         for (int j = 0; j < n; j++)
             memcpy(&v[j], from + (size_t)j * stride + i, LANES);
         interleave(v, n);
-        memcpy(to + i * (size_t)n, v, LANES * (size_t)n);
+        UNROLL_INLINED(16)
+        for (int j = 0; j < n; j++) /* one by one: together they would go to memory first */
+            memcpy(to + i * (size_t)n + (size_t)j * LANES, &v[j], LANES);
     }
     for (; i < count; i++)
         for (int j = 0; j < n; j++)
