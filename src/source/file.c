@@ -1008,11 +1008,13 @@ static bool begin_tile(struct source *s, struct claim *claim, const struct chunk
     const struct file_state *f = s->state;
     const enum access_choice choice = claim->access.choice;
     const unsigned char *mapped = NULL;
-    uint64_t offset, size = 0;
+    uint64_t offset = 0, size = 0;
     bool good;
 
     if (f->map && request->in_place && s->info.uncached == 0 && choice != ACCESS_CHOICE_COPIED)
         size = tiles_stored(claim->tiled, claim->number, &offset);
+    if (size > s->info.input_bytes || offset > s->info.input_bytes - size) /* reading it tells */
+        size = 0;
     if (size > 0)
         mapped = f->map + s->start + offset;
     if (size > 0 && choice == ACCESS_CHOICE_POPULATED)

@@ -155,42 +155,54 @@ static uint64_t stored_size(const struct tile *t, unsigned dimension)
     return size < t->sizes[dimension] ? size : t->sizes[dimension];
 }
 
+/* Whether all elements that a tile has room for lie in the array, and in the file. */
+static bool is_full(const struct tile *t)
+{
+    for (unsigned i = 0; i < t->array->dimensions; i++)
+        if (stored_size(t, i) < t->array->tiles->sizes[i])
+            return false;
+    return true;
+}
+
 /* Which filters have been applied to a tile, as a mask of them. */
 static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 {
     const struct container_tiles *tiles = t->array->tiles;
-    bool sticks_out = false;
 
-    for (unsigned i = 0; i < t->array->dimensions; i++)
-        sticks_out = sticks_out || stored_size(t, i) < tiles->sizes[i];
-    if (tiles->edges_plain && sticks_out) /* the layout of elements is no filter of the file */
+    if (tiles->edges_plain && !is_full(t)) /* the layout of elements is no filter of the file */
         return tiles->filter_count > 0 && tiles->filters[0].kind == CONTAINER_FIELDS;
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
 }
 
-/* Undoes a filter: of *size bytes in t->space[*at], which become *size in t->space[*at]. `out`: how
-   many they are before a compression. */
-static bool undo(struct source *s, struct tile *t, const struct container_tile *tile,
-                 const struct container_filter *f, unsigned *at, size_t *size, size_t out)
+/* The memory of a tile that does not have these bytes. */
+static struct space *other_space(struct tile *t, const unsigned char *bytes)
+{
+    return &t->space[bytes == t->space[0].bytes];
+}
+
+/* Undoes a filter: of *size bytes at *bytes, which become *size at *bytes. `out`: how many they are
+   before a compression. Returns NULL, or what is wrong. */
+static const char *undo(struct tile *t, const struct container_filter *f,
+                        const unsigned char **bytes, size_t *size, size_t out)
 {
     const struct filter *filter = filter_of(f->kind);
-    const unsigned next = filter->added > 0 ? *at : 1 - *at;
+    struct space *const to = filter->added > 0 ? NULL : other_space(t, *bytes);
     const char *what;
 
     if (!filter_compresses(f)) {
         if (*size < filter->added)
-            return wrong(s, t, tile, "a chunk is shorter than it should be");
+            return "a chunk is shorter than it should be";
         out = *size - filter->added;
     }
     if (!t->memory)
         t->memory = codec_open();
-    if (!t->memory || !make_room(&t->space[next], out))
-        return wrong(s, t, tile, "out of memory");
-    what = filter->undo(t->memory, f, t->space[*at].bytes, *size,
-                        next == *at ? NULL : t->space[next].bytes, out);
-    *at = next;
+    if (!t->memory || (to && !make_room(to, out)))
+        return "out of memory";
+    what = filter->undo(t->memory, f, *bytes, *size, to ? to->bytes : NULL, out);
+    if (to)
+        *bytes = to->bytes;
     *size = out;
-    return !what || wrong(s, t, tile, what);
+    return what;
 }
 
 /* Bytes that a tile of `bytes` has behind the first `count` filters: checksums are added, elements
@@ -274,43 +286,70 @@ uint64_t tiles_stored(const struct container_array *a, uint64_t number, uint64_t
 {
     const struct container_tiles *tiles = a->tiles;
 
-    if (tiles->filter_count != 1 || !filter_of(tiles->filters[0].kind)->reduce)
+    if (!tiles->tiles || tiles->files || tiles->filter_count == 0)
         return 0;
+    for (unsigned i = 0; i < tiles->filter_count; i++)
+        if (filter_of(tiles->filters[i].kind)->allocates)
+            return 0;
     *offset = tiles->tiles[number].offset;
     return tiles->tiles[number].compressed;
 }
 
-/* A tile that is decoded from its file as that is mapped. */
-struct mapped_tile {
+/* A tile that is decoded. */
+struct decoding {
     struct tile *tile;
-    unsigned wants; /* as of tile_begin */
-    const unsigned char *from;
-    size_t size;
-    unsigned char *to;
-    size_t out;
-    const char *what; /* why that failed; NULL: it did not */
+    uint32_t mask;              /* of the filters that were applied */
+    unsigned wants;             /* as of tile_begin */
+    const unsigned char *bytes; /* as they are stored, then what they become */
+    size_t size, out;           /* their number; how many they become */
+    const char *what;           /* why that failed; NULL: it did not */
 };
 
-/* Finds the partial result of all elements of a tile, which is stored at `from`. False if there is none
-   with `wants`. */
-static bool reduce_tile(struct tile *t, const unsigned char *from, size_t size, unsigned wants)
+/* Finds the partial result of all elements of a tile as it is stored. False if there is none with
+   d->wants. */
+static bool reduce_tile(const struct decoding *d)
 {
+    struct tile *t = d->tile;
     const struct container_tiles *tiles = t->array->tiles;
-    const struct filter *filter = filter_of(tiles->filters[0].kind);
+    const struct filter *filter =
+        tiles->filter_count == 1 ? filter_of(tiles->filters[0].kind) : NULL;
 
-    t->reduced = wants > 0 && tiles->filter_count == 1 && filter->reduce &&
-                 filter->reduce(tiles->filters, from, size, wants, &t->partial) &&
+    t->reduced = d->wants > 0 && filter && filter->reduce &&
+                 filter->reduce(tiles->filters, d->bytes, d->size, d->wants, &t->partial) &&
                  t->partial.count == t->count;
     return t->reduced;
 }
 
-static void decode_mapped(void *argument)
+/* Whether bytes are in the memory of a tile, not in a mapped file. */
+static bool is_in_memory(const struct tile *t, const unsigned char *bytes)
 {
-    struct mapped_tile *m = argument;
-    const struct container_filter *f = m->tile->array->tiles->filters;
+    return bytes == t->space[0].bytes || bytes == t->space[1].bytes;
+}
 
-    if (!reduce_tile(m->tile, m->from, m->size, m->wants))
-        m->what = filter_of(f->kind)->undo(NULL, f, m->from, m->size, m->to, m->out);
+/* Undoes the filters of a tile, or finds its partial result. */
+static void decode(void *argument)
+{
+    struct decoding *d = argument;
+    struct tile *t = d->tile;
+    const struct container_tiles *tiles = t->array->tiles;
+
+    if (reduce_tile(d))
+        return;
+    for (unsigned i = tiles->filter_count; i-- > 0 && !d->what;) {
+        const struct container_filter *f = &tiles->filters[i];
+
+        if (d->mask >> i & 1)
+            d->what = undo(t, f, &d->bytes, &d->size, filtered_size(tiles, d->mask, i, d->out));
+    }
+    if (!d->what && d->size != d->out)
+        d->what = d->size < d->out ? "a chunk is shorter than it should be"
+                                   : "a chunk is longer than it should be";
+    if (d->what || is_in_memory(t, d->bytes))
+        return;
+    if (make_room(&t->space[0], d->size))
+        d->bytes = memcpy(t->space[0].bytes, d->bytes, d->size);
+    else
+        d->what = "out of memory";
 }
 
 /* Reads a tile, and undoes its filters, or finds its partial result: from `mapped`, unless that is NULL
@@ -319,36 +358,24 @@ static void decode_mapped(void *argument)
 static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
                                 size_t bytes, const unsigned char *mapped, unsigned wants)
 {
-    struct mapped_tile m = {t, wants, mapped, tile->compressed, NULL, bytes, NULL};
-    const struct container_tiles *tiles = t->array->tiles;
-    const uint32_t mask = applied(t, tile);
-    size_t size = tile->compressed;
-    unsigned at = 0;
+    const size_t size = tile->compressed;
+    const struct decoding stored = {t, applied(t, tile), wants, mapped, size, bytes, NULL};
+    struct decoding d = stored;
 
-    if (!make_room(&t->space[0], size > bytes ? size : bytes)) {
-        (void)wrong(s, t, tile, "out of memory");
-        return NULL;
-    }
-    m.to = t->space[0].bytes;
-    if (mapped && mapping_guard(decode_mapped, &m)) {
-        if (m.what)
-            (void)wrong(s, t, tile, m.what);
-        return m.what ? NULL : m.to;
-    }
-    if (!read_stored(s, t, tile, 0, t->space[0].bytes, size))
-        return NULL;
-    if (reduce_tile(t, t->space[0].bytes, size, wants))
-        return t->space[0].bytes;
-    for (unsigned i = tiles->filter_count; i-- > 0;)
-        if ((mask >> i & 1) &&
-            !undo(s, t, tile, &tiles->filters[i], &at, &size, filtered_size(tiles, mask, i, bytes)))
+    if (!mapped || !mapping_guard(decode, &d)) {
+        d = stored;
+        if (!make_room(&t->space[0], size)) {
+            (void)wrong(s, t, tile, "out of memory");
             return NULL;
-    if (size == bytes)
-        return t->space[at].bytes;
-    (void)wrong(s, t, tile,
-                size < bytes ? "a chunk is shorter than it should be"
-                             : "a chunk is longer than it should be");
-    return NULL;
+        }
+        if (!read_stored(s, t, tile, 0, t->space[0].bytes, size))
+            return NULL;
+        d.bytes = t->space[0].bytes;
+        decode(&d);
+    }
+    if (d.what)
+        (void)wrong(s, t, tile, d.what);
+    return d.what ? NULL : (unsigned char *)(uintptr_t)d.bytes;
 }
 
 /* Copies a block of `rows` times `columns` elements, whose rows lie `from_row` elements apart and
@@ -388,7 +415,7 @@ static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
     const struct container_tiles *tiles = t->array->tiles;
     const unsigned last = t->array->dimensions - 1, inner = (unsigned)tiles->order[last];
     const size_t size = element_size(t->array->type);
-    struct space *space = &t->space[bytes == t->space[0].bytes];
+    struct space *space = other_space(t, bytes);
     size_t from[CONTAINER_DIMENSIONS_MAX], to[CONTAINER_DIMENSIONS_MAX], in = 0, out = 0;
     uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0};
     size_t step = 1;
@@ -637,11 +664,29 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     return true;
 }
 
+/* Copies `count` elements of the tile from the one number `from` on. */
+static void put_row(const struct tile *t, uint64_t from, uint64_t count, unsigned char *to)
+{
+    const size_t size = element_size(t->array->type);
+
+    if (t->elements) {
+        memcpy(to, t->elements + from * size, (size_t)count * size);
+        return;
+    }
+    while (count > 0) {
+        const uint64_t some = count < FILL_BYTES / size ? count : FILL_BYTES / size;
+
+        memcpy(to, t->fill.bytes, (size_t)some * size);
+        to += some * size;
+        count -= some;
+    }
+}
+
 void tile_take(struct tile *t, const struct chunk_request *request, struct chunk *chunk)
 {
     const size_t size = element_size(t->array->type);
     const uint64_t left = t->count - t->taken;
-    const unsigned char *from = t->elements ? t->elements + t->taken * size : t->fill.bytes;
+    unsigned char *to = request->borrow ? NULL : request->buffer;
     uint64_t most = t->elements ? left : FILL_BYTES / size;
 
     chunk->place = place;
@@ -659,30 +704,10 @@ void tile_take(struct tile *t, const struct chunk_request *request, struct chunk
     if (!request->borrow && request->size / size < most)
         most = request->size / size;
     chunk->count = (size_t)(left < most ? left : most);
-    chunk->data = from;
-    if (!request->borrow) {
-        memcpy(request->buffer, from, chunk->count * size);
-        chunk->data = request->buffer;
-    }
+    chunk->data = to ? to : t->elements ? t->elements + t->taken * size : t->fill.bytes;
+    if (to)
+        put_row(t, t->taken, chunk->count, to);
     t->taken += chunk->count;
-}
-
-/* Copies `count` elements of the tile from the one number `from` on. */
-static void put_row(const struct tile *t, uint64_t from, uint64_t count, unsigned char *to)
-{
-    const size_t size = element_size(t->array->type);
-
-    if (t->elements) {
-        memcpy(to, t->elements + from * size, (size_t)count * size);
-        return;
-    }
-    while (count > 0) {
-        const uint64_t some = count < FILL_BYTES / size ? count : FILL_BYTES / size;
-
-        memcpy(to, t->fill.bytes, (size_t)some * size);
-        to += some * size;
-        count -= some;
-    }
 }
 
 void tile_put(const struct tile *t, unsigned char *to, uint64_t first)

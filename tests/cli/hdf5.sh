@@ -71,6 +71,16 @@ for file in old new; do
     done
     as_numpy "quantiles, $file" $file $file.quantiles -o q0.25,median --nan=skip
 done
+# A file that is large enough is mapped, and its chunks are decoded from there.
+for file in old new broken; do
+    { cat made/$file.h5 && head -c 4194304 /dev/zero; } >made/mapped-$file.h5
+done
+for file in old new; do
+    for options in '-j 1' '-j 3'; do
+        # shellcheck disable=SC2086 # two words
+        as_numpy "mapped, $file, $options" mapped-$file $file -o $operations $options
+    done
+done
 as_numpy 'behind a block of the user'"'"'s' block block -o $operations
 as_numpy 'and quantiles' block block.quantiles -o q0.25,median --nan=skip
 as_numpy 'behind a large one' far far -o $operations --format=hdf5
@@ -208,6 +218,10 @@ gpureduce: --array=chunked matches no array; there are deflated, plain, summed a
     # shellcheck disable=SC2086 # as above
     run -q -o sum $how made/broken.h5
     is "in one pass, $how" 1 "$(printf '%s\n' NA 276 NA 276)" '*'
+    sed 's,made/,made/mapped-,' err >found
+    # shellcheck disable=SC2086 # as above
+    run -q -o sum $how made/mapped-broken.h5
+    is "mapped, $how" 1 "$(printf '%s\n' NA 276 NA 276)" "$(cat found)"
 done
 : >parts
 for i in 1 2 3; do

@@ -191,6 +191,16 @@ static const char *undo_lzf(struct codec_memory *m, const struct container_filte
     return codec_decode(m, CODEC_LZF, from, size, to, out);
 }
 
+/* The size of a block, which lies before it. False if the block is cut off. */
+static bool take_size(const unsigned char **from, const unsigned char *end, size_t *size)
+{
+    if (end - *from < 4)
+        return false;
+    *size = (size_t)bytes_number(*from, 4, true);
+    *from += 4;
+    return *size <= (size_t)(end - *from);
+}
+
 /* Undoes LZ4, whose blocks have their sizes before them, after the size of all of their content, and
    that of one. A block that is no smaller is stored. */
 static const char *undo_lz4(struct codec_memory *m, const struct container_filter *f,
@@ -211,10 +221,8 @@ static const char *undo_lz4(struct codec_memory *m, const struct container_filte
         const char *wrong = NULL;
         size_t stored;
 
-        if (end - from < 4 || bytes_number(from, 4, true) > (size_t)(end - from) - 4)
+        if (!take_size(&from, end, &stored))
             return CUT_OFF;
-        stored = (size_t)bytes_number(from, 4, true);
-        from += 4;
         if (stored == content)
             memcpy(to, from, content);
         else
@@ -281,10 +289,8 @@ static const char *undo_bitshuffle(struct codec_memory *m, const struct containe
             unsigned char *const room = codec_room(m, content);
             const char *wrong;
 
-            if (end - from < 4 || bytes_number(from, 4, true) > (size_t)(end - from) - 4)
+            if (!take_size(&from, end, &stored))
                 return CUT_OFF;
-            stored = (size_t)bytes_number(from, 4, true);
-            from += 4;
             wrong = room ? codec_decode(m, codec, from, stored, room, content) : "out of memory";
             if (wrong)
                 return wrong;
@@ -441,6 +447,7 @@ static const char *undo_scaleoffset(struct codec_memory *m, const struct contain
     const bool integers = f->values[SCALE_CLASS] == SCALE_CLASS_INTEGER;
     const uint64_t fill = f->values[SCALE_FILL] | (uint64_t)f->values[SCALE_FILL + 1] << 32;
     uint64_t bits, least;
+    size_t least_bytes;
 
     (void)m;
     if (integers && f->values[SCALE_FACTOR] == 8 * element) { /* it has done nothing */
@@ -452,7 +459,8 @@ static const char *undo_scaleoffset(struct codec_memory *m, const struct contain
     if (size < SCALE_HEADER)
         return CUT_OFF;
     bits = bytes_number(from, 4, false);
-    least = bytes_number(from + 5, from[4] < 8 ? from[4] : 8, false);
+    least_bytes = from[4];
+    least = bytes_number(from + 5, least_bytes < 8 ? least_bytes : 8, false);
     if (bits > 8 * element || out % element != 0 || f->values[SCALE_ELEMENTS] != count)
         return OTHER_SIZE;
     if ((uint64_t)(size - SCALE_HEADER) * 8 < bits * count)
@@ -717,6 +725,7 @@ static const struct filter filters[] = {
                           .undo = undo_fields},
     [CONTAINER_SZIP] = {.name = "szip",
                         .number = 4,
+                        .allocates = true,
                         .compresses = always,
                         .refusal = refuse_szip,
                         .undo = undo_szip},

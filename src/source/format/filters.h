@@ -16,6 +16,9 @@ struct filter {
     int number;   /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
     size_t added; /* bytes of a checksum, which it puts after the content, and changes nothing */
 
+    /* Whether undo() allocates memory, which is lost if it is interrupted: `from` must not be mapped. */
+    bool allocates;
+
     /* Whether it gives another number of bytes than it takes, besides `added`; NULL: it does not. */
     bool (*compresses)(const struct container_filter *f);
 
@@ -24,7 +27,7 @@ struct filter {
 
     /* Undoes it: puts exactly `out` bytes at `to`. Returns NULL, or why that cannot be done, a text
        that is valid until the next call. A checksum follows after `out` bytes, and its `to` is
-       NULL. */
+       NULL. A mapped file may change meanwhile: what it says of sizes and offsets is read once. */
     const char *(*undo)(struct codec_memory *m, const struct container_filter *f,
                         const unsigned char *from, size_t size, unsigned char *to, size_t out);
 
