@@ -40,7 +40,7 @@ static ALWAYS_INLINE void interleave(bytes16 *v, int n)
     }
 }
 
-/* shuffle_undo of `count` elements of n bytes, those of one place `stride` bytes after the last. */
+/* shuffle_undo_planes for elements of n bytes. */
 static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *restrict from,
                                size_t count, size_t stride, int n)
 {
@@ -62,8 +62,8 @@ static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *
             to[i * (size_t)n + (size_t)j] = from[(size_t)j * stride + i];
 }
 
-static void undo_planes(unsigned char *restrict to, const unsigned char *restrict from,
-                        size_t count, size_t stride, size_t size)
+void shuffle_undo_planes(unsigned char *restrict to, const unsigned char *restrict from,
+                         size_t count, size_t stride, size_t size)
 {
     switch (size) {
     case 1:
@@ -91,7 +91,7 @@ void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from
 {
     const size_t count = bytes / size, whole = count * size;
 
-    undo_planes(to, from, count, count, size);
+    shuffle_undo_planes(to, from, count, count, size);
     if (whole < bytes)
         memcpy(to + whole, from + whole, bytes - whole);
 }
@@ -139,7 +139,7 @@ void shuffle_undo_bits(unsigned char *restrict to, const unsigned char *restrict
     for (; size <= SIZE_MOST && at + GROUP <= count; at += GROUP) {
         for (size_t j = 0; j < size; j++)
             undo_bits(planes + j * GROUP, from + j * 8 * stride + at / 8, stride);
-        undo_planes(to + at * size, planes, GROUP, GROUP, size);
+        shuffle_undo_planes(to + at * size, planes, GROUP, GROUP, size);
     }
     for (; at < count; at += 8)
         for (size_t j = 0; j < size; j++)
