@@ -10,8 +10,10 @@ import pytest
 TOP = os.path.join(os.path.dirname(__file__), "..", "..")
 
 
-@pytest.mark.parametrize("name", ["_reductions", "_files", "_accumulators", "mpi", ""])
+@pytest.mark.parametrize("name", ["_library", "_reductions", "_files", "_accumulators", "mpi", "dask", ""])
 def test_docstrings(name):
+    if name == "dask":
+        pytest.importorskip("dask.array")
     module = importlib.import_module("gpureduce." + name if name else "gpureduce")
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0
