@@ -53,11 +53,12 @@ unpack() {
 # shellcheck disable=SC2034 # for the checks
 quick=(CFLAGS=-O2 CPPFLAGS=-DINLINE_ALWAYS=0)
 
-# configured NAME ARGUMENT...: configures and builds in $CI_WORK/NAME, and goes there.
+# configured NAME ARGUMENT...: configures in $CI_WORK/NAME, for one build, builds, and goes there.
 configured() {
     local folder=$CI_WORK/$1
     shift
-    unpack && mkdir "$folder" && cd "$folder" && "$CI_WORK/source/configure" --without-cuda "$@" &&
+    unpack && mkdir "$folder" && cd "$folder" && "$CI_WORK/source/configure" --without-cuda \
+        --disable-dependency-tracking "$@" &&
         make -j"$jobs"
 }
 
