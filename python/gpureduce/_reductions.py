@@ -993,7 +993,7 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     array = describe(x)
     if mask is not None:
         array = with_mask(array, mask)
-    ops = [b"min", b"max", b"count"]
+    ops = [b"min", b"max", b"count"] if range is None else [b"count"]
 
     def count(low: float, high: float) -> Tuple[Any, Any, List[Any]]:
         counts = np.empty(int(bins), "u8")
