@@ -41,24 +41,32 @@ static void scaled_edge_times_bins(struct exact_wide *e, uint32_t bins,
     scale_add(e, &range->scale, &stored, bins, false);
 }
 
+/* The error of a product of x and an integer below 2^26. */
+static double product_rest(double x, double n, double product)
+{
+    const double split = x * (0x1p27 + 1), upper = split - (split - x);
+
+    return upper * n - product + (x - upper) * n;
+}
+
 /* Finds an edge with numbers of two binary64 each (T. J. Dekker, "A floating-point technique for
    extending the available precision", 1971). False if what they leave out could change how the edge
    is rounded. */
 static bool edge_soon(double *edge, uint32_t bins, const struct histogram_range *range, uint32_t i)
 {
-    const double from = range->low * (bins - i), from_rest = fma(range->low, bins - i, -from);
-    const double to = range->high * i, to_rest = fma(range->high, i, -to);
-    const double sum = from + to, part = sum - from;
-    const double rest = (from - (sum - part)) + (to - part) + (from_rest + to_rest);
-    const double quotient = sum / bins;
-    const double more = (fma(-quotient, bins, sum) + rest) / bins;
+    const double low = range->low, high = range->high, n = bins;
+    const double from = low * (n - i), to = high * i, sum = from + to, part = sum - from;
+    const double rest = (from - (sum - part)) + (to - part) +
+                        (product_rest(low, n - i, from) + product_rest(high, i, to));
+    const double quotient = sum / n, back = quotient * n;
+    const double more = (sum - back - product_rest(quotient, n, back) + rest) / n;
     const double most = fabs(from) + fabs(to);
     const double wrong = 0x1p-100 * most + 0x1p-50 * fabs(more);
 
     /* Larger integers are not binary64. No product may have an error that is subnormal. */
-    if ((range->low_integer.known && !(fmax(fabs(range->low), fabs(range->high)) < 0x1p53)) ||
-        !(most < 0x1p1000) || (range->low != 0 && fabs(from) < 0x1p-800) ||
-        (range->high != 0 && fabs(to) < 0x1p-800))
+    if ((range->low_integer.known && !(fabs(low) < 0x1p53 && fabs(high) < 0x1p53)) ||
+        bins >= UINT32_C(1) << 26 || !(most < 0x1p1000) || (low != 0 && fabs(from) < 0x1p-800) ||
+        (high != 0 && fabs(to) < 0x1p-800))
         return false;
     *edge = quotient + (more - wrong);
     return *edge == quotient + (more + wrong);
