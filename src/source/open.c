@@ -592,6 +592,11 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
     return !source_failed(s);
 }
 
+bool source_is_one_frame(struct source *s)
+{
+    return s->info.compression == COMPRESSION_ZSTD && s->has_size && zstd_source_is_one_frame(s);
+}
+
 bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
 {
     return (open_format(s, options, workers) && has_wanted(s, options)) || note_unknown(options);

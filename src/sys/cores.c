@@ -58,7 +58,7 @@ static unsigned threads_running(const char *root)
 unsigned cores_idle(const char *root, unsigned most)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned found = 1;
+    unsigned found = 0;
 
     for (unsigned i = 0; i < MOMENTS; i++) {
         const unsigned running = threads_running(root);
