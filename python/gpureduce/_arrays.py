@@ -332,6 +332,11 @@ def empty_on_device(shape: Tuple[int, ...], array: Array, dtype: str) -> Optiona
     return None
 
 
+def stays_in_numpy(array: Array) -> bool:
+    """Whether results along an axis are arrays of NumPy's: those of other packages' arrays on a GPU, too."""
+    return array.memory == HOST or _owner(array)[1] not in ("torch", "cupy", "numba")
+
+
 def on_device(values: Any, array: Array, elements: bool) -> Any:
     """Results along an axis, as an array of the package that the array on a GPU is of, on its GPU; of
     NumPy where that has no arrays of such numbers. `elements`: they get the type of the elements."""

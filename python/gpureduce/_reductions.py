@@ -13,7 +13,8 @@ from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tupl
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, on_device, pointer_of, torch_stream, torch_type, with_mask)
+                      empty_on_device, on_device, pointer_of, stays_in_numpy, torch_stream, torch_type,
+                      with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -623,7 +624,7 @@ def _typed(op: str, values: Any, array: Array) -> Any:
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
     dtype = array.dtype
-    if op in TYPED and dtype is None and array.memory == HOST:
+    if op in TYPED and dtype is None and stays_in_numpy(array):
         try:
             dtype = np.dtype(TYPE_NAMES[array.type])
         except TypeError:  # of ml_dtypes, which was not imported
