@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "zstd/frames.h"
+
 /*
  * Rates on an H200 or H100 and 16 to 32 cores, of whole files of 4 to 32 GiB. doc/tuning.md says how
  * to measure them again.
@@ -101,8 +103,7 @@ static double saved(const struct source_facts *f, const struct plan_request *req
 {
     const double input = (double)f->size;
     const double frames = f->ratio > 0 ? least(f->ratio, RATIO_MOST) : 1;
-    /* A frame holds all of it, if it states as much: frames hardly ever grow. */
-    const bool one = f->content != SOURCE_UNKNOWN && f->content + f->content / 64 >= f->size;
+    const bool one = zstd_states_all(f->content, f->size);
     const double content = one ? (double)f->content : frames * input, ratio = content / input;
     const unsigned kind = ratio > COPIED_FROM;
     double cpu = one ? r->one[kind] : r->frames[kind && ratio < COPIED_TO];

@@ -123,6 +123,7 @@ void zstd_source_look(struct source *s, bool closely, struct source_facts *facts
     if (first.content == SOURCE_UNKNOWN || first.content < s->info.input_bytes)
         facts->ratio = ratio_at_beginning(s);
 }
+
 bool zstd_source_is_one_frame(struct source *s)
 {
     const struct zstd_frame first = zstd_first_frame(s->head, s->head_size);
@@ -132,9 +133,8 @@ bool zstd_source_is_one_frame(struct source *s)
     struct zstd_frame frame;
     struct zstd_fault fault;
 
-    /* Frames hardly ever grow. */
-    if (first.content != SOURCE_UNKNOWN)
-        return first.content + first.content / 64 >= s->info.input_bytes;
+    if (first.content != ZSTD_UNKNOWN)
+        return zstd_states_all(first.content, s->info.input_bytes);
     return !is_uncached(s) && zstd_header(&view, 0, &frame, &fault) &&
            zstd_walk(&view, &frame, UINT64_MAX, &fault) && frame.end == s->info.input_bytes;
 }

@@ -100,6 +100,13 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset,
    header; otherwise window and content are ZSTD_UNKNOWN. */
 struct zstd_frame zstd_first_frame(const unsigned char *bytes, size_t size);
 
+/* Whether the first frame of an input of `size` bytes holds all of it, by the content that it states:
+   frames hardly ever grow. */
+static inline bool zstd_states_all(uint64_t content, uint64_t size)
+{
+    return content != ZSTD_UNKNOWN && content + content / 64 >= size;
+}
+
 /* Whether the file allows a window as large as the header asks for, needed or not. */
 bool zstd_window_allowed(const struct zstd_file *file, const struct zstd_frame *frame,
                          struct zstd_fault *fault);
