@@ -1824,12 +1824,6 @@ static size_t find_group(const struct diff *d, size_t from, size_t *b)
     return end;
 }
 
-static void sort_lone(struct diff *d)
-{
-    if (d->lone_count > 0)
-        qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
-}
-
 /* Lists the arrays that may be renamed: those that can be read, and of which the other side has some
    that are alike. Returns whether there are any; false without memory, too. */
 static bool list_lone(struct diff *d)
@@ -1850,7 +1844,7 @@ static bool list_lone(struct diff *d)
                                                           .type = diff_element(item, side, &swap),
                                                           .elements = item->sides[side].elements};
     }
-    sort_lone(d);
+    qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
     for (size_t from = 0; from < d->lone_count; from = end) {
         end = find_group(d, from, &b);
         for (size_t i = from; i < end && from < b && b < end; i++)
@@ -1869,7 +1863,7 @@ static void join_renamed(struct diff *d)
         if (d->lone[i].found)
             d->lone[count++] = d->lone[i];
     d->lone_count = count;
-    sort_lone(d);
+    qsort(d->lone, d->lone_count, sizeof *d->lone, compare_lone);
     for (size_t from = 0; from < d->lone_count; from = end) {
         end = find_group(d, from, &b);
         for (size_t i = from, k = b; i < b && k < end; i++, k++) {
