@@ -615,6 +615,11 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
         [np.empty(shape) for _ in ops]
 
 
+def _keeps_type(op: str, kind: str) -> bool:
+    """Whether results along an axis have the type of the elements. The magnitude of -128 is no int8."""
+    return op in ("min", "max") or op in TYPED and kind != "i"
+
+
 def _typed(op: str, values: Any, array: Array) -> Any:
     """Results along an axis in the type that NumPy's users expect."""
     import numpy as np
@@ -631,8 +636,8 @@ def _typed(op: str, values: Any, array: Array) -> Any:
             return values
     if op in TYPED and dtype is not None:
         dtype = dtype.newbyteorder("=")
-        if array.kind == "i" and op not in ("min", "max"):
-            dtype = np.dtype(f"u{SIZES[array.type]}")  # the magnitude of -128 is no int8
+        if not _keeps_type(op, array.kind):
+            dtype = np.dtype(f"u{SIZES[array.type]}")
         if array.kind == "f" or values.dtype.kind != "f":
             return values.astype(dtype)
     return values
@@ -680,7 +685,7 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
         shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         results = [one.reshape(shape) for one in results]
     if array.memory != HOST:
-        results = [on_device(one, array, name in ("min", "max") or name in TYPED and array.kind != "i")
+        results = [on_device(one, array, name is not None and _keeps_type(name, array.kind))
                    for one, name in itertools.zip_longest(results, names)]
     return results
 
