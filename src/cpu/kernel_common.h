@@ -57,6 +57,7 @@ INLINE_TARGET void prefetch_streams(uintptr_t x, size_t distance, size_t offset,
         prefetch_stream(x, stream, distance, offset, step, block_bytes, far);
 }
 
+/* Prefetches those of data that may be larger than the level-2 cache. */
 INLINE_TARGET void prefetch(uintptr_t x, size_t distance, size_t offset, size_t step,
                             size_t block_bytes)
 {
