@@ -237,26 +237,23 @@ bool cuda_array_reduce_listed(struct cuda_summer *summer, const struct view_layo
     return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
-const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const uint64_t *results,
-                                   uint64_t first, uint64_t count, uint64_t *found,
-                                   struct error *error)
+bool cuda_array_find_unknown(struct cuda_summer *summer, const uint64_t *results, uint64_t first,
+                             uint64_t count, struct error *error)
 {
     (void)summer;
     (void)results;
     (void)first;
     (void)count;
-    (void)found;
-    (void)error_set(error, ERROR_REQUEST, "%s", built_without);
-    return NULL;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
-const uint64_t *cuda_array_unknown_integers(struct cuda_summer *summer, uint64_t *found,
-                                            struct error *error)
+bool cuda_array_unknown(struct cuda_summer *summer, const uint64_t **unknown, uint64_t *found,
+                        struct error *error)
 {
     (void)summer;
+    (void)unknown;
     (void)found;
-    (void)error_set(error, ERROR_REQUEST, "%s", built_without);
-    return NULL;
+    return error_set(error, ERROR_REQUEST, "%s", built_without);
 }
 
 bool cuda_array_set(struct cuda_summer *summer, uint64_t *result, uint64_t bits,

@@ -11,15 +11,11 @@
 #include "cuda/digest_launch.h"
 #include "cuda/guest.h"
 #include "cuda/kernels.h"
+#include "cuda/receipt.h"
 #include "sys/align.h"
 
 /* The most elements of a launch: less than the kernels take, and a multiple of 16. */
 #define LAUNCH_MAX ((uint64_t)1 << 39)
-
-/* Looks at the host's memory before the runtime is asked whether the device has failed, and between
-   that: about 50 and 2 microseconds. */
-#define LOOKS_FIRST 20000
-#define LOOKS_BETWEEN 1000
 
 static const char *const allocating = "device memory", *const launching = "starting a kernel";
 
@@ -41,11 +37,8 @@ struct slot {
     struct cuda_missing missing; /* elements that are left out, if any are */
     unsigned char *stage;        /* device memory of CUDA_STAGE_BYTES; NULL: not needed so far */
 
-    struct cuda_published *sent, *sent_device; /* where the host and the device see it */
-    cudaEvent_t last;                          /* recorded after the last launch */
-    uint64_t launches;
-    bool pending; /* the last launch has not been seen to end */
-    bool empty;   /* nothing was added since it was cleared */
+    struct cuda_receipt receipt; /* whose partial is the result of the last launch */
+    bool empty;                  /* nothing was added since it was cleared */
     unsigned current;
     bool other_is_clear; /* once what was launched has ended */
 };
@@ -81,27 +74,25 @@ static void slot_close(struct slot *s)
 {
     (void)cudaFree(s->stage);
     (void)cudaFree(s->memory);
-    if (s->sent)
-        (void)cudaFreeHost(s->sent);
-    if (s->last)
-        (void)cudaEventDestroy(s->last);
+    cuda_receipt_close(&s->receipt);
     free(s);
 }
 
-/* Makes the partial results of a slot ones of no elements, by way of `sent`. Waits for it. */
+/* Makes the partial results of a slot ones of no elements, by way of its receipt. Waits for it. */
 static bool slot_reset(struct slot *s, struct error *error)
 {
+    struct partial *const none = &s->receipt.sent->partial;
     cudaStream_t stream;
     bool good;
 
     if (!cuda_guest_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                           "creating a stream", error))
         return false;
-    partial_clear(&s->sent->partial);
-    good = cuda_guest_check(cudaMemcpyAsync(s->cleared, &s->sent->partial, sizeof *s->cleared,
-                                            cudaMemcpyHostToDevice, stream),
+    partial_clear(none);
+    good = cuda_guest_check(cudaMemcpyAsync(s->cleared, none, sizeof *none, cudaMemcpyHostToDevice,
+                                            stream),
                             allocating, error) &&
-           cuda_guest_check(cudaMemcpyAsync(s->partials[0], &s->sent->partial, sizeof *s->cleared,
+           cuda_guest_check(cudaMemcpyAsync(s->partials[0], none, sizeof *none,
                                             cudaMemcpyHostToDevice, stream),
                             allocating, error) &&
            cuda_guest_check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating,
@@ -134,19 +125,12 @@ static struct slot *slot_open(int device, struct error *error)
         cuda_guest_check(cuda_reduce_check(), "loading the kernels", error) &&
         cuda_guest_check(cudaMalloc((void **)&s->memory, 3 * partial + scratch + sizeof *s->digest),
                          allocating, error) &&
-        cuda_guest_check(cudaHostAlloc((void **)&s->sent, sizeof *s->sent,
-                                       cudaHostAllocMapped | cudaHostAllocPortable),
-                         "memory of the host that the GPU sees", error) &&
-        cuda_guest_check(cudaHostGetDevicePointer((void **)&s->sent_device, s->sent, 0),
-                         "memory of the host that the GPU sees", error) &&
-        cuda_guest_check(cudaEventCreateWithFlags(&s->last, cudaEventDisableTiming),
-                         "creating an event", error)) {
+        cuda_receipt_open(&s->receipt, error)) {
         s->partials[0] = (void *)s->memory;
         s->partials[1] = (void *)(s->memory + partial);
         s->cleared = (void *)(s->memory + 2 * partial);
         s->scratch = (void *)(s->memory + 3 * partial);
         s->digest = (void *)(s->memory + 3 * partial + scratch);
-        s->sent->number = 0;
         if (slot_reset(s, error))
             return s;
     }
@@ -269,16 +253,13 @@ static bool publish(struct slot *s, unsigned wants, cudaStream_t stream, struct 
 {
     const struct cuda_publish job = {
         .from = s->partials[s->current],
-        .to = s->sent_device,
         .words = (unsigned)(bytes_of(wants) / sizeof(uint64_t)),
-        .number = s->launches + 1,
         .cleared = s->cleared,
         .clear = s->captured || s->other_is_clear ? NULL : s->partials[!s->current]};
 
-    if (!cuda_guest_check(cuda_publish(&job, stream), launching, error))
+    if (!cuda_receipt_launch(&s->receipt, job, stream, error))
         return false;
     s->other_is_clear = true;
-    s->launches++;
     s->empty = false;
     return true;
 }
@@ -288,13 +269,13 @@ static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms,
                          const struct view_layout *layout, uint64_t count, uint64_t index,
                          cudaStream_t stream, struct error *error)
 {
-    if (s->pending &&
-        !cuda_guest_check(cudaStreamWaitEvent(stream, s->last, 0), "waiting for a stream", error))
+    if (s->receipt.pending &&
+        !cuda_guest_check(cudaStreamWaitEvent(stream, s->receipt.last, 0), "waiting for a stream",
+                          error))
         return false;
-    s->pending = true;
     return reduce_layout(s, terms, layout, count, index, stream, error) &&
            publish(s, terms->wants, stream, error) &&
-           cuda_guest_check(cudaEventRecord(s->last, stream), "recording an event", error);
+           cuda_receipt_expect(&s->receipt, stream, error);
 }
 
 static bool add(struct cuda_array *a, const struct cuda_array_terms *terms,
@@ -348,36 +329,13 @@ bool cuda_array_add(struct cuda_array **array, const struct cuda_array_terms *te
     return good;
 }
 
-static bool has_arrived(const struct slot *s)
-{
-    return __atomic_load_n(&s->sent->number, __ATOMIC_ACQUIRE) == s->launches;
-}
-
-/* Waits for the launches of a slot that is not captured, whose device is the current one. */
-static bool await_launches(struct slot *s, struct error *error)
-{
-    cudaError_t state = cudaErrorNotReady;
-
-    for (unsigned looks = 0; s->pending && !has_arrived(s); looks++)
-        if (looks >= LOOKS_FIRST) {
-            looks -= LOOKS_BETWEEN;
-            if (state == cudaSuccess)
-                return error_set(error, ERROR_INTERNAL, "a kernel ended without a result");
-            state = cudaEventQuery(s->last);
-            if (state != cudaErrorNotReady && !cuda_guest_check(state, "reducing", error))
-                return false;
-        }
-    s->pending = false;
-    return true;
-}
-
 /* Waits for all that was launched on a slot. Nobody knows when and where graphs were launched. */
 static bool await(struct slot *s, struct error *error)
 {
     struct cuda_guest guest;
     const bool good = cuda_guest_enter(&guest, s->device, error) &&
                       (s->captured ? cuda_guest_check(cudaDeviceSynchronize(), "reducing", error)
-                                   : await_launches(s, error));
+                                   : cuda_receipt_await(&s->receipt, error));
 
     cuda_guest_leave(&guest);
     return good;
@@ -401,7 +359,7 @@ bool cuda_array_snapshot(struct cuda_array *a, unsigned wants, struct partial *p
         if (s->empty)
             continue;
         partial_clear(&found);
-        memcpy(&found, &s->sent->partial, bytes_of(wants));
+        memcpy(&found, &s->receipt.sent->partial, bytes_of(wants));
         cuda_settle_partial(&found, wants);
         partial_merge(partial, &found);
     }

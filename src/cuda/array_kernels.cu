@@ -248,14 +248,6 @@ cudaError_t cuda_publish(const struct cuda_publish *job, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-__device__ static void append(const struct cuda_list *list, uint64_t number)
-{
-    const unsigned long long at = atomicAdd((unsigned long long *)list->found, 1ull);
-
-    if (at < list->room)
-        list->found[1 + at] = number;
-}
-
 /* Sets *other to what the lane that is `distance` away knows of a slice, of what is wanted. All lanes
    of the warp together. */
 __device__ static void exchange(const struct cuda_slice_parts *wanted, unsigned distance,
@@ -302,7 +294,7 @@ __global__ void __launch_bounds__(THREADS) merge(const __grid_constant__ struct 
             cuda_slice_merge(&state, &other);
         }
         if (lane == 0 && !cuda_merge_put(&job, i, &state))
-            append(&job.unknown, job.first + i);
+            cuda_list_append(&job.unknown, job.first + i);
     }
 }
 
@@ -313,7 +305,7 @@ __global__ void __launch_bounds__(THREADS)
 
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.count; i += step)
         if (job.results[job.first + i] == CUDA_SLICE_UNKNOWN)
-            append(&job.unknown, job.first + i);
+            cuda_list_append(&job.unknown, job.first + i);
 }
 
 cudaError_t cuda_merge(const struct cuda_merge *job, int multiprocessors, cudaStream_t stream)

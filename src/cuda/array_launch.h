@@ -13,6 +13,7 @@
 #include "core/exact.h"
 #include "core/partial.h"
 #include "core/view.h"
+#include "cuda/list.h"
 #include "cuda/pieces.h"
 #include "cuda/slice_finish.h"
 
@@ -28,7 +29,7 @@ struct cuda_published {
 
 /* All but `to` is device memory. */
 struct cuda_publish {
-    const struct partial *from;
+    const void *from;
     struct cuda_published *to; /* as the device sees it */
     unsigned words;            /* of `from` that are copied, of 8 bytes; the rest of `to` stays */
     uint64_t number;
@@ -71,12 +72,6 @@ EXACT_SHARED bool cuda_keep_has(const struct cuda_keep *k, uint64_t i)
     return true;
 }
 
-/* Numbers that a kernel finds. */
-struct cuda_list {
-    uint64_t *found; /* device memory: first how many there are, then which, in any order */
-    uint64_t room;   /* for how many there is room */
-};
-
 /* Compares two rows of bytes in pieces of CUDA_PIECE_BYTES, and copies those that differ. All is device
    memory. */
 struct cuda_find_pieces {
@@ -107,8 +102,8 @@ struct cuda_merge {
     struct cuda_slice_wish wish; /* what becomes of them: */
     uint64_t *to;                /* results */
 
-    /* Results that are integers and are not known: the numbers of their slices, of which the first of
-       `slices` has number `first`. */
+    /* Results that are not known: the numbers of their slices, of which the first of `slices` has
+       number `first`. */
     struct cuda_list unknown;
     uint64_t first;
 
@@ -171,15 +166,15 @@ EXACT_SHARED void cuda_parts_take(const struct cuda_slice_parts *p, uint64_t i,
     cuda_slice_merge(s, &part);
 }
 
-/* Puts what group number i of all groups has. False for an integer that is not known or does not
-   fit. */
+/* Puts what group number i of all groups has. False for a result that is not known, or an integer that
+   does not fit. */
 EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
                                  const struct cuda_slice_state *s)
 {
     const struct cuda_slice_parts *to = &m->group;
 
     if (m->groups == 1)
-        return cuda_slice_result(&m->wish, s, &m->to[i]) || m->wish.letter == 'f';
+        return cuda_slice_result(&m->wish, s, &m->to[i]);
     to->high[i] = s->sum.left ? exact_from_bits(CUDA_SLICE_NAN) : s->sum.high;
     to->low[i] = s->sum.low;
     CUDA_UNROLL

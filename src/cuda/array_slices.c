@@ -7,6 +7,7 @@
 
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
+#include "cuda/receipt.h"
 #include "cuda/slice_launch.h"
 
 /* Columns of all parts together, and rows of each part at least: with CUDA_SLICE_COLUMNS of them a
@@ -27,6 +28,7 @@
 /* Elements of slices that a warp reduces by itself; longer ones are reduced sooner one by one. */
 #define WHOLE_LENGTH ((uint64_t)1 << 20)
 
+/* Results that are not known: how many, and which. */
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
 
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
@@ -37,8 +39,9 @@ static const char *const launching = "starting a kernel";
 struct cuda_summer {
     int device, multiprocessors; /* negative before the first call */
     struct cuda_room parts, stage, found;
-    uint64_t *numbers;   /* pinned: what was found */
-    cudaStream_t stream; /* of the last call */
+    struct cuda_receipt receipt; /* how many results are not known */
+    uint64_t *numbers;           /* pinned: which */
+    cudaStream_t stream;         /* of the last call */
     /* The call that puts results: */
     const struct cuda_array_elements *elements;
     const struct cuda_slice_wish *wish;
@@ -66,6 +69,7 @@ static void leave_device(struct cuda_summer *s)
     cuda_room_free(&s->parts);
     cuda_room_free(&s->stage);
     cuda_room_free(&s->found);
+    cuda_receipt_close(&s->receipt);
     if (s->numbers)
         (void)cudaFreeHost(s->numbers);
     s->numbers = NULL;
@@ -175,6 +179,11 @@ static uint64_t merge_groups(uint64_t slices, uint64_t parts)
     return groups < 2 || most < 2 ? 1 : groups < most ? groups : most;
 }
 
+static struct cuda_list unknown_list(const struct cuda_summer *s)
+{
+    return (struct cuda_list){.found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN};
+}
+
 /* Merges parts: if there are many, groups of them first. */
 static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct error *error)
 {
@@ -221,14 +230,16 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .parts = (size_t)parts,
                                        .part = CUDA_SLICE_PART,
                                        .wants = s->wants,
-                                       .wish = *s->wish};
+                                       .wish = *s->wish,
+                                       .unknown = unknown_list(s),
+                                       .first = b->first};
     struct cuda_merge merge = {
         .slices = slices,
         .parts = parts,
         .columns = b->columns,
         .wish = *s->wish,
         .to = b->results,
-        .unknown = {.found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN},
+        .unknown = launch.unknown,
         .first = b->first,
         .groups = merge_groups(slices, parts)};
     const size_t bytes = parts_bytes(s, slices * parts);
@@ -369,35 +380,46 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return false;
 }
 
-/* Begins the list of what is found: its first number becomes one of such bytes. */
+/* Begins the list of results that are not known: their number becomes one of such bytes. */
 static bool begin_list(struct cuda_summer *s, int byte, struct error *error)
 {
-    return cuda_room_grow(&s->found, LIST_BYTES, error) &&
+    return (s->receipt.last || cuda_receipt_open(&s->receipt, error)) &&
+           cuda_room_grow(&s->found, LIST_BYTES, error) &&
            cuda_guest_check(cudaMemsetAsync(s->found.memory, byte, sizeof(uint64_t), s->stream),
                             launching, error);
 }
 
-/* Waits for so many bytes of the list. */
-static bool fetch(struct cuda_summer *s, size_t bytes, struct error *error)
+/* Ends it: has its length handed to the host. */
+static bool end_list(struct cuda_summer *s, struct error *error)
 {
+    const struct cuda_publish job = {.from = s->found.memory, .words = 1};
+
+    return cuda_receipt_launch(&s->receipt, job, s->stream, error) &&
+           cuda_receipt_expect(&s->receipt, s->stream, error);
+}
+
+/* Waits for the list, of which all are copied if there is room for them. */
+static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+{
+    if (!cuda_receipt_await(&s->receipt, error))
+        return false;
+    memcpy(found, &s->receipt.sent->partial, sizeof *found);
+    if (*found == 0 || *found > CUDA_ARRAY_UNKNOWN)
+        return true;
     return (s->numbers || cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
                                            "pinned memory", error)) &&
-           cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory, bytes,
-                                            cudaMemcpyDeviceToHost, s->stream),
+           cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory + sizeof *found,
+                                            (size_t)*found * sizeof *found, cudaMemcpyDeviceToHost,
+                                            s->stream),
                             "copying a result", error) &&
            cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
 }
 
-/* Waits for the list, of which all are copied if there is room for them. */
-static const uint64_t *fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
+static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, uint64_t *results,
+                   struct error *error)
 {
-    if (!fetch(s, sizeof *found, error))
-        return NULL;
-    *found = s->numbers[0];
-    if (*found > 0 && *found <= CUDA_ARRAY_UNKNOWN &&
-        !fetch(s, (size_t)(*found + 1) * sizeof *found, error))
-        return NULL;
-    return s->numbers + 1;
+    return axis->inner == 1 ? reduce_rows(s, axis, results, error)
+                            : reduce_columns(s, axis, results, error);
 }
 
 bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
@@ -405,7 +427,6 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
                               struct error *error)
 {
     const size_t bytes = (size_t)(axis->outer * axis->inner) * sizeof *results;
-    const bool floats = axis->wish.letter == 'f';
     struct cuda_guest guest;
     bool good, can;
 
@@ -413,12 +434,11 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = floats || begin_list(s, can ? 0 : 0xff, error);
-    if (good && can)
-        good = axis->inner == 1 ? reduce_rows(s, axis, results, error)
-                                : reduce_columns(s, axis, results, error);
-    else if (good && floats) /* CUDA_SLICE_UNKNOWN */
-        good = cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error);
+    good = begin_list(s, can ? 0 : 0xff, error) &&
+           (can ? reduce(s, axis, results, error)
+                : cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching,
+                                   error)) &&
+           end_list(s, error);
     cuda_guest_leave(&guest);
     return good;
 }
@@ -454,33 +474,30 @@ bool cuda_array_reduce_listed(struct cuda_summer *s, const struct view_layout *s
     return good;
 }
 
-const uint64_t *cuda_array_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
-                                   uint64_t count, uint64_t *found, struct error *error)
+bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
+                             uint64_t count, struct error *error)
 {
     struct cuda_find_unknown job = {
-        .results = results, .first = first, .count = count, .unknown.room = CUDA_ARRAY_UNKNOWN};
-    const uint64_t *numbers = NULL;
+        .results = results, .first = first, .count = count, .unknown = unknown_list(s)};
     struct cuda_guest guest;
-    bool good = cuda_guest_enter(&guest, s->device, error) && begin_list(s, 0, error);
+    const bool good =
+        cuda_guest_enter(&guest, s->device, error) && begin_list(s, 0, error) &&
+        cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error) &&
+        end_list(s, error);
 
-    job.unknown.found = (void *)s->found.memory;
-    if (good &&
-        cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error))
-        numbers = fetch_list(s, found, error);
     cuda_guest_leave(&guest);
-    return numbers;
+    return good;
 }
 
-const uint64_t *cuda_array_unknown_integers(struct cuda_summer *s, uint64_t *found,
-                                            struct error *error)
+bool cuda_array_unknown(struct cuda_summer *s, const uint64_t **unknown, uint64_t *found,
+                        struct error *error)
 {
-    const uint64_t *numbers = NULL;
     struct cuda_guest guest;
+    const bool good = cuda_guest_enter(&guest, s->device, error) && fetch_list(s, found, error);
 
-    if (cuda_guest_enter(&guest, s->device, error))
-        numbers = fetch_list(s, found, error);
     cuda_guest_leave(&guest);
-    return numbers;
+    *unknown = s->numbers;
+    return good;
 }
 
 bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, struct error *error)

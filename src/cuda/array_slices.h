@@ -24,7 +24,7 @@ struct cuda_array_axis {
     struct cuda_slice_wish wish; /* whose count is `length` */
 };
 
-/* The most slices that cuda_array_unknown finds at a time. */
+/* The most slices that cuda_array_unknown lists. */
 #define CUDA_ARRAY_UNKNOWN ((uint64_t)1 << 14)
 
 /* A summer refers to the elements and the axis of its last call. */
@@ -38,7 +38,8 @@ void cuda_summer_close(struct cuda_summer *summer);
 
 /* Puts the result of each slice into outer * inner numbers at `results`, in memory of the device of
    the elements: of floats CUDA_SLICE_UNKNOWN if it is not known. Waits for nothing, once there is
-   memory for it. None is known of slices that are too large to be copied where they have to be. */
+   memory for it. None is known of slices that are too large to be copied where they have to be. The
+   next call must be cuda_array_unknown. */
 bool cuda_array_reduce_slices(struct cuda_summer *summer,
                               const struct cuda_array_elements *elements,
                               const struct cuda_array_axis *axis, uint64_t *results,
@@ -47,23 +48,21 @@ bool cuda_array_reduce_slices(struct cuda_summer *summer,
 /* Finds the results again, of the last call, that cuda_array_unknown has just listed, `count` of
    them, of floats: also of slices with NaNs, infinities and sums that took more room. `shaped` has the
    elements in their shape, and slices along `axis`. Waits for nothing. Does nothing where slices are
-   long. */
+   long, or elements integers. */
 bool cuda_array_reduce_listed(struct cuda_summer *summer, const struct view_layout *shaped,
                               unsigned axis, uint64_t count, uint64_t *results,
                               struct error *error);
 
-/* Waits. Returns which of `count` results of binary64 from number `first` on, no more than
-   CUDA_ARRAY_UNKNOWN, are not known, and their number in *found; they remain until the next call.
-   With more results than that only their number is right. NULL after an error. */
-const uint64_t *cuda_array_unknown(struct cuda_summer *summer, const uint64_t *results,
-                                   uint64_t first, uint64_t count, uint64_t *found,
-                                   struct error *error);
+/* Looks for `count` results of the last call from number `first` on, floats, that are not known. Waits
+   for nothing. The next call must be cuda_array_unknown. */
+bool cuda_array_find_unknown(struct cuda_summer *summer, const uint64_t *results, uint64_t first,
+                             uint64_t count, struct error *error);
 
-/* Waits. Returns which results of the last call, if they are integers, are not known or do not fit
-   their type, and their number in *found; UINT64_MAX: none is known. CUDA_ARRAY_UNKNOWN of them at
-   most are there, and remain until the next call. NULL after an error. */
-const uint64_t *cuda_array_unknown_integers(struct cuda_summer *summer, uint64_t *found,
-                                            struct error *error);
+/* Waits. Sets *found to how many results of the last call are not known or, of integers, do not fit
+   their type, UINT64_MAX: none is known; and *unknown to their numbers, which remain until the next
+   call, if there are no more than CUDA_ARRAY_UNKNOWN. */
+bool cuda_array_unknown(struct cuda_summer *summer, const uint64_t **unknown, uint64_t *found,
+                        struct error *error);
 
 /* Sets the bits of a result on the device of the last call. */
 bool cuda_array_set(struct cuda_summer *summer, uint64_t *result, uint64_t bits,

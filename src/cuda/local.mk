@@ -19,6 +19,7 @@ cuda_sources = \
 	src/cuda/integer_reducer.cuh \
 	src/cuda/job.h \
 	src/cuda/kernels.h \
+	src/cuda/list.h \
 	src/cuda/merge.cuh \
 	src/cuda/missing.c src/cuda/missing.cuh src/cuda/missing.h \
 	src/cuda/moments.cuh \
@@ -35,6 +36,7 @@ cuda_sources = \
 	src/cuda/moments_reducer_left.cuh \
 	src/cuda/moments_skim.cuh \
 	src/cuda/moments_state.cuh \
+	src/cuda/receipt.c src/cuda/receipt.h \
 	src/cuda/reduce.cu src/cuda/reduce.cuh \
 	src/cuda/reduce_bf16.cu \
 	src/cuda/reduce_f16.cu \

@@ -268,20 +268,6 @@ template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, CO
     }
 };
 
-/* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
-template <int N, typename Word>
-__device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
-{
-    struct alignas(N * sizeof(Word) < 16 ? N * sizeof(Word) : 16) all {
-        Word x[N];
-    } words;
-
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        words.x[j] = x[j];
-    *(struct all *)to = words;
-}
-
 /* The mean of numbers whose sum takes two: apart, as kernels need no registers for it. */
 __device__ static __noinline__ double slice_long_mean(double high, double low, uint64_t count)
 {
@@ -336,7 +322,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 #pragma unroll
         for (int j = 0; j < N; j++)
             bits[j] = slice_result(&job->wish, sum[j], min[j], max[j]);
-        slice_store<N>(job->results + i, bits);
+        slice_put_results<N>(job, i, bits);
         return;
     }
 #pragma unroll

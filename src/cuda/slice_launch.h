@@ -12,6 +12,7 @@
 #include "core/element.h"
 #include "core/scale.h"
 #include "core/view.h"
+#include "cuda/list.h"
 #include "cuda/missing.h"
 #include "cuda/slice_finish.h"
 #include "engine/engine.h"
@@ -46,9 +47,11 @@ struct cuda_slice_launch {
     void *min, *max;
     /* If it is not NULL, the place of the results that are wanted, aligned in that way, and nothing
        else is put anywhere: of slices that are not cut, and without records. Sums of integers must
-       fit. */
+       fit. `unknown`: floats of them that are CUDA_SLICE_UNKNOWN, slice i with number first + i. */
     uint64_t *results;
     struct cuda_slice_wish wish;
+    struct cuda_list unknown;
+    uint64_t first;
 
     /* For records alone: what is wanted (partial_want bits), and where the rest of it goes. Then
        there are fewer than 2^32 elements. */

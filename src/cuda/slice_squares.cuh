@@ -245,7 +245,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
             else
                 bits[j] = slice_spread(&job->wish, sum.high, sum.low, part[0], part[1], part[2]);
         }
-        slice_store<N>(job->results + i, bits);
+        slice_put_results<N>(job, i, bits);
         return;
     }
 #pragma unroll

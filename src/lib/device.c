@@ -513,60 +513,53 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
                : fail(a, &error);
 }
 
-/* Reduces those of `count` slices from number `first` on again whose results, floats, kernels do not
-   know, and one by one where that does not help. Sets *more if there are too many at a time. */
-static gpr_status reduce_some(const struct along *a, uint64_t first, uint64_t count, bool *more)
+/* Reduces the `left` slices again that are listed as unknown, among `count` from number `first` on:
+   of floats first all at once, and then one by one where that does not help. */
+static gpr_status reduce_some(const struct along *a, uint64_t first, uint64_t count,
+                              const uint64_t *unknown, uint64_t left)
 {
     struct cuda_summer *summer = a->input->context->device_summer;
     struct error error = {.kind = ERROR_NONE};
-    uint64_t left;
-    const uint64_t *unknown = cuda_array_unknown(summer, a->results, first, count, &left, &error);
 
-    *more = unknown && left > CUDA_ARRAY_UNKNOWN;
-    if (unknown && (*more || left == 0))
-        return GPR_OK;
-    if (!unknown || !cuda_array_reduce_listed(summer, &a->input->view.view.shaped, a->layout.axis,
-                                              left, a->results, &error))
+    if (a->axis.wish.letter == 'f' &&
+        (!cuda_array_reduce_listed(summer, &a->input->view.view.shaped, a->layout.axis, left,
+                                   a->results, &error) ||
+         !cuda_array_find_unknown(summer, a->results, first, count, &error) ||
+         !cuda_array_unknown(summer, &unknown, &left, &error)))
         return fail(a, &error);
-    unknown = cuda_array_unknown(summer, a->results, first, count, &left, &error);
-    for (uint64_t i = 0; unknown && i < left; i++)
+    for (uint64_t i = 0; i < left; i++)
         if (reduce_slice(a, unknown[i]) != GPR_OK)
             return a->input->context->status;
-    return unknown ? GPR_OK : fail(a, &error);
+    return GPR_OK;
 }
 
-/* Reduces those slices again whose results, floats, kernels do not know. */
+/* Reduces those slices again whose results the kernels do not know. If there are too many to be
+   listed: some at a time, or, of integers, all one by one. */
 static gpr_status reduce_unknown(const struct along *a)
 {
+    struct cuda_summer *summer = a->input->context->device_summer;
     const uint64_t count = a->layout.results;
-    gpr_status status;
-    bool more;
+    const bool floats = a->axis.wish.letter == 'f';
+    struct error error = {.kind = ERROR_NONE};
+    gpr_status status = GPR_OK;
+    const uint64_t *unknown;
+    uint64_t left;
 
-    status = reduce_some(a, 0, count, &more);
-    for (uint64_t first = 0, n; status == GPR_OK && more && first < count; first += n) {
-        n = count - first < CUDA_ARRAY_UNKNOWN ? count - first : CUDA_ARRAY_UNKNOWN;
-        status = reduce_some(a, first, n, &more);
-        more = true;
+    if (!cuda_array_unknown(summer, &unknown, &left, &error))
+        return fail(a, &error);
+    if (left <= CUDA_ARRAY_UNKNOWN)
+        return left == 0 ? GPR_OK : reduce_some(a, 0, count, unknown, left);
+    for (uint64_t i = 0; !floats && status == GPR_OK && i < count; i++)
+        status = reduce_slice(a, i);
+    for (uint64_t i = 0, n; floats && status == GPR_OK && i < count; i += n) {
+        n = count - i < CUDA_ARRAY_UNKNOWN ? count - i : CUDA_ARRAY_UNKNOWN;
+        if (!cuda_array_find_unknown(summer, a->results, i, n, &error) ||
+            !cuda_array_unknown(summer, &unknown, &left, &error))
+            return fail(a, &error);
+        if (left > 0)
+            status = reduce_some(a, i, n, unknown, left);
     }
     return status;
-}
-
-/* Reduces those slices one by one whose results, integers, the kernels do not know: all, if there are
-   too many to be listed. */
-static gpr_status reduce_unknown_integers(const struct along *a)
-{
-    struct cuda_summer *summer = a->input->context->device_summer;
-    struct error error = {.kind = ERROR_NONE};
-    uint64_t left;
-    const uint64_t *const unknown = cuda_array_unknown_integers(summer, &left, &error);
-    const bool listed = left <= CUDA_ARRAY_UNKNOWN;
-
-    if (!unknown)
-        return fail(a, &error);
-    for (uint64_t i = 0; i < (listed ? left : a->layout.results); i++)
-        if (reduce_slice(a, listed ? unknown[i] : i) != GPR_OK)
-            return a->input->context->status;
-    return GPR_OK;
 }
 
 /* Reduces along an axis into an array of the device. */
@@ -584,10 +577,10 @@ static gpr_status reduce_axis(const struct along *a)
         .stream = input->view.stream};
     struct error error = {.kind = ERROR_NONE};
 
-    if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
-                                  &error))
-        return fail(a, &error);
-    return a->axis.wish.letter == 'f' ? reduce_unknown(a) : reduce_unknown_integers(a);
+    return cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
+                                    &error)
+               ? reduce_unknown(a)
+               : fail(a, &error);
 }
 
 /* The wish for an operation. */

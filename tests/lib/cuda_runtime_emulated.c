@@ -983,13 +983,6 @@ cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiproce
                         find->copies[0], find->pieces.found);
 }
 
-static void append(const struct cuda_list *list, uint64_t number)
-{
-    if (list->found[0] < list->room)
-        list->found[1 + list->found[0]] = number;
-    list->found[0]++;
-}
-
 static void run_merge(const void *arguments)
 {
     const struct cuda_merge *job = arguments;
@@ -1004,7 +997,7 @@ static void run_merge(const void *arguments)
                             job->columns ? part * job->slices + slice : slice * job->parts + part,
                             &state);
         if (!cuda_merge_put(job, i, &state))
-            append(&job->unknown, job->first + i);
+            cuda_list_append(&job->unknown, job->first + i);
     }
 }
 
@@ -1021,7 +1014,7 @@ static void run_find_unknown(const void *arguments)
 
     for (uint64_t i = job->first; i < job->first + job->count; i++)
         if (job->results[i] == CUDA_SLICE_UNKNOWN)
-            append(&job->unknown, i);
+            cuda_list_append(&job->unknown, i);
 }
 
 cudaError_t cuda_find_unknown(const struct cuda_find_unknown *find, int multiprocessors,
