@@ -13,7 +13,7 @@ from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tupl
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, on_device, pointer_of, stays_in_numpy, torch_stream, torch_type,
+                      empty_on_device, kind_of, on_device, pointer_of, stays_in_numpy, torch_stream, torch_type,
                       with_mask)
 from ._library import Context, Progress, RequestKey
 
@@ -312,20 +312,21 @@ def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Pr
 
 _ON_DEVICE = frozenset((b"sum", b"mean", b"min", b"max", b"var", b"std"))
 """The operations that the library computes along an axis of an array on a GPU."""
+_WORDS = {b"f64": "float64", b"i64": "int64", b"u64": "uint64"}
+"""The types of results along an axis."""
 
 
 def _on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
     """The results of such operations along one axis of an array on a GPU, in arrays there; None where
     the library cannot compute them so."""
     shape = array.shape[:axis] + array.shape[axis + 1:]
-    names = {b"f64": "float64", b"i64": "int64", b"u64": "uint64"}
     if array.mask_form != 0 or array.size == 0:
         return None
     try:
         with _Opened(array) as context:
             request = context.request(key)
             found = [empty_on_device(shape, array,
-                                     names[lib.axis_dtype(context.input, 0, request, op)])
+                                     _WORDS[lib.axis_dtype(context.input, 0, request, op)])
                      for op in key[0]]
             pointers = (ctypes.c_void_p * len(found))(*[one and one[1] for one in found])
             if None in found:
@@ -788,12 +789,49 @@ def simple(op: str, x: Any) -> Any:
         _give_back(context)
 
 
+def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
+    """An operation along an axis of a tensor of torch's on a GPU, in C order, at the least cost.
+
+    NotImplemented if x is anything else, or the result takes more.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor or not x.is_cuda or _SIMPLE[op][0] not in _ON_DEVICE:
+        return NotImplemented
+    memory, shape = _memory_of(x), tuple(x.shape)
+    rank = len(shape)
+    if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank:
+        return NotImplemented
+    axis %= rank
+    pointer, size, dtype, order, place = memory
+    name, key, _ = _SIMPLE[op]
+    context = lib.borrow()
+    try:
+        if context.masked or context.settings is not lib.settings:
+            return NotImplemented
+        request = context.request(key if ddof == 0 else make_key((name,), ddof=ddof))
+        set_place(context, place)
+        context.shape[:rank] = list(shape)
+        context.check(lib.view_set_data(context.view, pointer, dtype, order, rank, context.shape, None))
+        context.check(lib.open_view(context.handle, context.view, context.input_ref))
+        kept = shape[:axis] + shape[axis + 1:]
+        word = getattr(torch, _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
+        if word is None:
+            return NotImplemented
+        found = torch.empty(kept, dtype=word, device=x.device)
+        context.address.value = found.data_ptr()
+        if lib.reduce_axis(context.input, 0, request, axis, byref(context.address), size // shape[axis]):
+            return NotImplemented
+        return found.to(x.dtype) if _keeps_type(op, kind_of(dtype)) else found
+    finally:
+        _give_back(context)
+
+
 def _one(op: str, x: Any, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, mask: Any,
          ddof: Any = 0) -> Any:
     """One operation, with the arguments of `sum`, and the ddof of `std`."""
-    if axis is None and ddof == 0 and out is None and not keepdims and nan == "propagate" \
-            and missing is None and mask is None:
-        value = simple(op, x)
+    if out is None and not keepdims and nan == "propagate" and missing is None and mask is None \
+            and (axis is None and ddof == 0 or type(axis) is int):
+        value = simple(op, x) if axis is None else _simple_axis(op, x, axis, ddof)
         if value is not NotImplemented:
             return value
     return finish(run(x, (op,), axis, keepdims, nan, missing, mask, ddof)[0], out)

@@ -348,3 +348,32 @@ def test_axes_on_a_gpu(package):
             turned = y.swapaxes(0, -1)
             assert gr.sum(turned, axis=0, keepdims=True).shape == (1,) + tuple(turned.shape[1:])
             assert type(gr.sum(y, axis=0, nan="skip")) is type(y)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])
+def test_an_axis_of_a_tensor_on_a_gpu(dtype):
+    """Functions of one operation take a shorter way: they have the results of the host, too."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    rng = np.random.default_rng(6)
+    for shape in ((2, 3), (70, 33), (3, 40, 130), (2, 5000)):
+        x = (rng.standard_normal(shape) * 50).astype(dtype)
+        if x.dtype.kind == "f":
+            first = x.reshape(shape[0], -1)[0]
+            first[:2] = np.finfo(dtype).max, np.finfo(dtype).tiny
+            x.reshape(-1)[-2:] = np.inf, np.nan
+        y = torch.from_numpy(x).cuda()
+        for function, more in ((gr.sum, {}), (gr.mean, {}), (gr.min, {}), (gr.max, {}), (gr.var, {}),
+                               (gr.std, {"ddof": 1})):
+            for axis in range(-x.ndim, x.ndim):
+                wanted, found = function(x, axis=axis, **more), function(y, axis=axis, **more)
+                assert type(found) is torch.Tensor and found.device == y.device
+                one = found.cpu().numpy()
+                assert one.dtype == wanted.dtype
+                assert np.array_equal(one, wanted, equal_nan=x.dtype.kind == "f"), (function, shape, axis)
+        with pytest.raises(ValueError):
+            gr.sum(y, axis=x.ndim)
+    if dtype == "i8":
+        with pytest.raises(OverflowError):
+            gr.sum(torch.full((2, 4), 2**62).cuda(), axis=1)
