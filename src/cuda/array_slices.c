@@ -41,6 +41,7 @@ struct cuda_summer {
     struct cuda_room parts, stage, found;
     struct cuda_receipt receipt; /* how many results are not known */
     uint64_t *numbers;           /* pinned: which */
+    bool listing;                /* the list has begun, and not ended well */
     cudaStream_t stream;         /* of the last call */
     /* The call that puts results: */
     const struct cuda_array_elements *elements;
@@ -69,6 +70,7 @@ static void leave_device(struct cuda_summer *s)
     cuda_room_free(&s->parts);
     cuda_room_free(&s->stage);
     cuda_room_free(&s->found);
+    s->listing = false;
     cuda_receipt_close(&s->receipt);
     if (s->numbers)
         (void)cudaFreeHost(s->numbers);
@@ -380,22 +382,29 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return false;
 }
 
-/* Begins the list of results that are not known: their number becomes one of such bytes. */
-static bool begin_list(struct cuda_summer *s, int byte, struct error *error)
+/* Begins the list of results that are not known, or one without an end if none can be found. */
+static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
 {
+    const bool empty = s->found.memory && !s->listing;
+
+    s->listing = true;
     return (s->receipt.last || cuda_receipt_open(&s->receipt, error)) &&
            cuda_room_grow(&s->found, LIST_BYTES, error) &&
-           cuda_guest_check(cudaMemsetAsync(s->found.memory, byte, sizeof(uint64_t), s->stream),
-                            launching, error);
+           ((can && empty) ||
+            cuda_guest_check(
+                cudaMemsetAsync(s->found.memory, can ? 0 : 0xff, sizeof(uint64_t), s->stream),
+                launching, error));
 }
 
-/* Ends it: has its length handed to the host. */
+/* Ends it: has its length handed to the host, and set to that of an empty one. */
 static bool end_list(struct cuda_summer *s, struct error *error)
 {
-    const struct cuda_publish job = {.from = s->found.memory, .words = 1};
+    const struct cuda_publish job = {
+        .from = s->found.memory, .words = 1, .zeroed = (void *)s->found.memory};
 
-    return cuda_receipt_launch(&s->receipt, job, s->stream, error) &&
-           cuda_receipt_expect(&s->receipt, s->stream, error);
+    s->listing = !(cuda_receipt_launch(&s->receipt, job, s->stream, error) &&
+                   cuda_receipt_expect(&s->receipt, s->stream, error));
+    return !s->listing;
 }
 
 /* Waits for the list, of which all are copied if there is room for them. */
@@ -434,7 +443,7 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = begin_list(s, can ? 0 : 0xff, error) &&
+    good = begin_list(s, can, error) &&
            (can ? reduce(s, axis, results, error)
                 : cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching,
                                    error)) &&
@@ -481,7 +490,7 @@ bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uin
         .results = results, .first = first, .count = count, .unknown = unknown_list(s)};
     struct cuda_guest guest;
     const bool good =
-        cuda_guest_enter(&guest, s->device, error) && begin_list(s, 0, error) &&
+        cuda_guest_enter(&guest, s->device, error) && begin_list(s, true, error) &&
         cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error) &&
         end_list(s, error);
 
