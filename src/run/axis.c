@@ -1401,18 +1401,15 @@ unsigned axis_workers(const struct session_options *options)
 bool axis_open_gpu(const struct session_options *options, char *const *paths, int count,
                    struct engine_state **gpu, struct error *error)
 {
-    const struct engine_needs needs = {.devices = options->devices,
-                                       .device_count = gpu_count(options, paths, count),
-                                       .visible = options->visible_devices,
-                                       .workers = 1,
-                                       .chunk_size = 4096, /* there will be no feeders */
-                                       .tuning = session_tuning(options)->gpu};
+    struct engine_needs needs = gpu_needs(options, paths, count);
     char reason[ENGINE_REASON_MAX] = "";
 
     *gpu = NULL;
     error->kind = ERROR_NONE;
     if (options->device != DEVICE_GPU)
         return true;
+    needs.workers = 1;
+    needs.chunk_size = 4096; /* there will be no feeders */
     if (!options->set_variable || !engine_get(ENGINE_CUDA)->choose ||
         engine_get(ENGINE_CUDA)->choose(&needs, options->set_variable, reason))
         *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);

@@ -15,24 +15,26 @@
 #include "sys/operand.h"
 #include "zstd/frames.h"
 
-unsigned gpu_count(const struct session_options *options, char *const *paths, int count)
+struct engine_needs gpu_needs(const struct session_options *options, char *const *paths, int count)
 {
-    const struct engine_needs needs = {.devices = options->devices,
-                                       .device_count = options->device_count,
-                                       .visible = options->visible_devices,
-                                       .tuning = session_tuning(options)->gpu};
+    struct engine_needs needs = {.devices = options->devices,
+                                 .device_count = options->device_count,
+                                 .visible = options->visible_devices,
+                                 .chunk_size = options->chunk_size,
+                                 .tuning = session_tuning(options)->gpu};
     const struct engine *cuda = engine_get(ENGINE_CUDA);
     uint64_t bytes = 0;
     struct stat status;
 
     if (needs.device_count < 2 || !cuda->devices_for)
-        return needs.device_count;
+        return needs;
     for (int i = 0; i < count; i++) {
         if (!operand_status(paths[i], &status) || !S_ISREG(status.st_mode))
-            return needs.device_count;
+            return needs;
         bytes += (uint64_t)status.st_size;
     }
-    return cuda->devices_for(&needs, bytes);
+    needs.device_count = cuda->devices_for(&needs, bytes);
+    return needs;
 }
 
 /* Files of so many bytes are examined if the GPU does all the work: it makes no difference whether

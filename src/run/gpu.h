@@ -33,9 +33,9 @@ struct gpu {
 
 MUTEX_ROLE_OF(gpu, struct gpu, mutex);
 
-/* The number of the first GPUs of the options that these inputs can keep busy: all of them, if the
-   size of an input is unknown, as of a pipe. Any thread. */
-unsigned gpu_count(const struct session_options *options, char *const *paths, int count);
+/* The needs that the options state, of as many of their first GPUs as these inputs can keep busy: of
+   all, if the size of an input is unknown, as of a pipe. Any thread. */
+struct engine_needs gpu_needs(const struct session_options *options, char *const *paths, int count);
 
 /* The size of a file of `least` bytes or more whose first bytes are those of compressed input, or
    of the content that its first frame states, if that is more; of a store of Zarr in a directory,

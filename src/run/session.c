@@ -85,11 +85,7 @@ static unsigned cpu_worker_count(const struct session *session)
 static bool prepare(struct session *session, char *const *paths, int count, struct error *error)
 {
     const struct session_options *options = session->options;
-    const struct engine_needs needs = {.devices = options->devices,
-                                       .device_count = gpu_count(options, paths, count),
-                                       .visible = options->visible_devices,
-                                       .chunk_size = options->chunk_size,
-                                       .tuning = session_tuning(options)->gpu};
+    const struct engine_needs needs = gpu_needs(options, paths, count);
     char reason[ENGINE_REASON_MAX] = "";
 
     gpu_init(&session->gpu, &needs);
