@@ -18,7 +18,7 @@ struct cuda_receipt {
     bool pending; /* the last launch has not been seen to end */
 };
 
-/* Opens a receipt of zeros on the device that is current. What there is after an error is closed, too. */
+/* Opens a receipt of zeros on the device that is current. After an error it is to be closed, too. */
 bool cuda_receipt_open(struct cuda_receipt *receipt, struct error *error);
 
 /* Frees what there is; nothing, of one of zeros. */
