@@ -880,7 +880,7 @@ static bool is_there(const struct chunk *chunk, size_t size)
 {
     struct touch_call call = {chunk->data, chunk->count * size};
 
-    return !chunk->mapped || mapping_guard(call_touch, &call);
+    return mapping_guard(call_touch, &call);
 }
 
 /* Makes the side fail whose bytes vanished while they were compared. */
@@ -919,9 +919,7 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
             (!d->request->verdict_only && atomic_load_explicit(&p->differs, memory_order_relaxed)),
     };
 
-    if (!a->mapped && !b->mapped)
-        call_take(&call);
-    else if (!mapping_guard(call_take, &call))
+    if (!mapping_call(a->mapped || b->mapped, call_take, &call))
         return lost(d, p, a, b);
     if (call.look || call.passed < call.count) {
         w->found = true;
@@ -1171,9 +1169,7 @@ static bool read_column(struct diff_worker *w, uint64_t index, size_t count, uns
         call.to = to + i * stride;
         call.from = chunk.data;
         call.count = chunk.count;
-        if (!chunk.mapped) {
-            call_spread(&call);
-        } else if (!mapping_guard(call_spread, &call)) {
+        if (!mapping_call(chunk.mapped, call_spread, &call)) {
             source_lost(p->sides[DIFF_B].source, &chunk);
             return give_up(w->diff);
         }
@@ -1658,9 +1654,7 @@ static bool look_at_range(struct diff_worker *w, const struct diff_range *range)
         chunk = (struct chunk){.index = range->index + i, .count = (size_t)(range->count - i)};
         if (!get(w, DIFF_A, NULL, &chunk))
             return atomic_load(&d->pairs[range->pair].failed);
-        if (!chunk.mapped)
-            call_look(&call);
-        else if (!mapping_guard(call_look, &call)) {
+        if (!mapping_call(chunk.mapped, call_look, &call)) {
             source_lost(source, &chunk);
             return give_up(d);
         }
@@ -1748,10 +1742,7 @@ static bool digest_elements(const struct diff_worker *w, const struct diff_item 
     call.copy = swap ? w->buffers[DIFF_B] : NULL;
     call.most = d->buffer_bytes / call.size;
     while (good && !stopped(d) && source_next(source, &request, &chunk) == SOURCE_CHUNK) {
-        if (!chunk.mapped)
-            call_digest(&call);
-        else
-            good = mapping_guard(call_digest, &call);
+        good = mapping_call(chunk.mapped, call_digest, &call);
         source_release(source, 0, &chunk);
     }
     good = good && !stopped(d) && source_finish(source) == SOURCE_COMPLETE;

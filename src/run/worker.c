@@ -57,9 +57,7 @@ static bool reduce_chunk(struct worker *w, const struct engine *engine, struct e
 {
     struct reduce_call call = {engine, ew, chunk, ENGINE_FAILED};
 
-    if (!chunk->mapped) {
-        call_reduce(&call);
-    } else if (!mapping_guard(call_reduce, &call)) {
+    if (!mapping_call(chunk->mapped, call_reduce, &call)) {
         source_lost(w->run->source, chunk);
         return false;
     }

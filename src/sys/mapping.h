@@ -58,4 +58,13 @@ void mapping_pieces_close(struct mapping_pieces *p);
    ends the process, or does what else was asked for. */
 bool mapping_guard(void (*body)(void *), void *argument);
 
+/* Calls body(argument): by mapping_guard if its bytes are those of a mapped file. */
+static inline bool mapping_call(bool mapped, void (*body)(void *), void *argument)
+{
+    if (mapped)
+        return mapping_guard(body, argument);
+    body(argument);
+    return true;
+}
+
 #endif
