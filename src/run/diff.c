@@ -1068,8 +1068,7 @@ static bool claim(struct diff *d, struct diff_range *range)
         left = d->begins[count] - next;
         here = d->begins[place + 1] - next;
         bytes = left / 2 / d->worker_count;
-        bytes = bytes > d->claim_bytes ? d->claim_bytes : bytes;
-        bytes = bytes < CLAIM_MIN && bytes < d->claim_bytes ? CLAIM_MIN : bytes;
+        bytes = bytes < CLAIM_MIN ? CLAIM_MIN : bytes;
         bytes = bytes < d->claim_bytes ? bytes : d->claim_bytes;
         bytes = bytes / size * size;
         bytes = bytes ? bytes : size;
