@@ -421,37 +421,32 @@ struct take {
     struct cpu_slices *slices;
     size_t first;
     const unsigned char *data;
-    /* The number of slices that are rows, and the elements of each. Rows lie one after the
-       other. */
+    size_t stride; /* bytes from one row to the next; 0: they lie one after the other */
+    /* The number of slices that are rows, and the elements of each. */
     size_t rows, columns;
     uint64_t index;
 };
-
-static void take(void *argument)
-{
-    const struct take *t = argument;
-    const struct axis_run *run = t->worker->run;
-
-    if (run->way == AXIS_ROWS)
-        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first, t->data, t->rows, t->columns,
-                        t->index);
-    else
-        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first, t->data,
-                           t->columns * run->info->element_size, t->rows, t->columns, t->index);
-}
 
 /* Has the CPU take `count` slices of those that t is about, from the one number i on. */
 static void take_some(const struct take *t, size_t i, size_t count)
 {
     const struct axis_run *run = t->worker->run;
     const size_t size = run->info->element_size;
+    const size_t stride = t->stride ? t->stride : t->columns * size;
 
     if (run->way == AXIS_ROWS)
-        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first + i,
-                        t->data + i * t->columns * size, count, t->columns, t->index);
+        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first + i, t->data + i * stride, count,
+                        t->columns, t->index);
     else
-        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
-                           t->columns * size, t->rows, count, t->index);
+        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size, stride,
+                           t->rows, count, t->index);
+}
+
+static void take(void *argument)
+{
+    const struct take *t = argument;
+
+    take_some(t, 0, t->worker->run->way == AXIS_ROWS ? t->rows : t->columns);
 }
 
 /* Has it take those of which not all has been found: neighbours together. */
@@ -530,26 +525,12 @@ static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struc
     t->worker = w;
     if (w->gpu && !chunk->mapped)
         return take_on_gpu(w, t);
-    if (!chunk->mapped) {
-        take(t);
-    } else if (!mapping_guard(take, t)) {
+    if (!mapping_call(chunk->mapped, take, t)) {
         source_lost(w->run->source, chunk);
         w->failed = true;
         return false;
     }
     return !w->slicer.failed || fail(w);
-}
-
-/* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:
-   parts of its first slices, which are columns, in which they have the indices from `index` on.
-   False on failure. */
-static bool take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index)
-{
-    const struct chunk chunk = {.mapped = false};
-    struct take t = {
-        .slices = &w->slices, .data = w->buffer, .rows = rows, .columns = columns, .index = index};
-
-    return guarded_take(w, &chunk, &t);
 }
 
 /* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of
@@ -831,36 +812,19 @@ static void take_chunks(struct axis_worker *w)
  * any offset. The sums of a strip's columns stay in the caches, however many columns there are.
  */
 
-struct mapped_columns {
-    struct axis_worker *worker;
-    const unsigned char *data;
-    size_t stride, rows, columns;
-};
-
-static void take_columns(void *argument)
-{
-    const struct mapped_columns *t = argument;
-
-    cpu_slicer_columns(&t->worker->slicer, &t->worker->slices, 0, t->data, t->stride, t->rows,
-                       t->columns, 0);
-}
-
 /* Takes columns of a block that is mapped: all rows. */
 static bool take_mapped(struct axis_worker *w, const struct chunk *block, uint64_t column,
                         size_t columns)
 {
     const struct axis_run *run = w->run;
     const size_t size = run->info->element_size;
-    struct mapped_columns t = {.worker = w,
-                               .data = (const unsigned char *)block->data + column * size,
-                               .stride = (size_t)run->layout->inner * size,
-                               .rows = (size_t)run->layout->length,
-                               .columns = columns};
+    struct take t = {.slices = &w->slices,
+                     .data = (const unsigned char *)block->data + column * size,
+                     .stride = (size_t)run->layout->inner * size,
+                     .rows = (size_t)run->layout->length,
+                     .columns = columns};
 
-    if (mapping_guard(take_columns, &t))
-        return true;
-    source_lost(run->source, block);
-    return false;
+    return guarded_take(w, block, &t);
 }
 
 /* Takes columns of a block that has to be read. */
@@ -870,6 +834,7 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
     const struct axis_layout *layout = run->layout;
     const size_t width = columns * run->info->element_size;
     const uint64_t most = w->buffer_size / width;
+    const struct chunk read = {.mapped = false};
 
     for (uint64_t row = 0; row < layout->length; row += most) {
         const uint64_t left = layout->length - row;
@@ -880,7 +845,12 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
                                    (block * layout->length + row + i) * layout->inner + column,
                                    columns, w->buffer + i * width))
                 return false;
-        if (!take_tile(w, rows, columns, row))
+        if (!guarded_take(w, &read,
+                          &(struct take){.slices = &w->slices,
+                                         .data = w->buffer,
+                                         .rows = rows,
+                                         .columns = columns,
+                                         .index = row}))
             return false;
     }
     return true;
@@ -921,10 +891,6 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
         cpu_slices_clear(&w->slices, some);
         good =
             mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
-        if (good && w->slicer.failed) {
-            (void)source_no_memory(run->source);
-            good = false;
-        }
         good = good && deliver(w, &w->slices, 0, some, block * run->layout->inner + first + i);
     }
     return good;
