@@ -665,14 +665,26 @@ static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
             (l->rows * l->parts + PARTS - 1) / PARTS * LANES};
 }
 
-/* The longest parts, whose vectors of N elements a warp has in its registers, if that can be. */
-template <typename Type, int N>
-static struct slice_choice slice_choose_long(const struct cuda_slice_launch *l)
-{
-    const int vectors = CUDA_SLICE_PART / 32 / N, turns = slice_type<Type>::PLAIN ? 1 : vectors / 8;
+/* The longest parts, whose vectors of N elements a warp has in its registers, if that can be; those of
+   narrow types half a warp, which has two of them where that needs no more registers than there are. */
+template <typename Type, int N, bool NARROW = (N > 4)> struct slice_long {
+    static struct slice_choice choose(const struct cuda_slice_launch *l)
+    {
+        const int vectors = CUDA_SLICE_PART / 32 / N,
+                  turns = slice_type<Type>::PLAIN ? 1 : vectors / 8;
 
-    return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
-}
+        return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
+    }
+};
+template <typename Type, int N> struct slice_long<Type, N, true> {
+    static struct slice_choice choose(const struct cuda_slice_launch *l)
+    {
+        const int vectors = CUDA_SLICE_PART / 16 / N, parts = slice_plain<Type>::BOUNDED ? 1 : 2;
+
+        return l->parts == 1 ? slice_choose_lanes<Type, 16, N, vectors, parts, 1>(l)
+                             : slice_choose_lanes<Type, 16, N, vectors, 1, 1>(l);
+    }
+};
 
 template <typename Type>
 static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
@@ -693,7 +705,7 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
             return slice_choose_lanes<Type, 8, 1, 8, 2, 1>(l);
         if (whole && most <= 256)
             return slice_choose_lanes<Type, 32, 1, 8, 2, 1>(l);
-        return slice_choose_long<Type, 1>(l);
+        return slice_long<Type, 1>::choose(l);
     }
     if (whole && most <= type::ROW)
         return slice_choose_lanes<Type, 1, type::ROW, 1, 4, 1>(l);
@@ -705,7 +717,7 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
         return slice_choose_lanes<Type, 16, type::ROW, 2, 4, 1>(l);
     if (whole && most <= 64 * type::ROW)
         return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
-    return slice_choose_long<Type, type::ROW>(l);
+    return slice_long<Type, type::ROW>::choose(l);
 }
 
 #endif
