@@ -2,11 +2,13 @@
 
 #include "source/facts.h"
 
-/* Counts the chunks of an array, and those of which nothing is stored. */
-static void count_chunks(struct array_facts *facts, const struct container_tiles *tiles)
+/* Counts the chunks of an array, and those of which nothing is stored; NULL: of none. */
+static void count_chunks(struct array_facts *facts, const struct container_array *a)
 {
+    const struct container_tiles *const tiles = a ? a->tiles : NULL;
+
     facts->chunks = facts->missing_chunks = SOURCE_UNKNOWN;
-    if (!tiles || !tiles->tiles)
+    if (!tiles || !tiles->tiles || (tiles->count == 0 && a->elements > 0))
         return;
     facts->chunks = tiles->count;
     facts->missing_chunks = 0;
@@ -30,7 +32,7 @@ static void find_array(struct array_facts *facts, const struct container_array *
         a->tiles || a->record_elements > 0 || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
     facts->skip = container_array_begin(a);
     facts->compressed = facts->compressed || container_array_compressed(a);
-    count_chunks(facts, a->tiles);
+    count_chunks(facts, a);
     facts->shape.known = facts->elements != SOURCE_UNKNOWN;
     facts->shape.fortran_order = a->fortran_order;
     facts->shape.dimensions = a->dimensions;

@@ -60,6 +60,8 @@ run --list small.safetensors data/npy/v1-f4.npy
 golden 'a list' 0 arrays-list
 run --list --json small.safetensors three.f32
 golden 'a list of objects' 0 arrays-list-json
+run --list --json data/containers/quantised.gguf
+ok 'chunks that headers do not count' test "$(grep -c '"elements": 320' out):$(grep -c chunks out)" = 2:0
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     for what in small.safetensors '--list small.safetensors' '-o sum,min small.safetensors small.safetensors'; do
         script -qec "gpureduce --no-progress $what 2>/dev/null" /dev/null </dev/null | tr -d '\r'
