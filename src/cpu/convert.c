@@ -2,6 +2,7 @@
 
 #include "cpu/convert.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "core/cast.h"
@@ -27,64 +28,70 @@ static void widen_halves(const struct cpu_kernels *kernels, float *to, const uns
     memcpy(to + whole, singles, rest * sizeof *singles);
 }
 
-/* Converts f8e5m2, which are the upper bytes of f16. */
-static void widen_e5m2(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
-                       size_t n)
+/* The values of f8e4m3 and of f8e5m2, by their bits. */
+static float float8_values[2][256];
+
+static void find_float8_values(void)
 {
-    uint16_t halves[STEP];
+    for (unsigned i = 0; i < 256; i++) {
+        const unsigned char byte = (unsigned char)i;
 
-    for (size_t i = 0; i < n; i += STEP) {
-        const size_t count = n - i < STEP ? n - i : STEP;
-
-        for (size_t k = 0; k < count; k++)
-            halves[k] = (uint16_t)(from[i + k] << 8);
-        widen_halves(kernels, to + i, (const unsigned char *)halves, ELEMENT_F16, count);
+        float8_values[0][i] = (float)element_load(ELEMENT_F8E4M3, &byte);
+        float8_values[1][i] = (float)element_load(ELEMENT_F8E5M2, &byte);
     }
 }
 
-/* Converts f8e4m3: its exponent and its fraction go where those of an f32 are, times what the
-   biases differ by. This is exact, for subnormal numbers, too. */
-static void widen_e4m3(float *to, const unsigned char *from, size_t n)
+static void widen_float8(float *to, const unsigned char *from, enum element_type type, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t magnitude = from[i] & 0x7fu, sign = (uint32_t)(from[i] & 0x80u) << 24;
-        const uint32_t bits = magnitude == 0x7f ? sign | 0x7fc00000u : sign | magnitude << 20;
-        float x;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const float *const values = float8_values[type == ELEMENT_F8E5M2];
 
-        memcpy(&x, &bits, sizeof x);
-        to[i] = x * 0x1p120f; /* a NaN stays one */
-    }
+    (void)pthread_once(&once, find_float8_values);
+    for (size_t i = 0; i < n; i++)
+        to[i] = values[from[i]];
 }
 
-/* The loop over elements of C's type FROM at any address. */
-#define LOOP(TYPE, FROM, VALUE)                        \
-    case ELEMENT_##TYPE:                               \
-        for (size_t i = 0; i < n; i++) {               \
-            FROM x;                                    \
-                                                       \
-            memcpy(&x, from + i * sizeof x, sizeof x); \
-            to[i] = VALUE;                             \
-        }                                              \
-        break;
+/* Elements that are converted together: compilers make vectors of loops of known length. */
+#define BLOCK ((size_t)64)
 
-/* Converts elements whose numbers C's type TO has. A type stands in no parentheses.
-   NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The loop over elements of C's type FROM at any address, to those of TO. A type stands in no
+   parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define LOOP(TYPE, FROM, TO, VALUE)                                  \
+    case ELEMENT_##TYPE: {                                           \
+        FROM old[BLOCK] = {0};                                       \
+        TO new[BLOCK];                                               \
+                                                                     \
+        for (size_t i = 0; i < n; i += BLOCK) {                      \
+            const size_t some = n - i < BLOCK ? n - i : BLOCK;       \
+                                                                     \
+            memcpy(old, from + i * sizeof *old, some * sizeof *old); \
+            for (size_t j = 0; j < BLOCK; j++) {                     \
+                const FROM x = old[j];                               \
+                                                                     \
+                new[j] = VALUE;                                      \
+            }                                                        \
+            memcpy(to + i, new, some * sizeof *new);                 \
+        }                                                            \
+        break;                                                       \
+    }
+
+/* Converts elements whose numbers C's type TO has. */
 #define CONVERT_TO(TO)                                                                     \
     static void convert_to_##TO(TO *to, const unsigned char *from, enum element_type type, \
                                 size_t n)                                                  \
     {                                                                                      \
         switch (type) {                                                                    \
-            LOOP(I8, int8_t, (TO)x)                                                        \
-            LOOP(I16, int16_t, (TO)x)                                                      \
-            LOOP(I32, int32_t, (TO)x)                                                      \
-            LOOP(I64, int64_t, (TO)x)                                                      \
-            LOOP(U8, uint8_t, (TO)x)                                                       \
-            LOOP(U16, uint16_t, (TO)x)                                                     \
-            LOOP(U32, uint32_t, (TO)x)                                                     \
-            LOOP(U64, uint64_t, (TO)x)                                                     \
-            LOOP(BOOL, uint8_t, (TO)(x != 0))                                              \
-            LOOP(F32, float, (TO)x)                                                        \
-            LOOP(F64, double, (TO)x)                                                       \
+            LOOP(I8, int8_t, TO, (TO)x)                                                    \
+            LOOP(I16, int16_t, TO, (TO)x)                                                  \
+            LOOP(I32, int32_t, TO, (TO)x)                                                  \
+            LOOP(I64, int64_t, TO, (TO)x)                                                  \
+            LOOP(U8, uint8_t, TO, (TO)x)                                                   \
+            LOOP(U16, uint16_t, TO, (TO)x)                                                 \
+            LOOP(U32, uint32_t, TO, (TO)x)                                                 \
+            LOOP(U64, uint64_t, TO, (TO)x)                                                 \
+            LOOP(BOOL, uint8_t, TO, (TO)(x != 0))                                          \
+            LOOP(F32, float, TO, (TO)x)                                                    \
+            LOOP(F64, double, TO, (TO)x)                                                   \
         case ELEMENT_F16:                                                                  \
         case ELEMENT_BF16:                                                                 \
             ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)                                             \
@@ -107,11 +114,9 @@ static bool widen(const struct cpu_kernels *kernels, float *to, const unsigned c
     case ELEMENT_BF16:
         widen_halves(kernels, to, from, type, n);
         return true;
-    case ELEMENT_F8E5M2:
-        widen_e5m2(kernels, to, from, n);
-        return true;
     case ELEMENT_F8E4M3:
-        widen_e4m3(to, from, n);
+    case ELEMENT_F8E5M2:
+        widen_float8(to, from, type, n);
         return true;
     case ELEMENT_F32:
     case ELEMENT_F64:

@@ -8,6 +8,7 @@
 
 #include "core/element.h"
 #include "core/exact.h"
+#include "cpu/convert.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
 
@@ -304,86 +305,6 @@ static enum element_type taken_type(enum element_type type)
                                                                                      : type;
 }
 
-/* Elements that are converted at a time: compilers make vectors of loops of known length. */
-#define BLOCK 64
-
-/* NAME(to, from, count): elements that are FROM become TO. */
-#define CONVERT(NAME, FROM, TO)                                                  \
-    static void NAME(unsigned char *to, const unsigned char *from, size_t count) \
-    {                                                                            \
-        FROM old[BLOCK];                                                         \
-        TO new[BLOCK];                                                           \
-                                                                                 \
-        memset(old, 0, sizeof old);                                              \
-        for (size_t i = 0; i < count; i += BLOCK) {                              \
-            const size_t some = count - i < BLOCK ? count - i : BLOCK;           \
-                                                                                 \
-            memcpy(old, from + i * sizeof *old, some * sizeof *old);             \
-            for (size_t j = 0; j < BLOCK; j++)                                   \
-                new[j] = (TO)old[j];                                             \
-            memcpy(to + i * sizeof *new, new, some * sizeof *new);               \
-        }                                                                        \
-    }
-CONVERT(from_i8, int8_t, float)
-CONVERT(from_u8, uint8_t, float)
-CONVERT(from_i16, int16_t, float)
-CONVERT(from_u16, uint16_t, float)
-CONVERT(from_i32, int32_t, double)
-CONVERT(from_u32, uint32_t, double)
-
-/* Types of one byte, by a table of their values. */
-static void from_bytes(unsigned char *to, const unsigned char *from, size_t count,
-                       enum element_type type)
-{
-    float values[256];
-
-    for (unsigned i = 0; i < 256; i++) {
-        const unsigned char byte = (unsigned char)i;
-
-        values[i] = (float)element_load(type, &byte);
-    }
-    for (size_t i = 0; i < count; i++)
-        memcpy(to + i * sizeof *values, &values[from[i]], sizeof *values);
-}
-
-/* Makes `count` elements of a type, in this machine's byte order, those of the type they are taken
-   as. The two places do not overlap, and have any alignment. */
-static void convert(void *to, const void *from, size_t count, enum element_type type)
-{
-    switch (type) {
-    case ELEMENT_I8:
-        from_i8(to, from, count);
-        break;
-    case ELEMENT_U8:
-        from_u8(to, from, count);
-        break;
-    case ELEMENT_I16:
-        from_i16(to, from, count);
-        break;
-    case ELEMENT_U16:
-        from_u16(to, from, count);
-        break;
-    case ELEMENT_I32:
-        from_i32(to, from, count);
-        break;
-    case ELEMENT_U32:
-        from_u32(to, from, count);
-        break;
-    case ELEMENT_F8E4M3:
-    case ELEMENT_F8E5M2:
-    case ELEMENT_BOOL:
-        from_bytes(to, from, count, type);
-        break;
-    case ELEMENT_F16:
-    case ELEMENT_BF16:
-    case ELEMENT_F32:
-    case ELEMENT_F64:
-    case ELEMENT_I64:
-    case ELEMENT_U64:
-        break; /* are taken as they are */
-    }
-}
-
 /* Bytes of a row that are loaded before any of them is stored. */
 #define LINE 64
 
@@ -433,27 +354,27 @@ static void turn(void *to, size_t step, const void *from, size_t stride, size_t 
     }
 }
 
-/* Makes `count` elements of a type, of the other byte order with `swap`, those of the type they are
-   taken as, which may be the same, in this machine's. The two places do not overlap. */
-static void bring(unsigned char *to, const unsigned char *from, size_t count,
-                  enum element_type given, enum element_type taken, bool swap)
+/* Makes `count` elements, of the other byte order with z->swap, those of the type they are taken as,
+   which may be the same, in this machine's. The two places do not overlap. */
+static void bring(const struct cpu_slicer *z, unsigned char *to, const unsigned char *from,
+                  size_t count)
 {
-    const size_t size = element_size(given);
+    const size_t size = element_size(z->given), taken = element_size(z->type);
     unsigned char swapped[4096];
     const size_t most = sizeof swapped / size;
 
-    if (given == taken) {
+    if (z->given == z->type) {
         element_swap(to, from, count, size);
         return;
     }
-    for (size_t i = 0; i < count && swap; i += most) {
+    for (size_t i = 0; i < count && z->swap; i += most) {
         const size_t some = count - i < most ? count - i : most;
 
         element_swap(swapped, from + i * size, some, size);
-        convert(to + i * element_size(taken), swapped, some, given);
+        cpu_convert(z->kernels, to + i * taken, z->type, swapped, z->given, some);
     }
-    if (!swap)
-        convert(to, from, count, given);
+    if (!z->swap)
+        cpu_convert(z->kernels, to, z->type, from, z->given, count);
 }
 
 /*
@@ -770,8 +691,6 @@ struct cpu_masking {
     uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
 };
 
-_Static_assert(MASKED_TOGETHER % BLOCK == 0, "whole blocks");
-
 bool cpu_slices_are_fast(enum element_type type, unsigned wants)
 {
     return element_is_float(taken_type(type)) &&
@@ -845,6 +764,7 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     struct missing nans = {.count = 0};
 
     memset(z, 0, sizeof *z);
+    z->kernels = kernels;
     z->given = type;
     z->wants = wants;
     z->split = split;
@@ -1148,6 +1068,10 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     s->filled = s->filled < first + rows ? first + rows : s->filled;
 }
 
+/* Elements that are looked at together: compilers make vectors of loops of known length. */
+#define BLOCK 64
+_Static_assert(MASKED_TOGETHER % BLOCK == 0, "whole blocks");
+
 /* NAME(m, gone, x, count): which elements of a size are missing: all bits of gone[i] are set, or
    none. There is memory for whole blocks of both. */
 #define FIND_MISSING(NAME, LANE, SIGNED)                                                  \
@@ -1228,7 +1152,7 @@ static void mask(struct cpu_slicer *z, unsigned char *to, const unsigned char *x
         if (z->given == z->type)
             memcpy(m->masked, m->given, some * size);
         else
-            convert(m->masked, m->given, some, z->given);
+            cpu_convert(z->kernels, m->masked, z->type, m->given, z->given, some);
         if (z->nans.count > 0 && cpu_missing_leave_out(&z->nans, m->aside, m->given, some) < some) {
             find_missing(&z->nans, m->gone, m->given, some);
             for (size_t j = 0; j < some; j++)
@@ -1267,8 +1191,7 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
         for (size_t at = 0; at < length; at += most) {
             const size_t part = length - at < most ? length - at : most;
 
-            bring(z->scratch, x + (i * length + at) * size, count * part, z->given, z->type,
-                  z->swap);
+            bring(z, z->scratch, x + (i * length + at) * size, count * part);
             take_rows(z, s, first + i, z->scratch, count, part, index + at);
         }
         i += count;
@@ -1634,8 +1557,7 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
             const size_t lines = rows - i < height ? rows - i : height;
 
             for (size_t row = 0; row < lines; row++)
-                bring(z->scratch + row * some * taken, x + (i + row) * stride + j * size, some,
-                      z->given, z->type, z->swap);
+                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size, some);
             take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }
