@@ -123,6 +123,24 @@ gpr_status gpr_accumulator_new(gpr_context *context, const char *dtype, const gp
     return GPR_OK;
 }
 
+/* Replaces the names; NULL: by none. False without memory, and nothing is changed. */
+static bool set_names(gpr_accumulator *a, const char *input, const char *array)
+{
+    char *one = input ? strdup(input) : NULL;
+    char *other = array ? strdup(array) : NULL;
+
+    if ((input && !one) || (array && !other)) {
+        free(one);
+        free(other);
+        return false;
+    }
+    free(a->input);
+    free(a->array);
+    a->input = one;
+    a->array = other;
+    return true;
+}
+
 gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -131,21 +149,12 @@ gpr_status gpr_accumulator_clear(gpr_accumulator *accumulator)
     if (!cuda_array_clear(accumulator->device, &error))
         return lib_fail_error(accumulator->context, NULL, NULL, &error);
     make_empty(accumulator);
+    if (!accumulator->named)
+        (void)set_names(accumulator, NULL, NULL);
+    accumulator->of = accumulator->set_of;
     if (accumulator->device)
         accumulator->kind = ACCUMULATOR_BAG;
     return GPR_OK;
-}
-
-/* Replaces a name; `name` NULL: by none. False without memory. */
-static bool set_name(char **to, const char *name)
-{
-    char *copy = name ? strdup(name) : NULL;
-
-    if (name && !copy)
-        return false;
-    free(*to);
-    *to = copy;
-    return true;
 }
 
 gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *input,
@@ -154,9 +163,10 @@ gpr_status gpr_accumulator_set_array(gpr_accumulator *accumulator, const char *i
     lib_begin(accumulator->context);
     if (count > INT64_MAX)
         return lib_fail(accumulator->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 elements");
-    if (!set_name(&accumulator->input, input) || !set_name(&accumulator->array, array))
+    if (!set_names(accumulator, input, array))
         return lib_fail_memory(accumulator->context);
-    accumulator->of = count;
+    accumulator->named = input;
+    accumulator->of = accumulator->set_of = count;
     return GPR_OK;
 }
 
@@ -388,16 +398,14 @@ static gpr_status keep_names(gpr_accumulator *a, const gpr_input *input, size_t 
 {
     const struct container *container = lib_container(input);
 
-    if (a->input)
+    if (a->input || set_names(a, input->path, container ? container->arrays[array].name : NULL))
         return GPR_OK;
-    if (!set_name(&a->array, container ? container->arrays[array].name : NULL) ||
-        !set_name(&a->input, input->path))
-        return lib_fail_memory(a->context);
-    return GPR_OK;
+    return lib_fail_memory(a->context);
 }
 
-/* Takes the result of an array, which has been reduced. */
-static gpr_status take_result(gpr_accumulator *a, const struct reduction *found)
+/* Takes the result of an array of an input, which has been reduced. */
+static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t array,
+                              const struct reduction *found)
 {
     const struct partial_range range = {found->first, found->first + found->elements};
 
@@ -414,6 +422,8 @@ static gpr_status take_result(gpr_accumulator *a, const struct reduction *found)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, 1))
         return lib_fail_memory(a->context);
+    if (keep_names(a, input, array) != GPR_OK)
+        return a->context->status;
     if (found->elements > 0)
         ranges_add(&a->ranges, range);
     a->of = a->of > found->of ? a->of : found->of;
@@ -440,9 +450,7 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
                         "the accumulator has elements without their places");
     if (reducer_reduce(input, array, &a->request, &result) != GPR_OK)
         return a->context->status;
-    status = keep_names(a, input, array);
-    if (status == GPR_OK)
-        status = take_result(a, &result->found);
+    status = take_result(a, input, array, &result->found);
     gpr_result_free(result);
     return status == GPR_OK ? GPR_OK : add_nothing(a, before);
 }
@@ -629,8 +637,7 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
     if (check_text(a, t) != GPR_OK)
         return a->context->status;
     a->of = t->of;
-    if (!t->bag &&
-        (!set_name(&a->input, t->input) || !set_name(&a->array, t->has_array ? t->array : NULL)))
+    if (!t->bag && !set_names(a, t->input, t->has_array ? t->array : NULL))
         return lib_fail_memory(a->context);
     if (lib_accumulator_begin(a, t->bag ? ACCUMULATOR_BAG : ACCUMULATOR_PLACED, &t->scale) !=
         GPR_OK)

@@ -31,8 +31,10 @@ struct gpr_accumulator {
     struct ranges ranges;
 
     char *input,
-        *array;  /* names for gpr_accumulator_write; `array` NULL for an input that is one */
-    uint64_t of; /* elements of the whole array, at least */
+        *array;      /* names for gpr_accumulator_write; `array` NULL for an input that is one */
+    uint64_t of;     /* elements of the whole array, at least */
+    bool named;      /* gpr_accumulator_set_array has set the names */
+    uint64_t set_of; /* the value that it has given `of`; 0 before */
 
     struct partial partial; /* of all elements that neither `worker` nor `device` has reduced */
     struct engine_state *engine;

@@ -116,6 +116,62 @@ static void test_errors(gpr_context *context)
     unlink("pipe");
 }
 
+/* Whether the line of an accumulator begins with these names, and has so many elements in all. */
+static bool is_line_of(gpr_accumulator *acc, const char *names, uint64_t of)
+{
+    char line[4096], expected[200];
+    const int length = snprintf(
+        expected, sizeof expected,
+        "{\"gpureduce\":\"partial\",\"version\":2,%s,\"dtype\":\"f32\",\"of\":%" PRIu64 ",", names,
+        of);
+
+    return gpr_accumulator_write(acc, line, sizeof line) > 0 &&
+           strncmp(line, expected, (size_t)length) == 0;
+}
+
+/* The names and the size of an array come from the first input that is added, or the program. */
+static void test_names(gpr_context *context)
+{
+    static const float x[] = {1, 2, 3};
+    const uint64_t shape = 3, elements = sizes[3] / sizeof *x;
+    gpr_request *digests, *as_bytes;
+    gpr_input *bytes, *input;
+    gpr_accumulator *acc;
+    gpr_view *view;
+
+    if (gpr_request_new(context, &digests) != GPR_OK ||
+        gpr_request_op(digests, "digest") != GPR_OK ||
+        gpr_request_new(context, &as_bytes) != GPR_OK ||
+        gpr_request_type(as_bytes, "u8", GPR_ORDER_NATIVE) != GPR_OK ||
+        gpr_accumulator_new(context, "f32", digests, &acc) != GPR_OK ||
+        gpr_open_path(context, "a", as_bytes, &bytes) != GPR_OK ||
+        gpr_open_path(context, "d", NULL, &input) != GPR_OK ||
+        gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, x, "f32", GPR_ORDER_NATIVE, 1, &shape, NULL) != GPR_OK)
+        bail("objects");
+    tap_ok(gpr_accumulator_add_input(acc, bytes, 0) == GPR_ERROR_ARGUMENT &&
+               is_line_of(acc, "\"input\":\"memory\"", 0) &&
+               gpr_accumulator_add_input(acc, input, 0) == GPR_OK &&
+               is_line_of(acc, "\"input\":\"d\"", elements),
+           "an input that is refused gives no name");
+    tap_ok(gpr_accumulator_clear(acc) == GPR_OK && gpr_accumulator_add_at(acc, view, 0) == GPR_OK &&
+               is_line_of(acc, "\"input\":\"memory\"", 3),
+           "nor does one that was cleared");
+    tap_ok(gpr_accumulator_set_array(acc, "x", "y", elements + 1) == GPR_OK &&
+               gpr_accumulator_clear(acc) == GPR_OK &&
+               gpr_accumulator_add_input(acc, input, 0) == GPR_OK &&
+               is_line_of(acc, "\"input\":\"x\",\"array\":\"y\"", elements + 1) &&
+               gpr_accumulator_clear(acc) == GPR_OK &&
+               is_line_of(acc, "\"input\":\"x\",\"array\":\"y\"", elements + 1),
+           "names that the program sets stay");
+    gpr_view_free(view);
+    gpr_close(input);
+    gpr_close(bytes);
+    gpr_accumulator_free(acc);
+    gpr_request_free(as_bytes);
+    gpr_request_free(digests);
+}
+
 /* An accumulator takes a part of a file once; and no part is none. */
 static void test_parts(gpr_context *context)
 {
@@ -161,6 +217,7 @@ int main(void)
     test_plans(context);
     test_errors(context);
     test_parts(context);
+    test_names(context);
     gpr_context_free(context);
     for (size_t i = 0; i < FILES; i++)
         unlink(paths[i]);
