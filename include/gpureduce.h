@@ -263,7 +263,8 @@ GPR_API size_t gpr_input_arrays(const gpr_input *input);
    functions. */
 GPR_API const char *gpr_input_format(const gpr_input *input);
 
-/* Facts about array number `array`, from 0, valid until gpr_close. */
+/* Facts about array number `array`, from 0, valid until gpr_close. Of a number that is too large they
+   are those of an array that cannot be read, without a name, a type and dimensions. */
 /* Its name, in UTF-8 where the container has that; "" for what is no container. */
 GPR_API const char *gpr_array_name(const gpr_input *input, size_t array);
 /* Its element type; for an array that cannot be read, the type's name in the container. */

@@ -205,6 +205,7 @@ static gpr_status check_operations(gpr_context *context, const gpr_request *requ
 static gpr_status find_elements(const gpr_input *input, size_t array, struct axis_plan *plan)
 {
     const struct container *container = lib_container(input);
+    char name[NAME_INPUT_MAX];
 
     if (array >= gpr_input_arrays(input))
         return lib_fail(input->context, GPR_ERROR_ARGUMENT, "the input has no array number %zu",
@@ -218,7 +219,7 @@ static gpr_status find_elements(const gpr_input *input, size_t array, struct axi
     } else if (input->pipe) {
         return lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                         "%s: the type of a pipe's elements is unknown before it is reduced",
-                        input->path);
+                        name_input(name, input->path));
     } else {
         plan->type = source_info(input->source)->type;
         plan->scale = source_info(input->source)->scale;
@@ -231,6 +232,7 @@ const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_reque
 {
     gpr_context *context = input->context;
     struct axis_plan plan = {.nan = request->nan};
+    char shown[ESCAPE_QUOTE_MAX];
 
     lib_begin(context);
     if (check_operations(context, request) != GPR_OK ||
@@ -245,7 +247,8 @@ const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_reque
             return letter == 'f' ? "f64" : letter == 'i' ? "i64" : "u64";
         }
     }
-    (void)lib_fail(context, GPR_ERROR_ARGUMENT, "%s is not in the request", op);
+    (void)lib_fail(context, GPR_ERROR_ARGUMENT, "%s is not in the request",
+                   escape_quote(shown, op));
     return NULL;
 }
 

@@ -101,7 +101,7 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
         status = lib_fail_error(context, *name ? name : NULL, NULL, error);
     else if (status == GPR_OK && !good)
         status = lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
-    if (status == GPR_OK && different)
+    if (status == GPR_OK)
         *different = diff_summary(diff).different;
     diff_close(diff);
     return status;
@@ -110,12 +110,15 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
 /* Sees whether an input can be compared. */
 static gpr_status check_input(gpr_context *context, const gpr_input *input)
 {
+    char name[NAME_INPUT_MAX];
+
     if (input->context != context)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the inputs are of two contexts");
     if (input->in_memory && input->view.view.mask_form != VIEW_MASK_NONE)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "views with a mask cannot be compared");
     if (input->pipe && !input->source)
-        return lib_fail(context, GPR_ERROR_ARGUMENT, "%s: a pipe can be read once", input->path);
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "%s: a pipe can be read once",
+                        name_input(name, input->path));
     return GPR_OK;
 }
 
@@ -140,6 +143,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     struct difference_tolerances tolerances = {.count = 0};
     struct device_side sides[DIFF_SIDES];
     struct diff_request job = {.options = &options[DIFF_A], .tolerances = &tolerances};
+    uint64_t found = 0;
     gpr_status status;
 
     lib_begin(context);
@@ -159,12 +163,15 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     if (device_prepare(sides, inputs, options, &job) != GPR_OK)
         return context->status;
     lib_begin_long(context);
-    status = run(context, &rows, &job, different);
+    status = run(context, &rows, &job, &found);
     end_input(a);
     if (a != b)
         end_input(b);
     reducer_finish(context);
-    return lib_end_long(context, status);
+    status = lib_end_long(context, status);
+    if (status == GPR_OK && different)
+        *different = found;
+    return status;
 }
 
 gpr_status gpr_diff(gpr_context *context, const char *a, const char *b, const char *tolerance,

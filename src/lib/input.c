@@ -146,11 +146,17 @@ const char *gpr_input_format(const gpr_input *input)
     return input->pipe ? "pipe" : source_info(input->source)->format;
 }
 
+/* The array of a number that is too large. */
+static const struct container_array no_array = {
+    .name = "", .unreadable = "the input has no such array", .typed = true, .elements = UINT64_MAX};
+
 /* An array of a container; NULL if the input is none. */
 static const struct container_array *array_of(const gpr_input *input, size_t array)
 {
     const struct container *container = lib_container(input);
 
+    if (array >= gpr_input_arrays(input))
+        return &no_array;
     return container ? &container->arrays[array] : NULL;
 }
 
@@ -220,13 +226,13 @@ uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
     const struct view *view = &input->view.view;
     struct array_facts facts;
 
+    if (input->pipe || a == &no_array)
+        return UINT64_MAX;
     if (input->in_memory)
         return fact == GPR_FACT_BYTES        ? view->elements * element_size(view->type)
                : fact == GPR_FACT_BIG_ENDIAN ? view->swap != element_host_is_big()
                : fact == GPR_FACT_COMPRESSED ? 0
                                              : UINT64_MAX;
-    if (input->pipe)
-        return UINT64_MAX;
     array_facts_find(&facts, source_info(input->source), a, gpr_array_count(input, array));
     switch (fact) {
     case GPR_FACT_BYTES:

@@ -81,15 +81,19 @@ static gpr_status too_many(gpr_context *context)
                     RESULT_QUANTILES_MAX - 1);
 }
 
-/* Adds the operations of a group, whose names a list has. */
+/* Adds the operations of a group, whose names a list has; all of them, or none. */
 static gpr_status add_group(gpr_request *request, const char *list)
 {
+    const struct gpr_request before = *request;
+
     for (;;) {
         const size_t length = strcspn(list, ",");
         const struct operation *op = operation_find(&request->operations.named, list, length);
 
-        if (!op)
+        if (!op) {
+            *request = before;
             return too_many(request->context);
+        }
         (void)add(request, op, false);
         if (!list[length])
             return GPR_OK;
@@ -121,6 +125,7 @@ gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t
     const size_t length = strlen(name);
     const struct quantile quantile = {.numerator = numerator, .denominator = denominator};
     struct quantile named_so;
+    char shown[ESCAPE_QUOTE_MAX];
     gpr_context *context = request->context;
 
     lib_begin(context);
@@ -133,7 +138,8 @@ gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t
                         "the name of a quantile has from 1 to %d characters", OPERATION_NAME_MAX);
     if (quantile_parse(name, length, &named_so) || operation_group_find(name, length) ||
         operation_find(named, name, length))
-        return lib_fail(context, GPR_ERROR_ARGUMENT, "an operation has the name %s", name);
+        return lib_fail(context, GPR_ERROR_ARGUMENT, "an operation has the name %s",
+                        escape_quote(shown, name));
     if (named->count == RESULT_QUANTILES_MAX - 1)
         return too_many(context);
     return add(request, operation_add_quantile(named, name, length, quantile), true);

@@ -89,7 +89,7 @@ gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset)
 
     lib_begin(view->context);
     if (refusal)
-        return lib_fail(view->context, GPR_ERROR_ARGUMENT, "the view %s", refusal);
+        return lib_fail(view->context, GPR_ERROR_ARGUMENT, "%s", refusal);
     view->view.scale = given;
     return GPR_OK;
 }

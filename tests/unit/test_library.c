@@ -76,10 +76,12 @@ static bool fails(gpr_context *context, gpr_status got, gpr_status status, const
 static void test_requests(void)
 {
     gpr_context *context = new_context();
-    gpr_request *request = NULL;
+    gpr_request *request = NULL, *full = NULL;
     char name[16];
 
-    tap_ok(gpr_request_new(context, &request) == GPR_OK, "a request");
+    tap_ok(gpr_request_new(context, &request) == GPR_OK &&
+               gpr_request_new(context, &full) == GPR_OK,
+           "a request");
     tap_ok(fails(context, gpr_request_op(request, "stddev"), GPR_ERROR_ARGUMENT,
                  "unknown operation stddev; did you mean 'std'?"),
            "an unknown operation: %s", gpr_error_text(context));
@@ -108,6 +110,13 @@ static void test_requests(void)
                fails(context, gpr_request_op(request, "p2"), GPR_ERROR_ARGUMENT,
                      "at most 31 quantiles besides the median"),
            "too many quantiles: %s", gpr_error_text(context));
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        (void)gpr_request_quantile(full, name, 1, 3);
+    }
+    tap_ok(gpr_request_op(full, "summary") == GPR_ERROR_ARGUMENT &&
+               gpr_request_op(full, "p1") == GPR_OK && gpr_request_op(full, "p2") != GPR_OK,
+           "a group with too many quantiles adds none of them");
     tap_ok(gpr_request_histogram(request, 0, 0, 1) == GPR_ERROR_ARGUMENT &&
                gpr_request_histogram(request, 10, 1, 1) == GPR_ERROR_ARGUMENT &&
                gpr_request_histogram(request, 10, 0, (double)INFINITY) == GPR_ERROR_ARGUMENT &&
@@ -122,6 +131,7 @@ static void test_requests(void)
                gpr_request_type(request, "f31", GPR_ORDER_NATIVE) == GPR_ERROR_ARGUMENT &&
                gpr_request_type(request, "f32", (gpr_order)5) == GPR_ERROR_ARGUMENT,
            "keys and types that do not exist");
+    gpr_request_free(full);
     gpr_request_free(request);
     gpr_request_free(NULL);
     gpr_context_free(context);
@@ -468,8 +478,14 @@ static void test_memory(gpr_context *context)
     gpr_request *request = ask(context, (const char *const[]){"sum", "digest", NULL});
     gpr_request *nothing = ask(context, (const char *const[]){NULL});
     gpr_result *result = NULL;
+    gpr_view *view = NULL;
     double values[2];
 
+    tap_ok(gpr_view_new(context, &view) == GPR_OK &&
+               fails(context, gpr_view_set_scale(view, 0, 1), GPR_ERROR_ARGUMENT,
+                     "the scale factor is not a finite number other than 0"),
+           "a scale of 0: %s", gpr_error_text(context));
+    gpr_view_free(view);
     tap_ok(fails(context,
                  gpr_reduce_memory(request, NULL, "f32", GPR_ORDER_NATIVE, 1, values, &result),
                  GPR_ERROR_ARGUMENT, "the view has elements, but no address"),
@@ -815,6 +831,12 @@ static void test_container(gpr_context *context, const float *elements, const gp
                          (const uint64_t[]){COUNT * sizeof *elements, 8 + sizeof header + 1, 0, 0,
                                             0, UINT64_MAX, UINT64_MAX}),
            "facts of its arrays, as numbers");
+    tap_ok(strcmp(gpr_array_name(input, 2), "") == 0 &&
+               strcmp(gpr_array_dtype(input, 2), "") == 0 && gpr_array_why_unreadable(input, 2) &&
+               gpr_array_shape(input, 2, 2, shape) == 0 &&
+               gpr_array_count(input, 2) == UINT64_MAX &&
+               gpr_array_fact(input, 2, GPR_FACT_BYTES) == UINT64_MAX,
+           "an array that it does not have");
     tap_ok(gpr_reduce(input, 0, request, &result) == GPR_ERROR_DATA && gpr_error_array(context) &&
                strcmp(gpr_error_array(context), "odd") == 0,
            "an array that is not supported: %s", gpr_error_text(context));

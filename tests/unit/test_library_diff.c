@@ -132,6 +132,13 @@ static void test_types(void)
     gpr_view_free(view);
 }
 
+static int cancel_call(void *user, const char *line)
+{
+    (void)line;
+    gpr_cancel(user);
+    return 0;
+}
+
 static void test_errors(void)
 {
     static const float x[] = {1, 2, 3};
@@ -159,6 +166,9 @@ static void test_errors(void)
     tap_ok(gpr_diff_inputs(input, masked, NULL, NULL, NULL, NULL, 0, &different) ==
                GPR_ERROR_UNSUPPORTED,
            "a mask");
+    tap_ok(gpr_diff_inputs(input, input, NULL, NULL, cancel_call, context, 1, &different) ==
+               GPR_ERROR_CANCELLED,
+           "a row cancels");
     tap_ok(different == 99, "then nothing is changed");
     tap_ok(gpr_diff_inputs(input, input, NULL, NULL, NULL, NULL, 0, &different) == GPR_OK &&
                different == 0,
