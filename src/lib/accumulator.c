@@ -266,13 +266,6 @@ static bool reduce_here(gpr_accumulator *a, const struct view *v, uint64_t start
     return true;
 }
 
-/* Adds an index. */
-static void move_index(uint64_t *index, uint64_t start)
-{
-    if (*index != PARTIAL_NO_INDEX)
-        *index += start;
-}
-
 /* Reduces a view, whose elements are those of an array from `start` on. */
 static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t start)
 {
@@ -281,18 +274,14 @@ static gpr_status reduce_view(gpr_accumulator *a, const gpr_view *view, uint64_t
                        .path = name,
                        .in_memory = true,
                        .view = *view,
+                       .view_start = start,
                        .options = {.length = UINT64_MAX}};
     gpr_result *result;
 
-    /* A session counts elements from 0 on, and no digest can be moved. */
-    if (view->view.elements <= REDUCER_ALONE_BYTES / element_size(a->type) ||
-        (a->request.wants & PARTIAL_DIGEST))
+    if (view->view.elements <= REDUCER_ALONE_BYTES / element_size(a->type))
         return reduce_here(a, &view->view, start) ? GPR_OK : lib_fail_memory(a->context);
     if (reducer_reduce(&input, 0, &a->request, &result) != GPR_OK)
         return a->context->status;
-    move_index(&result->found.partial.min_index, start);
-    move_index(&result->found.partial.max_index, start);
-    move_index(&result->found.partial.first_nan, start);
     partial_merge(&a->partial, &result->found.partial);
     gpr_result_free(result);
     return GPR_OK;

@@ -107,7 +107,8 @@ struct gpr_input {
     gpr_context *context;
     char *path; /* the input's name; of a view "memory" */
     bool in_memory;
-    gpr_view view; /* if `in_memory` */
+    gpr_view view;       /* if `in_memory` */
+    uint64_t view_start; /* then: the index of its first element in a larger array */
     /* If `reordered`: the view in the order in which its elements lie in memory, for results that
        do not depend on it. */
     bool reordered;

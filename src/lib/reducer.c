@@ -473,6 +473,7 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
     set_again(o, input);
     if (input->in_memory)
         o->view = choose_view(input, request);
+    o->view_start = input->view_start;
     return true;
 }
 

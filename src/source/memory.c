@@ -20,6 +20,7 @@ struct worker_places {
 
 struct memory_state {
     const struct view *view;
+    uint64_t start;               /* index that chunks give its first element */
     uint64_t workers;             /* 1 at least */
     struct worker_places *places; /* of each worker; NULL without a mask */
     /* The first element that no worker has claimed. */
@@ -69,8 +70,13 @@ static enum source_status memory_next(struct source *s, const struct chunk_reque
         source_count(s, count * size, 0);
         missing = view_make_chunk(view, first, count, request, places, chunk);
         atomic_fetch_add_explicit(&s->left_out, missing, memory_order_relaxed);
-        if (missing < count)
-            return SOURCE_CHUNK;
+        if (missing == count)
+            continue;
+        if (chunk->place)
+            places->start = state->start;
+        else
+            chunk->index += state->start;
+        return SOURCE_CHUNK;
     }
     return SOURCE_END;
 }
@@ -167,6 +173,7 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
         return source_no_memory(s);
     memset(state, 0, sizeof *state);
     state->view = options->view;
+    state->start = options->view_start;
     state->workers = workers > 0 ? workers : 1;
     s->state = state;
     s->ops = &ops;

@@ -185,6 +185,8 @@ struct source_options {
     void *read_context;      /* the first argument of `read` */
     const struct view *view; /* read this memory, which is one array, in place of the path; NULL:
                                 read the path */
+    uint64_t view_start;     /* index that chunks give its first element: it is a part of a larger
+                                array */
     bool as_bytes; /* pick arrays that cannot be reduced, or hold no numbers, as arrays of u8: their
                       stored bytes, or SOURCE_UNKNOWN elements if these are not in one place */
 

@@ -437,13 +437,22 @@ static void test_refusals(void)
     gpr_request_free(request);
 }
 
-/* Empty ones, and NaNs as errors. */
+static int cancel_at_once(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return 1;
+}
+
 /* Digests of views that a session reduces, and those that are refused. */
 static void test_digests(void)
 {
     const uint64_t shape[2] = {700, 900};
     const int64_t strides[2] = {8, 5600};
     const size_t count = 630000;
+    const uint64_t begin = 200, rest = count - begin, forever = (uint64_t)1 << 50;
+    const int64_t nowhere = 0;
     const unsigned char mask[4] = {0};
     double *x = allocate(count * sizeof *x), *turned = allocate(count * sizeof *turned);
     char expected[100], found[100], cut[8];
@@ -499,6 +508,23 @@ static void test_digests(void)
                gpr_result_text(result[1], "digest", found, sizeof found) == 0 &&
                gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
            "of a part: %s", gpr_error_text(context));
+    gpr_result_free(result[1]);
+    gpr_accumulator_free(acc);
+    acc = accumulator_of("f64", request);
+    tap_ok(gpr_view_set_data(masked, x + 200, "f64", GPR_ORDER_NATIVE, 1, &rest, NULL) == GPR_OK &&
+               gpr_view_set_mask(masked, GPR_MASK_NONE, NULL, 0) == GPR_OK &&
+               gpr_accumulator_add_at(acc, masked, 200) == GPR_OK &&
+               gpr_view_set_data(masked, x, "f64", GPR_ORDER_NATIVE, 1, &begin, NULL) == GPR_OK &&
+               gpr_accumulator_add_at(acc, masked, 0) == GPR_OK &&
+               gpr_accumulator_snapshot(acc, &result[1]) == GPR_OK &&
+               gpr_result_text(result[1], "digest", found, sizeof found) > 0 &&
+               strcmp(expected, found) == 0,
+           "of two parts, the second of which threads reduce: %s", found);
+    gpr_context_set_progress(context, cancel_at_once, NULL);
+    tap_ok(gpr_view_set_data(masked, x, "f64", GPR_ORDER_NATIVE, 1, &forever, &nowhere) == GPR_OK &&
+               gpr_accumulator_add_at(acc, masked, count) == GPR_ERROR_CANCELLED,
+           "of more than anybody waits for: %s", gpr_error_text(context));
+    gpr_context_set_progress(context, NULL, NULL);
     for (int i = 0; i < 2; i++) {
         gpr_result_free(result[i]);
         gpr_close(inputs[i]);
@@ -513,6 +539,7 @@ static void test_digests(void)
     free(turned);
 }
 
+/* Empty ones, and NaNs as errors. */
 static void test_few(void)
 {
     static const double x[] = {1, NAN, 3};
