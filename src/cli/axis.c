@@ -316,7 +316,7 @@ static void write_row(struct writer *w, const struct output *out, const struct a
     const struct axis_plan *plan = batch->plan;
     uint64_t place[ARRAY_DIMENSIONS_MAX];
 
-    axis_place(plan->layout, batch->first + i, place);
+    array_place(&plan->layout->result, batch->first + i, place);
     begin_row(w, out, place, plan->layout->result.dimensions);
     for (size_t j = 0; j < plan->operation_count; j++)
         writer_field(w, value_of(batch, j, i));

@@ -86,25 +86,13 @@ bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layo
     return true;
 }
 
-void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[ARRAY_DIMENSIONS_MAX])
-{
-    const struct array_shape *shape = &layout->result;
-
-    for (unsigned i = 0; i < shape->dimensions; i++) {
-        const unsigned fastest = shape->fortran_order ? i : shape->dimensions - 1 - i;
-
-        place[fastest] = k % shape->sizes[fastest];
-        k /= shape->sizes[fastest];
-    }
-}
-
 const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout, uint64_t k)
 {
     uint64_t place[ARRAY_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
     text[0] = '\0';
-    axis_place(layout, k, place);
+    array_place(&layout->result, k, place);
     for (unsigned i = 0; i < layout->result.dimensions; i++)
         used += (size_t)snprintf(text + used, AXIS_PLACE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
                                  place[i]);
@@ -117,7 +105,7 @@ const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layou
     uint64_t place[ARRAY_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
-    axis_place(layout, k, place);
+    array_place(&layout->result, k, place);
     for (unsigned i = 0; i < layout->shape.dimensions; i++) {
         const uint64_t index = i == layout->axis ? at : place[i < layout->axis ? i : i - 1];
 

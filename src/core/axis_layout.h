@@ -46,13 +46,10 @@ bool axis_complete_shape(struct array_shape *shape, uint64_t elements);
 bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,
                  char reason[AXIS_REASON_MAX]);
 
-/* The index in each dimension of the result number k. */
-void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[ARRAY_DIMENSIONS_MAX]);
-
-/* Room for such indices as text. */
+/* Room for the index in each dimension as text. */
 #define AXIS_PLACE_MAX (ARRAY_DIMENSIONS_MAX * 21 + 1)
 
-/* Writes those of result k: 3,5. Returns `text`. */
+/* Writes the index in each dimension of result k: 3,5. Returns `text`. */
 const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                             uint64_t k);
 

@@ -1,7 +1,7 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
 	src/core/chunk.h src/core/stream.h \
-	src/core/array_shape.h \
+	src/core/array_shape.c src/core/array_shape.h \
 	src/core/compression.h \
 	src/core/axis_layout.c src/core/axis_layout.h \
 	src/core/difference.c src/core/difference.h \

@@ -45,7 +45,7 @@ static struct cursor cursor_at(const struct axis_output *out, uint64_t k)
 
     if (out->in_order)
         return c;
-    axis_place(out->plan->layout, k, c.place);
+    array_place(c.shape, k, c.place);
     c.at = 0;
     for (unsigned i = 0; i < c.shape->dimensions; i++)
         c.at += c.place[i] * out->strides[i];
@@ -100,7 +100,7 @@ static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out,
     uint64_t place[ARRAY_DIMENSIONS_MAX];
     size_t used = 0;
 
-    axis_place(layout, k, place);
+    array_place(&layout->result, k, place);
     text[0] = '\0';
     for (unsigned d = 0; d < layout->shape.dimensions; d++)
         for (unsigned i = 0; i < layout->shape.dimensions; i++)

@@ -496,7 +496,7 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
     struct view slice = *view;
     gpr_status status;
 
-    axis_place(&a->layout, number, place);
+    array_place(&a->layout.result, number, place);
     for (unsigned d = 0; d < given->rank; d++)
         if (d != axis)
             data += (int64_t)place[d - (d > axis)] * given->strides[d];

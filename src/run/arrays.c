@@ -126,11 +126,8 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);
     one->scale = arrays_scale(a, k);
+    container_shape(array, &one->shape);
     one->shape.known = !array->unreadable || array->type_name[0];
-    one->shape.fortran_order = array->fortran_order;
-    one->shape.dimensions = array->dimensions;
-    for (unsigned i = 0; i < array->dimensions; i++)
-        one->shape.sizes[i] = array->sizes[i];
     one->format = a->info->format;
     one->elements = pick->elements;
     one->first = pick->first;
@@ -395,44 +392,19 @@ void arrays_put_empty(struct arrays *a, size_t k)
     }
 }
 
-void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
-                       const struct container_array *array, uint64_t index)
-{
-    for (unsigned i = 0; i < array->dimensions; i++) {
-        const unsigned d = array->fortran_order ? i : array->dimensions - 1 - i;
-
-        places[d] = index % array->sizes[d];
-        index /= array->sizes[d];
-    }
-}
-
-const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
-                              uint64_t index)
-{
-    const size_t size = ARRAYS_PLACE_MAX;
-    uint64_t places[CONTAINER_DIMENSIONS_MAX];
-    int used = snprintf(text, size, "%" PRIu64, index);
-
-    if (array->dimensions < 2)
-        return text;
-    arrays_find_place(places, array, index);
-    for (unsigned d = 0; d < array->dimensions && (size_t)used < size; d++)
-        used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d == 0 ? " [" : ", ",
-                         places[d], d + 1 == array->dimensions ? "]" : "");
-    return text;
-}
-
 /* Sees whether --nan=error makes an error of an array. */
 static void check_nan(struct arrays *a, size_t k)
 {
     const struct result *result = &a->results[k];
-    char place[ARRAYS_PLACE_MAX];
+    char place[ARRAY_PLACE_MAX];
+    struct array_shape shape;
 
     if (a->options->nan != NAN_ERROR || a->found[k].error || result->nan == 0)
         return;
+    container_shape(a->info->picks[k].array, &shape);
     fail(a, k,
          error_of(ERROR_NAN, "element %s is a NaN",
-                  arrays_show_place(place, a->info->picks[k].array, result->first_nan)));
+                  array_show_place(place, &shape, result->first_nan)));
 }
 
 bool arrays_finish(struct arrays *a, const struct source *source)

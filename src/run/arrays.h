@@ -61,18 +61,6 @@ size_t arrays_element_size(const struct arrays *a, size_t k);
 /* Hands in a worker's partial result of array number k. Any worker. */
 void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial);
 
-/* Computes the index in each dimension of element number `index` of an array. */
-void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
-                       const struct container_array *array, uint64_t index);
-
-/* Room for the place of an element as text. */
-#define ARRAYS_PLACE_MAX ((size_t)24 * (CONTAINER_DIMENSIONS_MAX + 1))
-
-/* Writes the place of an element in its array, as "17" or, with several dimensions, as "17 [1, 5]".
-   Returns `text`. */
-const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
-                              uint64_t index);
-
 /* Sets the quantiles of array number k, which has no elements, to NaN. */
 void arrays_put_empty(struct arrays *a, size_t k);
 

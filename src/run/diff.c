@@ -12,7 +12,6 @@
 #include "core/name.h"
 #include "cpu/compare.h"
 #include "cpu/digest.h"
-#include "run/arrays.h"
 #include "source/inputs.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
@@ -2206,20 +2205,15 @@ static bool gather_unseen(struct diff *d)
 /* Sees whether a NaN is an error. */
 static void check_nan(struct diff *d, const struct diff_pair *p, const struct difference *found)
 {
-    struct container_array shape = {.name = p->item->name};
-    char place[ARRAYS_PLACE_MAX];
-    struct array_shape sizes;
+    char place[ARRAY_PLACE_MAX];
+    struct array_shape shape;
 
     if (d->request->options->nan != NAN_ERROR || found->nan_one + found->nan_both == 0)
         return;
-    if (diff_has_places(p->item, &sizes)) {
-        shape.dimensions = sizes.dimensions;
-        shape.sizes = sizes.sizes;
-        shape.fortran_order = sizes.fortran_order;
-    }
+    diff_place_shape(p->item, &shape);
     item_error(d, p->item,
                error_of(ERROR_NAN, "element %s is a NaN in at least one of them",
-                        arrays_show_place(place, &shape, found->first_nan)));
+                        array_show_place(place, &shape, found->first_nan)));
 }
 
 /* Adds why arrays of a pair, which are at hand, could not be read. */

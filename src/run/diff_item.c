@@ -58,15 +58,10 @@ void diff_shape(const struct diff_item *item, int side, struct array_shape *shap
 {
     const struct container_array *array = item->sides[side].array;
 
-    if (!array) {
+    if (array)
+        container_shape(array, shape);
+    else
         *shape = item->sides[side].info->shape;
-        return;
-    }
-    shape->known = true;
-    shape->fortran_order = array->fortran_order;
-    shape->dimensions = array->dimensions;
-    if (array->dimensions > 0)
-        memcpy(shape->sizes, array->sizes, array->dimensions * sizeof *array->sizes);
 }
 
 uint64_t diff_elements(const struct diff_item *item, int side)
@@ -80,17 +75,16 @@ uint64_t diff_elements(const struct diff_item *item, int side)
     return container_product(item->sides[side].array, &product) ? product : SOURCE_UNKNOWN;
 }
 
-bool diff_has_places(const struct diff_item *item, struct array_shape *shape)
+void diff_place_shape(const struct diff_item *item, struct array_shape *shape)
 {
     struct array_shape b;
 
-    if (diff_is_bytes(item, DIFF_A))
-        return false;
     diff_shape(item, DIFF_A, shape);
     diff_shape(item, DIFF_B, &b);
     if (!shape->known)
         *shape = b;
-    return shape->known && (!b.known || diff_same_shape(shape, &b));
+    if (diff_is_bytes(item, DIFF_A) || !shape->known || (b.known && !diff_same_shape(shape, &b)))
+        shape->dimensions = 0;
 }
 
 const char *diff_type(const struct diff_item *item, int side)

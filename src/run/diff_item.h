@@ -79,9 +79,9 @@ void diff_shape(const struct diff_item *item, int side, struct array_shape *shap
    SOURCE_UNKNOWN if there is no shape, or of a stream that was not read to its end. */
 uint64_t diff_elements(const struct diff_item *item, int side);
 
-/* Whether an element has an index in each dimension: at least one shape is known, and if both
-   are, they are the same. Sets *shape. */
-bool diff_has_places(const struct diff_item *item, struct array_shape *shape);
+/* Sets *shape to that in which elements have an index in each dimension: at least one shape is known,
+   and if both are, they are the same. Without dimensions if there is none. */
+void diff_place_shape(const struct diff_item *item, struct array_shape *shape);
 
 /* Whether two known shapes are the same. */
 bool diff_same_shape(const struct array_shape *a, const struct array_shape *b);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/array_shape.h"
 #include "core/meaning.h"
-#include "run/arrays.h"
 
 /* The words for how two arrays differ. */
 static const char *const kind_words[] = {
@@ -151,25 +151,20 @@ static void add_tolerance(struct writer *w, const struct difference_tolerance *t
 static void add_index(struct writer *w, const struct diff_item *item, const char *key,
                       const char *place_key, uint64_t index)
 {
-    struct container_array array = {.dimensions = 0};
-    uint64_t places[CONTAINER_DIMENSIONS_MAX];
+    uint64_t places[ARRAY_DIMENSIONS_MAX];
     struct array_shape shape;
-    char text[ARRAYS_PLACE_MAX];
+    char text[ARRAY_PLACE_MAX];
 
-    if (diff_has_places(item, &shape)) {
-        array.dimensions = shape.dimensions;
-        array.sizes = shape.sizes;
-        array.fortran_order = shape.fortran_order;
-    }
     if (index == DIFFERENCE_NO_INDEX) {
         WRITER_FIELDS(w, field_of(CELLS | J, key, FIELD_MISSING),
                       field_of(J, place_key, FIELD_MISSING));
         return;
     }
-    arrays_find_place(places, &array, index);
-    WRITER_FIELDS(w, field_text(CELLS, key, arrays_show_place(text, &array, index)),
+    diff_place_shape(item, &shape);
+    array_place(&shape, index, places);
+    WRITER_FIELDS(w, field_text(CELLS, key, array_show_place(text, &shape, index)),
                   field_count(J, key, index),
-                  field_list(J, place_key, array.dimensions > 0 ? places : NULL, array.dimensions));
+                  field_list(J, place_key, shape.dimensions > 0 ? places : NULL, shape.dimensions));
 }
 
 /* A field that differences of bytes of unknown meaning, which are counted at most, do not have. */

@@ -218,7 +218,8 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
 static bool check_partial(const struct run *run, const struct container_array *array,
                           struct partial *partial)
 {
-    char place[ARRAYS_PLACE_MAX];
+    char place[ARRAY_PLACE_MAX];
+    struct array_shape shape = {.dimensions = 0};
     const struct source_info *info = run->info;
     struct source *s = run->source;
 
@@ -227,10 +228,9 @@ static bool check_partial(const struct run *run, const struct container_array *a
     partial->first_nan = true_index(s, partial->first_nan);
     if (run->options->nan == NAN_ERROR && partial->nan > 0) {
         if (array)
-            source_error(s, ERROR_NAN, "element %s is a NaN",
-                         arrays_show_place(place, array, partial->first_nan));
-        else
-            source_error(s, ERROR_NAN, "element %" PRIu64 " is a NaN", partial->first_nan);
+            container_shape(array, &shape);
+        source_error(s, ERROR_NAN, "element %s is a NaN",
+                     array_show_place(place, &shape, partial->first_nan));
         return false;
     }
     if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut ||

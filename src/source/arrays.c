@@ -541,11 +541,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.first = part.first;
     s->info.elements = part.first + part.elements;
     s->info.of = part.of;
-    s->info.shape = (struct array_shape){
-        .known = true, .fortran_order = a->fortran_order, .dimensions = a->dimensions};
-    _Static_assert(ARRAY_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");
-    if (a->dimensions > 0)
-        memcpy(s->info.shape.sizes, a->sizes, a->dimensions * sizeof *a->sizes);
+    container_shape(a, &s->info.shape);
     s->info.scale = container_scale(a);
     s->info.parallel = true;
     s->header = true;

@@ -33,11 +33,8 @@ static void find_array(struct array_facts *facts, const struct container_array *
     facts->skip = container_array_begin(a);
     facts->compressed = facts->compressed || container_array_compressed(a);
     count_chunks(facts, a);
+    container_shape(a, &facts->shape);
     facts->shape.known = facts->elements != SOURCE_UNKNOWN;
-    facts->shape.fortran_order = a->fortran_order;
-    facts->shape.dimensions = a->dimensions;
-    for (unsigned i = 0; i < a->dimensions; i++)
-        facts->shape.sizes[i] = a->sizes[i];
 }
 
 void array_facts_find(struct array_facts *facts, const struct source_info *info,

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/array_shape.h"
 #include "core/compression.h"
 #include "core/element.h"
 #include "core/error.h"
@@ -366,5 +367,17 @@ void container_sort(struct container *c);
 /* Computes the product of an array's shape. False if it, or the product of the first dimensions, is
    more than 64 bits can hold. */
 bool container_product(const struct container_array *a, uint64_t *product);
+
+/* Sets *shape to that of an array. */
+static inline void container_shape(const struct container_array *a, struct array_shape *shape)
+{
+    _Static_assert(ARRAY_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");
+
+    shape->known = true;
+    shape->fortran_order = a->fortran_order;
+    shape->dimensions = a->dimensions;
+    for (unsigned i = 0; i < a->dimensions; i++)
+        shape->sizes[i] = a->sizes[i];
+}
 
 #endif
