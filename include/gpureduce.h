@@ -225,9 +225,9 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
  */
 
 /* Opens a file, of any format that gpureduce(1) reads; "-" is not special. `options`: a request
-   whose type, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_BEGIN and GPR_END say how it is read, and all
-   else of which means nothing; NULL: elements of raw files are little-endian f32. Nothing is read
-   of a pipe before it is reduced. */
+   whose format, type, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_BEGIN and GPR_END say how it is read,
+   and all else of which means nothing; NULL: elements of raw files are little-endian f32. Nothing
+   is read of a pipe before it is reduced. */
 GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                                  gpr_input **input);
 
@@ -347,12 +347,18 @@ GPR_API gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t v
 /* Sets how raw files are read: their element type and its order. */
 GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order);
 
+/* Sets the format of inputs by its name, as of --format of gpureduce(1): "auto", as at first: the
+   first bytes tell it, which they do not of "fortran" and "zlib"; "raw" reads them as numbers
+   whatever they are. GPR_ERROR_ARGUMENT for one that does not exist. An input of another format is
+   an error when it is opened, and a pipe when it is reduced. */
+GPR_API gpr_status gpr_request_format(gpr_request *request, const char *format);
+
 /*
  * Reductions
  */
 
-/* Reduces array number `array` of an input. A pipe can be reduced once. A type, GPR_SKIP and
-   GPR_STORED of the request mean nothing here. */
+/* Reduces array number `array` of an input. A pipe can be reduced once. A format, a type, GPR_SKIP
+   and GPR_STORED of the request mean nothing here. */
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 

@@ -20,7 +20,8 @@ from ._reductions import (QUANTILES_MAX, SUMMARY, Number, Results, exact_of, mak
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
 
-def _options(context: Context, dtype: Any, skip: int, stored: bool) -> c_void_p:
+def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Optional[str]
+             ) -> c_void_p:
     """A request that says how files are read; the caller frees it."""
     raw = None if dtype is None else parse_type(dtype)
     options = context.new_request(make_key([]))
@@ -29,6 +30,8 @@ def _options(context: Context, dtype: Any, skip: int, stored: bool) -> c_void_p:
             context.check(lib.request_type(options, *raw))
         context.check(lib.request_set(options, lib.KEY_SKIP, lib.natural("skip", skip)))
         context.check(lib.request_set(options, lib.KEY_STORED, stored))
+        if format is not None:
+            context.check(lib.request_format(options, os.fsencode(format)))
     except BaseException:
         lib.request_free(options)
         raise
@@ -172,14 +175,14 @@ class File:
     """
 
     def __init__(self, path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
-                 progress: Optional[Progress] = None) -> None:
+                 format: Optional[str] = None, progress: Optional[Progress] = None) -> None:
         os.stat(path)  # the usual exceptions, such as FileNotFoundError
         self.path = path
         self._progress = progress
         self._lock = threading.RLock()
         self._input: Optional[int] = None
         self._context = context = Context()
-        options = _options(context, dtype, skip, stored)
+        options = _options(context, dtype, skip, stored, format)
         handle = c_void_p()
         try:
             context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
@@ -321,7 +324,7 @@ class Summary(Sequence[Row]):
 
 
 def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
-         progress: Optional[Progress] = None) -> File:
+         format: Optional[str] = None, progress: Optional[Progress] = None) -> File:
     """Opens a file of any format that the program gpureduce reads.
 
     Args:
@@ -331,6 +334,8 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
         skip: bytes before the first element of a raw file.
         stored: take numbers as they are stored: ignore what the file says about scales and missing
             values.
+        format: as of --format of the program: "fortran" and "zlib" have to be named, and "raw" reads any
+            file as numbers. If not given, the first bytes tell it.
         progress: is called while its arrays are reduced, as by `gpureduce.reduce`.
 
     Raises:
@@ -345,7 +350,7 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
     ...     f.format, len(f), f[0].dtype, f[0].shape, f[0].sum()
     ('npy', 1, 'int64', (5,), 10)
     """
-    return File(path, dtype=dtype, skip=skip, stored=stored, progress=progress)
+    return File(path, dtype=dtype, skip=skip, stored=stored, format=format, progress=progress)
 
 
 class Difference(NamedTuple):
@@ -357,13 +362,13 @@ class Difference(NamedTuple):
 
 
 @contextlib.contextmanager
-def _inputs(xs: Sequence[Any], dtype: Any, skip: int, stored: bool
+def _inputs(xs: Sequence[Any], dtype: Any, skip: int, stored: bool, format: Optional[str]
             ) -> Iterator[Tuple[Context, List[c_void_p]]]:
     """A context, and inputs of it: files, where there are paths, and arrays in memory."""
     handles: List[c_void_p] = []
     context = lib.borrow()
     try:
-        options = _options(context, dtype, skip, stored)
+        options = _options(context, dtype, skip, stored, format)
         try:
             for x in xs:
                 handle = c_void_p()
@@ -390,7 +395,7 @@ def _described(x: Any) -> Any:
 
 def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof: int = 0,
           nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
-          stored: bool = False, progress: Optional[Progress] = None) -> Results:
+          stored: bool = False, format: Optional[str] = None, progress: Optional[Progress] = None) -> Results:
     """Several operations on all elements of several files and arrays, as if they were one array.
 
     Args:
@@ -398,7 +403,7 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
             mixture.
         ops, ddof, nan, missing, progress: as of `gpureduce.reduce`. Quantiles need arrays of one type,
             files that are no containers, and no array on a GPU. Indices count over all.
-        dtype, skip, stored: as of `gpureduce.open`, for all files.
+        dtype, skip, stored, format: as of `gpureduce.open`, for all files.
 
     Raises:
         Error: an array of a file cannot be read: nothing is left out of a total.
@@ -410,7 +415,7 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
     names = op_names(ops)
     key = make_key([name.encode() for name in names], nan, missing, ddof)
     result = c_void_p()
-    with _inputs([_described(x) for x in xs], dtype, skip, stored) as (context, handles):
+    with _inputs([_described(x) for x in xs], dtype, skip, stored, format) as (context, handles):
         if not handles:
             raise ValueError("a total of nothing has no type; give a file or an array")
         kinds = {kind_of(lib.array_dtype(handle, i) or b"")
@@ -438,7 +443,8 @@ def _tolerance(tolerance: Union[None, str, Mapping[str, str]]) -> Optional[bytes
 
 def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = None, all: bool = False,
          nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
-         stored: bool = False, ignore_dtype: bool = False, cast: bool = False) -> Difference:
+         stored: bool = False, format: Optional[str] = None, ignore_dtype: bool = False,
+         cast: bool = False) -> Difference:
     """Compares two files, or containers array by array, or arrays in memory.
 
     Args:
@@ -453,7 +459,7 @@ def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = Non
             are ignored; "error": NaNError.
         missing: as of `gpureduce.sum`. An element that is missing on both sides is equal, on one side
             different.
-        dtype, skip, stored: as of `gpureduce.open`, for both files.
+        dtype, skip, stored, format: as of `gpureduce.open`, for both files.
         ignore_dtype: arrays of two types do not differ if all values are equal, which are compared
             exactly.
         cast: compare elements of b with those of a rounded to the type of b, to nearest, ties to even.
@@ -485,7 +491,7 @@ def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = Non
     key = make_key([], nan, missing)
     callback = lib.ROW(row)
     different = c_uint64()
-    with _inputs([_described(a), _described(b)], dtype, skip, stored) as (context, handles):
+    with _inputs([_described(a), _described(b)], dtype, skip, stored, format) as (context, handles):
         request = context.new_request(key)
         try:
             context.check(lib.request_set(request, lib.KEY_IGNORE_DTYPE, ignore_dtype))

@@ -184,6 +184,7 @@ request_histogram = quick("gpr_request_histogram", c_int, c_void_p, c_uint64, c_
 request_missing = quick("gpr_request_missing", c_int, c_void_p, c_char_p)
 request_set = quick("gpr_request_set", c_int, c_void_p, c_int, c_uint64)
 request_type = quick("gpr_request_type", c_int, c_void_p, c_char_p, c_int)
+request_format = quick("gpr_request_format", c_int, c_void_p, c_char_p)
 
 reduce = slow("gpr_reduce", c_int)
 reduce_memory = slow("gpr_reduce_memory", c_int)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -85,6 +86,20 @@ def test_raw(tmp_path):
     for skip in (-1, 0.5, 2**64):
         with pytest.raises(ValueError, match="skip"):
             gr.open(path, dtype=">f8", skip=skip)
+
+
+def test_format(tmp_path):
+    path = tmp_path / "x.dat"
+    path.write_bytes(struct.pack("=i2di", 16, 0.5, 2.25, 16) * 40)
+    with pytest.raises(gr.Error, match="a Fortran file of records; give the format fortran"):
+        gr.open(path)
+    assert gr.open(path, format="fortran", dtype="f64").format == "fortran"
+    total = gr.total([path], ["sum", "count"], format="fortran", dtype="f64")
+    assert (total.sum, total.count) == (110.0, 80)
+    assert gr.total([path], ["count"], format="raw", dtype="f64").count == 120
+    assert gr.diff(path, np.tile([0.5, 2.25], 40), format="fortran", dtype="f64").different == 0
+    with pytest.raises(ValueError, match="unknown format f77"):
+        gr.open(path, format="f77")
 
 
 def test_errors(tmp_path):

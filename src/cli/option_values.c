@@ -120,20 +120,6 @@ bool option_parse_operations(const struct arguments *a, const struct argument *x
 
 const char *const option_histogram_words[] = {"exponent", NULL};
 const char *const option_endian_words[] = {"little", "big", NULL};
-const char *const option_format_words[] = {
-    [SOURCE_AUTO] = "auto",
-    [SOURCE_RAW] = "raw",
-    [SOURCE_NPY] = "npy",
-    [SOURCE_ZSTD] = "zstd",
-    [SOURCE_RAW_ZSTD] = "raw+zstd",
-    [SOURCE_GZIP] = "gzip",
-    [SOURCE_RAW_GZIP] = "raw+gzip",
-    [SOURCE_ZLIB] = "zlib",
-    [SOURCE_RAW_ZLIB] = "raw+zlib",
-    [SOURCE_FORTRAN] = "fortran",
-#define WORD(id, name) [SOURCE_##id] = #name,
-    CONTAINER_FORMATS(WORD)[SOURCE_FORMATS] = NULL,
-};
 const char *const option_device_words[] = {
     [DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", NULL};
 const char *const option_number_words[] = {

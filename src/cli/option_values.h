@@ -20,7 +20,6 @@ const char *option_dtype_near(size_t i);
 /* Words that options take, in the order of their enums, up to a NULL. */
 extern const char *const option_histogram_words[];
 extern const char *const option_endian_words[];
-extern const char *const option_format_words[];
 extern const char *const option_device_words[];
 extern const char *const option_number_words[];
 extern const char *const option_fail_on_words[];

@@ -123,6 +123,9 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
                  a->overridden & OVERRIDDEN_ORDER ? " order" : "",
                  a->overridden & OVERRIDDEN_SKIP ? " GPR_SKIP" : "");
         break;
+    case ADVICE_FORTRAN:
+        snprintf(text, ADVICE_MAX, "; give the format fortran");
+        break;
     case ADVICE_NONE:
     case ADVICE_CPU_TELLS:
     case ADVICE_ARRAY:
@@ -139,7 +142,6 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
     case ADVICE_RAW_EMPTY:
     case ADVICE_RAW:
     case ADVICE_RAW_PART:
-    case ADVICE_FORTRAN:
     case ADVICE_PIPE:
     case ADVICE_DECOMPRESSED:
     case ADVICE_LOAD:

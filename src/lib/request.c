@@ -239,6 +239,20 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
     return lib_fail(context, GPR_ERROR_ARGUMENT, "no key has the number %d", (int)key);
 }
 
+gpr_status gpr_request_format(gpr_request *request, const char *format)
+{
+    char shown[ESCAPE_QUOTE_MAX];
+
+    lib_begin(request->context);
+    for (int i = 0; source_format_words[i]; i++)
+        if (strcmp(source_format_words[i], format) == 0) {
+            request->input.format = (enum source_format)i;
+            return GPR_OK;
+        }
+    return lib_fail(request->context, GPR_ERROR_ARGUMENT, "unknown format %s",
+                    escape_quote(shown, format));
+}
+
 gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order)
 {
     enum element_type type;

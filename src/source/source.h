@@ -63,6 +63,9 @@ enum source_format {
     CONTAINER_FORMATS(SOURCE_CONTAINER) SOURCE_FORMATS /* their number */
 };
 
+/* The words for them, up to a NULL. */
+extern const char *const source_format_words[];
+
 /* The arrays of containers that are requested, and the names that were found. The owner fills in
    the patterns; sources count matches in them, and fill in the rest. */
 #define SOURCE_PATTERNS_MAX 256

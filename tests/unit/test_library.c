@@ -131,6 +131,9 @@ static void test_requests(void)
                gpr_request_type(request, "f31", GPR_ORDER_NATIVE) == GPR_ERROR_ARGUMENT &&
                gpr_request_type(request, "f32", (gpr_order)5) == GPR_ERROR_ARGUMENT,
            "keys and types that do not exist");
+    tap_ok(fails(context, gpr_request_format(request, "fortan"), GPR_ERROR_ARGUMENT,
+                 "unknown format fortan"),
+           "a format that does not exist: %s", gpr_error_text(context));
     gpr_request_free(full);
     gpr_request_free(request);
     gpr_request_free(NULL);
@@ -873,6 +876,47 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_request_free(selection);
 }
 
+/* Records of Fortran, whose format is read only by its name, as that and as raw numbers. */
+static void test_format(gpr_context *context)
+{
+    static const struct {
+        uint32_t before;
+        float elements[2];
+        uint32_t after;
+    } records[] = {{8, {1.5F, 2.25F}, 8}, {8, {-1.0F, 0.0F}, 8}};
+    static const struct {
+        const char *format;
+        double count;
+    } formats[] = {{"fortran", 4}, {"raw", 8}};
+    gpr_request *request = ask(context, (const char *const[]){"sum", "count", NULL});
+    char path[32];
+    const int fd = make_file(path);
+
+    put(fd, records, sizeof records);
+    (void)gpr_request_type(request, "f32", GPR_ORDER_NATIVE);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        gpr_input *input = NULL;
+        gpr_result *result;
+        double sum = 0, count = 0;
+
+        tap_ok(gpr_request_format(request, formats[i].format) == GPR_OK &&
+                   gpr_open_path(context, path, request, &input) == GPR_OK &&
+                   strcmp(gpr_input_format(input), formats[i].format) == 0,
+               "the format %s: %s", formats[i].format, gpr_error_text(context));
+        result = need(reduce_and_close(need(input), 0, request));
+        tap_ok(gpr_result_double(result, "sum", &sum) == GPR_OK &&
+                   gpr_result_double(result, "count", &count) == GPR_OK && (i > 0 || sum == 2.75) &&
+                   count == formats[i].count,
+               "its elements: %g", sum);
+        gpr_result_free(result);
+    }
+    tap_ok(gpr_request_format(request, "npy") == GPR_OK &&
+               gpr_open_path(context, path, request, &(gpr_input *){NULL}) == GPR_ERROR_DATA,
+           "a file of another format: %s", gpr_error_text(context));
+    close(fd);
+    gpr_request_free(request);
+}
+
 /*
  * Functions that stand for pipes.
  */
@@ -1056,6 +1100,7 @@ static void test_files(gpr_context *context)
     gpr_request_free(request);
     test_raw(context, elements, expected);
     test_container(context, elements, expected);
+    test_format(context);
     test_callbacks(context, elements, expected);
     gpr_result_free(expected);
 }
