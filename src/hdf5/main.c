@@ -116,17 +116,18 @@ static void classify(hid_t type, struct type *t)
         {H5T_ENUM, "enum", "an enumeration"},
         {H5T_STRING, "string", "text"},
         {H5T_COMPOUND, "compound",
-         "records, whose fields are read in contiguous datasets ('h5repack -l CONTI OLD NEW' makes "
-         "these)"},
+         "records, whose fields are read unless they are in headers, other files or other datasets "
+         "('h5repack -l CONTI OLD NEW' makes such datasets contiguous)"},
         {H5T_REFERENCE, "reference", "a reference to something else"},
         {H5T_VLEN, "vlen", "a sequence of any length"},
         {H5T_ARRAY, "array", "elements that are arrays themselves"},
-        {H5T_BITFIELD, "bitfield", "a field of bits"},
+        {H5T_BITFIELD, "bitfield", "a field of bits whose layout is unknown"},
         {H5T_OPAQUE, "opaque", "bytes of unknown meaning"},
     };
     const H5T_class_t class = H5Tget_class(type);
     const H5T_order_t order = H5Tget_order(type);
-    const bool number = class == H5T_INTEGER || class == H5T_FLOAT;
+    const bool number = class == H5T_INTEGER || class == H5T_FLOAT ||
+                        class == H5T_BITFIELD; /* unsigned, as in h5py */
     const bool ordered = order == H5T_ORDER_LE || order == H5T_ORDER_BE;
 
     *t = (struct type){.size = H5Tget_size(type),
@@ -191,6 +192,7 @@ static void put_string(struct buffer *out, const char *text)
 /* A dataset that is open, and what is known of it. */
 struct dataset {
     hid_t id, type, space, creation;
+    const char *name;               /* of the array */
     hid_t decoded;                  /* the type of elements as they are decoded; 0: not known yet */
     bool netcdf;                    /* in a netCDF file */
     bool narrow;                    /* elements have another layout than numbers of our types */
@@ -199,6 +201,7 @@ struct dataset {
     size_t size; /* bytes of an element, as it is decoded */
     bool big;
     int dimensions;
+    int inner; /* how many of these are those of a field that is an array, in each record */
     hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
     hsize_t stored[CONTAINER_DIMENSIONS_MAX]; /* as they are in the file */
     bool extended;                            /* they differ */
@@ -542,6 +545,12 @@ static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *b
     return lies_inside(v, offset, size);
 }
 
+/* Bytes of a tile with elements of so many bytes, as the file has them before they are filtered. */
+static uint64_t stored_bytes(const struct dataset *d, uint64_t bytes)
+{
+    return d->narrow ? filter_stored(&d->fields, bytes) : bytes;
+}
+
 /* Puts where all tiles are, in C order. There are `there` in the file. */
 static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *sizes, bool filtered,
                       hsize_t there)
@@ -554,6 +563,7 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
         count *= (d->sizes[i] + sizes[i] - 1) / sizes[i];
         bytes *= sizes[i];
     }
+    bytes = stored_bytes(d, bytes);
     put(v->out, count * sizeof tile);
     for (uint64_t k = 0; k < count && !v->out->failed; k++) {
         bool stored = true;
@@ -594,7 +604,8 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
         if (__builtin_mul_overflow(count, (d->sizes[i] + sizes[i] - 1) / sizes[i], &count) ||
             count > CONTAINER_TILES_MAX)
             d->unreadable = "more than 16777216 chunks";
-        if (__builtin_mul_overflow(bytes, sizes[i], &bytes) || bytes > CONTAINER_TILE_BYTES_MAX)
+        if (__builtin_mul_overflow(bytes, sizes[i], &bytes) || bytes > CONTAINER_TILE_BYTES_MAX ||
+            stored_bytes(d, bytes) > CONTAINER_TILE_BYTES_MAX)
             d->unreadable = "chunks of more than 1 GiB";
         if (d->unreadable)
             return true;
@@ -603,13 +614,13 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
 }
 
 /* Puts what comes first of any array. */
-static void put_head(const struct dataset *d, const char *name, struct buffer *out)
+static void put_head(const struct dataset *d, struct buffer *out)
 {
     static const struct attributes_meaning none;
     const struct attributes_meaning *m = d->unreadable ? &none : &d->meaning;
 
     put(out, HDF5_ARRAY);
-    put_string(out, name);
+    put_string(out, d->name);
     put_string(out, d->type_name);
     put_string(out, d->unreadable ? d->unreadable : "");
     put(out, (uint64_t)d->element);
@@ -627,7 +638,7 @@ static void put_head(const struct dataset *d, const char *name, struct buffer *o
 /* Puts a dataset that cannot be read. */
 static bool put_unreadable(struct visit *v, const struct dataset *d)
 {
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_NOWHERE);
     return true;
 }
@@ -653,11 +664,20 @@ static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t la
         return put_unreadable(v, d);
     if (!lies_inside(v, at, size))
         return false;
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_STORED);
     put(v->out, at);
     put(v->out, size);
     return true;
+}
+
+/* Finds the sizes of chunks in all dimensions. False where the library fails. */
+static bool find_chunk_sizes(const struct dataset *d, hsize_t *sizes)
+{
+    const int rank = d->dimensions - d->inner;
+
+    memcpy(sizes, d->sizes, (size_t)d->dimensions * sizeof *sizes);
+    return H5Pget_chunk(d->creation, rank, sizes) == rank;
 }
 
 /* Puts how the chunks of a dataset are stored: their sizes, and the filters with what they are
@@ -696,14 +716,13 @@ static bool put_storage(struct visit *v, const struct dataset *d, const hsize_t 
 /* Puts a dataset in chunks that cannot be read, and where these are. */
 static bool put_pieces(struct visit *v, const struct dataset *d)
 {
-    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], at[CONTAINER_DIMENSIONS_MAX], count;
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], at[CONTAINER_DIMENSIONS_MAX] = {0}, count;
 
-    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
-        H5Dget_num_chunks(d->id, d->space, &count) < 0)
+    if (!find_chunk_sizes(d, sizes) || H5Dget_num_chunks(d->id, d->space, &count) < 0)
         return hdf5_wrong(&v->trouble);
     if (count > CONTAINER_TILES_MAX)
         return put_unreadable(v, d);
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_PIECES);
     put(v->out, count);
     if (!put_storage(v, d, sizes))
@@ -732,7 +751,7 @@ static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char 
 {
     const struct container_tile none = {0};
 
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_TILES);
     put_sizes(v->out, d->sizes, d->dimensions);
     put(v->out, 0);
@@ -750,8 +769,7 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
     uint64_t expected = 1;
     struct container_tiles tiles = {0};
 
-    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
-        H5Dget_num_chunks(d->id, d->space, &there) < 0)
+    if (!find_chunk_sizes(d, sizes) || H5Dget_num_chunks(d->id, d->space, &there) < 0)
         return hdf5_wrong(&v->trouble);
     for (int i = 0; i < d->dimensions; i++) {
         if (sizes[i] == 0)
@@ -769,7 +787,7 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
         return false;
     if (d->unreadable)
         return wanted ? put_pieces(v, d) : put_unreadable(v, d);
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_TILES);
     put_sizes(v->out, sizes, d->dimensions);
     put(v->out, tiles.edges_plain);
@@ -797,7 +815,7 @@ static bool put_contiguous(struct visit *v, struct dataset *d)
     const haddr_t at = H5Dget_offset(d->id);
 
     if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
-        put_head(d, v->walk.path.data, v->out);
+        put_head(d, v->out);
         put(v->out, HDF5_RANGE);
         put(v->out, at);
         return lies_inside(v, at, d->elements * d->size);
@@ -821,7 +839,7 @@ static bool put_compact(struct visit *v, struct dataset *d)
     elements = malloc(HEADER_MAX * d->size); /* a stack may be small */
     if (!elements)
         return hdf5_fails(&v->trouble, "out of memory");
-    put_head(d, v->walk.path.data, v->out);
+    put_head(d, v->out);
     put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
            H5Dread(d->id, d->decoded, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
@@ -850,16 +868,45 @@ static bool is_complex(hid_t type)
     return is;
 }
 
-/* Puts a field that holds no others, which begins at `at` in the file, as an array. */
-static bool put_field(struct visit *v, const struct dataset *d, hid_t type, const char *name,
-                      haddr_t at)
+/* Finds the value of a field of `count` elements that were never written, which is at byte `at` of a
+   record. */
+static bool find_field_fill(struct dataset *field, uint64_t at, uint64_t count,
+                            struct hdf5_trouble *t)
 {
+    unsigned char *record = calloc(field->fields.values[FIELD_RECORD], 1);
+    H5D_fill_value_t defined;
+    H5D_fill_time_t when;
+    bool good = record && H5Pfill_value_defined(field->creation, &defined) >= 0 &&
+                H5Pget_fill_time(field->creation, &when) >= 0 &&
+                (defined == H5D_FILL_VALUE_UNDEFINED ||
+                 H5Pget_fill_value(field->creation, field->type, record) >= 0);
+
+    if (good) {
+        field->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
+        for (uint64_t i = 0; i < count; i++)
+            field->fill_defined =
+                field->fill_defined &&
+                memcmp(record + at, record + at + i * field->size, field->size) == 0;
+        memcpy(field->fill, record + at, field->size);
+        memcpy(field->pad, record + at, field->size);
+    }
+    free(record);
+    return good || hdf5_wrong(t);
+}
+
+/* Puts a field that holds no others, which begins at byte `at` of each record, as an array. */
+static bool put_field(struct visit *v, const struct dataset *d, hid_t type, const char *name,
+                      uint64_t at)
+{
+    const bool wanted =
+        !v->in->headers_only && container_wants(v->in->patterns, v->in->pattern_count, name, false);
     const bool many = H5Tget_class(type) == H5T_ARRAY;
     const int dimensions = many ? H5Tget_array_ndims(type) : 0;
     const hid_t element = many ? H5Tget_super(type) : type;
     struct dataset field = *d;
     struct type found;
-    uint64_t here = 1, bytes = 0;
+    const haddr_t begin = H5Dget_offset(d->id); /* undefined in chunks, and if nothing is there */
+    uint64_t here = 1, size = 0, bytes = 0;
     bool good = element >= 0 && dimensions >= 0;
 
     if (good && dimensions <= CONTAINER_DIMENSIONS_MAX - d->dimensions)
@@ -877,36 +924,51 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
     field.unreadable = found.unreadable;
     field.not_numeric = found.not_numeric;
     field.typed = !found.unreadable;
+    field.name = name;
+    field.size = found.size;
     field.dimensions += dimensions;
+    field.inner = dimensions;
     if (field.dimensions > CONTAINER_DIMENSIONS_MAX) {
         field.dimensions = d->dimensions;
         field.unreadable = "more than 64 dimensions";
     }
+    memcpy(field.stored, field.sizes, sizeof field.stored);
     for (int i = d->dimensions; i < field.dimensions; i++)
         if (__builtin_mul_overflow(here, field.sizes[i], &here))
             here = 0;
-    put_head(&field, name, v->out);
-    if (field.unreadable) {
-        put(v->out, HDF5_NOWHERE);
-        return true;
-    }
-    if (here == 0 || __builtin_mul_overflow(here, found.size, &bytes) || bytes > d->size ||
-        __builtin_mul_overflow(bytes, d->elements, &bytes) ||
+    if (field.unreadable)
+        return put_unreadable(v, &field);
+    if (here == 0 || __builtin_mul_overflow(here, found.size, &size) || size > d->size ||
+        at > d->size - size || d->size > UINT32_MAX ||
+        __builtin_mul_overflow(size, d->elements, &bytes) ||
         bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
         return hdf5_fails(&v->trouble, "more elements than any file has");
     v->bytes += bytes;
-    put(v->out, HDF5_FIELD);
-    put(v->out, at);
-    put(v->out, d->size);
-    put(v->out, here);
-    return true;
+    if (begin != HADDR_UNDEF && d->elements > 0) {
+        put_head(&field, v->out);
+        put(v->out, HDF5_FIELD);
+        put(v->out, begin + at);
+        put(v->out, d->size);
+        put(v->out, here);
+        return true;
+    }
+    field.elements *= here;
+    field.narrow = true;
+    field.fields = (struct container_filter){.kind = CONTAINER_FIELD,
+                                             .values = {[FIELD_RECORD] = (uint32_t)d->size,
+                                                        [FIELD_AT] = (uint32_t)at,
+                                                        [FIELD_SIZE] = (uint32_t)size}};
+    if (!find_field_fill(&field, at, here, &v->trouble))
+        return false;
+    return H5Pget_layout(d->creation) == H5D_CHUNKED ? put_chunked(v, &field, wanted)
+                                                     : put_contiguous(v, &field);
 }
 
-/* Puts the fields of a record, which begins at `at` in the file, and those of its fields. Numbers that
+/* Puts the fields of what begins at byte `at` of each record, and those of its fields. Numbers that
    are complex have two, re and im.
    NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
 static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, const char *name,
-                       haddr_t at, unsigned depth)
+                       uint64_t at, unsigned depth)
 {
     static const char *const parts[] = {"re", "im"};
     const int count = H5Tget_nmembers(type);
@@ -924,7 +986,7 @@ static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, con
             good = !path.failed;
         }
         if (good) {
-            const haddr_t begin = at + H5Tget_member_offset(type, i);
+            const uint64_t begin = at + H5Tget_member_offset(type, i);
 
             good = H5Tget_class(inner) == H5T_COMPOUND && depth < FIELDS_DEEP
                        ? put_fields(v, d, inner, path.data, begin, depth + 1)
@@ -938,23 +1000,30 @@ static bool put_fields(struct visit *v, const struct dataset *d, hid_t type, con
     return good || hdf5_wrong(&v->trouble);
 }
 
-/* Whether a dataset is one of records that lie in the file one after the other. */
+/* Whether a dataset is one of records, which lie in the file one after the other or in chunks. */
 static bool has_fields(const struct dataset *d, H5D_layout_t layout)
 {
+    return H5Tget_class(d->type) == H5T_COMPOUND && H5Pget_external_count(d->creation) == 0 &&
+           (layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED);
+}
+
+/* Puts a dataset of records. */
+static bool put_records(struct visit *v, const struct dataset *d)
+{
+    const haddr_t at = H5Dget_offset(d->id);
     uint64_t bytes;
 
-    return H5Tget_class(d->type) == H5T_COMPOUND && layout == H5D_CONTIGUOUS && d->elements > 0 &&
-           H5Pget_external_count(d->creation) == 0 && H5Dget_offset(d->id) != HADDR_UNDEF &&
-           H5Dget_offset(d->id) != 0 && !__builtin_mul_overflow(d->elements, d->size, &bytes) &&
-           H5Dget_storage_size(d->id) >= bytes;
+    if (__builtin_mul_overflow(d->elements, d->size, &bytes))
+        return hdf5_fails(&v->trouble, "more elements than any file has");
+    return (at == HADDR_UNDEF || lies_inside(v, at, bytes)) &&
+           put_fields(v, d, d->type, d->name, 0, 0);
 }
 
 /* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
-    const bool wanted =
-        !v->in->headers_only &&
-        container_wants(v->in->patterns, v->in->pattern_count, v->walk.path.data, false);
+    const bool wanted = !v->in->headers_only &&
+                        container_wants(v->in->patterns, v->in->pattern_count, d->name, false);
     H5D_layout_t layout;
     uint64_t bytes;
 
@@ -968,8 +1037,7 @@ static bool put_dataset(struct visit *v, struct dataset *d)
     if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
     if (has_fields(d, layout))
-        return lies_inside(v, H5Dget_offset(d->id), d->elements * d->size) &&
-               put_fields(v, d, d->type, v->walk.path.data, H5Dget_offset(d->id), 0);
+        return put_records(v, d);
     if (d->unreadable)
         return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
                                                               : put_stored(v, d, layout);
@@ -1017,7 +1085,7 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
 static void visit_dataset(void *context, hid_t dataset)
 {
     struct visit *v = context;
-    struct dataset d = {.id = dataset, .netcdf = v->netcdf};
+    struct dataset d = {.id = dataset, .name = v->walk.path.data, .netcdf = v->netcdf};
     const size_t begin = v->out->size;
 
     if (d.id < 0) {
@@ -1033,7 +1101,7 @@ static void visit_dataset(void *context, hid_t dataset)
 static void visit_damaged(void *context, const char *kind)
 {
     struct visit *v = context;
-    struct dataset d = {.type_name = kind};
+    struct dataset d = {.name = v->walk.path.data, .type_name = kind};
 
     (void)hdf5_wrong(&v->trouble);
     put_damaged(v, &d, v->out->size);
@@ -1042,7 +1110,11 @@ static void visit_damaged(void *context, const char *kind)
 static void visit_lost_link(void *context, const char *why)
 {
     struct visit *v = context;
-    struct dataset d = {.type_name = "", .unreadable = why, .typed = true, .not_numeric = true};
+    struct dataset d = {.name = v->walk.path.data,
+                        .type_name = "",
+                        .unreadable = why,
+                        .typed = true,
+                        .not_numeric = true};
 
     (void)put_unreadable(v, &d);
 }

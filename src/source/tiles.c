@@ -175,8 +175,8 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 {
     const struct container_tiles *tiles = t->array->tiles;
 
-    if (tiles->edges_plain && !is_full(t)) /* the layout of elements is no filter of the file */
-        return tiles->filter_count > 0 && tiles->filters[0].kind == CONTAINER_FIELDS;
+    if (tiles->edges_plain && !is_full(t))
+        return tiles->filter_count > 0 && filter_is_layout(&tiles->filters[0]);
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
 }
 
@@ -216,15 +216,9 @@ static const char *undo(struct tile *t, const struct container_filter *f,
 static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, unsigned count,
                             size_t bytes)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const struct container_filter *f = &tiles->filters[i];
-
-        if (!(mask >> i & 1))
-            continue;
-        bytes += filter_of(f->kind)->added;
-        if (f->kind == CONTAINER_FIELDS)
-            bytes = bytes / f->values[FIELDS_OUT] * f->values[FIELDS_SIZE];
-    }
+    for (unsigned i = 0; i < count; i++)
+        if (mask >> i & 1)
+            bytes = (size_t)filter_stored(&tiles->filters[i], bytes);
     return bytes;
 }
 

@@ -169,7 +169,7 @@ with h5py.File(path("tall.h5"), "w") as file:
 
 with h5py.File(path("others.h5"), "w") as file:
     file["text"] = "text"
-    file.create_dataset("complex", data=np.ones(3, "c8"), chunks=(3,))
+    file.create_dataset("colours", data=np.zeros(3, h5py.enum_dtype({"red": 0}, "i4")), chunks=(3,))
     file["long"] = np.ones(3, "f16")
     file["empty"] = h5py.Empty("f4")
     file.create_dataset("filtered", (9,), "f8", chunks=(9,), compression=32099, allow_unknown_filter=True)
@@ -317,11 +317,32 @@ for part in parts.values():
 expected = {f"g/all.{key}": part for key, part in parts.items()}
 expected.update({f"one.{key}": part[1, 7] for key, part in parts.items()})
 expected.update({"complex.re": parts["n.x"], "complex.im": parts["n.x"]})
+chunked = {"chunked": {}, "shuffled": {"shuffle": True, "fletcher32": True, "compression": "gzip"}, "lzf": {"compression": "lzf"}}
+for key, part in parts.items():
+    expected.update({f"{name}.{key}": part for name in chunked})
+    expected[f"grown.{key}"] = np.concatenate([part[:2, :150], np.full((2, 50) + part.shape[2:], 7, part.dtype)], 1)
+    expected[f"empty.{key}"] = part[:0]
+    expected[f"nothing.{key}"] = np.zeros_like(part)
+bits = np.arange(5, dtype="u2")
+expected["bits"] = bits
 with h5py.File(path("records.h5"), "w") as file:
     file["g/all"] = record
     file["one"] = record[1, 7]
     file["complex"] = parts["n.x"] * (1 + 1j)
-    file.create_dataset("chunked", data=record, chunks=(2, 100))
+    for name, filters in chunked.items():
+        file.create_dataset(name, data=record, chunks=(2, 100), **filters)
+    seven = np.zeros((), record.dtype)
+    for field in seven.dtype.names:
+        seven[field] = 7
+    seven["n"]["x"] = seven["n"]["deep"]["y"] = 7
+    seven["z"] = 7 + 7j
+    grown = file.create_dataset("grown", (2, 150), record.dtype, chunks=(2, 75), maxshape=(None, None), fillvalue=seven)
+    grown[...] = record[:2, :150]
+    grown.resize((2, 200))
+    file.create_dataset("empty", (0, 400), record.dtype, chunks=(2, 100), maxshape=(None, 400))
+    file.create_dataset("nothing", record.shape, record.dtype)
+    kind = h5py.h5t.STD_B16LE
+    h5py.h5d.create(file.id, b"bits", kind, h5py.h5s.create_simple((5,))).write(h5py.h5s.ALL, h5py.h5s.ALL, bits, kind)
     file.create_dataset("arrays", data=np.zeros(3, [("z", "c8", 3), ("r", [("x", "f4")], 2)]))
 expect(path("records.tsv"), {key: np.asarray(part) for key, part in expected.items()})
 

@@ -61,6 +61,7 @@ enum container_filter_kind {
     CONTAINER_NBIT,
     CONTAINER_FIELDS, /* numbers in some of the bits of an element, which become those of a type of
                          ours; parameters: enum container_fields */
+    CONTAINER_FIELD,  /* a field of records; parameters: enum container_field */
     CONTAINER_SZIP,
     CONTAINER_FILTER_KINDS
 };
@@ -79,6 +80,13 @@ enum container_fields {
     FIELDS_EXPONENT_AT,   /* the lowest bit of the exponent */
     FIELDS_EXPONENT_BITS, /* how many it has; 0: it is an integer */
     FIELDS_BIAS           /* the exponent of 1 */
+};
+
+/* Parameters of CONTAINER_FIELD. Bytes. */
+enum container_field {
+    FIELD_RECORD, /* of a record */
+    FIELD_AT,     /* of a record before the field */
+    FIELD_SIZE    /* of the field, which is one element or several */
 };
 
 /* A filter, which is applied to each tile. */

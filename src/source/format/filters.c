@@ -608,6 +608,30 @@ static const char *undo_fields(struct codec_memory *m, const struct container_fi
     return NULL;
 }
 
+static const char *refuse_field(const struct container_filter *f)
+{
+    const uint32_t record = f->values[FIELD_RECORD], at = f->values[FIELD_AT];
+
+    return f->values[FIELD_SIZE] > 0 && at <= record && f->values[FIELD_SIZE] <= record - at
+               ? NULL
+               : "a field lies outside of its record";
+}
+
+/* Takes a field out of each record. */
+static const char *undo_field(struct codec_memory *m, const struct container_filter *f,
+                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
+{
+    const size_t record = f->values[FIELD_RECORD], field = f->values[FIELD_SIZE];
+
+    (void)m;
+    if (out % field != 0 || size != (uint64_t)(out / field) * record)
+        return OTHER_SIZE;
+    from += f->values[FIELD_AT];
+    for (size_t i = 0; i < out / field; i++)
+        memcpy(to + i * field, from + i * record, field);
+    return NULL;
+}
+
 /* Parameters of szip. */
 enum {
     SZIP_OPTIONS,
@@ -723,6 +747,11 @@ static const struct filter filters[] = {
                           .compresses = always,
                           .refusal = refuse_fields,
                           .undo = undo_fields},
+    [CONTAINER_FIELD] = {.name = "field",
+                         .number = FILTER_NO_NUMBER,
+                         .compresses = always,
+                         .refusal = refuse_field,
+                         .undo = undo_field},
     [CONTAINER_SZIP] = {.name = "szip",
                         .number = 4,
                         .allocates = true,
@@ -757,6 +786,20 @@ const struct filter *filter_of(enum container_filter_kind kind)
 bool filter_compresses(const struct container_filter *f)
 {
     return filters[f->kind].compresses && filters[f->kind].compresses(f);
+}
+
+bool filter_is_layout(const struct container_filter *f)
+{
+    return f->kind == CONTAINER_FIELDS || f->kind == CONTAINER_FIELD;
+}
+
+uint64_t filter_stored(const struct container_filter *f, uint64_t bytes)
+{
+    if (f->kind == CONTAINER_FIELDS)
+        return bytes / f->values[FIELDS_OUT] * f->values[FIELDS_SIZE];
+    if (f->kind == CONTAINER_FIELD)
+        return bytes / f->values[FIELD_SIZE] * f->values[FIELD_RECORD];
+    return bytes + filters[f->kind].added;
 }
 
 bool filter_find(int number, enum container_filter_kind *kind)

@@ -48,6 +48,13 @@ bool filter_compresses(const struct container_filter *f);
 /* Why tiles with this filter cannot be read: its row's `refusal`. */
 const char *filter_refusal(const struct container_filter *f);
 
+/* Whether a filter is none of the file: it says how numbers lie in what the file calls an element. Then
+   it is the first one, and has been applied to all tiles. */
+bool filter_is_layout(const struct container_filter *f);
+
+/* Bytes that a filter makes of `bytes`, unless it compresses otherwise than a layout does. */
+uint64_t filter_stored(const struct container_filter *f, uint64_t bytes);
+
 /* The checksum CRC-32C of these bytes. */
 uint32_t filter_crc32c(const unsigned char *bytes, size_t size);
 

@@ -68,11 +68,12 @@ static const uint64_t *take_words(struct reader *r, uint64_t count)
     return words;
 }
 
-/* Reads where the tiles are. */
-static bool take_places(struct reader *r, struct container_array *a, struct container_tiles *t)
+/* Reads where the tiles are. `bytes`: of one of them, as it was before it was filtered. */
+static bool take_places(struct reader *r, struct container_array *a, struct container_tiles *t,
+                        uint64_t bytes)
 {
     const uint64_t size = take(r), file = r->in->size;
-    uint64_t count = 1, bytes;
+    uint64_t count = 1;
 
     t->tiles = (const void *)take_bytes(r, size);
     if (!t->tiles || size % sizeof *t->tiles != 0)
@@ -88,7 +89,6 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
         (t->count > 0 || (!r->in->headers_only &&
                           container_wants(r->in->patterns, r->in->pattern_count, a->name, false))))
         return broken(r);
-    bytes = t->elements * element_size(a->type);
     for (uint64_t i = 0; i < t->count; i++) {
         const struct container_tile *tile = &t->tiles[i];
 
@@ -144,6 +144,11 @@ static bool take_tiles(struct reader *r, struct container_array *a)
         (bytes > CONTAINER_TILE_BYTES_MAX && t->filter_count > 0) ||
         take(r) != element_size(a->type))
         return broken(r);
+    if (count > 0 && filter_is_layout(&t->filters[0])) {
+        bytes = filter_stored(&t->filters[0], bytes);
+        if (bytes > CONTAINER_TILE_BYTES_MAX)
+            return broken(r);
+    }
     t->fill = take_bytes(r, element_size(a->type));
     extended = take(r);
     if (!t->fill || extended > 1)
@@ -160,7 +165,7 @@ static bool take_tiles(struct reader *r, struct container_array *a)
             return broken(r);
     }
     a->tiles = t;
-    return take_places(r, a, t);
+    return take_places(r, a, t, bytes);
 }
 
 /* Elements in the records are a tile, which is all of the array. */
