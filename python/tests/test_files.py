@@ -91,7 +91,7 @@ def test_raw(tmp_path):
 def test_format(tmp_path):
     path = tmp_path / "x.dat"
     path.write_bytes(struct.pack("=i2di", 16, 0.5, 2.25, 16) * 40)
-    with pytest.raises(gr.Error, match="a Fortran file of records; give the format fortran"):
+    with pytest.raises(gr.DataError, match="a Fortran file of records; give the format fortran"):
         gr.open(path)
     assert gr.open(path, format="fortran", dtype="f64").format == "fortran"
     total = gr.total([path], ["sum", "count"], format="fortran", dtype="f64")

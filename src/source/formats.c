@@ -447,6 +447,16 @@ bool formats_pair(const char *path, char other[PATH_MAX])
     return true;
 }
 
+/* An error of an input that is damaged, or of a format that is not supported. */
+static struct error data_error(struct error error)
+{
+    error.kind = ERROR_DATA;
+    return error;
+}
+
+/* Makes the source fail with such an error, with the advice and the text of error_advised. */
+#define reject(s, ...) source_fail(s, data_error(error_advised(__VA_ARGS__)))
+
 /* Whether the file's name is one of NIfTI's and its content is not: a part of a header, or an image
    whose header is missing, or one of ANALYZE. Then the source fails. */
 static bool fails_by_name(struct source *s, size_t size)
@@ -461,16 +471,15 @@ static bool fails_by_name(struct source *s, size_t size)
     if (!s->close_fd || s->info.compressed)
         return false;
     if (length >= 4 && strcmp(s->path + length - 4, ".nii") == 0 && size < 348) {
-        source_refuse(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
-                      plural(size));
+        reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
+               plural(size));
         return true;
     }
     if (!formats_pair(s->path, header) || header[length - 1] != 'r')
         return false;
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
-        source_refuse(s, advice, "an image whose header cannot be read: %s: %s", header,
-                      strerror(errno));
+        reject(s, advice, "an image whose header cannot be read: %s: %s", header, strerror(errno));
         return true;
     }
     got = pread(fd, bytes, sizeof bytes, 0);
@@ -481,7 +490,7 @@ static bool fails_by_name(struct source *s, size_t size)
     unsupported_python(command, sizeof command, word, "nibabel",
                        "nibabel.load('FILE').get_fdata()");
     advice.kind = ADVICE_LOAD;
-    source_refuse(s, advice, "an Analyze image; try: %s", command);
+    reject(s, advice, "an Analyze image; try: %s", command);
     return true;
 }
 
@@ -505,21 +514,20 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
             unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
                                s->info.compression, text);
 
-        source_refuse(s, advice, "%s%s%s%s", found->name,
-                      s->info.compressed ? ", compressed by " : "",
-                      s->info.compressed ? find_named(s->info.compression) : "", text);
+        reject(s, advice, "%s%s%s%s", found->name, s->info.compressed ? ", compressed by " : "",
+               s->info.compressed ? find_named(s->info.compression) : "", text);
         return false;
     }
     if (fails_by_name(s, size))
         return false;
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
-        source_refuse(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
-                      "is empty, but its name is that of a format");
+        reject(s, (struct advice){.kind = ADVICE_RAW_EMPTY},
+               "is empty, but its name is that of a format");
         return false;
     }
     if (npy_cut_off(head, size)) {
-        source_refuse(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
-                      "a .npy file that is cut off at byte %zu", size);
+        reject(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
+               "a .npy file that is cut off at byte %zu", size);
         return false;
     }
     return true;

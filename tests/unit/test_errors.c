@@ -141,7 +141,7 @@ static void check_reductions(void)
                    "byte 20: dtype '<M8' is not supported: it is time, counted in integers; those "
                    "of NaT are the least there are"),
            "a type that is not supported");
-    tap_ok(reduces(&options, "x.xz", ERROR_REQUEST, ADVICE_PIPE, ERROR_NO_OFFSET,
+    tap_ok(reduces(&options, "x.xz", ERROR_DATA, ADVICE_PIPE, ERROR_NO_OFFSET,
                    "an xz file; try: xz -dc x.xz"),
            "a format that is not supported");
     options.input.skip = 30;
