@@ -295,6 +295,15 @@ typedef enum gpr_fact {
 /* A fact; UINT64_MAX if it is unknown, or does not exist. All are unknown of pipes. */
 GPR_API uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact);
 
+/* Finds the scale of an array, by attributes of the file or gpr_view_set_scale: an element x stands for
+   *scale * x + *offset. Returns 1 if there is one; if not, 0, and sets *scale to 1 and *offset to 0. */
+GPR_API int gpr_array_scale(const gpr_input *input, size_t array, double *scale, double *offset);
+
+/* Writes the elements that attributes of the file call missing, such as "-9999, 1e+30 to inf, nan",
+   as text with a NUL into `text`, which has room for `size` bytes, cut as snprintf cuts. Returns the
+   length that all of it has: 0 if there are none, or without memory. */
+GPR_API size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_t size);
+
 /*
  * Requests: what to compute
  */

@@ -6,7 +6,7 @@ import contextlib
 import html
 import os
 import threading
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_double, c_uint64, c_void_p, create_string_buffer
 from fractions import Fraction
 from operator import index
 from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
@@ -46,6 +46,9 @@ class FileArray:
         dtype: its element type, such as "float32"; of one that cannot be read, what the file calls it.
         shape: its sizes. Raw numbers have one dimension.
         why_unreadable: the reason why it cannot be read; None if it can.
+        scale: (factor, offset) if the file says that a stored number x stands for factor * x + offset,
+            which results are of; None if it stands for itself.
+        missing: the stored numbers that the file calls missing, such as "-9999, 1e+30 to inf, nan".
     """
 
     def __init__(self, file: "File", number: int) -> None:
@@ -64,6 +67,12 @@ class FileArray:
             None if n == lib.UNKNOWN else n for n in sizes[:rank])
         count = lib.array_count(handle, number)
         self.size: Optional[int] = None if count == lib.UNKNOWN else count
+        scale, offset = c_double(), c_double()
+        given = lib.array_scale(handle, number, byref(scale), byref(offset))
+        self.scale: Optional[Tuple[float, float]] = (scale.value, offset.value) if given else None
+        text = create_string_buffer(lib.array_missing(handle, number, None, 0) + 1)
+        lib.array_missing(handle, number, text, len(text))
+        self.missing = text.value.decode()
 
     def __repr__(self) -> str:
         sizes = " x ".join("?" if n is None else str(n) for n in self.shape)

@@ -175,6 +175,8 @@ array_dtype = quick("gpr_array_dtype", c_char_p, c_void_p, c_size_t)
 array_why_unreadable = quick("gpr_array_why_unreadable", c_char_p, c_void_p, c_size_t)
 array_shape = quick("gpr_array_shape", c_uint, c_void_p, c_size_t, c_uint, c_void_p)
 array_count = quick("gpr_array_count", c_uint64, c_void_p, c_size_t)
+array_scale = quick("gpr_array_scale", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
+array_missing = quick("gpr_array_missing", c_size_t, c_void_p, c_size_t, c_char_p, c_size_t)
 
 request_new = quick("gpr_request_new", c_int, c_void_p, c_void_p)
 request_free = quick("gpr_request_free", None, c_void_p)

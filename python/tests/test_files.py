@@ -88,6 +88,18 @@ def test_raw(tmp_path):
             gr.open(path, dtype=">f8", skip=skip)
 
 
+def test_meaning(tmp_path):
+    path = tmp_path / "x.fits"
+    cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+             "NAXIS1  =                    3", "BLANK   =                   -5", "BSCALE  =                 0.25",
+             "BZERO   =                   -1", "END"]
+    header = "".join(card.ljust(80) for card in cards).ljust(2880).encode()
+    path.write_bytes(header + struct.pack(">3h", 1, -5, 3).ljust(2880, b"\0"))
+    a, b = gr.open(path)[0], gr.open(path, stored=True)[0]
+    assert (a.scale, a.missing, a.sum()) == ((0.25, -1.0), "-5", -1.0)
+    assert (b.scale, b.missing, b.sum()) == (None, "", -1)
+
+
 def test_format(tmp_path):
     path = tmp_path / "x.dat"
     path.write_bytes(struct.pack("=i2di", 16, 0.5, 2.25, 16) * 40)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/meaning.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
 #include "source/facts.h"
@@ -251,6 +252,37 @@ uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
         return facts.missing_chunks;
     }
     return UINT64_MAX;
+}
+
+int gpr_array_scale(const gpr_input *input, size_t array, double *scale, double *offset)
+{
+    const struct container_array *a = array_of(input, array);
+    const struct scale none = {.given = false};
+    const struct scale found = input->in_memory      ? input->view.view.scale
+                               : a && !a->unreadable ? container_scale(a)
+                                                     : none;
+
+    *scale = found.given ? found.factor : 1;
+    *offset = found.offset;
+    return found.given;
+}
+
+size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_t size)
+{
+    const struct container_array *a = array_of(input, array);
+    const struct missing_values none = {.count = 0};
+    struct missing missing;
+    struct buffer shown = {0};
+    size_t length;
+
+    if (a && !a->unreadable) {
+        (void)container_find_missing(a, a->type, &none, &missing);
+        meaning_show_missing(&shown, &missing, a->type);
+    }
+    length = shown.failed ? 0 : shown.size;
+    snprintf(text, size, "%.*s", (int)length, length > 0 ? shown.data : "");
+    buffer_free(&shown);
+    return length;
 }
 
 gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,

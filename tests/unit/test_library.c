@@ -876,6 +876,48 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_request_free(selection);
 }
 
+/* The meaning of stored numbers, by cards of FITS. */
+static void test_meaning(gpr_context *context)
+{
+    static const char *const cards[] = {
+        "SIMPLE  =                    T", "BITPIX  =                   16",
+        "NAXIS   =                    1", "NAXIS1  =                    3",
+        "BLANK   =               -32768", "BSCALE  =                  0.5",
+        "BZERO   =                   10", "END"};
+    char header[2880], data[2880] = {0, 1, 0, 2, (char)0x80, 0}, path[32], text[16];
+    gpr_request *stored = ask(context, (const char *const[]){"sum", NULL});
+    const int fd = make_file(path);
+
+    memset(header, ' ', sizeof header);
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        memcpy(header + 80 * i, cards[i], strlen(cards[i]));
+    put(fd, header, sizeof header);
+    put(fd, data, sizeof data);
+    for (int i = 0; i < 2; i++) {
+        gpr_input *input = NULL;
+        gpr_result *result;
+        double scale = 0, offset = -1, sum = 0;
+        int given;
+
+        (void)gpr_request_set(stored, GPR_STORED, (uint64_t)i);
+        (void)gpr_open_path(context, path, stored, &input);
+        given = gpr_array_scale(need(input), 0, &scale, &offset);
+        tap_ok(given == !i && scale == (i ? 1 : 0.5) && offset == (i ? 0 : 10), "scale %g, %g",
+               scale, offset);
+        tap_ok(gpr_array_missing(input, 0, text, sizeof text) == (i ? 0 : 6) &&
+                   strcmp(text, i ? "" : "-32768") == 0 &&
+                   gpr_array_missing(input, 0, text, 3) == (i ? 0 : 6) &&
+                   strcmp(text, i ? "" : "-3") == 0,
+               "missing values: %s", text);
+        result = need(reduce_and_close(input, 0, stored));
+        tap_ok(gpr_result_double(result, "sum", &sum) == GPR_OK && sum == (i ? -32765 : 21.5),
+               "a sum by these: %g", sum);
+        gpr_result_free(result);
+    }
+    close(fd);
+    gpr_request_free(stored);
+}
+
 /* Records of Fortran, whose format is read only by its name, as that and as raw numbers. */
 static void test_format(gpr_context *context)
 {
@@ -1100,6 +1142,7 @@ static void test_files(gpr_context *context)
     gpr_request_free(request);
     test_raw(context, elements, expected);
     test_container(context, elements, expected);
+    test_meaning(context);
     test_format(context);
     test_callbacks(context, elements, expected);
     gpr_result_free(expected);
