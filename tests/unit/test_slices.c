@@ -239,6 +239,17 @@ static void check_array(struct tap_family *family, const struct array *a,
     cpu_slicer_close(&z);
 }
 
+/* Reduces an array by all kernels that this machine has, and frees it. */
+static void check_by_all(struct tap_family *family, struct array *a, struct rng *rng)
+{
+    expect(a);
+    for (size_t k = 0; k < cpu_kernels_count; k++)
+        if (cpu_kernels_all[k]->usable())
+            check_array(family, a, cpu_kernels_all[k], rng);
+    free(a->expected);
+    free(a->block);
+}
+
 /* A length, mostly short, or near the places where kernels change their ways. */
 static size_t draw_length(struct rng *rng)
 {
@@ -282,12 +293,7 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
         if (round % 3 == 2)
             draw_missing(&a, &rng);
-        expect(&a);
-        for (size_t k = 0; k < cpu_kernels_count; k++)
-            if (cpu_kernels_all[k]->usable())
-                check_array(&family, &a, cpu_kernels_all[k], &rng);
-        free(a.expected);
-        free(a.block);
+        check_by_all(&family, &a, &rng);
     }
     tap_family_end(&family, "%s, %s", element_name(type),
                    kind == CPU_SLICES_ROWS ? "rows" : "columns");
@@ -310,12 +316,7 @@ static void check_long_columns(enum element_type type)
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
         if (round % 3 == 2)
             draw_missing(&a, &rng);
-        expect(&a);
-        for (size_t k = 0; k < cpu_kernels_count; k++)
-            if (cpu_kernels_all[k]->usable())
-                check_array(&family, &a, cpu_kernels_all[k], &rng);
-        free(a.expected);
-        free(a.block);
+        check_by_all(&family, &a, &rng);
     }
     tap_family_end(&family, "%s, a few long columns", element_name(type));
 }
@@ -345,12 +346,7 @@ static void check_bounds(void)
             x = ldexpf(x, row % 4 == slice % 4 ? -apart : 0);
             memcpy(a.data + row * a.stride + slice * sizeof x, &x, sizeof x);
         }
-        expect(&a);
-        for (size_t k = 0; k < cpu_kernels_count; k++)
-            if (cpu_kernels_all[k]->usable())
-                check_array(&family, &a, cpu_kernels_all[k], &rng);
-        free(a.expected);
-        free(a.block);
+        check_by_all(&family, &a, &rng);
     }
     tap_family_end(&family, "columns that just add up, or just do not");
 }
