@@ -213,7 +213,7 @@ bool missing_some(const struct missing *m, enum element_type type, const void *f
     const size_t size = element_size(type);
     const unsigned char *x = from;
 
-    for (size_t i = 0; i < count; i++, x += size)
+    for (size_t i = 0; m->count > 0 && i < count; i++, x += size)
         if (missing_has(m, order_key(type, order_load(type, x))))
             return true;
     return false;

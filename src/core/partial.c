@@ -159,7 +159,7 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
 
     result->missing = p->missing;
     result->nan = p->nan;
-    result->infinity = p->positive_infinity + p->negative_infinity;
+    result->infinity = partial_infinities(p);
     result->first_nan = p->first_nan;
     result->count = skip_nan ? numbers : p->count - p->missing;
     result->argmin = p->min_index;

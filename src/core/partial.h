@@ -136,6 +136,11 @@ static inline uint64_t partial_numbers(const struct partial *p)
     return p->count - p->missing - p->nan;
 }
 
+static inline uint64_t partial_infinities(const struct partial *p)
+{
+    return p->positive_infinity + p->negative_infinity;
+}
+
 /* Adds the elements of `other` to p. Partial results may be merged in any order. */
 void partial_merge(struct partial *p, const struct partial *other);
 

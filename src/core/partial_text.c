@@ -835,7 +835,7 @@ static bool ranges_fit(const struct partial_text *t)
 static bool infinities_fit(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
-    const uint64_t both = p->positive_infinity + p->negative_infinity; /* below 2^64 */
+    const uint64_t both = partial_infinities(p); /* below 2^64 */
 
     if (element_formats[t->type].kind != ELEMENT_IEEE && both > 0)
         return false;

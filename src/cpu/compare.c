@@ -729,11 +729,14 @@ static void drop_missing(struct cpu_compare *c, size_t n, uint64_t index)
     }
 }
 
-/* Whether some of n elements of a piece are missing, in this machine's byte order. */
-static bool some_missing(const struct missing *m, enum element_type type, const void *piece,
-                         size_t n)
+/* Copies n elements of a piece, to be changed. */
+static void copy_piece(struct cpu_compare *c, const unsigned char **a, const unsigned char **b,
+                       size_t n)
 {
-    return m->count > 0 && missing_some(m, type, piece, n);
+    memmove(c->copy_a, *a, n * element_size(c->setup.terms.type));
+    memmove(c->copy_b, *b, n * element_size(c->setup.terms.other));
+    *a = c->copy_a;
+    *b = c->copy_b;
 }
 
 /* Compares n elements of a piece that differs, in this machine's byte order. */
@@ -743,36 +746,29 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
     const enum element_type type = c->setup.terms.type, other = c->setup.terms.other;
     const size_t size = element_size(type), other_size = element_size(other);
     const uint64_t nans = c->difference.nan_one;
-    const bool scaled = difference_is_scaled(&c->setup.terms);
+    const bool scaled = difference_is_scaled(&c->setup.terms), cast = c->setup.terms.cast;
 
     /* Before what is missing becomes zero, which may stand for another number. */
-    if (scaled && !c->setup.terms.cast)
+    if (scaled && !cast)
         scan_scaled(c, a, b, n, index);
-    if (c->setup.terms.cast
-            ? !c->all_cast || some_missing(c->setup.missing_a, c->setup.stored[0], c->stored, n) ||
-                  some_missing(c->setup.missing_b, other, b, n)
-            : some_missing(c->setup.missing_a, type, a, n) ||
-                  some_missing(c->setup.missing_b, other, b, n)) {
-        memmove(c->copy_a, a, n * size);
-        memmove(c->copy_b, b, n * other_size);
+    if (!c->all_cast ||
+        missing_some(c->setup.missing_a, cast ? c->setup.stored[0] : type, cast ? c->stored : a,
+                     n) ||
+        missing_some(c->setup.missing_b, other, b, n)) {
+        copy_piece(c, &a, &b, n);
         drop_missing(c, n, index);
-        a = c->copy_a;
-        b = c->copy_b;
     }
     if (!scaled)
         scan(c, a, b, n, index);
-    else if (c->setup.terms.cast)
+    else if (cast)
         scan_scaled(c, a, b, n, index);
     if (c->setup.verdict_only)
         return;
-    if (c->setup.terms.cast)
+    if (cast)
         count_roundings(c, a, b, n);
     if (c->difference.nan_one > nans) {
-        memmove(c->copy_a, a, n * size);
-        memmove(c->copy_b, b, n * other_size);
+        copy_piece(c, &a, &b, n);
         drop_pairs(c, n);
-        a = c->copy_a;
-        b = c->copy_b;
     }
     c->a.kernel(&c->a, a, n, index);
     c->b.kernel(&c->b, b, n, index);
@@ -1078,7 +1074,7 @@ void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64
         const unsigned char *p =
             bring(c, 0, (const unsigned char *)a + i * element_size(c->setup.stored[0]), n);
 
-        if (some_missing(c->setup.missing_a, c->setup.terms.type, p, n)) {
+        if (missing_some(c->setup.missing_a, c->setup.terms.type, p, n)) {
             memmove(c->copy_a, p, n * size);
             memcpy(c->copy_b, c->copy_a, n * size);
             drop_missing(c, n, index + i);
@@ -1093,14 +1089,9 @@ bool cpu_compare_differs(const struct cpu_compare *c)
     return c->difference.different > 0;
 }
 
-static uint64_t infinities(const struct partial *p)
-{
-    return p->positive_infinity + p->negative_infinity;
-}
-
 static void take_counts(struct difference *d, const struct partial *p)
 {
-    d->infinite = d->infinite || infinities(p) > 0;
+    d->infinite = d->infinite || partial_infinities(p) > 0;
     if (p->first_nan < d->first_nan)
         d->first_nan = p->first_nan;
 }
@@ -1115,7 +1106,8 @@ void cpu_compare_finish(const struct cpu_compare *c, struct difference *differen
     take_counts(difference, &c->b.partial);
     /* Pairs with one NaN have been dropped from both sides. */
     difference->nan_both = c->equal.partial.nan + c->a.partial.nan;
-    difference->infinities = infinities(&c->equal.partial) + infinities(&c->a.partial);
+    difference->infinities =
+        partial_infinities(&c->equal.partial) + partial_infinities(&c->a.partial);
     difference->sum_a = c->a.partial.sum;
     difference->sum_b = c->b.partial.sum;
     exact_merge(&difference->sum_a, &c->equal.partial.sum);

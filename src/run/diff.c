@@ -1544,11 +1544,6 @@ static bool has_found(struct diff *d)
     return cuda_array_has_pieces(d->request->comparer, &any, &error) ? any : fail_device(d, error);
 }
 
-static uint64_t infinities(const struct partial *p)
-{
-    return p->positive_infinity + p->negative_infinity;
-}
-
 /* Adds the pieces that do not differ: the first side without those of it that do. */
 static bool add_equal(struct diff *d)
 {
@@ -1564,8 +1559,8 @@ static bool add_equal(struct diff *d)
     equal.nan_both = all.nan - differing.nan;
     equal.missing_both = all.missing - differing.missing;
     equal.first_nan = all.first_nan;
-    equal.infinite = infinities(&all) > 0;
-    equal.infinities = infinities(&all) - infinities(&differing);
+    equal.infinite = partial_infinities(&all) > 0;
+    equal.infinities = partial_infinities(&all) - partial_infinities(&differing);
     exact_subtract(&all.sum, &differing.sum);
     exact_wide_subtract(&all.squares, &differing.squares);
     equal.sum_a = equal.sum_b = all.sum;
