@@ -54,9 +54,11 @@ bool error_keep(struct error *error, struct error added)
     return false;
 }
 
+const char error_no_memory[] = "out of memory";
+
 bool error_memory(struct error *error)
 {
-    return error_set(error, ERROR_MEMORY, "out of memory");
+    return error_set(error, ERROR_MEMORY, "%s", error_no_memory);
 }
 
 void log_tell(const struct log *log, const char *name, struct error warning)

@@ -104,6 +104,16 @@ struct error error_advised(struct advice advice, const char *format, ...)
 #define error_set(error, ...) error_keep(error, error_of(__VA_ARGS__))
 bool error_keep(struct error *error, struct error added);
 
+/* The text of ERROR_MEMORY. Functions that return what is wrong as a text return this pointer where
+   memory is lacking. */
+extern const char error_no_memory[];
+
+/* The kind of an error of such a text: ERROR_MEMORY, or else ERROR_DATA. */
+static inline enum error_kind error_kind_of(const char *what)
+{
+    return what == error_no_memory ? ERROR_MEMORY : ERROR_DATA;
+}
+
 /* Sets *error to ERROR_MEMORY likewise. Returns false. */
 bool error_memory(struct error *error);
 

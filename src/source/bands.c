@@ -468,7 +468,8 @@ UNCHECKED static bool share_out(struct band_state *b)
                       : memory                 ? (unsigned)memory
                                                : 1;
     b->shared = calloc(b->shared_count, sizeof *b->shared);
-    for (unsigned i = 0; b->shared && i < b->shared_count; i++)
+    b->shared_count = b->shared ? b->shared_count : 0;
+    for (unsigned i = 0; i < b->shared_count; i++)
         b->shared[i].number = SOURCE_UNKNOWN;
     return b->shared;
 }

@@ -484,7 +484,7 @@ static bool compressed_wrong(struct source *s, const struct claim *claim, uint64
                              const char *what)
 {
     source_note_damage(s, claim->array, 0,
-                       error_at(ERROR_DATA, offset, "byte %" PRIu64 ": %s", offset, what));
+                       error_at(error_kind_of(what), offset, "byte %" PRIu64 ": %s", offset, what));
     return false;
 }
 
@@ -600,7 +600,7 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
         if (!claim->inflate)
             claim->inflate = inflate_open();
         if (!claim->inflate)
-            return compressed_wrong(s, claim, a->offset, "out of memory");
+            return compressed_wrong(s, claim, a->offset, error_no_memory);
         claim->at_once = inflate_whole_array(s, claim);
         if (!claim->at_once) {
             inflate_begin(claim->inflate, s->start + a->offset, a->compressed);

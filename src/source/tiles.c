@@ -126,9 +126,9 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
     return low;
 }
 
-/* Notes what is wrong with a tile. Returns false. */
-static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
-                  const char *what)
+/* Notes an error in a tile. Returns false. */
+static bool fail(struct source *s, const struct tile *t, const struct container_tile *tile,
+                 enum error_kind kind, const char *what)
 {
     char path[PATH_MAX];
 
@@ -139,15 +139,20 @@ static bool wrong(struct source *s, const struct tile *t, const struct container
 
         if (several)
             snprintf(offset, sizeof offset, ", from byte %" PRIu64 " on", tile->offset);
-        source_note_damage(
-            s, t->of, t->number,
-            error_at(ERROR_DATA, ERROR_NO_OFFSET, "chunk %s%s: %s", path, offset, what));
+        source_note_damage(s, t->of, t->number,
+                           error_at(kind, ERROR_NO_OFFSET, "chunk %s%s: %s", path, offset, what));
         return false;
     }
-    source_note_damage(
-        s, t->of, t->number,
-        error_at(ERROR_DATA, tile->offset, "byte %" PRIu64 ": %s", tile->offset, what));
+    source_note_damage(s, t->of, t->number,
+                       error_at(kind, tile->offset, "byte %" PRIu64 ": %s", tile->offset, what));
     return false;
+}
+
+/* Notes what is wrong with a tile. Returns false. */
+static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
+                  const char *what)
+{
+    return fail(s, t, tile, error_kind_of(what), what);
 }
 
 /* How many elements of a tile the file has in a dimension. */
@@ -203,7 +208,7 @@ static const char *undo(struct tile *t, const struct container_filter *f,
     if (!t->memory)
         t->memory = codec_open();
     if (!t->memory || (to && !make_room(to, out)))
-        return "out of memory";
+        return error_no_memory;
     what = filter->undo(t->memory, f, *bytes, *size, to ? to->bytes : NULL, out);
     if (to)
         *bytes = to->bytes;
@@ -270,7 +275,7 @@ static bool read_chunk(struct source *s, const struct tile *t, const struct cont
         snprintf(what, sizeof what, "it became longer while it was read");
     else
         return true;
-    return wrong(s, t, tile, what);
+    return fail(s, t, tile, error ? ERROR_READ : ERROR_CHANGED, what);
 }
 
 /* Reads a part of a tile, from its byte `from` on, as it is stored. */
@@ -364,7 +369,7 @@ static void decode(void *argument)
     if (make_room(&t->space[0], d->size))
         d->bytes = memcpy(t->space[0].bytes, d->bytes, d->size);
     else
-        d->what = "out of memory";
+        d->what = error_no_memory;
 }
 
 /* Reads a tile, and undoes its filters, or finds its partial result: from `mapped`, unless that is NULL
@@ -381,7 +386,7 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
         d = stored;
         t->stride = 0;
         if (!make_room(&t->space[0], size)) {
-            (void)wrong(s, t, tile, "out of memory");
+            (void)wrong(s, t, tile, error_no_memory);
             return NULL;
         }
         if (!read_stored(s, t, tile, 0, t->space[0].bytes, size))
@@ -657,7 +662,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     if (tiles->bytes)
         return true;
     if (!place || place->compressed == 0)
-        return make_tile(t) || wrong(s, t, &none, "out of memory");
+        return make_tile(t) || wrong(s, t, &none, error_no_memory);
     bytes = read_tile(s, t, place,
                       (size_t)(tiles->edges_cut ? inside : tiles->elements) * element_size(a->type),
                       mapped, wants);
@@ -665,7 +670,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
         return false;
     if (!t->reduced) {
         if (tiles->order && !(bytes = reorder(t, bytes)))
-            return wrong(s, t, place, "out of memory");
+            return wrong(s, t, place, error_no_memory);
         if (!tiles->edges_cut)
             cut(t, bytes);
         if (!is_stored(t))

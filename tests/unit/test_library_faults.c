@@ -5,11 +5,14 @@
 /* Tags: ports */
 #include "config.h"
 
+#include <errno.h>
 #include <gpureduce.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/allocate.h"
 #include "lib/tap.h"
@@ -204,6 +207,41 @@ static gpr_status compare(struct call *c)
     return GPR_OK;
 }
 
+#define STORE "test_library_faults.zarr"
+
+/* An array of 40 chunks of the number 5, none of which is stored. */
+static void make_store(void)
+{
+    FILE *file = mkdir(STORE, 0700) == 0 || errno == EEXIST ? fopen(STORE "/zarr.json", "w") : NULL;
+
+    if (!file ||
+        fputs("{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[40,5],"
+              "\"data_type\":\"float32\",\"chunk_grid\":{\"name\":\"regular\","
+              "\"configuration\":{\"chunk_shape\":[1,5]}},\"chunk_key_encoding\":{\"name\":"
+              "\"default\"},\"fill_value\":5.0,\"codecs\":[{\"name\":\"bytes\",\"configuration\":{"
+              "\"endian\":\"little\"}}]}",
+              file) < 0 ||
+        fclose(file) != 0)
+        bail(STORE);
+}
+
+/* A file of chunks is reduced, and compared with itself. */
+static gpr_status compare_chunks(struct call *c)
+{
+    uint64_t different = 9;
+
+    gpr_close(c->input);
+    gpr_close(c->other);
+    c->input = c->other = NULL;
+    if (gpr_open_path(c->context, STORE, NULL, &c->input) != GPR_OK ||
+        gpr_open_path(c->context, STORE, NULL, &c->other) != GPR_OK || reduce(c) != GPR_OK ||
+        gpr_diff_inputs(c->input, c->other, NULL, NULL, NULL, NULL, 0, &different) != GPR_OK)
+        return failed(c);
+    c->sum =
+        different == 0 && c->sum == 40 * 5 * 5 ? (double)c->count * (double)(c->count - 1) / 2 : 0;
+    return GPR_OK;
+}
+
 static void test_call(const char *name, gpr_status (*call)(struct call *c), uint64_t count)
 {
     const double sum = (double)count * (double)(count - 1) / 2;
@@ -245,5 +283,9 @@ int main(void)
     test_call("reduce along an axis", reduce_axis, LARGE);
     test_call("compare", compare, SMALL);
     test_call("compare", compare, LARGE);
+    make_store();
+    test_call("compare chunks", compare_chunks, SMALL);
+    if (unlink(STORE "/zarr.json") != 0 || rmdir(STORE) != 0)
+        bail(STORE);
     return tap_done();
 }

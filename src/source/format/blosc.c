@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "source/format/shuffle.h"
 #include "sys/bytes.h"
 
@@ -70,7 +71,7 @@ static const char *decode_block(const struct chunk *c, size_t at, size_t streams
     const bool bits = !bytes && (c->flags & BITS_SHUFFLED) && elements > 0 && elements % 8 == 0;
     unsigned char *const shuffled = bytes || bits ? codec_room(c->memory, out) : to;
     const char *const wrong =
-        shuffled ? decode_streams(c, at, streams, shuffled, out) : "out of memory";
+        shuffled ? decode_streams(c, at, streams, shuffled, out) : error_no_memory;
 
     if (!wrong && bytes)
         shuffle_undo(to, shuffled, out, c->element);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "core/error.h"
 #include "source/format/inflate.h"
 #include "source/format/lz.h"
 
@@ -48,7 +49,7 @@ static const char *decode_zlib(struct codec_memory *m, const unsigned char *from
     if (!m->inflate)
         m->inflate = inflate_open();
     if (!m->inflate)
-        return "out of memory";
+        return error_no_memory;
     return inflate_whole(m->inflate, from, size, to, out) ? NULL : inflate_error(m->inflate);
 }
 
@@ -59,7 +60,7 @@ static const char *decode_gzip(struct codec_memory *m, const unsigned char *from
     if (!m->inflate)
         m->inflate = inflate_open();
     if (!m->inflate)
-        return "out of memory";
+        return error_no_memory;
     while (size > 0) {
         size_t used, got = out;
 
@@ -81,7 +82,7 @@ static const char *decode_zstd(struct codec_memory *m, const unsigned char *from
     if (!m->zstd)
         m->zstd = ZSTD_createDCtx();
     if (!m->zstd)
-        return "out of memory";
+        return error_no_memory;
     result = ZSTD_decompressDCtx(m->zstd, to, out, from, size);
     return ZSTD_isError(result) ? ZSTD_getErrorName(result)
            : result == out      ? NULL

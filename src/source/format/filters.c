@@ -10,6 +10,7 @@
 #    include <libaec.h>
 #endif
 
+#include "core/error.h"
 #include "source/format/blosc.h"
 #include "source/format/ggml.h"
 #include "source/format/inflate.h"
@@ -291,7 +292,7 @@ static const char *undo_bitshuffle(struct codec_memory *m, const struct containe
 
             if (!take_size(&from, end, &stored))
                 return CUT_OFF;
-            wrong = room ? codec_decode(m, codec, from, stored, room, content) : "out of memory";
+            wrong = room ? codec_decode(m, codec, from, stored, room, content) : error_no_memory;
             if (wrong)
                 return wrong;
             shuffled = room;
@@ -688,7 +689,7 @@ static const char *undo_szip(struct codec_memory *m, const struct container_filt
     s.next_out = room;
     s.avail_out = stored;
     if (!room || aec_decode_init(&s) != AEC_OK)
-        return "out of memory";
+        return error_no_memory;
     status = aec_decode(&s, AEC_FLUSH);
     aec_decode_end(&s);
     if (status != AEC_OK)

@@ -72,19 +72,23 @@ static void find_own_folder(char folder[PATH_MAX])
 }
 
 /* Finds it: beside this program or library, in libexec beside its folder, or where it was to be
-   installed. False where it is missing. */
+   installed. False where it is missing, or, with errno ENOMEM, without memory. */
 static bool find_helper(char path[PATH_MAX])
 {
     static const char *const places[] = {HELPER, "../libexec/" HELPER, LIBEXECDIR "/" HELPER};
     char folder[PATH_MAX];
+    int error;
 
+    errno = 0;
     find_own_folder(folder);
+    error = errno;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if ((*places[i] == '/' || *folder) &&
             snprintf(path, PATH_MAX, "%s%s", *places[i] == '/' ? "" : folder, places[i]) <
                 PATH_MAX &&
             access(path, X_OK) == 0)
             return true;
+    errno = error;
     return false;
 }
 
@@ -201,15 +205,19 @@ static bool get_records(struct container_input *in, struct records *records)
     pid_t child;
 
     if (!find_helper(path))
-        return container_wrong(in, ERROR_NO_OFFSET,
-                               "needs libhdf5: " HELPER " is neither beside this program nor "
-                               "in " LIBEXECDIR);
+        return errno == ENOMEM
+                   ? container_no_memory(in)
+                   : container_wrong(in, ERROR_NO_OFFSET,
+                                     "needs libhdf5: " HELPER " is neither beside this program nor "
+                                     "in " LIBEXECDIR);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return container_wrong(in, ERROR_NO_OFFSET, "cannot create a pipe: %s", strerror(errno));
     error = start_helper(in, path, ends[1], &child);
     close(ends[1]);
     if (error) {
         close(ends[0]);
+        if (error == ENOMEM)
+            return container_no_memory(in);
         return container_wrong(in, ERROR_NO_OFFSET, "needs libhdf5: cannot start %s: %s", path,
                                strerror(error));
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
+
 #ifdef HAVE_ZLIB
 #    include <zlib.h>
 #else
@@ -143,7 +145,7 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
                                       z->offset == z->end && z->stream.avail_out > 0))
             z->error = "the compressed data are cut off";
         else if (result == Z_MEM_ERROR)
-            z->error = "out of memory";
+            z->error = error_no_memory;
         else if (result != Z_OK && result != Z_STREAM_END)
             z->error = z->stream.msg ? z->stream.msg : "the compressed data are damaged";
         if (z->error)
@@ -191,7 +193,7 @@ bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_
     result = inflate(&z->stream, Z_FINISH);
     if (result == Z_STREAM_END && z->stream.avail_out == 0)
         return true;
-    z->error = result == Z_MEM_ERROR                          ? "out of memory"
+    z->error = result == Z_MEM_ERROR                          ? error_no_memory
                : result == Z_STREAM_END                       ? "the compressed data are too short"
                : z->stream.msg                                ? z->stream.msg
                : result == Z_BUF_ERROR && z->stream.avail_out ? "the compressed data are cut off"
@@ -254,7 +256,7 @@ bool inflate_stream(struct inflate *z, const void *in, size_t *in_size, void *ou
     *ended = result == Z_STREAM_END;
     if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
         return true;
-    z->error = result == Z_MEM_ERROR ? "out of memory"
+    z->error = result == Z_MEM_ERROR ? error_no_memory
                : z->stream.msg       ? z->stream.msg
                                      : "the compressed data are damaged";
     return false;
@@ -317,7 +319,8 @@ ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t co
     inflate_begin(z, offset, compressed);
     status = inflate_read(z, read_input, in, bytes, size, &got);
     if (status == INFLATE_WRONG)
-        (void)container_wrong(in, inflate_offset(z), "%s", inflate_error(z));
+        (void)container_fail(in,
+                             error_at(error_kind_of(z->error), inflate_offset(z), "%s", z->error));
     inflate_close(z);
     return status == INFLATE_GOOD ? (ptrdiff_t)got : -1;
 }

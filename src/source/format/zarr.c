@@ -1051,6 +1051,7 @@ struct search {
     unsigned char *bytes;                      /* an index */
     char *path;                                /* of the file, of PATH_MAX bytes */
     char wrong[160];                           /* what is wrong with it; empty for nothing */
+    bool no_memory;                            /* for an index */
 };
 
 /* Whether so many bytes can be a chunk. */
@@ -1101,7 +1102,7 @@ static bool read_index(struct search *s, const struct entry *e)
         return false;
     }
     if (!s->bytes && !(s->bytes = malloc(whole + 1))) {
-        snprintf(s->wrong, sizeof s->wrong, "out of memory");
+        s->no_memory = true;
         return false;
     }
     if (!read_entry(s->store, s->path, e, s->index->at_begin ? 0 : e->size - whole, s->bytes,
@@ -1204,7 +1205,7 @@ static bool find_chunks(struct store *z, const struct index *index, struct conta
         t->files = NULL; /* tiles are parts of the archive */
     free(s.found);
     free(s.bytes);
-    return a->unreadable || t->tiles;
+    return !s.no_memory && (a->unreadable || t->tiles);
 }
 
 /* Sets the sizes of files, and where they are shards makes m->chunks those of the chunks in them.
@@ -1503,7 +1504,9 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
     bool good = folder;
 
     if (!folder) {
-        good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: %s", path, strerror(errno));
+        good = errno == ENOMEM
+                   ? container_no_memory(z->in)
+                   : container_wrong(z->in, ERROR_NO_OFFSET, "%s: %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return good;
