@@ -146,6 +146,12 @@ ln -s nowhere link/2
 run -q -o sum link
 fails 'a chunk that is a link to nothing' 'link: array array: chunk 2: a symbolic link to a file that is missing'
 
+# A type of TensorStore's own.
+make brain ',"compressor":null' && sed -i 's/"|u1"/"bfloat16"/' brain/.zarray
+rm brain/[0-9]* && printf '\300\077\000\100' >brain/0
+run -q -o sum brain
+is 'bfloat16 without a byte order' 0 24.5
+
 # make3 STORE TYPE FILL FIELDS: five elements in chunks of two, the first of which is there.
 make3() {
     mkdir -p "$1/c"
@@ -171,8 +177,10 @@ int64 -9223372036854775808 -46116860184273879040
 uint64 18446744073709551615 92233720368547758075
 float32 16777217 83886080
 bfloat16 1.5 7.5
+float8_e4m3fn 1.5 7.5
+float8_e5m2 "0x42" 15
 END
-for bits in float16:0x7e00 bfloat16:0x7fc0 float32:0x7fc00000 float64:0x7ff8000000000000; do
+for bits in float8_e4m3fn:0x7f float8_e5m2:0x7e float16:0x7e00 bfloat16:0x7fc0 float32:0x7fc00000 float64:0x7ff8000000000000; do
     make3 bits "${bits%:*}" "\"${bits#*:}\"" "$keys$bytes"
     make3 quiet "${bits%:*}" '"NaN"' "$keys$bytes"
     run -q -o digest bits

@@ -870,7 +870,7 @@ static bool read_bits(const struct metadata *m, struct json_reader r, uint64_t *
 {
     char text[WORD_MAX];
 
-    if (m->version != 3 || !element_is_float(m->element) || peek(&r) != '"' ||
+    if (m->version != 3 || element_is_integer(m->element) || peek(&r) != '"' ||
         !json_read_string(&r, text, sizeof text) || strncmp(text, "0x", 2) != 0 ||
         strlen(text) != 2 + 2 * element_size(m->element) ||
         strspn(text + 2, "0123456789abcdefABCDEF") != strlen(text + 2))
@@ -1330,16 +1330,21 @@ static bool is_text(const char *type)
 static void take_type(struct metadata *m, struct container_array *a)
 {
     enum element_order order = ELEMENT_ORDER_UNSAID;
-    const struct element_foreign *foreign = element_find_foreign(m->type);
+    const struct element_foreign *foreign;
 
     container_name_type(a, *m->type ? m->type : "record");
     if (m->version == 3 && strcmp(m->type, "bool") == 0) {
         m->element = ELEMENT_BOOL;
-    } else if (!*m->type || foreign || !element_parse_numpy(m->type, &m->element, &order)) {
-        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
+    } else if (!element_parse_numpy(m->type, &m->element, &order)) {
+        foreign = element_find_foreign(m->type);
         a->not_numeric = foreign ? foreign->not_numeric : is_text(m->type);
+        a->unreadable = foreign          ? foreign->what
+                        : a->not_numeric ? "text, or bytes of unknown meaning"
+                                         : "neither a float nor an integer";
         return;
     }
+    if (m->version == 2 && order == ELEMENT_ORDER_UNSAID && m->element == ELEMENT_BF16)
+        order = ELEMENT_ORDER_LITTLE; /* TensorStore's, which does not say so */
     if (m->version == 2)
         m->order_of_bytes = order;
     a->type = m->element;
