@@ -2456,6 +2456,8 @@ struct diff_summary diff_summary(const struct diff *d)
             bool swap;
 
             s.elements += diff_elements(item, DIFF_A);
+            if (item->sides[DIFF_A].elements == SOURCE_UNKNOWN) /* of bytes in several places */
+                continue;
             s.bytes +=
                 item->sides[DIFF_A].elements * (element_size(diff_element(item, DIFF_A, &swap)) +
                                                 element_size(diff_element(item, DIFF_B, &swap)));

@@ -142,6 +142,7 @@ run --diff --exclude=filtered --exclude=scaled --exclude=virtual made/others.h5 
 ok 'compared byte by byte' test "$status:$(grep -c 'array colours and 2 more: both hold the same bytes, but they cannot be read: type enum' err)" = 0:1
 run --diff --array=filtered made/others.h5 made/others.h5
 ok 'chunks, too' test "$status:$(grep -c 'array filtered: both hold the same bytes, but they cannot be read: HDF5 filter (32099) is not supported' err)" = 0:1
+ok 'whose bytes are not counted' grep -q ': 9 elements, 0 bytes of both, ' err
 "$python" - <<'END'
 import h5py, numpy as np
 for name, last in (("filtered-a", 1), ("filtered-b", 1), ("filtered-c", 2)):
