@@ -6,7 +6,11 @@ name of the file:
   other.list  NAME|ARRAY|TYPE|WHY: arrays that are unreadable
 Without torch, files by hand alone: with the pickles that torch writes, and others. Values are those of fractions."""
 
+import argparse
+import collections
+import datetime
 import os
+import pathlib
 import pickle
 import struct
 import sys
@@ -87,15 +91,19 @@ def by_hand():
     shorts = Storage(torch.ShortStorage, "key", 3)
     tree = {"w": Tensor(floats, 0, (2, 3, 4), (12, 4, 1), False, {}), "n": {"t": (1, Tensor(shorts, 1, (2,), (1,)))},
             3: [Tensor(floats, 2, (3,), (4,), False, {}), "text", None, 2.5, 1 << 70, True, b"bytes"],
-            "deep": [[Tensor(floats, 4, (), (), False, {}, function="_rebuild_tensor")]]}
+            "deep": [[Tensor(floats, 4, (), (), False, {}, function="_rebuild_tensor")]],
+            "plain": [range(3), slice(1, 2), datetime.datetime(2026, 1, 2), datetime.timedelta(1), pathlib.PurePosixPath("a/b")],
+            "queue": collections.deque([1, Tensor(floats, 6, (), (), False, {})], 3)}
+    spaces = {"args": argparse.Namespace(lr=0.5, ema=Tensor(floats, 5, (), (), False, {})), "other": types.SimpleNamespace(x=1)}
     for protocol in range(1, 6):
         for order in ("little", "big"):
             mark = order[0].replace("l", "<").replace("b", ">")
             name = f"hand{protocol}{order}"
-            archive(name, dump(tree, protocol), {"byteorder": order, "data/0": struct.pack(mark + "24f", *range(24)),
+            archive(name, dump({**tree, **spaces} if protocol > 1 else tree, protocol), {"byteorder": order, "data/0": struct.pack(mark + "24f", *range(24)),
                                                  "data/key": struct.pack(mark + "3h", 5, -7, 300)})
             expect_rows(name, [["w", "f32", "[2,3,4]", 276, 0, 23, 0, 23, 0, 24], ["n.t.1", "i16", "[2]", 293, -7, 300, 0, 1, 0, 2],
-                               ["3.0", "f32", "[3]", 18, 2, 10, 0, 2, 0, 3], ["deep.0.0", "f32", "[]", 4, 4, 4, 0, 0, 0, 1]])
+                               ["3.0", "f32", "[3]", 18, 2, 10, 0, 2, 0, 3], ["deep.0.0", "f32", "[]", 4, 4, 4, 0, 0, 0, 1],
+                               *([["args.ema", "f32", "[]", 5, 5, 5, 0, 0, 0, 1]] if protocol > 1 else []), ["queue.1", "f32", "[]", 6, 6, 6, 0, 0, 0, 1]])
 
     class Evil:
         def __reduce__(self):

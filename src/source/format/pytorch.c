@@ -71,7 +71,7 @@ const struct pytorch_dtype *pytorch_dtype(size_t number)
 enum use {
     NOTHING,    /* values without tensors, and classes */
     DICTIONARY, /* classes of dictionaries: the argument may be one, or have the type of values */
-    SET,        /* a class whose argument is a list */
+    SEQUENCE,   /* a class whose argument, or items, are a list */
     TENSOR,     /* storage, offset, sizes, strides, and more that does not matter here; metadata */
     TENSOR_OF,  /* storage, offset, sizes, strides, two that do not matter, type; metadata */
     PARAMETER,  /* a tensor, and more */
@@ -94,10 +94,11 @@ static const struct {
     {{"collections", "OrderedDict"}, DICTIONARY, NULL},
     {{"collections", "defaultdict"}, DICTIONARY, NULL},
     {{"collections", "Counter"}, DICTIONARY, NULL},
-    {{"builtins", "set"}, SET, NULL},
-    {{"__builtin__", "set"}, SET, NULL},
-    {{"builtins", "frozenset"}, SET, NULL},
-    {{"__builtin__", "frozenset"}, SET, NULL},
+    {{"collections", "deque"}, SEQUENCE, NULL},
+    {{"builtins", "set"}, SEQUENCE, NULL},
+    {{"__builtin__", "set"}, SEQUENCE, NULL},
+    {{"builtins", "frozenset"}, SEQUENCE, NULL},
+    {{"__builtin__", "frozenset"}, SEQUENCE, NULL},
 #define PYTHON(name)                         \
     {{"builtins", name}, NOTHING, NULL},     \
     {                                        \
@@ -111,9 +112,27 @@ static const struct {
     PYTHON("float"),
     PYTHON("int"),
     PYTHON("list"),
+    PYTHON("range"),
+    PYTHON("slice"),
     PYTHON("str"),
     PYTHON("tuple"),
     {{"_codecs", "encode"}, NOTHING, NULL},
+    {{"__builtin__", "xrange"}, NOTHING, NULL},
+    {{"argparse", "Namespace"}, NOTHING, NULL}, /* attributes may be tensors */
+    {{"types", "SimpleNamespace"}, NOTHING, NULL},
+    {{"datetime", "date"}, NOTHING, NULL},
+    {{"datetime", "datetime"}, NOTHING, NULL},
+    {{"datetime", "time"}, NOTHING, NULL},
+    {{"datetime", "timedelta"}, NOTHING, NULL},
+    {{"datetime", "timezone"}, NOTHING, NULL},
+    {{"pathlib", "PosixPath"}, NOTHING, NULL},
+    {{"pathlib", "PurePosixPath"}, NOTHING, NULL},
+    {{"pathlib", "WindowsPath"}, NOTHING, NULL},
+    {{"pathlib", "PureWindowsPath"}, NOTHING, NULL},
+    {{"pathlib._local", "PosixPath"}, NOTHING, NULL},
+    {{"pathlib._local", "PurePosixPath"}, NOTHING, NULL},
+    {{"pathlib._local", "WindowsPath"}, NOTHING, NULL},
+    {{"pathlib._local", "PureWindowsPath"}, NOTHING, NULL},
     {{"numpy.core.multiarray", "_reconstruct"}, NUMPY, NULL},
     {{"numpy._core.multiarray", "_reconstruct"}, NUMPY, NULL},
     {{"numpy.core.multiarray", "scalar"}, NOTHING, NULL},
@@ -753,8 +772,8 @@ static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arg
             !walk(f, values[0], depth))
             return false;
         return walk_items(f, v, true, depth);
-    case SET:
-        return count != 1 || walk(f, values[0], depth);
+    case SEQUENCE:
+        return (count == 0 || walk(f, values[0], depth)) && walk_items(f, v, false, depth);
     case TENSOR:
     case TENSOR_OF:
     case QUANTISED_TENSOR:
