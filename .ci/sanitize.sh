@@ -1,13 +1,13 @@
 #!/bin/bash
 # Tests under ASan and UBSan, in a build by clang if there is one; clang's warnings are errors. The long
-# tier runs all; else those are left out that take the longest by far, or compare numbers more than they
-# read files.
+# tier runs all; else those are left out that take the longest by far, compare numbers more than they
+# read files, or run none of our programs.
 # shellcheck source=.ci/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 compiler=gcc
 has clang && compiler=clang
-slow=(tests/cli/{unreadable,unsupported,bench,diff_scaled,rows,digest,meaning}.sh
+slow=(tests/cli/{unreadable,unsupported,bench,diff_scaled,rows,digest,meaning,words,layers,bootstrap}.sh
     tests/unit/{test_difference,stress})
 export CHECK_SHARE=1/5 FAULT_STEP=6 STRESS_RUNS=50
 [ "$tier" = long ] && slow=() CHECK_SHARE=1/4 FAULT_STEP=1 STRESS_RUNS=150

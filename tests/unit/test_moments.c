@@ -15,6 +15,7 @@
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/oracle_moments.h"
+#include "lib/sanitized.h"
 #include "lib/tap.h"
 
 #define N_MAX 400
@@ -85,7 +86,7 @@ static void check_random(void)
         enum element_type type = (enum element_type)t;
         struct tap_family family = {0};
 
-        for (int round = 0; round < 8 * DATA_KINDS; round++) {
+        for (int round = 0; round < (SANITIZED ? 2 : 8) * DATA_KINDS; round++) {
             size_t n = (size_t)rng_below(&rng, rng_below(&rng, 3) ? 12 : N_MAX), cut;
             uint64_t ddof = rng_below(&rng, 4) ? rng_below(&rng, 3) : rng_below(&rng, n + 2);
             struct partial p, other;
@@ -332,7 +333,7 @@ static void check_range(void)
                  r.range, cases[i].expected);
     }
     rng_seed(&rng, 73);
-    for (int round = 0; round < 4000; round++) {
+    for (int round = 0; round < (SANITIZED ? 1000 : 4000); round++) {
         enum element_type type = (enum element_type)(round % ELEMENT_FLOATS);
         unsigned char data[16];
         double x[2];
@@ -405,7 +406,7 @@ static void check_multiply(void)
     struct rng rng;
 
     rng_seed(&rng, 75);
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < (SANITIZED ? 500 : 2000); round++) {
         uint32_t digit[6] = {0}, sum[6] = {0}, shifted[6];
         uint64_t factor = round % 3 ? rng_next(&rng) : rng_next(&rng) | UINT64_C(0xffffffff) << 32;
 
