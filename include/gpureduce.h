@@ -157,8 +157,8 @@ typedef int gpr_progress_function(void *user, uint64_t done, uint64_t total);
 GPR_API void gpr_context_set_progress(gpr_context *context, gpr_progress_function *function,
                                       void *user);
 
-/* Ends the call that the context is in, if it is in one, with GPR_ERROR_CANCELLED; later calls are
-   not affected. Any thread, and signal handlers. */
+/* Ends the call that the context is in, if that reduces, adds or compares elements, with
+   GPR_ERROR_CANCELLED; later calls are not affected. Any thread, and signal handlers. */
 GPR_API void gpr_cancel(gpr_context *context);
 
 /* The last error of a context, until the next call with it or one of its objects. */
@@ -227,7 +227,8 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
 /* Opens a file, of any format that gpureduce(1) reads; "-" is not special. `options`: a request
    whose format, type, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_BEGIN and GPR_END say how it is read,
    and all else of which means nothing; NULL: elements of raw files are little-endian f32. Nothing
-   is read of a pipe before it is reduced. */
+   is read of a pipe before it is reduced; but opening a FIFO waits for a program that writes to it.
+   */
 GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                                  gpr_input **input);
 
@@ -317,12 +318,13 @@ GPR_API void gpr_request_free(gpr_request *request);
 GPR_API gpr_status gpr_request_op(gpr_request *request, const char *op);
 
 /* Adds a quantile numerator/denominator, from 0 to 1, of linear interpolation as numpy.quantile
-   has; the result's name is `name`, which must be no operation's. */
+   has; the result's name is `name`, which has from 1 to 32 bytes and must be no operation's. The
+   denominator is at most 10^18. A request has at most 31 quantiles besides the median. */
 GPR_API gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t numerator,
                                         uint64_t denominator);
 
-/* Asks for a histogram of `bins` bins of equal width from `least` to `most`; both NaN: from the
-   minimum to the maximum. */
+/* Asks for a histogram of `bins` bins, at most 65536, of equal width from `least` to `most`; both
+   NaN: from the minimum to the maximum. */
 GPR_API gpr_status gpr_request_histogram(gpr_request *request, uint64_t bins, double least,
                                          double most);
 
@@ -409,9 +411,9 @@ GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_req
 
 GPR_API void gpr_result_free(gpr_result *result);
 
-/* The value of an operation as binary64: exact and rounded once. Counts and indices are rounded,
-   too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for what was not asked for, and for a
-   digest. */
+/* The value of an operation as binary64: exact and rounded once, `range` to the element type.
+   Counts and indices are rounded, too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for
+   what was not asked for, and for a digest. */
 GPR_API gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value);
 
 /* The value of a count or an index; UINT64_MAX for an index that does not exist. GPR_ERROR_ARGUMENT
