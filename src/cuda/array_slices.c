@@ -15,8 +15,11 @@
 #define COLUMNS_WANTED ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)16)
 
-/* Parts that a warp merges at once, and warps that are enough for a device. */
-#define MERGED_LEAST ((uint64_t)32)
+/* Elements of rows that are cut into long parts, at least: those are enough for a device. */
+#define LONG_LEAST ((uint64_t)1 << 27)
+
+/* Parts that one warp merges, at most, and warps that are enough for a device. */
+#define MERGED_MOST ((uint64_t)256)
 #define WARPS_WANTED ((uint64_t)8192)
 
 /* Parts of a launch whose results are not put at once, at most. */
@@ -47,6 +50,7 @@ struct cuda_summer {
     const struct cuda_array_elements *elements;
     const struct cuda_slice_wish *wish;
     unsigned wants; /* partial_want bits */
+    uint64_t part;  /* elements of a part of a row */
     bool records;   /* kernels find these as records */
 };
 
@@ -96,13 +100,20 @@ struct block {
     uint64_t first; /* number of the first slice */
 };
 
+/* Whether kernels can read the elements where they are, as one row. */
+static bool is_whole(const struct cuda_array_elements *e)
+{
+    return cuda_array_is_row(e->layout, element_size(e->type)) &&
+           (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0;
+}
+
 /* Says what kernels have to find. */
 static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
-                 const struct cuda_slice_wish *wish)
+                 const struct cuda_array_axis *axis)
 {
     s->elements = e;
-    s->wish = wish;
-    switch (wish->op) {
+    s->wish = &axis->wish;
+    switch (s->wish->op) {
     case CUDA_SLICE_SUM:
     case CUDA_SLICE_MEAN:
         s->wants = PARTIAL_SUM;
@@ -118,6 +129,10 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
     }
     s->wants |= e->missing ? PARTIAL_MISSING : 0;
     s->records = cuda_slices_are_records(e->type, s->wants) && s->wants != PARTIAL_SUM;
+    s->part = axis->inner == 1 && e->count >= LONG_LEAST && is_whole(e) &&
+                      cuda_slices_have_long(e->type, s->wants, axis->length)
+                  ? CUDA_SLICE_LONG
+                  : CUDA_SLICE_PART;
 }
 
 /* The bytes of an array with so many entries. */
@@ -168,17 +183,21 @@ static uint64_t column_parts(uint64_t rows, uint64_t columns)
     return parts > 0 ? parts : 1;
 }
 
-static uint64_t row_parts(uint64_t length)
+static uint64_t row_parts(const struct cuda_summer *s, uint64_t length)
 {
-    return (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
+    return (length + s->part - 1) / s->part;
 }
 
-/* Groups of the parts of each slice that are merged by themselves first. */
+/* Groups of the parts of each slice that are merged by themselves first: about as many as each has
+   parts, since a warp takes them one after the other. */
 static uint64_t merge_groups(uint64_t slices, uint64_t parts)
 {
-    const uint64_t most = WARPS_WANTED / slices, groups = parts / MERGED_LEAST;
+    const uint64_t most = WARPS_WANTED / slices;
+    uint64_t groups = 1;
 
-    return groups < 2 || most < 2 ? 1 : groups < most ? groups : most;
+    while (parts > MERGED_MOST && groups * groups < parts)
+        groups *= 2;
+    return groups < most ? groups : most > 1 ? most : 1;
 }
 
 static struct cuda_list unknown_list(const struct cuda_summer *s)
@@ -203,9 +222,9 @@ static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct e
 }
 
 /* How many parts each slice is cut into. */
-static uint64_t block_parts(const struct block *b)
+static uint64_t block_parts(const struct cuda_summer *s, const struct block *b)
 {
-    return b->columns ? column_parts(b->rows, b->length) : row_parts(b->length);
+    return b->columns ? column_parts(b->rows, b->length) : row_parts(s, b->length);
 }
 
 /* Whether kernels put the results of a block themselves. */
@@ -214,7 +233,7 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
     const bool small =
         element_size(s->elements->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
 
-    return block_parts(b) == 1 &&
+    return block_parts(s, b) == 1 &&
            (!s->records || cuda_slices_are_plain(s->elements->type, s->wants)) &&
            (s->wish->letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
 }
@@ -222,7 +241,7 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
 static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)
 {
     const struct cuda_array_elements *e = s->elements;
-    const uint64_t slices = b->columns ? b->length : b->rows, parts = block_parts(b);
+    const uint64_t slices = b->columns ? b->length : b->rows, parts = block_parts(s, b);
     struct cuda_slice_launch launch = {.type = e->type,
                                        .swap = e->swap,
                                        .columns = b->columns,
@@ -230,7 +249,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .rows = (size_t)b->rows,
                                        .length = (size_t)b->length,
                                        .parts = (size_t)parts,
-                                       .part = CUDA_SLICE_PART,
+                                       .part = (size_t)s->part,
                                        .wants = s->wants,
                                        .wish = *s->wish,
                                        .unknown = unknown_list(s),
@@ -300,14 +319,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 static bool reduce_rows(struct cuda_summer *s, const struct cuda_array_axis *axis,
                         uint64_t *results, struct error *error)
 {
-    const struct cuda_array_elements *e = s->elements;
-    const size_t size = element_size(e->type);
-    const bool whole =
-        cuda_array_is_row(e->layout, size) && (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0;
+    const size_t size = element_size(s->elements->type);
+    const bool whole = is_whole(s->elements);
     uint64_t most = UINT64_MAX;
 
     if (!is_direct(s, &(struct block){.length = axis->length, .results = results}))
-        most = PARTS_MAX / row_parts(axis->length);
+        most = PARTS_MAX / row_parts(s, axis->length);
     if (!whole)
         most = least(most, CUDA_STAGE_BYTES / size / axis->length);
     most = most > ROWS_ALIGNED ? most / ROWS_ALIGNED * ROWS_ALIGNED : most;
@@ -347,11 +364,10 @@ static bool can_reduce(const struct cuda_summer *s, const struct cuda_array_elem
 {
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
-    const bool aligned = cuda_array_is_row(e->layout, size) &&
-                         (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0 &&
+    const bool aligned = is_whole(e) &&
                          (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
 
-    if ((axis->inner == 1 && row_parts(axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
+    if ((axis->inner == 1 && row_parts(s, axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
         (s->records && axis->length >= UINT32_MAX))
         return false;
     return aligned || unit <= CUDA_STAGE_BYTES / ROWS_ALIGNED;
@@ -439,7 +455,7 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     struct cuda_guest guest;
     bool good, can;
 
-    plan(s, e, &axis->wish);
+    plan(s, e, axis);
     can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;

@@ -567,6 +567,19 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         return __all_sync(SLICE_ALL_LANES, fits);
     }
 
+    /* Adds the elements of a part, plainly if that is exact. */
+    __device__ __forceinline__ void add_lane(int part, sum_type *sum)
+    {
+        slice_plain<Type> plain;
+
+        static_assert(!slice_plain<Type>::BOUNDED, "lanes add up by themselves");
+        slice_beginner<Type, N, VECTORS>::begin(&plain, v[part], 0);
+        if (plain.fits())
+            plain.add_to(sum);
+        else
+            add_each(part, sum);
+    }
+
     /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
        to be added up plainly. */
     __device__ __forceinline__ void add_each(int part, sum_type *sum)
@@ -578,6 +591,22 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
             for (int j = 0; j < N; j++)
                 sum->add(type::template value<N>(v[part][i], j));
         }
+    }
+};
+
+/* How threads add up the vectors of a turn, of several turns. */
+template <typename Type, bool PLAIN> struct slice_turn {
+    template <typename State, typename Sum>
+    __device__ static __forceinline__ void add(State *state, int part, Sum *sum)
+    {
+        state->add_each(part, sum);
+    }
+};
+template <typename Type> struct slice_turn<Type, true> {
+    template <typename State, typename Sum>
+    __device__ static __forceinline__ void add(State *state, int part, Sum *sum)
+    {
+        state->add_lane(part, sum);
     }
 };
 
@@ -602,8 +631,10 @@ __global__ void __launch_bounds__(
     const bool extremes = job.min || (job.results && (job.wants & PARTIAL_EXTREMES));
     row_state state;
 
-    static_assert(TURNS == 1 || (PARTS == 1 && !slice_type<Type>::PLAIN),
-                  "what is added up plainly stays in registers; sums are of one part");
+    const bool at_once = slice_type<Type>::PLAIN && TURNS == 1;
+    typedef slice_turn<Type, slice_type<Type>::PLAIN && TURNS != 1> turn_adder;
+
+    static_assert(TURNS == 1 || PARTS == 1, "sums are of one part");
     const unsigned char *from[PARTS];
     int left[PARTS];
     typename row_state::sum_type sum[PARTS];
@@ -626,19 +657,21 @@ __global__ void __launch_bounds__(
 #pragma unroll
         for (int k = 0; k < PARTS; k++)
             keys[k] = state.find_keys(k);
-    const bool added = slice_type<Type>::PLAIN && state.add_plain(sum);
+    const bool added = at_once && state.add_plain(sum);
 
-    if (!slice_type<Type>::FITS && !added) {
+    if (!(slice_type<Type>::FITS && at_once) && !added) {
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
             sum[k].clear();
-            state.add_each(k, &sum[k]);
+            turn_adder::add(&state, k, &sum[k]);
         }
+#pragma unroll 1
         for (int turn = 1; turn < TURNS; turn++) {
             state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
                        left[0] - turn * turn_step, job.swap);
-            state.add_each(0, &sum[0]);
-            keys[0].merge(state.find_keys(0));
+            turn_adder::add(&state, 0, &sum[0]);
+            if (extremes)
+                keys[0].merge(state.find_keys(0));
         }
         slice_share<LANES>(sum);
     }
@@ -666,8 +699,13 @@ static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
 }
 
 /* The longest parts, whose vectors of N elements a warp has in its registers, if that can be; those of
-   narrow types half a warp, which has two of them where that needs no more registers than there are. */
-template <typename Type, int N, bool NARROW = (N > 4)> struct slice_long {
+   narrow types half a warp, which has two of them where that needs no more registers than there are.
+   LONG: there may be parts of CUDA_SLICE_LONG elements. */
+template <typename Type, int N,
+          bool LONG = N == 4 && slice_type<Type>::PLAIN && !slice_plain<Type>::BOUNDED &&
+                      sizeof(typename slice_summing<Type>::type) == sizeof(slice_sum),
+          bool NARROW = (N > 4)>
+struct slice_long {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
     {
         const int vectors = CUDA_SLICE_PART / 32 / N,
@@ -676,7 +714,16 @@ template <typename Type, int N, bool NARROW = (N > 4)> struct slice_long {
         return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
     }
 };
-template <typename Type, int N> struct slice_long<Type, N, true> {
+template <typename Type, int N> struct slice_long<Type, N, true, false> {
+    static struct slice_choice choose(const struct cuda_slice_launch *l)
+    {
+        const int turns = CUDA_SLICE_LONG / CUDA_SLICE_PART;
+
+        return l->part > CUDA_SLICE_PART ? slice_choose_lanes<Type, 32, N, 8, 1, turns>(l)
+                                         : slice_long<Type, N, false>::choose(l);
+    }
+};
+template <typename Type, int N> struct slice_long<Type, N, false, true> {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
     {
         const int vectors = CUDA_SLICE_PART / 16 / N, parts = slice_plain<Type>::BOUNDED ? 1 : 2;

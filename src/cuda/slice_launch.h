@@ -34,8 +34,8 @@ struct cuda_slice_launch {
     bool columns;
     const void *data;    /* device memory, aligned to 16 bytes */
     size_t rows, length; /* of rows; or rows of so many columns */
-    /* Rows are cut into parts of `part` elements, a multiple of 16 and CUDA_SLICE_PART at most, but
-       for the last. For columns, part number i of each has every so manyth row, from the i-th on:
+    /* Rows are cut into parts of `part` elements but for the last: a multiple of 16 and
+       CUDA_SLICE_PART at most, or CUDA_SLICE_LONG where cuda_slices_have_long. For columns, part number i of each has every so manyth row, from the i-th on:
        each has some. Parts of columns are fastest if all parts together have a multiple of
        CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
@@ -112,7 +112,17 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
 }
 
 #define CUDA_SLICE_PART 1024
+#define CUDA_SLICE_LONG 8192
 #define CUDA_SLICE_COLUMNS 4
+
+/* Whether rows of so many elements may be cut into long parts. */
+static inline bool cuda_slices_have_long(enum element_type type, unsigned wants, uint64_t length)
+{
+    const bool floats = type == ELEMENT_F32 && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+
+    return length % 4 == 0 &&
+           (floats || (wants == PARTIAL_SUM && (type == ELEMENT_I32 || type == ELEMENT_U32)));
+}
 
 /* Finds what is wanted of slices on the device: asynchronous, on the stream and the device that
    is current. */
