@@ -165,11 +165,19 @@ static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
     const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
     /* Four roundings, each of 2^-53 at most of what is rounded. */
     const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+    float near;
+    uint32_t bits;
 
     if (element_size(type) > sizeof(float) || range->low_integer.known || !isnormal(edge) ||
         !isnormal(wrong))
         return false;
-    *key = order_first(type, edge, false);
+    if (type == ELEMENT_F32) { /* as below, at a third of the time */
+        near = (float)edge;
+        memcpy(&bits, &near, sizeof bits);
+        *key = order_key(type, bits) + (near < edge);
+    } else {
+        *key = order_first(type, edge, false);
+    }
     return order_value(type, *key) >= edge + wrong && *key > order_least(type) &&
            order_value(type, *key - 1) < edge - wrong;
 }

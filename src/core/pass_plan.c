@@ -109,6 +109,15 @@ struct selection_runs pass_plan_runs(const struct pass_plan *s)
     return seeks(s) ? selection_runs(s->selection) : (struct selection_runs){0, 0};
 }
 
+bool pass_plan_cells_alone(const struct pass_plan *s)
+{
+    bool sought = seeks(s) && s->histogram_done;
+
+    for (unsigned i = 0; i < s->request->quantile_count; i++)
+        sought = sought && !quantile_is_extreme(&s->quantiles[i]);
+    return sought;
+}
+
 bool pass_plan_sample(struct pass_plan *s, const void *elements, const bool *missing, size_t count,
                       size_t length)
 {

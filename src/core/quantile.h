@@ -32,6 +32,12 @@ struct quantile {
    and where q would have more than QUANTILE_DECIMALS_MAX digits after the point. */
 bool quantile_parse(const char *name, size_t length, struct quantile *q);
 
+/* Whether a quantile is the least number, or the greatest. */
+static inline bool quantile_is_extreme(const struct quantile *q)
+{
+    return q->numerator == 0 || q->numerator == q->denominator;
+}
+
 /* The position of a quantile among n numbers, n > 0: `fraction` / q->denominator of the way from
    x[rank] to x[rank + 1]; with a fraction of 0 it is x[rank]. */
 struct quantile_place {

@@ -225,16 +225,10 @@ struct selection {
     struct tally_plan cells; /* of the next pass */
 };
 
-/* Whether a quantile is the least number, or the greatest, which the partial result tells. */
-static bool is_extreme(const struct quantile *q)
-{
-    return q->numerator == 0 || q->numerator == q->denominator;
-}
-
 bool selection_seeks(const struct selection *s)
 {
     for (unsigned i = 0; i < s->quantile_count; i++)
-        if (!is_extreme(&s->quantiles[i]))
+        if (!quantile_is_extreme(&s->quantiles[i]))
             return true;
     return false;
 }
@@ -428,7 +422,7 @@ static void plan_first_cells(struct selection *s)
     unsigned count = 0;
 
     for (unsigned i = 0; i < s->quantile_count; i++)
-        if (!is_extreme(&s->quantiles[i]))
+        if (!quantile_is_extreme(&s->quantiles[i]))
             cells[count++].keys = suggest(s, i);
     plan_cells(s, cells, count);
 }
@@ -494,6 +488,8 @@ void selection_begin(struct selection *s, const struct partial *first)
                              .rank = place.rank + (i % 2 && place.fraction > 0),
                              .low = order_least(s->type),
                              .high = order_greatest(s->type)};
+        if (first->min_key > first->max_key)
+            continue; /* it has no extremes */
         if (w->rank == 0)
             w->low = w->high = order_from_element_key(s->type, first->min_key);
         if (w->rank == last)

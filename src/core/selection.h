@@ -54,8 +54,8 @@ bool selection_sample(struct selection *s, const void *elements, const bool *mis
 /* The cells that the next pass is to tally. They live until the next call. */
 const struct tally_plan *selection_plan(struct selection *s);
 
-/* Takes the partial result of the first pass, with extremes, in which there are numbers. It may
-   be known before that. */
+/* Takes the partial result of the first pass, in which there are numbers, with extremes, unless none of
+   the quantiles is one. It may be known before that. */
 void selection_begin(struct selection *s, const struct partial *first);
 
 /* Takes counts of all values: a tally of words without a shift. Then it is done. */

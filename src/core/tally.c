@@ -55,6 +55,11 @@ void tally_close(struct tally *t)
     *t = (struct tally){.plan = NULL};
 }
 
+uint64_t tally_nans(const struct tally *t, uint64_t elements)
+{
+    return t->counts[0] + (elements - t->counts[t->plan->cells]);
+}
+
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell)
 {
     unsigned before = 0;

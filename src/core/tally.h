@@ -147,6 +147,9 @@ bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin,
    neither. */
 void tally_merge(struct tally *t, const struct tally *other);
 
+/* TALLY_CELLS: how many of so many elements, all of which were tallied, are NaN. */
+uint64_t tally_nans(const struct tally *t, uint64_t elements);
+
 /* The number of a kept cell among the kept cells: its fine counts begin at this number times
    2^fine_bits. */
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);

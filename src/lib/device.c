@@ -51,8 +51,10 @@ static gpr_status refuse_missing(const gpr_input *input, const char *value)
 }
 
 /* The most runs of a sample, and elements of one. It is sorted while the extremes are found, and what
-   is kept for it costs the GPU little. */
+   is kept for it costs the GPU little. Without extremes the GPU waits for it; that of one quantile is
+   smaller. */
 #define SAMPLE_RUNS 2048
+#define SAMPLE_RUNS_ALONE 512
 #define SAMPLE_LENGTH 8
 
 /* A search for quantiles and a histogram. */
@@ -62,6 +64,7 @@ struct search {
     struct pass_plan *plan;     /* NULL where nothing is searched for */
     struct selection_runs runs; /* of a sample that is on its way; none: count is 0 */
     bool soon;                  /* the first pass needs no partial result, thanks to it */
+    bool alone;                 /* nor is there any: that pass tells what is needed of it */
     struct tally_set set;       /* of the pass that is being made; none: count is 0 */
 };
 
@@ -71,6 +74,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
 {
     gpr_context *context = s->context;
     struct selection_runs runs;
+    size_t most;
 
     s->plan = pass_plan_open(&request->passes, view->type, &view->scale, s->elements.count, 1,
                              request->nan != NAN_SKIP);
@@ -79,10 +83,16 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
     if (!s->plan || !context->device_tallier)
         return error_memory(error);
     runs = pass_plan_runs(s->plan);
-    if (runs.count > SAMPLE_RUNS)
-        runs = (struct selection_runs){SAMPLE_RUNS, SAMPLE_LENGTH};
-    if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length)
+    s->alone = pass_plan_cells_alone(s->plan) && view->contiguous && !s->elements.missing &&
+               request->nan != NAN_ERROR &&
+               request->operations.count == request->passes.quantile_count;
+    most = s->alone && request->passes.quantile_count == 1 ? SAMPLE_RUNS_ALONE : SAMPLE_RUNS;
+    if (runs.count > most)
+        runs = (struct selection_runs){most, SAMPLE_LENGTH};
+    if (runs.count == 0 || !view->contiguous || s->elements.count < runs.count * runs.length) {
+        s->alone = false;
         return true;
+    }
     s->runs = runs;
     /* Bins would need one, and those of a later pass are found beside cells in all elements. */
     s->soon = request->passes.histogram.kind == HISTOGRAM_NONE;
@@ -219,6 +229,16 @@ static bool add_masked(struct search *s, const struct cuda_array_terms *terms,
     return true;
 }
 
+/* Finds as much of the partial result as quantiles need by the first pass. */
+static bool reduce_alone(struct search *s, struct partial *partial, struct error *error)
+{
+    if (!search_sample(s, error) || !search_tally(s, false, error))
+        return false;
+    partial->count = s->elements.count;
+    partial->nan = tally_nans(&s->set.tally[0], partial->count);
+    return true;
+}
+
 /* Launches what finds the partial result, and takes the sample while that runs. The first pass
    follows where it can, so that the GPU goes from one to the other without a pause. */
 static bool reduce(struct search *s, const struct cuda_array_terms *terms, const struct view *view,
@@ -227,6 +247,8 @@ static bool reduce(struct search *s, const struct cuda_array_terms *terms, const
     struct cuda_array **array = &s->context->device_array;
     const struct cuda_array_elements *e = &s->elements;
 
+    if (s->alone)
+        return reduce_alone(s, partial, error);
     return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
                                               : cuda_array_add(array, terms, e->layout, e->count, 0,
                                                                e->device, e->stream, error)) &&
