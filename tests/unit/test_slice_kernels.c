@@ -736,8 +736,8 @@ static void check_list(struct tap_family *family, const struct cuda_slice_launch
     for (size_t i = 0; i < slices; i++)
         for (size_t k = 1; k <= list[0] && bits[i] == CUDA_SLICE_UNKNOWN; k++)
             listed += list[k] == l->first + i;
-    tap_case(family, list[0] == unknown && listed == unknown, "%s: %zu of %zu unknown results listed",
-             element_name(l->type), listed, unknown);
+    tap_case(family, list[0] == unknown && listed == unknown,
+             "%s: %zu of %zu unknown results listed", element_name(l->type), listed, unknown);
 }
 
 static void check_float8(enum element_type type)
