@@ -89,12 +89,12 @@ static bool slot_reset(struct slot *s, struct error *error)
                           "creating a stream", error))
         return false;
     partial_clear(none);
-    good = cuda_guest_check(cudaMemcpyAsync(s->cleared, none, sizeof *none, cudaMemcpyHostToDevice,
-                                            stream),
-                            allocating, error) &&
-           cuda_guest_check(cudaMemcpyAsync(s->partials[0], none, sizeof *none,
-                                            cudaMemcpyHostToDevice, stream),
-                            allocating, error) &&
+    good = cuda_guest_check(
+               cudaMemcpyAsync(s->cleared, none, sizeof *none, cudaMemcpyHostToDevice, stream),
+               allocating, error) &&
+           cuda_guest_check(
+               cudaMemcpyAsync(s->partials[0], none, sizeof *none, cudaMemcpyHostToDevice, stream),
+               allocating, error) &&
            cuda_guest_check(cudaMemsetAsync(s->scratch, 0, sizeof *s->scratch, stream), allocating,
                             error) &&
            cuda_guest_check(cudaMemsetAsync(s->digest, 0, sizeof *s->digest, stream), allocating,
@@ -269,9 +269,8 @@ static bool add_in_order(struct slot *s, const struct cuda_array_terms *terms,
                          const struct view_layout *layout, uint64_t count, uint64_t index,
                          cudaStream_t stream, struct error *error)
 {
-    if (s->receipt.pending &&
-        !cuda_guest_check(cudaStreamWaitEvent(stream, s->receipt.last, 0), "waiting for a stream",
-                          error))
+    if (s->receipt.pending && !cuda_guest_check(cudaStreamWaitEvent(stream, s->receipt.last, 0),
+                                                "waiting for a stream", error))
         return false;
     return reduce_layout(s, terms, layout, count, index, stream, error) &&
            publish(s, terms->wants, stream, error) &&

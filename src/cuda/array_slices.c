@@ -254,15 +254,14 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .wish = *s->wish,
                                        .unknown = unknown_list(s),
                                        .first = b->first};
-    struct cuda_merge merge = {
-        .slices = slices,
-        .parts = parts,
-        .columns = b->columns,
-        .wish = *s->wish,
-        .to = b->results,
-        .unknown = launch.unknown,
-        .first = b->first,
-        .groups = merge_groups(slices, parts)};
+    struct cuda_merge merge = {.slices = slices,
+                               .parts = parts,
+                               .columns = b->columns,
+                               .wish = *s->wish,
+                               .to = b->results,
+                               .unknown = launch.unknown,
+                               .first = b->first,
+                               .groups = merge_groups(slices, parts)};
     const size_t bytes = parts_bytes(s, slices * parts);
 
     if (is_direct(s, b)) {
@@ -364,8 +363,8 @@ static bool can_reduce(const struct cuda_summer *s, const struct cuda_array_elem
 {
     const size_t size = element_size(e->type);
     const uint64_t unit = axis->length * axis->inner * size;
-    const bool aligned = is_whole(e) &&
-                         (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
+    const bool aligned =
+        is_whole(e) && (axis->outer == 1 || axis->inner == 1 || unit % CUDA_ALIGNMENT == 0);
 
     if ((axis->inner == 1 && row_parts(s, axis->length) > PARTS_MAX / ROWS_ALIGNED) ||
         (s->records && axis->length >= UINT32_MAX))
@@ -406,10 +405,9 @@ static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
     s->listing = true;
     return (s->receipt.last || cuda_receipt_open(&s->receipt, error)) &&
            cuda_room_grow(&s->found, LIST_BYTES, error) &&
-           ((can && empty) ||
-            cuda_guest_check(
-                cudaMemsetAsync(s->found.memory, can ? 0 : 0xff, sizeof(uint64_t), s->stream),
-                launching, error));
+           ((can && empty) || cuda_guest_check(cudaMemsetAsync(s->found.memory, can ? 0 : 0xff,
+                                                               sizeof(uint64_t), s->stream),
+                                               launching, error));
 }
 
 /* Ends it: has its length handed to the host, and set to that of an empty one. */
@@ -505,10 +503,10 @@ bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uin
     struct cuda_find_unknown job = {
         .results = results, .first = first, .count = count, .unknown = unknown_list(s)};
     struct cuda_guest guest;
-    const bool good =
-        cuda_guest_enter(&guest, s->device, error) && begin_list(s, true, error) &&
-        cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream), launching, error) &&
-        end_list(s, error);
+    const bool good = cuda_guest_enter(&guest, s->device, error) && begin_list(s, true, error) &&
+                      cuda_guest_check(cuda_find_unknown(&job, s->multiprocessors, s->stream),
+                                       launching, error) &&
+                      end_list(s, error);
 
     cuda_guest_leave(&guest);
     return good;

@@ -118,7 +118,8 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
 /* Whether rows of so many elements may be cut into long parts. */
 static inline bool cuda_slices_have_long(enum element_type type, unsigned wants, uint64_t length)
 {
-    const bool floats = type == ELEMENT_F32 && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+    const bool floats =
+        type == ELEMENT_F32 && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 
     return length % 4 == 0 &&
            (floats || (wants == PARTIAL_SUM && (type == ELEMENT_I32 || type == ELEMENT_U32)));
