@@ -1032,6 +1032,7 @@ static bool begin_tile(struct source *s, struct claim *claim, const struct chunk
 /* Frees what an array was decompressed in: --diff has a source open for each of thousands. */
 static void free_decoded(struct claim *claim)
 {
+    tile_empty(claim->tile);
     inflate_close(claim->inflate);
     free(claim->whole.bytes);
     free(claim->content.bytes);

@@ -769,7 +769,7 @@ void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
     } while (i > 0);
 }
 
-void tile_close(struct tile *t)
+void tile_empty(struct tile *t)
 {
     if (!t)
         return;
@@ -777,5 +777,13 @@ void tile_close(struct tile *t)
         free(t->space[i].bytes);
     free(t->fill.bytes);
     codec_close(t->memory);
+    t->space[0] = t->space[1] = t->fill = (struct space){0};
+    t->filled = NULL;
+    t->memory = NULL;
+}
+
+void tile_close(struct tile *t)
+{
+    tile_empty(t);
     free(t);
 }

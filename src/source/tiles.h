@@ -67,6 +67,10 @@ void tile_take(struct tile *tile, const struct chunk_request *request, struct ch
    array from index `first` on. */
 void tile_put(const struct tile *tile, unsigned char *to, uint64_t first);
 
+/* Frees the memory that a tile has for its elements, none of which is in use. tile_begin may follow.
+   NULL is allowed. */
+void tile_empty(struct tile *tile);
+
 /* Frees a tile. NULL is allowed. */
 void tile_close(struct tile *tile);
 
