@@ -1063,10 +1063,13 @@ static void close_dataset(const struct dataset *d)
         H5Tclose(d->decoded);
 }
 
-/* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is
+/* Puts something that cannot be opened, or a dataset that is damaged, without a shape if that has more
+   elements than there can be. Its record from `begin` on is
    taken back. */
 static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
 {
+    uint64_t elements = 1;
+
     v->out->size = begin;
     if (!d->type_name)
         d->type_name = "unknown";
@@ -1074,7 +1077,10 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
     d->not_numeric = false;
     d->unreadable = v->trouble.text;
     d->by_attributes = false;
-    if (d->dimensions == 0) { /* none would be those of a single number */
+    for (int i = 0; i < d->dimensions && elements > 0; i++)
+        if (__builtin_mul_overflow(elements, d->sizes[i], &elements))
+            elements = 0;
+    if (d->dimensions == 0 || elements == 0) { /* none would be those of a single number */
         d->dimensions = 1;
         d->sizes[0] = 0;
     }

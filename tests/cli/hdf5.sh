@@ -311,6 +311,21 @@ is 'a dataset in 4000 groups' 0 4000
 run -q -o sum --total made/chain.h5
 ok '2000 groups with a dataset each' test "$status:$(wc -l <out):$(tail -n 1 out)" = 0:2001:1999000
 
+# A shape of too many elements is an error of its array, not of the file.
+"$python" - <<'END'
+import h5py, struct
+with h5py.File("vast.h5", "w") as h:
+    h["a"] = [1, 2]
+    h.create_dataset("b", (1234567, 6), "f4", chunks=(100, 6), maxshape=(None, 6))
+with open("vast.h5", "rb") as h:
+    data = h.read()
+with open("vast.h5", "wb") as h:
+    h.write(data.replace(struct.pack("<q", 1234567), struct.pack("<q", 1 << 62)))
+END
+run -q -o sum vast.h5
+ok 'a vast shape beside others' test "$status:$(tr '\n' : <out):$(cat err)" = \
+    '1:3:NA::gpureduce: vast.h5: array b: more elements than any file has'
+
 # Damage: an error that says so, or a result; never a crash, and no word of the library's own. Each
 # file is reduced by one process, which goes on with the next.
 run -q -o sum made/damage/*
