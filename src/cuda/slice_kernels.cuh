@@ -666,7 +666,7 @@ __global__ void __launch_bounds__(
             turn_adder::add(&state, k, &sum[k]);
         }
 #pragma unroll 1
-        for (int turn = 1; turn < TURNS; turn++) {
+        for (int turn = 1; turn < TURNS && turn * turn_step < left[0] + before; turn++) {
             state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
                        left[0] - turn * turn_step, job.swap);
             turn_adder::add(&state, 0, &sum[0]);
@@ -719,8 +719,9 @@ template <typename Type, int N> struct slice_long<Type, N, true, false> {
     {
         const int turns = CUDA_SLICE_LONG / CUDA_SLICE_PART;
 
-        return l->part > CUDA_SLICE_PART ? slice_choose_lanes<Type, 32, N, 8, 1, turns>(l)
-                                         : slice_long<Type, N, false>::choose(l);
+        return l->part > CUDA_SLICE_PART && l->length > CUDA_SLICE_PART
+                   ? slice_choose_lanes<Type, 32, N, 8, 1, turns>(l)
+                   : slice_long<Type, N, false>::choose(l);
     }
 };
 template <typename Type, int N> struct slice_long<Type, N, false, true> {
