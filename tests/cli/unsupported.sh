@@ -404,8 +404,10 @@ if command -v python3 >/dev/null; then
         (cd made && PATH=$work/tools:$PATH sh -c "$command" >../out 2>../err)
         if grep -Eqi 'no module named|importerror' err; then
             skip "$1: $command" 'a package is missing'
+        elif [ "$(cat out)" = "${sum%.0}" ]; then
+            pass "$1: $command"
         else
-            ok "$1: $command" test "$(cat out)" = "${sum%.0}"
+            fail "$1: $command" && explain
         fi
     }
     while IFS=$tab read -r file what sum names; do
