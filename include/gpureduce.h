@@ -302,7 +302,7 @@ GPR_API int gpr_array_scale(const gpr_input *input, size_t array, double *scale,
 
 /* Writes the elements that attributes of the file call missing, such as "-9999, 1e+30 to inf, nan",
    as text with a NUL into `text`, which has room for `size` bytes, cut as snprintf cuts. Returns the
-   length that all of it has: 0 if there are none, or without memory. */
+   length that all of it has: 0 if there are none, or without memory, as gpr_error_status tells. */
 GPR_API size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_t size);
 
 /*

@@ -275,10 +275,13 @@ size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_
     struct buffer shown = {0};
     size_t length;
 
+    lib_begin(input->context);
     if (a && !a->unreadable) {
         (void)container_find_missing(a, a->type, &none, &missing);
         meaning_show_missing(&shown, &missing, a->type);
     }
+    if (shown.failed)
+        (void)lib_fail_memory(input->context);
     length = shown.failed ? 0 : shown.size;
     snprintf(text, size, "%.*s", (int)length, length > 0 ? shown.data : "");
     buffer_free(&shown);
