@@ -13,15 +13,15 @@
 
 struct cuda_receipt {
     struct cuda_published *sent, *sent_device; /* where the host and the device see it */
-    cudaEvent_t last;                          /* recorded behind the last launch */
+    cudaEvent_t last;                          /* recorded after the last launch */
     uint64_t launches;
     bool pending; /* the last launch has not been seen to end */
 };
 
-/* Opens a receipt of zeros on the device that is current. After an error it is to be closed, too. */
+/* Opens a receipt of zeros on the current device. After an error, too, the caller closes it. */
 bool cuda_receipt_open(struct cuda_receipt *receipt, struct error *error);
 
-/* Frees what there is; nothing, of one of zeros. */
+/* Frees the memory and the event of a receipt, which becomes one of zeros. Does nothing to one of zeros. */
 void cuda_receipt_close(struct cuda_receipt *receipt);
 
 /* Has a stream hand over what `job` says; its `to` and `number` are set here. The stream may be

@@ -19,32 +19,6 @@ static constexpr unsigned slice_blocks(int elements, int size)
 
 static const unsigned SLICE_ALL_LANES = 0xffffffffu;
 
-/* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
-template <int N, typename Word>
-__device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
-{
-    struct alignas(N * sizeof(Word) < 16 ? N * sizeof(Word) : 16) all {
-        Word x[N];
-    } words;
-
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        words.x[j] = x[j];
-    *(struct all *)to = words;
-}
-
-/* Puts the results of slices number i to i + N - 1, and lists those that are not known. */
-template <int N>
-__device__ static __forceinline__ void
-slice_put_results(const struct cuda_slice_launch *job, size_t i, const uint64_t (&bits)[N])
-{
-    slice_store<N>(job->results + i, bits);
-#pragma unroll
-    for (int j = 0; j < N; j++)
-        if (bits[j] == CUDA_SLICE_UNKNOWN && job->wish.letter == 'f')
-            cuda_list_append(&job->unknown, job->first + i + j);
-}
-
 /* The kernel of a launch, and how many threads it needs. */
 struct slice_choice {
     void (*kernel)(const struct cuda_slice_launch);

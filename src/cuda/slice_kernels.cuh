@@ -268,6 +268,32 @@ template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, CO
     }
 };
 
+/* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
+template <int N, typename Word>
+__device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
+{
+    struct alignas(N * sizeof(Word) < 16 ? N * sizeof(Word) : 16) all {
+        Word x[N];
+    } words;
+
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        words.x[j] = x[j];
+    *(struct all *)to = words;
+}
+
+/* Puts the results of slices number i to i + N - 1, and lists those that are not known. */
+template <int N>
+__device__ static __forceinline__ void
+slice_put_results(const struct cuda_slice_launch *job, size_t i, const uint64_t (&bits)[N])
+{
+    slice_store<N>(job->results + i, bits);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        if (bits[j] == CUDA_SLICE_UNKNOWN && job->wish.letter == 'f')
+            cuda_list_append(&job->unknown, job->first + i + j);
+}
+
 /* The mean of numbers whose sum takes two: apart, as kernels need no registers for it. */
 __device__ static __noinline__ double slice_long_mean(double high, double low, uint64_t count)
 {
@@ -567,14 +593,15 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         return __all_sync(SLICE_ALL_LANES, fits);
     }
 
-    /* Adds the elements of a part, plainly if that is exact. */
-    __device__ __forceinline__ void add_lane(int part, sum_type *sum)
+    /* Adds the elements of a part: PLAIN, plainly if that is exact; or else one by one. */
+    template <bool PLAIN> __device__ __forceinline__ void add_lane(int part, sum_type *sum)
     {
         slice_plain<Type> plain;
 
-        static_assert(!slice_plain<Type>::BOUNDED, "lanes add up by themselves");
-        slice_beginner<Type, N, VECTORS>::begin(&plain, v[part], 0);
-        if (plain.fits())
+        static_assert(!PLAIN || !slice_plain<Type>::BOUNDED, "lanes add up by themselves");
+        if (PLAIN)
+            slice_beginner<Type, N, VECTORS>::begin(&plain, v[part], 0);
+        if (PLAIN && plain.fits())
             plain.add_to(sum);
         else
             add_each(part, sum);
@@ -591,22 +618,6 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
             for (int j = 0; j < N; j++)
                 sum->add(type::template value<N>(v[part][i], j));
         }
-    }
-};
-
-/* How threads add up the vectors of a turn, of several turns. */
-template <typename Type, bool PLAIN> struct slice_turn {
-    template <typename State, typename Sum>
-    __device__ static __forceinline__ void add(State *state, int part, Sum *sum)
-    {
-        state->add_each(part, sum);
-    }
-};
-template <typename Type> struct slice_turn<Type, true> {
-    template <typename State, typename Sum>
-    __device__ static __forceinline__ void add(State *state, int part, Sum *sum)
-    {
-        state->add_lane(part, sum);
     }
 };
 
@@ -632,7 +643,7 @@ __global__ void __launch_bounds__(
     row_state state;
 
     const bool at_once = slice_type<Type>::PLAIN && TURNS == 1;
-    typedef slice_turn<Type, slice_type<Type>::PLAIN && TURNS != 1> turn_adder;
+    const bool in_turns = slice_type<Type>::PLAIN && TURNS != 1;
 
     static_assert(TURNS == 1 || PARTS == 1, "sums are of one part");
     const unsigned char *from[PARTS];
@@ -663,13 +674,13 @@ __global__ void __launch_bounds__(
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
             sum[k].clear();
-            turn_adder::add(&state, k, &sum[k]);
+            state.template add_lane<in_turns>(k, &sum[k]);
         }
 #pragma unroll 1
         for (int turn = 1; turn < TURNS && turn * turn_step < left[0] + before; turn++) {
             state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
                        left[0] - turn * turn_step, job.swap);
-            turn_adder::add(&state, 0, &sum[0]);
+            state.template add_lane<in_turns>(0, &sum[0]);
             if (extremes)
                 keys[0].merge(state.find_keys(0));
         }
