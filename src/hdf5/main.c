@@ -1064,8 +1064,7 @@ static void close_dataset(const struct dataset *d)
 }
 
 /* Puts something that cannot be opened, or a dataset that is damaged, without a shape if that has more
-   elements than there can be. Its record from `begin` on is
-   taken back. */
+   elements than there can be. Its record from `begin` on is taken back. */
 static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
 {
     uint64_t elements = 1;
