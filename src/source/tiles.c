@@ -28,7 +28,7 @@
 
 /* Shuffled elements are put together again when they are lent, so many at a time: the engine then finds
    them in the first cache. Bytes. */
-#define SHUFFLED_BYTES ((size_t)16 << 10)
+#define SHUFFLED_BYTES ((size_t)32 << 10)
 
 /* Memory that grows. */
 struct space {

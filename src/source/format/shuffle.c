@@ -2,15 +2,10 @@
 
 #include "source/format/shuffle.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#if defined __x86_64__
-#    include <immintrin.h>
-#endif
 
 #include "sys/inline.h"
-#include "sys/processor.h"
 
 /* Vectors of bytes, which both compilers make of SSE2 and NEON. */
 #define LANES 16
@@ -67,73 +62,9 @@ static ALWAYS_INLINE void undo(unsigned char *restrict to, const unsigned char *
             to[i * (size_t)n + (size_t)j] = from[(size_t)j * stride + i];
 }
 
-#if defined __x86_64__
-#    define AVX2 __attribute__((target("avx2")))
-#    define LANES_AVX2 32
-
-/* `undo` in vectors of AVX2. Instructions interleave each half of a vector by itself; the halves are put
-   in order as they are stored. */
-static ALWAYS_INLINE AVX2 void undo_avx2(unsigned char *restrict to,
-                                         const unsigned char *restrict from, size_t count,
-                                         size_t stride, int n)
-{
-    size_t i = 0;
-
-    for (; i + LANES_AVX2 <= count; i += LANES_AVX2) {
-        __m256i v[8], mixed[8];
-
-        UNROLL_INLINED(8)
-        for (int j = 0; j < n; j++)
-            v[j] =
-                _mm256_loadu_si256((const __m256i *)(const void *)(from + (size_t)j * stride + i));
-        for (int step = 1; step < n; step *= 2) {
-            UNROLL_INLINED(4)
-            for (int j = 0; j < n / 2; j++) {
-                mixed[(size_t)2 * j] = _mm256_unpacklo_epi8(v[j], v[j + n / 2]);
-                mixed[(size_t)2 * j + 1] = _mm256_unpackhi_epi8(v[j], v[j + n / 2]);
-            }
-            UNROLL_INLINED(8)
-            for (int j = 0; j < n; j++)
-                v[j] = mixed[j]; /* cppcheck-suppress uninitvar */
-        }
-        UNROLL_INLINED(4)
-        for (int j = 0; j < n; j += 2) {
-            __m256i *const out = (__m256i *)(void *)(to + i * (size_t)n) + j / 2;
-
-            _mm256_storeu_si256(out, _mm256_permute2x128_si256(v[j], v[j + 1], 0x20));
-            _mm256_storeu_si256(out + n / 2, _mm256_permute2x128_si256(v[j], v[j + 1], 0x31));
-        }
-    }
-    undo(to + i * (size_t)n, from + i, count - i, stride, n);
-}
-
-/* shuffle_undo_planes for the sizes that `undo` is for. False for others. */
-static AVX2 bool undo_planes_avx2(unsigned char *restrict to, const unsigned char *restrict from,
-                                  size_t count, size_t stride, size_t size)
-{
-    switch (size) {
-    case 2:
-        undo_avx2(to, from, count, stride, 2);
-        return true;
-    case 4:
-        undo_avx2(to, from, count, stride, 4);
-        return true;
-    case 8:
-        undo_avx2(to, from, count, stride, 8);
-        return true;
-    default:
-        return false;
-    }
-}
-#endif
-
 void shuffle_undo_planes(unsigned char *restrict to, const unsigned char *restrict from,
                          size_t count, size_t stride, size_t size)
 {
-#if defined __x86_64__
-    if (processor_has_avx2() && undo_planes_avx2(to, from, count, stride, size))
-        return;
-#endif
     switch (size) {
     case 1:
         memcpy(to, from, count);
