@@ -67,7 +67,7 @@ static unsigned log_of(const struct zstd_distribution *d)
 
 /* A block being decoded. */
 struct decoding {
-    const struct zstd_sequences_decoder *decoder;
+    const zstd_sequence_state *tables; /* one after the other, each with room for the largest */
     struct zstd_backward stream;
     int64_t inside; /* with so many bits left or fewer, eight bytes may be read at each number */
     uint32_t states[ZSTD_PARTS];
@@ -82,43 +82,33 @@ struct decoding {
 
 /* Writes a sequence whose lengths do not fit, in pieces. The last piece of the literals holds some,
    since a match without literals would mean something else. False where there is no room. */
-static bool write_pieces(struct decoding *d, struct zstd_sequence **out, uint32_t value,
-                         uint32_t literals, uint32_t match)
+static bool write_pieces(struct decoding *d, uint32_t value, uint32_t literals, uint32_t match)
 {
-    struct zstd_sequence *to = *out;
-
     if (d->room < (uint64_t)literals + match)
         return false;
     d->room -= (uint64_t)literals + match;
     for (; literals > UINT16_MAX; literals -= UINT16_MAX)
-        *to++ = (struct zstd_sequence){VALUE_SAME, UINT16_MAX, 0};
+        *d->out++ = (struct zstd_sequence){VALUE_SAME, UINT16_MAX, 0};
     for (; match > UINT16_MAX; match -= UINT16_MAX) {
-        *to++ = (struct zstd_sequence){value, (uint16_t)literals, UINT16_MAX};
+        *d->out++ = (struct zstd_sequence){value, (uint16_t)literals, UINT16_MAX};
         value = VALUE_SAME;
         literals = 0;
     }
-    *to++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
-    *out = to;
+    *d->out++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
     return true;
 }
 
-/* Writes a sequence. False where there is no room. */
-ZSTD_BODY bool write_sequence(struct decoding *d, struct zstd_sequence **out, uint32_t value,
-                              uint32_t literals, uint32_t match)
+static zstd_sequence_state state_now(const struct decoding *d, enum zstd_part part)
 {
-    if (__builtin_expect((literals | match) > UINT16_MAX, 0))
-        return write_pieces(d, out, value, literals, match);
-    *(*out)++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
-    return true;
+    return d->tables[((size_t)part << ZSTD_TABLE_LOG_MAX) + d->states[part]];
 }
 
-/* Decodes one sequence, wherever in the stream it is. */
+/* Decodes one sequence, wherever in the stream it is. False where it is not sound. */
 static bool decode_one(struct decoding *d)
 {
-    const zstd_sequence_state
-        length = d->decoder->tables[ZSTD_LITERAL_LENGTH][d->states[ZSTD_LITERAL_LENGTH]],
-        offset = d->decoder->tables[ZSTD_OFFSET][d->states[ZSTD_OFFSET]],
-        match = d->decoder->tables[ZSTD_MATCH_LENGTH][d->states[ZSTD_MATCH_LENGTH]];
+    const zstd_sequence_state length = state_now(d, ZSTD_LITERAL_LENGTH),
+                              offset = state_now(d, ZSTD_OFFSET),
+                              match = state_now(d, ZSTD_MATCH_LENGTH);
     struct zstd_backward *r = &d->stream;
     const uint32_t value = base_of(offset) + zstd_backward_bits(r, bits_of(offset));
     const uint32_t bytes = base_of(match) + zstd_backward_bits(r, bits_of(match));
@@ -130,29 +120,65 @@ static bool decode_one(struct decoding *d)
         d->states[ZSTD_MATCH_LENGTH] = next_of(match) + zstd_backward_bits(r, next_bits_of(match));
         d->states[ZSTD_OFFSET] = next_of(offset) + zstd_backward_bits(r, next_bits_of(offset));
     }
-    return r->left >= 0 && write_sequence(d, &d->out, value, literals, bytes);
+    if (r->left < 0)
+        return false;
+    if ((literals | bytes) > UINT16_MAX)
+        return write_pieces(d, value, literals, bytes);
+    *d->out++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)bytes};
+    return true;
 }
 
-#define LOOP_NAME decode_most_plain
+#define LOOP_ONE decode_most_plain
+#define LOOP_TWO decode_both_plain
+#define LOOP_STEP step_plain
 #define LOOP_TARGET
 #define LOOP_LOW_BITS(word, n) ((word) & ((UINT64_C(1) << ((n)&63)) - 1))
 #include "zstd/sequences_loop.h"
 
 #if defined __x86_64__
-#    define LOOP_NAME decode_most_bmi2
+#    define LOOP_ONE decode_most_bmi2
+#    define LOOP_TWO decode_both_bmi2
+#    define LOOP_STEP step_bmi2
 #    define LOOP_TARGET ZSTD_BMI2
 #    define LOOP_LOW_BITS(word, n) _bzhi_u64((word), (uint32_t)(n))
 #    include "zstd/sequences_loop.h"
 #endif
 
-/* All but a few sequences, by the best loop for this processor. */
-static bool decode_most(struct decoding *d)
+/* The first sequences lie at the end of the block, after which nothing may be read. */
+static bool is_inside(const struct decoding *d)
+{
+    return d->left > 1 && d->stream.left <= d->inside;
+}
+
+/* Decodes sequences of two blocks by the best loop for this processor, or of one; none where they are
+   not inside. */
+static void decode_inside(struct decoding *one, struct decoding *other)
 {
 #if defined __x86_64__
-    if (processor_has_bmi2())
-        return decode_most_bmi2(d);
+    if (processor_has_bmi2()) {
+        if (other && is_inside(one) && is_inside(other))
+            decode_both_bmi2(one, other);
+        else if (!other && is_inside(one))
+            decode_most_bmi2(one);
+        return;
+    }
 #endif
-    return decode_most_plain(d);
+    if (other && is_inside(one) && is_inside(other))
+        decode_both_plain(one, other);
+    else if (!other && is_inside(one))
+        decode_most_plain(one);
+}
+
+/* Decodes all sequences of a block, or of two as long as both have some. False where they are not
+   sound. */
+static bool decode_all(struct decoding *one, struct decoding *other)
+{
+    while (one->left > 0 && (!other || other->left > 0)) {
+        decode_inside(one, other);
+        if (!decode_one(one) || (other && !decode_one(other)))
+            return false;
+    }
+    return true;
 }
 
 /* Turns Offset_Values into offsets, and adds up what the sequences take. False where there is no
@@ -160,7 +186,8 @@ static bool decode_most(struct decoding *d)
 static bool use_values(struct zstd_sequence *sequences, uint32_t count, uint64_t window,
                        struct zstd_history *history, uint64_t *literals, uint64_t *matches)
 {
-    struct zstd_history h = *history;
+    uint32_t first = history->offsets[0], second = history->offsets[1],
+             third = history->offsets[2]; /* in registers */
     uint64_t literals_sum = 0, matches_sum = 0;
     bool good = true;
 
@@ -171,16 +198,21 @@ static bool use_values(struct zstd_sequence *sequences, uint32_t count, uint64_t
         literals_sum += s->literals;
         matches_sum += s->match;
         if (value > 3) {
-            h.offsets[2] = h.offsets[1];
-            h.offsets[1] = h.offsets[0];
-            h.offsets[0] = value - 3;
-            good &= value - 3 <= window;
+            third = second;
+            second = first;
+            first = value - 3;
+            good &= first <= window;
         } else if (value != VALUE_SAME) {
-            good &= zstd_offset_use(&h, value, s->literals == 0) != 0;
+            struct zstd_history h = {{first, second, third}};
+
+            good &= zstd_offset_select(&h, value, s->literals == 0) != 0;
+            first = h.offsets[0];
+            second = h.offsets[1];
+            third = h.offsets[2];
         }
-        s->offset = h.offsets[0];
+        s->offset = first;
     }
-    *history = h;
+    *history = (struct zstd_history){{first, second, third}};
     *literals = literals_sum;
     *matches = matches_sum;
     return good;
@@ -201,37 +233,58 @@ static bool begin_stream(struct decoding *d, const unsigned char *b, size_t size
     return d->stream.left >= 0;
 }
 
-bool zstd_sequences_decode(struct zstd_sequences_decoder *decoder, const unsigned char *b,
-                           size_t size, const struct zstd_block_parts *parts,
-                           const struct zstd_tables *t, size_t most, uint64_t window,
-                           struct zstd_sequence *sequences, struct zstd_sequences *result)
+/* Begins to decode a block. False where it is not sound. */
+static bool begin(struct decoding *d, const struct zstd_sequences_job *job)
 {
-    struct decoding d = {
-        .decoder = decoder, .left = parts->sequences, .room = 2 * (uint64_t)most, .out = sequences};
+    struct zstd_sequences_decoder *decoder = job->decoder;
+
+    *d = (struct decoding){.tables = decoder->tables[0],
+                           .left = job->parts->sequences,
+                           .room = 2 * (uint64_t)job->most,
+                           .out = job->sequences};
+    if ((uint64_t)d->left * ZSTD_MATCH_MIN > job->most)
+        return false;
+    if (d->left == 0)
+        return true;
+    for (unsigned part = 0; part < ZSTD_PARTS; part++) {
+        if (decoder->numbers[part] != job->tables->parts[part].number)
+            build(decoder->tables[part], (enum zstd_part)part, &job->tables->parts[part]);
+        decoder->numbers[part] = job->tables->parts[part].number;
+    }
+    return begin_stream(d, job->bytes + job->parts->stream, job->size - job->parts->stream,
+                        job->tables);
+}
+
+/* Finds what the sequences of a block come to. False where they are not sound. */
+static bool end(const struct decoding *d, const struct zstd_sequences_job *job)
+{
+    struct zstd_sequences *result = job->result;
+    const uint32_t size = job->parts->literals.size;
     uint64_t literals = 0, matches = 0;
 
     zstd_history_symbols(&result->history);
-    if ((uint64_t)parts->sequences * ZSTD_MATCH_MIN > most)
-        return false;
-    if (parts->sequences > 0) {
-        for (unsigned part = 0; part < ZSTD_PARTS; part++) {
-            if (decoder->numbers[part] != t->parts[part].number)
-                build(decoder->tables[part], (enum zstd_part)part, &t->parts[part]);
-            decoder->numbers[part] = t->parts[part].number;
-        }
-        if (!begin_stream(&d, b + parts->stream, size - parts->stream, t))
-            return false;
-        while (d.left > 0)
-            if (!decode_most(&d) || !decode_one(&d))
-                return false;
-        if (d.stream.left != 0)
-            return false;
-    }
-    result->count = (uint32_t)(d.out - sequences);
-    if (!use_values(sequences, result->count, window, &result->history, &literals, &matches) ||
-        literals > parts->literals.size || matches + parts->literals.size > most)
+    result->count = (uint32_t)(d->out - job->sequences);
+    if (d->stream.left != 0 ||
+        !use_values(job->sequences, result->count, job->window, &result->history, &literals,
+                    &matches) ||
+        literals > size || matches + size > job->most)
         return false;
     result->literals = (uint32_t)literals;
-    result->content = (uint32_t)matches + parts->literals.size;
+    result->content = (uint32_t)matches + size;
+    return true;
+}
+
+bool zstd_sequences_decode(const struct zstd_sequences_job *jobs, unsigned count)
+{
+    struct decoding blocks[ZSTD_SEQUENCES_JOBS];
+
+    for (unsigned i = 0; i < count; i++)
+        if (!begin(&blocks[i], &jobs[i]))
+            return false;
+    if (count > 1 && !decode_all(&blocks[0], &blocks[1]))
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        if (!decode_all(&blocks[i], NULL) || !end(&blocks[i], &jobs[i]))
+            return false;
     return true;
 }

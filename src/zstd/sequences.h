@@ -51,13 +51,23 @@ struct zstd_sequences {
 /* Forgets the tables: the next block is of another frame. */
 void zstd_sequences_begin(struct zstd_sequences_decoder *d);
 
-/* Decodes the sequences of block `b` of `size` bytes, which was parsed as these parts and uses
-   these tables, and may hold up to `most` bytes. No match may lie further back than `window` bytes,
-   which is for who resolves them to check of symbols. Writes up to zstd_sequences_room of them to
-   `sequences`. False where the block is not sound. */
-bool zstd_sequences_decode(struct zstd_sequences_decoder *d, const unsigned char *b, size_t size,
-                           const struct zstd_block_parts *parts, const struct zstd_tables *t,
-                           size_t most, uint64_t window, struct zstd_sequence *sequences,
-                           struct zstd_sequences *result);
+/* A block whose sequences are to be decoded. */
+struct zstd_sequences_job {
+    struct zstd_sequences_decoder *decoder; /* no other job's */
+    const unsigned char *bytes;
+    size_t size;
+    const struct zstd_block_parts *parts; /* that it was parsed as */
+    const struct zstd_tables *tables;     /* that it uses */
+    size_t most;                          /* bytes that it may hold */
+    uint64_t window;                      /* bytes that a match may lie back, but for symbols */
+    struct zstd_sequence *sequences; /* room for zstd_sequences_room of them, which are written */
+    struct zstd_sequences *result;
+};
+
+/* Jobs that one call takes at most: two blocks take about 1.6 times as long as one. */
+#define ZSTD_SEQUENCES_JOBS 2
+
+/* Decodes the sequences of some blocks. False where one of them is not sound. */
+bool zstd_sequences_decode(const struct zstd_sequences_job *jobs, unsigned count);
 
 #endif

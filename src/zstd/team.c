@@ -30,7 +30,7 @@
 struct zstd_scratch {
     uint64_t frame; /* number of the frame that they are of */
     struct zstd_literals_decoder literals;
-    struct zstd_sequences_decoder sequences;
+    struct zstd_sequences_decoder sequences[ZSTD_SEQUENCES_JOBS];
 };
 
 enum flight_state {
@@ -71,10 +71,6 @@ enum flight_walked {
 /* A block with so many bytes of literals to a sequence or more has them placed by whoever decodes
    it. Fewer are copied as fast by who carries it out; more would make that the bottleneck. */
 #define SPARSE_LITERALS 160
-
-/* A single worker decodes a frame faster by blocks than libzstd does, which copies all content out
-   of its window, where literals are so many bytes to a sequence or more. */
-#define LITERALS_ALONE 64
 
 #define BLOCK_HEADER 3
 enum block_type { BLOCK_RAW, BLOCK_RUN, BLOCK_COMPRESSED, BLOCK_RESERVED };
@@ -140,10 +136,10 @@ static bool flight_sparse(const struct flight *f)
            (uint64_t)f->parts.sequences * SPARSE_LITERALS < f->parts.literals.size;
 }
 
-/* Decodes the sequences: then f->result.content is the block's size. False where they are not
-   sound, or there is no memory. */
-static bool flight_decode_sequences(struct flight *f, struct zstd_scratch *scratch,
-                                    const struct zstd_frame *frame)
+/* Prepares to decode the sequences: then f->result.content is the block's size. False where there
+   are too many, or no memory. */
+static bool flight_prepare(struct flight *f, struct zstd_sequences_decoder *decoder,
+                           const struct zstd_frame *frame, struct zstd_sequences_job *job)
 {
     const size_t most = (size_t)frame->block_most;
     const uint32_t room = zstd_sequences_room(f->parts.sequences, most);
@@ -157,8 +153,16 @@ static bool flight_decode_sequences(struct flight *f, struct zstd_scratch *scrat
         if (!f->sequences)
             return false;
     }
-    return zstd_sequences_decode(&scratch->sequences, f->bytes, f->size, &f->parts, &f->tables,
-                                 most, frame->window, f->sequences, &f->result);
+    *job = (struct zstd_sequences_job){.decoder = decoder,
+                                       .bytes = f->bytes,
+                                       .size = f->size,
+                                       .parts = &f->parts,
+                                       .tables = &f->tables,
+                                       .most = most,
+                                       .window = frame->window,
+                                       .sequences = f->sequences,
+                                       .result = &f->result};
+    return true;
 }
 
 /* Decodes the literals to `out`, or to the block's own memory where that is NULL. False where they
@@ -264,7 +268,8 @@ struct zstd_team {
 /* Arguments and results of a function that is called under mapping_guard. */
 struct call {
     struct zstd_team *team;
-    struct flight *flight;
+    struct flight *flights[ZSTD_SEQUENCES_JOBS];
+    unsigned count; /* of these */
     struct zstd_scratch *scratch;
     unsigned char *out;
     bool whole; /* the input is there */
@@ -477,18 +482,24 @@ static void pass_locked(struct zstd_team *t)
         zstd_span_pass(&t->decoder.span, (size_t)(behind - next));
 }
 
+/* Decodes the sequences of all blocks. */
 static void call_sequences(void *argument)
 {
     struct call *g = argument;
+    struct zstd_sequences_job jobs[ZSTD_SEQUENCES_JOBS];
 
-    g->good = flight_decode_sequences(g->flight, g->scratch, &g->team->header);
+    for (unsigned i = 0; i < g->count; i++)
+        if (!flight_prepare(g->flights[i], &g->scratch->sequences[i], &g->team->header, &jobs[i]))
+            return;
+    g->good = zstd_sequences_decode(jobs, g->count);
 }
 
+/* Decodes the literals of the first block. */
 static void call_literals(void *argument)
 {
     struct call *g = argument;
 
-    g->good = flight_decode_literals(g->flight, g->scratch, g->out);
+    g->good = flight_decode_literals(g->flights[0], g->scratch, g->out);
 }
 
 /* Puts a block that is decoded to its place. */
@@ -503,35 +514,18 @@ static void place_locked(struct zstd_team *t, struct flight *f)
     f->state = FLIGHT_READY;
 }
 
-/* Decodes the next block that nobody has: its sequences first, since when its size is known the
-   blocks behind can have places; then its literals, to their place if they are all there is. */
+/* Decodes the literals of a block, to their place if they are all there is. */
 REQUIRES(waiters_role)
-static void decode_locked(struct zstd_team *t, unsigned worker)
+static void decode_literals_locked(struct zstd_team *t, struct zstd_scratch *scratch,
+                                   struct flight *f)
 {
-    struct flight *f = block_locked(t, t->claimed++);
-    struct call g = {.team = t, .flight = f, .scratch = &t->scratch[worker]};
-    uint64_t begun = clock_now();
+    struct call g = {.team = t,
+                     .flights = {f},
+                     .scratch = scratch,
+                     .out = f->parts.sequences == 0 ? f->place : NULL};
     bool good = true;
 
-    f->state = FLIGHT_DECODING;
-    if (g.scratch->frame != t->frame) {
-        zstd_literals_begin(&g.scratch->literals);
-        zstd_sequences_begin(&g.scratch->sequences);
-        g.scratch->frame = t->frame;
-    }
-    if (f->parts.sequences > 0) {
-        OUTSIDE(t, good = guard(call_sequences, &g));
-        if (!good) {
-            failed_locked(t, &g);
-            return;
-        }
-        f->sized = true;
-        f->content = f->result.content;
-        assign_locked(t);
-    }
-    g.out = f->parts.sequences == 0 ? f->place : NULL;
     OUTSIDE(t, good = guard(call_literals, &g));
-    atomic_fetch_add(&t->input->file->decode_time, clock_now() - begun);
     if (!good) {
         failed_locked(t, &g);
     } else if (g.out || (f->parts.sequences > 0 && !flight_sparse(f))) {
@@ -542,6 +536,48 @@ static void decode_locked(struct zstd_team *t, unsigned worker)
         if (f->place)
             place_locked(t, f);
     }
+}
+
+/* Decodes the next blocks that nobody has: two where there is one for each other worker besides.
+   Their sequences come first, since when their sizes are known the blocks behind can have places. */
+REQUIRES(waiters_role)
+static void decode_locked(struct zstd_team *t, unsigned worker)
+{
+    const uint64_t first = t->claimed, left = t->walked - first;
+    const uint64_t end = first + (left > t->at_work ? ZSTD_SEQUENCES_JOBS : 1);
+    struct call g = {.team = t, .scratch = &t->scratch[worker]};
+    uint64_t begun = clock_now();
+    bool good = true;
+
+    t->claimed = end;
+    for (uint64_t i = first; i < end; i++) {
+        struct flight *f = block_locked(t, i);
+
+        f->state = FLIGHT_DECODING;
+        if (f->parts.sequences > 0)
+            g.flights[g.count++] = f;
+    }
+    if (g.scratch->frame != t->frame) {
+        zstd_literals_begin(&g.scratch->literals);
+        for (unsigned i = 0; i < ZSTD_SEQUENCES_JOBS; i++)
+            zstd_sequences_begin(&g.scratch->sequences[i]);
+        g.scratch->frame = t->frame;
+    }
+    if (g.count > 0) {
+        OUTSIDE(t, good = guard(call_sequences, &g));
+        if (!good) {
+            failed_locked(t, &g);
+            return;
+        }
+        for (unsigned i = 0; i < g.count; i++) {
+            g.flights[i]->sized = true;
+            g.flights[i]->content = g.flights[i]->result.content;
+        }
+        assign_locked(t);
+    }
+    for (uint64_t i = first; i < end && !t->stopped; i++)
+        decode_literals_locked(t, g.scratch, block_locked(t, i));
+    atomic_fetch_add(&t->input->file->decode_time, clock_now() - begun);
     pass_locked(t);
 }
 
@@ -951,40 +987,6 @@ static void call_header(void *argument)
               t->header.dictionary == 0 && !t->header.reserved;
 }
 
-bool zstd_team_pays(unsigned at_work, uint64_t literals, uint64_t sequences)
-{
-    return at_work > 1 || sequences * LITERALS_ALONE < literals;
-}
-
-/* Walks over the first blocks of the frame whose header has been read. Good where it pays to have
-   the team decode them; also where they are not sound, which it finds again. */
-static void call_survey(void *argument)
-{
-    struct call *g = argument;
-    struct zstd_team *t = g->team;
-    struct zstd_fault fault = {.kind = ZSTD_SOUND};
-    uint64_t literals = 0, sequences = 0;
-
-    for (unsigned i = 0; i < WALK_BLOCKS && t->walk.end == ZSTD_UNKNOWN; i++) {
-        const struct flight *f = &t->blocks[0];
-
-        g->good = true;
-        if (flight_walk(&t->blocks[0], &t->decoder.span.view, &t->walk, &t->tables, &fault) !=
-            FLIGHT_SOUND)
-            return;
-        literals += f->parts.literals.size;
-        sequences += f->parts.sequences;
-    }
-    g->good = zstd_team_pays(t->at_work, literals, sequences);
-}
-
-/* Prepares to walk over the frame from its first block on. */
-static void begin_walk(struct zstd_team *t)
-{
-    t->walk = t->header;
-    zstd_tables_begin(&t->tables);
-}
-
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
 {
     struct zstd_decoder *d = &t->decoder;
@@ -996,15 +998,13 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     zstd_decoder_begin_task(d, task);
     if (!guard(call_header, &g))
         return false;
-    begin_walk(t);
-    if (t->at_work == 1 && !guard(call_survey, &g))
-        return false;
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
     capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ahead(t));
     if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||
         !make_ring_locked(t, (size_t)capacity))
         return false;
-    begin_walk(t);
+    t->walk = t->header;
+    zstd_tables_begin(&t->tables);
     zstd_history_begin(&t->history);
     xxh64_begin(&t->checksum);
     zstd_ring_begin(&t->ring, task->base);

@@ -31,10 +31,6 @@
 
 struct zstd_team;
 
-/* Whether a team of which so many workers are at work at a time decodes a frame faster than libzstd
-   does, as far as blocks with so many bytes of literals and so many sequences tell. */
-bool zstd_team_pays(unsigned at_work, uint64_t literals, uint64_t sequences);
-
 /* A team of so many workers, with nothing to do. NULL without memory; nothing is noted. */
 struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
                                  unsigned workers, unsigned at_work);
@@ -47,7 +43,7 @@ bool zstd_team_busy_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 bool zstd_team_lasts_locked(const struct zstd_team *t) REQUIRES(waiters_role);
 
 /* Gives a team that has none the frame of this task. False when it is not for it: it needs a window
-   too large, a dictionary, or memory that is not there, or does not pay; nothing is noted. */
+   too large, a dictionary, or memory that is not there; nothing is noted. */
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     REQUIRES(waiters_role);
 

@@ -17,16 +17,27 @@
 
 #define CONTENT_MAX ((size_t)ZSTD_BLOCK_CONTENT_MAX)
 
+/* A block with sequences, as it was parsed and decoded. */
+struct block {
+    const unsigned char *bytes; /* NULL: there is none */
+    size_t size;
+    struct zstd_block_parts parts;
+    struct zstd_tables tables;
+    struct zstd_sequence *sequences; /* kept from frame to frame */
+    struct zstd_sequences result;
+};
+
 struct frame {
     struct zstd_frame header;
     struct zstd_tables tables;
     struct zstd_literals_decoder literals_decoder;
-    struct zstd_sequences_decoder sequences_decoder;
+    struct zstd_sequences_decoder decoders[ZSTD_SEQUENCES_JOBS];
     struct zstd_history history;
     struct zstd_ring ring;
-    unsigned char *literals; /* these two are kept from frame to frame */
-    struct zstd_sequence *sequences;
-    unsigned number; /* of the block */
+    unsigned char *literals; /* kept from frame to frame */
+    struct block blocks[2];  /* the one at hand, and the one before, in turns */
+    struct block again;      /* the one before, decoded beside the one at hand */
+    unsigned number;         /* of the block */
 };
 
 /* A place for `size` bytes: all that lies before the window is done with. */
@@ -38,36 +49,79 @@ static unsigned char *place(struct frame *f, uint32_t size, uint64_t *run)
     return zstd_ring_place(&f->ring, size, zstd_ring_offset(&f->ring, from), run);
 }
 
+static struct zstd_sequences_job job_of(const struct frame *f, struct block *b,
+                                        struct zstd_sequences_decoder *decoder)
+{
+    return (struct zstd_sequences_job){.decoder = decoder,
+                                       .bytes = b->bytes,
+                                       .size = b->size,
+                                       .parts = &b->parts,
+                                       .tables = &b->tables,
+                                       .most = (size_t)f->header.block_most,
+                                       .window = f->header.window,
+                                       .sequences = b->sequences,
+                                       .result = &b->result};
+}
+
+/* Decodes the sequences of a block beside those of the one before, which must come out as they did. */
+static bool decode_sequences(struct frame *f, struct block *block, const struct block *before)
+{
+    struct zstd_sequences_job jobs[ZSTD_SEQUENCES_JOBS];
+
+    jobs[0] = job_of(f, block, &f->decoders[f->number % 2]);
+    if (!before->bytes)
+        return zstd_sequences_decode(jobs, 1);
+    f->again = (struct block){.bytes = before->bytes,
+                              .size = before->size,
+                              .parts = before->parts,
+                              .tables = before->tables,
+                              .sequences = f->again.sequences};
+    jobs[1] = job_of(f, &f->again, &f->decoders[1 - f->number % 2]);
+    if (!zstd_sequences_decode(jobs, 2))
+        return false;
+    if (memcmp(&f->again.result, &before->result, sizeof before->result) != 0 ||
+        memcmp(f->again.sequences, before->sequences,
+               before->result.count * sizeof *before->sequences) != 0)
+        abort();
+    return true;
+}
+
 /* Decodes a compressed block. Returns its content, or NULL. */
 static unsigned char *decode_compressed(struct frame *f, enum zstd_blocks_literals how,
                                         const unsigned char *b, size_t size, uint32_t *content)
 {
     const size_t most = (size_t)f->header.block_most;
-    struct zstd_block_parts parts;
-    struct zstd_sequences sequences;
+    struct block *const block = &f->blocks[f->number % 2];
+    struct zstd_block_parts *const parts = &block->parts;
+    struct zstd_sequences result;
     bool apart = how == ZSTD_BLOCKS_APART || (how == ZSTD_BLOCKS_IN_TURNS && f->number % 2);
     struct zstd_place to;
     unsigned char *out;
     uint64_t run;
 
-    if (!zstd_block_parse(b, size, most, &f->tables, &parts) ||
-        !zstd_sequences_decode(&f->sequences_decoder, b, size, &parts, &f->tables, most,
-                               f->header.window, f->sequences, &sequences) ||
-        !zstd_literals_decode(&f->literals_decoder, b, &parts.literals, &f->tables, f->literals))
+    block->bytes = NULL;
+    if (!zstd_block_parse(b, size, most, &f->tables, parts))
         return NULL;
-    *content = sequences.content;
+    block->bytes = b;
+    block->size = size;
+    block->tables = f->tables;
+    if (!decode_sequences(f, block, &f->blocks[1 - f->number % 2]) ||
+        !zstd_literals_decode(&f->literals_decoder, b, &parts->literals, &f->tables, f->literals))
+        return NULL;
+    result = block->result;
+    *content = result.content;
     out = place(f, *content, &run);
     if (!out)
         abort(); /* the ring is too small */
     to = zstd_ring_reach(&f->ring, run, out);
     if (apart)
-        zstd_place_literals(out, *content, f->literals, parts.literals.size, f->sequences,
-                            sequences.count);
-    if (!zstd_execute(&to, *content, f->literals, parts.literals.size, f->sequences,
-                      sequences.count, &f->history, f->header.window, apart))
+        zstd_place_literals(out, *content, f->literals, parts->literals.size, block->sequences,
+                            result.count);
+    if (!zstd_execute(&to, *content, f->literals, parts->literals.size, block->sequences,
+                      result.count, &f->history, f->header.window, apart))
         return NULL;
-    zstd_history_resolve(&sequences.history, &f->history);
-    f->history = sequences.history;
+    zstd_history_resolve(&result.history, &f->history);
+    f->history = result.history;
     return out;
 }
 
@@ -122,6 +176,16 @@ static size_t decode(struct frame *f, const unsigned char *b, size_t size,
     return f->header.end <= size ? (size_t)f->header.end : 0;
 }
 
+static struct zstd_sequence *new_sequences(void)
+{
+    const uint32_t most = zstd_sequences_room((uint32_t)CONTENT_MAX / ZSTD_MATCH_MIN, CONTENT_MAX);
+    struct zstd_sequence *sequences = calloc(most, sizeof *sequences);
+
+    if (!sequences)
+        abort();
+    return sequences;
+}
+
 /* `size` bytes at the end of memory that is kept from call to call: whoever writes behind them is
    found out, and nobody waits for fresh pages. */
 static unsigned char *ring_memory(size_t size)
@@ -152,17 +216,20 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     ring = zstd_ring_capacity(f.header.window < capacity ? f.header.window : capacity, ahead);
     if (!f.literals) {
         f.literals = malloc(CONTENT_MAX + ZSTD_EXECUTE_BEHIND);
-        f.sequences =
-            malloc(zstd_sequences_room((uint32_t)CONTENT_MAX / ZSTD_MATCH_MIN, CONTENT_MAX) *
-                   sizeof *f.sequences);
-        if (!f.literals || !f.sequences)
+        if (!f.literals)
             abort();
+        for (unsigned i = 0; i < 2; i++)
+            f.blocks[i].sequences = new_sequences();
+        f.again.sequences = new_sequences();
     }
+    for (unsigned i = 0; i < 2; i++)
+        f.blocks[i].bytes = NULL;
     zstd_ring_init(&f.ring, ring_memory(ring + ZSTD_EXECUTE_BEHIND), ring);
     zstd_ring_begin(&f.ring, 0);
     zstd_tables_begin(&f.tables);
     zstd_literals_begin(&f.literals_decoder);
-    zstd_sequences_begin(&f.sequences_decoder);
+    for (unsigned i = 0; i < ZSTD_SEQUENCES_JOBS; i++)
+        zstd_sequences_begin(&f.decoders[i]);
     zstd_history_begin(&f.history);
     f.number = 0;
     taken = decode(&f, b, size, how, out, capacity, held);

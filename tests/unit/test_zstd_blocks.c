@@ -292,32 +292,6 @@ static void check_checksums(struct rng *r)
     tap_family_end(&family, "checksums, in pieces of any size");
 }
 
-/* Large frames are a team's or libzstd's. The numbers are of blocks that zstd -3 makes of a MiB. */
-static void check_choice(void)
-{
-    static const struct {
-        unsigned at_work;
-        uint64_t literals, sequences;
-        bool team;
-    } cases[] = {
-        {1, 1048576, 0, true},      /* normal f32 */
-        {1, 1000000, 2000, true},   /* 500 bytes of literals to a match */
-        {1, 64000, 1000, false},    /* as few as take libzstd no longer */
-        {1, 270248, 132023, false}, /* steps */
-        {1, 21522, 129755, false},  /* image */
-        {1, 0, 0, false},           /* runs */
-        {2, 21522, 129755, true},   {64, 0, 1, true},
-    };
-    struct tap_family family = {0};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        tap_case(&family,
-                 zstd_team_pays(cases[i].at_work, cases[i].literals, cases[i].sequences) ==
-                     cases[i].team,
-                 "case %zu", i);
-    tap_family_end(&family, "one worker leaves frames of matches to libzstd");
-}
-
 /* Runs this program by the instructions of older processors, where glibc can hide the newer ones. */
 static bool older_passes(char *program)
 {
@@ -349,6 +323,5 @@ int main(int argc, char **argv)
     check_sizes(&r);
     check_damage(&r);
     check_checksums(&r);
-    check_choice();
     return tap_done();
 }
