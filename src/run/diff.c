@@ -1889,12 +1889,9 @@ static void join_renamed(struct diff *d)
 /* How the files of a side are read. */
 static struct source_options options_of(const struct diff *d, int side)
 {
-    const unsigned cores = cores_available();
-    const unsigned half = (d->worker_count < cores ? d->worker_count : cores) / DIFF_SIDES;
     struct source_options input = *input_of(d, side);
 
     input.in_order = true;
-    input.at_work = half > 0 ? half : 1; /* each side has as much to decode */
     input.undecoded = false;
     input.as_bytes = true;
     input.cancellable = true;

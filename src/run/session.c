@@ -571,22 +571,13 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     return verdict;
 }
 
-/* Returns how many workers will decode a compressed input at a time. Two that share one core with a
-   busy thread of another program wait for each other: they are no faster than one, which libzstd may
-   serve. A single frame is decoded by one worker beside one such thread, and keeps the other core;
-   beside more of them two workers take turns with it, which gets them more time. */
-static unsigned at_work(const struct session *session, struct run *run)
+/* Whether one worker is to decode a single frame in place of two: beside one busy thread of another
+   program, which two would share a core with, waiting for each other. */
+static bool is_sole(const struct session *session, const struct run *run)
 {
-    const bool fed = session->options->device == DEVICE_GPU;
-    unsigned count = fed ? run->feeders : run->cpu_workers;
-
-    if (count > session->cores)
-        count = session->cores;
-    if (count == 2 && run->source && source_info(run->source)->compressed) {
-        count = cores_idle("", 2);
-        run->sole = count == 1 && run->feeders == 0 && source_is_one_frame(run->source);
-    }
-    return count > 0 ? count : 1;
+    return run->cpu_workers == 2 && session->cores >= 2 && run->feeders == 0 &&
+           source_info(run->source)->compressed && cores_idle("", 2) == 1 &&
+           source_is_one_frame(run->source);
 }
 
 /* Opens an input for a run, as planned. False on failure: run->source knows why, or, without one,
@@ -631,7 +622,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.in_order = in->plan.how == PLAN_IN_ORDER;
     run->source = in->source;
     in->source = NULL;
-    options.at_work = at_work(session, run);
+    run->sole = run->source && is_sole(session, run);
     return run->source && source_open_probed(run->source, &options, run->sole ? 1 : workers);
 }
 

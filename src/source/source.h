@@ -174,7 +174,6 @@ struct source_options {
        NULL: it is not. */
     bool (*cancelled)(void *context);
     void *cancel_context; /* the argument of `cancelled` */
-    unsigned at_work;     /* of the workers that may ask for chunks, so many do at a time; 0: all */
     bool in_order;     /* decode zstd from front to back, even if it could be decoded in parallel */
     bool true_indices; /* indices of chunks are those of the array, also before source_index */
     struct source_part part; /* the part of the input to reduce */

@@ -261,20 +261,14 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
 struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
                                          struct reader *input, unsigned workers)
 {
-    unsigned at_work = options->at_work ? options->at_work : workers;
     struct decoded *d;
 
     /* Nothing is decoded after the last element that is asked for. */
     if (!s->has_size || options->length != SOURCE_UNKNOWN || options->headers_only)
         return zstd_source_reader(s, input, 0, 0);
-    if (at_work > 1) {
-        const unsigned cores = cores_available();
-
-        at_work = at_work < cores ? at_work : cores;
-    }
     d = make_decoded(s);
     if (d)
-        d->stream = zstd_stream_open(zstd_source_file(s), workers, at_work);
+        d->stream = zstd_stream_open(zstd_source_file(s), workers);
     if (d && !d->stream) {
         free(d);
         return zstd_source_reader(s, input, 0, 0);
@@ -446,7 +440,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
     if (!read_layout(s, options))
         return false;
     describe(s, options);
-    s->state = zstd_schedule_open(&s->zstd, workers, options->at_work ? options->at_work : workers);
+    s->state = zstd_schedule_open(&s->zstd, workers);
     if (!s->state)
         return source_no_memory(s);
     s->ops = &ops;

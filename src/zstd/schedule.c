@@ -37,7 +37,6 @@ struct zstd_slot {
 struct zstd_schedule {
     struct zstd_input input;
     unsigned workers;
-    unsigned at_work;          /* of these, at a time */
     uint64_t small_max;        /* bytes; a frame that can hold more is large */
     struct zstd_small *claims; /* one for each worker, its own */
     struct zstd_team *team;    /* NULL without memory */
@@ -561,7 +560,7 @@ REQUIRES(waiters_role)
 static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
 {
     return z->team && !zstd_team_busy_locked(z->team) &&
-           (z->at_work == 1 || z->queue_count < found_ahead(z->workers)) && z->slots_taken == 0 &&
+           (z->workers == 1 || z->queue_count < found_ahead(z->workers)) && z->slots_taken == 0 &&
            zstd_team_begin_locked(z->team, task);
 }
 
@@ -876,8 +875,7 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
     return true;
 }
 
-UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers,
-                                                   unsigned at_work)
+UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers)
 {
     const struct budget budget = divide_memory(workers, file->tuning->small_max);
     struct zstd_schedule *z = calloc(1, sizeof *z);
@@ -887,7 +885,6 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsig
     zstd_forget_errors(file);
     waiters_init(&z->waiters);
     z->workers = workers;
-    z->at_work = at_work;
     if (!allocate(z)) {
         zstd_schedule_close(z);
         return NULL;
@@ -895,7 +892,7 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsig
     z->small_max = budget.small_max;
     z->extra_budget = budget.extra;
     zstd_input_open(&z->input, file, budget.step);
-    z->team = zstd_team_open(&z->input, &z->waiters, workers, at_work);
+    z->team = zstd_team_open(&z->input, &z->waiters, workers);
     zstd_index_init(&z->index, file->wanted_begin, file->element_size);
     zstd_finder_init(&z->finder, file, z->input.map, z->small_max, workers);
     if (file->part) {

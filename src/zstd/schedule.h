@@ -34,10 +34,8 @@
 
 struct zstd_schedule;
 
-/* For a file whose elements are described. `at_work` of the workers ask for chunks at a time. NULL
-   without memory. */
-struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers,
-                                         unsigned at_work);
+/* For a file whose elements are described. NULL without memory. */
+struct zstd_schedule *zstd_schedule_open(struct zstd_file *file, unsigned workers);
 void zstd_schedule_close(struct zstd_schedule *z);
 
 /* The next chunk for the worker that asks; any worker may, at any time. Waits if need be. False

@@ -190,8 +190,7 @@ struct zstd_stream_end zstd_stream_end(const struct zstd_stream *z)
     return z->at;
 }
 
-UNCHECKED struct zstd_stream *zstd_stream_open(struct zstd_file *file, unsigned workers,
-                                               unsigned at_work)
+UNCHECKED struct zstd_stream *zstd_stream_open(struct zstd_file *file, unsigned workers)
 {
     struct zstd_stream *z = calloc(1, sizeof *z);
     struct zstd_frame first;
@@ -212,7 +211,7 @@ UNCHECKED struct zstd_stream *zstd_stream_open(struct zstd_file *file, unsigned 
     z->file.elements = z->file.wanted_end = ZSTD_UNKNOWN;
     z->file.limit = &z->limit;
     zstd_input_open(&z->input, &z->file, STEP);
-    z->team = zstd_team_open(&z->input, &z->waiters, workers, at_work);
+    z->team = zstd_team_open(&z->input, &z->waiters, workers);
     z->free = calloc(workers, sizeof *z->free);
     if (!z->team || !z->free || !read_header(z, &first)) {
         zstd_stream_close(z);

@@ -14,10 +14,9 @@
 
 struct zstd_stream;
 
-/* A stream for up to `workers` threads, of which `at_work` run at a time. The work is counted in
-   `file`, which is not changed otherwise, and must outlive it. NULL where the first frame is not for
-   a team, and without memory. */
-struct zstd_stream *zstd_stream_open(struct zstd_file *file, unsigned workers, unsigned at_work);
+/* A stream for up to `workers` threads. The work is counted in `file`, which is not changed otherwise,
+   and must outlive it. NULL where the first frame is not for a team, and without memory. */
+struct zstd_stream *zstd_stream_open(struct zstd_file *file, unsigned workers);
 
 /* No thread may be in another function. */
 void zstd_stream_close(struct zstd_stream *z);

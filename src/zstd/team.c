@@ -207,7 +207,6 @@ struct zstd_team {
     const struct zstd_input *input;
     struct waiters *waiters;
     unsigned workers;
-    unsigned at_work;             /* of these, at a time */
     struct zstd_scratch *scratch; /* one for each worker, its own */
     struct flight *blocks;        /* block n is blocks[n % room] */
     unsigned room;
@@ -544,7 +543,7 @@ REQUIRES(waiters_role)
 static void decode_locked(struct zstd_team *t, unsigned worker)
 {
     const uint64_t first = t->claimed, left = t->walked - first;
-    const uint64_t end = first + (left > t->at_work ? ZSTD_SEQUENCES_JOBS : 1);
+    const uint64_t end = first + (left > t->workers ? ZSTD_SEQUENCES_JOBS : 1);
     struct call g = {.team = t, .scratch = &t->scratch[worker]};
     uint64_t begun = clock_now();
     bool good = true;
@@ -1020,7 +1019,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
 }
 
 UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
-                                           unsigned workers, unsigned at_work)
+                                           unsigned workers)
 {
     struct zstd_team *t = calloc(1, sizeof *t);
 
@@ -1029,7 +1028,6 @@ UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struc
     t->input = input;
     t->waiters = waiters;
     t->workers = workers;
-    t->at_work = at_work;
     t->room = BLOCKS_A_WORKER * workers + BLOCKS_MORE;
     zstd_decoder_init(&t->decoder, input);
     t->scratch = calloc(workers, sizeof *t->scratch);

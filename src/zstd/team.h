@@ -33,7 +33,7 @@ struct zstd_team;
 
 /* A team of so many workers, with nothing to do. NULL without memory; nothing is noted. */
 struct zstd_team *zstd_team_open(const struct zstd_input *input, struct waiters *waiters,
-                                 unsigned workers, unsigned at_work);
+                                 unsigned workers);
 void zstd_team_close(struct zstd_team *t);
 
 /* Whether it has a frame. Here and below NULL is a team that has none. */
