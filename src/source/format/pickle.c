@@ -11,60 +11,6 @@
 #include "sys/escape.h"
 #include "sys/grow.h"
 
-/* Operations, by the names of pickletools. */
-enum operation {
-    MARK = '(',
-    STOP = '.',
-    POP = '0',
-    POP_MARK = '1',
-    DUP = '2',
-    BINFLOAT = 'G',
-    INT = 'I',
-    BININT = 'J',
-    BININT1 = 'K',
-    LONG = 'L',
-    BININT2 = 'M',
-    NONE = 'N',
-    BINPERSID = 'Q',
-    REDUCE = 'R',
-    BINBYTES = 'B',
-    SHORT_BINBYTES = 'C',
-    BINUNICODE = 'X',
-    APPEND = 'a',
-    BUILD = 'b',
-    GLOBAL = 'c',
-    APPENDS = 'e',
-    BINGET = 'h',
-    LONG_BINGET = 'j',
-    BINPUT = 'q',
-    LONG_BINPUT = 'r',
-    SETITEM = 's',
-    TUPLE = 't',
-    SETITEMS = 'u',
-    EMPTY_TUPLE = ')',
-    EMPTY_LIST = ']',
-    EMPTY_DICT = '}',
-    PROTO = 0x80,
-    NEWOBJ = 0x81,
-    TUPLE1 = 0x85,
-    TUPLE2 = 0x86,
-    TUPLE3 = 0x87,
-    NEWTRUE = 0x88,
-    NEWFALSE = 0x89,
-    LONG1 = 0x8a,
-    LONG4 = 0x8b,
-    SHORT_BINUNICODE = 0x8c,
-    BINUNICODE8 = 0x8d,
-    BINBYTES8 = 0x8e,
-    EMPTY_SET = 0x8f,
-    ADDITEMS = 0x90,
-    FROZENSET = 0x91,
-    STACK_GLOBAL = 0x93,
-    MEMOIZE = 0x94,
-    FRAME = 0x95,
-    BYTEARRAY8 = 0x96
-};
-
 /* On the stack in place of a value: where a MARK stands. In the memo: nothing was kept there. */
 #define NOTHING UINT32_MAX
 
@@ -246,22 +192,14 @@ static bool extend(struct machine *m, enum pickle_kind kind, size_t first, size_
     return add_items(m, to, first, end);
 }
 
-static bool extend_to_mark(struct machine *m, enum pickle_kind kind)
-{
-    size_t first, end;
-
-    return pop_to_mark(m, &first, &end) && extend(m, kind, first, end);
-}
-
-/* Adds the last `count` values of the stack, as extend does. */
-static bool extend_by(struct machine *m, enum pickle_kind kind, size_t count)
+static bool pop_many(struct machine *m, unsigned count)
 {
     uint32_t value;
 
-    for (size_t i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++)
         if (!pop(m, &value))
             return false;
-    return extend(m, kind, m->depth, m->depth + count);
+    return true;
 }
 
 /* Makes a tuple, or a set, of values of the stack, which have been popped. */
@@ -271,26 +209,40 @@ static bool collect(struct machine *m, enum pickle_kind kind, size_t first, size
            push(m, (uint32_t)(m->p->count - 1));
 }
 
-static bool collect_to_mark(struct machine *m, enum pickle_kind kind)
+/*
+ * Operations, with a number that tells apart those that are alike.
+ */
+
+static bool push_empty(struct machine *m, uint32_t kind)
+{
+    return push_new(m, kind);
+}
+
+static bool extend_to_mark(struct machine *m, uint32_t kind)
+{
+    size_t first, end;
+
+    return pop_to_mark(m, &first, &end) && extend(m, kind, first, end);
+}
+
+/* Adds one value to a list, or two to a dictionary. */
+static bool extend_by(struct machine *m, uint32_t count)
+{
+    return pop_many(m, count) &&
+           extend(m, count == 2 ? PICKLE_DICT : PICKLE_LIST, m->depth, m->depth + count);
+}
+
+static bool collect_to_mark(struct machine *m, uint32_t kind)
 {
     size_t first, end;
 
     return pop_to_mark(m, &first, &end) && collect(m, kind, first, end);
 }
 
-static bool collect_by(struct machine *m, size_t count)
+static bool collect_by(struct machine *m, uint32_t count)
 {
-    uint32_t value;
-
-    for (size_t i = 0; i < count; i++)
-        if (!pop(m, &value))
-            return false;
-    return collect(m, PICKLE_TUPLE, m->depth, m->depth + count);
+    return pop_many(m, count) && collect(m, PICKLE_TUPLE, m->depth, m->depth + count);
 }
-
-/*
- * Operations.
- */
 
 static bool push_integer(struct machine *m, int64_t x)
 {
@@ -317,9 +269,9 @@ static bool push_long(struct machine *m, uint64_t size)
     return push_integer(m, (int64_t)x);
 }
 
-/* An integer in decimal digits; "00" and "01" after INT are truth values, and LONG has an L behind
-   it. */
-static bool push_decimal(struct machine *m, enum operation operation)
+/* An integer in decimal digits; "00" and "01" after INT, 'I', are truth values, and LONG, 'L', has an
+   L after it. */
+static bool push_decimal(struct machine *m, uint32_t operation)
 {
     char text[24], *end;
     size_t length;
@@ -327,9 +279,9 @@ static bool push_decimal(struct machine *m, enum operation operation)
 
     if (!line)
         return false;
-    if (operation == INT && length == 2 && line[0] == '0' && (line[1] == '0' || line[1] == '1'))
+    if (operation == 'I' && length == 2 && line[0] == '0' && (line[1] == '0' || line[1] == '1'))
         return push(m, line[1] == '1' ? VALUE_TRUE : VALUE_FALSE);
-    if (operation == LONG && length > 0 && line[length - 1] == 'L')
+    if (operation == 'L' && length > 0 && line[length - 1] == 'L')
         length--;
     if (length == 0 || strspn(line, "-0123456789") < length)
         return wrong(m, "an integer is expected");
@@ -342,7 +294,7 @@ static bool push_decimal(struct machine *m, enum operation operation)
 }
 
 /* Text, whose length has so many bytes. */
-static bool push_text(struct machine *m, unsigned size)
+static bool push_text(struct machine *m, uint32_t size)
 {
     const unsigned char *bytes;
     struct pickle_value *v;
@@ -356,8 +308,14 @@ static bool push_text(struct machine *m, unsigned size)
     return true;
 }
 
+/* A value of so many bytes that nobody needs. */
+static bool push_other(struct machine *m, uint32_t size)
+{
+    return take(m, size) && push_new(m, PICKLE_OTHER);
+}
+
 /* Bytes, whose length has so many bytes. */
-static bool push_bytes(struct machine *m, unsigned size)
+static bool push_bytes(struct machine *m, uint32_t size)
 {
     uint64_t length;
 
@@ -475,14 +433,14 @@ static bool put(struct machine *m, uint64_t place)
     return true;
 }
 
-static bool put_number(struct machine *m, unsigned size)
+static bool put_number(struct machine *m, uint32_t size)
 {
     uint64_t place;
 
     return take_number(m, size, &place) && put(m, place);
 }
 
-static bool get(struct machine *m, unsigned size)
+static bool get(struct machine *m, uint32_t size)
 {
     uint64_t place;
 
@@ -494,12 +452,12 @@ static bool get(struct machine *m, unsigned size)
 }
 
 /* Makes no value of the operation's argument. */
-static bool skip(struct machine *m, unsigned size)
+static bool skip(struct machine *m, uint32_t size)
 {
     return take(m, size);
 }
 
-static bool integer_of(struct machine *m, unsigned size)
+static bool integer_of(struct machine *m, uint32_t size)
 {
     uint64_t x;
 
@@ -507,124 +465,89 @@ static bool integer_of(struct machine *m, unsigned size)
 }
 
 /* A long integer, whose length has so many bytes. */
-static bool long_of(struct machine *m, unsigned size)
+static bool long_of(struct machine *m, uint32_t size)
 {
     uint64_t length;
 
     return take_number(m, size, &length) && push_long(m, length);
 }
 
-/* Operations that push a value without others. */
-static bool make_value(struct machine *m, enum operation operation)
-{
-    switch ((int)operation) {
-    case NONE:
-        return push(m, VALUE_NONE);
-    case NEWTRUE:
-        return push(m, VALUE_TRUE);
-    case NEWFALSE:
-        return push(m, VALUE_FALSE);
-    case INT:
-    case LONG:
-        return push_decimal(m, operation);
-    case BININT:
-        return integer_of(m, 4);
-    case BININT1:
-        return integer_of(m, 1);
-    case BININT2:
-        return integer_of(m, 2);
-    case LONG1:
-        return long_of(m, 1);
-    case LONG4:
-        return long_of(m, 4);
-    case BINFLOAT:
-        return take(m, 8) && push_new(m, PICKLE_OTHER);
-    case SHORT_BINUNICODE:
-        return push_text(m, 1);
-    case BINUNICODE:
-        return push_text(m, 4);
-    case BINUNICODE8:
-        return push_text(m, 8);
-    case SHORT_BINBYTES:
-        return push_bytes(m, 1);
-    case BINBYTES:
-        return push_bytes(m, 4);
-    case BINBYTES8:
-    case BYTEARRAY8:
-        return push_bytes(m, 8);
-    case GLOBAL:
-        return push_global_lines(m);
-    default:
-        return wrong(m, "operation 0x%02x of the pickle is not supported", (unsigned)operation);
-    }
-}
+/* The effect of each operation, by its code. The names are those of pickletools. */
+static const struct {
+    bool (*run)(struct machine *m, uint32_t number);
+    uint32_t number;
+} operations[UINT8_MAX + 1] = {
+    ['('] = {push, NOTHING},                 /* MARK */
+    [')'] = {push_empty, PICKLE_TUPLE},      /* EMPTY_TUPLE */
+    ['B'] = {push_bytes, 4},                 /* BINBYTES */
+    ['C'] = {push_bytes, 1},                 /* SHORT_BINBYTES */
+    ['G'] = {push_other, 8},                 /* BINFLOAT */
+    ['I'] = {push_decimal, 'I'},             /* INT */
+    ['J'] = {integer_of, 4},                 /* BININT */
+    ['K'] = {integer_of, 1},                 /* BININT1 */
+    ['L'] = {push_decimal, 'L'},             /* LONG */
+    ['M'] = {integer_of, 2},                 /* BININT2 */
+    ['N'] = {push, VALUE_NONE},              /* NONE */
+    ['X'] = {push_text, 4},                  /* BINUNICODE */
+    [']'] = {push_empty, PICKLE_LIST},       /* EMPTY_LIST */
+    ['a'] = {extend_by, 1},                  /* APPEND */
+    ['e'] = {extend_to_mark, PICKLE_LIST},   /* APPENDS */
+    ['h'] = {get, 1},                        /* BINGET */
+    ['j'] = {get, 4},                        /* LONG_BINGET */
+    ['q'] = {put_number, 1},                 /* BINPUT */
+    ['r'] = {put_number, 4},                 /* LONG_BINPUT */
+    ['s'] = {extend_by, 2},                  /* SETITEM */
+    ['t'] = {collect_to_mark, PICKLE_TUPLE}, /* TUPLE */
+    ['u'] = {extend_to_mark, PICKLE_DICT},   /* SETITEMS */
+    ['}'] = {push_empty, PICKLE_DICT},       /* EMPTY_DICT */
+    [0x80] = {skip, 1},                      /* PROTO */
+    [0x85] = {collect_by, 1},                /* TUPLE1 */
+    [0x86] = {collect_by, 2},                /* TUPLE2 */
+    [0x87] = {collect_by, 3},                /* TUPLE3 */
+    [0x88] = {push, VALUE_TRUE},             /* NEWTRUE */
+    [0x89] = {push, VALUE_FALSE},            /* NEWFALSE */
+    [0x8a] = {long_of, 1},                   /* LONG1 */
+    [0x8b] = {long_of, 4},                   /* LONG4 */
+    [0x8c] = {push_text, 1},                 /* SHORT_BINUNICODE */
+    [0x8d] = {push_text, 8},                 /* BINUNICODE8 */
+    [0x8e] = {push_bytes, 8},                /* BINBYTES8 */
+    [0x8f] = {push_empty, PICKLE_LIST},      /* EMPTY_SET */
+    [0x90] = {extend_to_mark, PICKLE_LIST},  /* ADDITEMS */
+    [0x91] = {collect_to_mark, PICKLE_LIST}, /* FROZENSET */
+    [0x95] = {skip, 8},                      /* FRAME */
+    [0x96] = {push_bytes, 8},                /* BYTEARRAY8 */
+};
 
 /* Executes an operation other than STOP. */
-static bool step(struct machine *m, enum operation operation)
+static bool step(struct machine *m, unsigned char code)
 {
     uint32_t value;
     size_t first, end;
 
-    switch ((int)operation) {
-    case PROTO:
-        return skip(m, 1);
-    case FRAME:
-        return skip(m, 8);
-    case MARK:
-        return push(m, NOTHING);
-    case POP:
+    if (operations[code].run)
+        return operations[code].run(m, operations[code].number);
+    switch (code) {
+    case '0': /* POP */
         return pop(m, &value);
-    case POP_MARK:
+    case '1': /* POP_MARK */
         return pop_to_mark(m, &first, &end);
-    case DUP:
+    case '2': /* DUP */
         return top(m, &value) && push(m, value);
-    case BINGET:
-        return get(m, 1);
-    case LONG_BINGET:
-        return get(m, 4);
-    case BINPUT:
-        return put_number(m, 1);
-    case LONG_BINPUT:
-        return put_number(m, 4);
-    case MEMOIZE:
-        return put(m, m->kept++);
-    case EMPTY_TUPLE:
-        return push_new(m, PICKLE_TUPLE);
-    case TUPLE:
-        return collect_to_mark(m, PICKLE_TUPLE);
-    case TUPLE1:
-        return collect_by(m, 1);
-    case TUPLE2:
-        return collect_by(m, 2);
-    case TUPLE3:
-        return collect_by(m, 3);
-    case EMPTY_LIST:
-    case EMPTY_SET:
-        return push_new(m, PICKLE_LIST);
-    case FROZENSET:
-        return collect_to_mark(m, PICKLE_LIST);
-    case APPEND:
-        return extend_by(m, PICKLE_LIST, 1);
-    case APPENDS:
-    case ADDITEMS:
-        return extend_to_mark(m, PICKLE_LIST);
-    case EMPTY_DICT:
-        return push_new(m, PICKLE_DICT);
-    case SETITEM:
-        return extend_by(m, PICKLE_DICT, 2);
-    case SETITEMS:
-        return extend_to_mark(m, PICKLE_DICT);
-    case STACK_GLOBAL:
-        return push_global_popped(m);
-    case REDUCE:
-    case NEWOBJ:
-        return push_call(m);
-    case BUILD:
-        return build(m);
-    case BINPERSID:
+    case 'Q': /* BINPERSID */
         return push_persistent(m);
+    case 'R':  /* REDUCE */
+    case 0x81: /* NEWOBJ */
+        return push_call(m);
+    case 'b': /* BUILD */
+        return build(m);
+    case 'c': /* GLOBAL */
+        return push_global_lines(m);
+    case 0x93: /* STACK_GLOBAL */
+        return push_global_popped(m);
+    case 0x94: /* MEMOIZE */
+        return put(m, m->kept++);
     default:
-        return make_value(m, operation);
+        return wrong(m, "operation 0x%02x of the pickle is not supported", code);
     }
 }
 
@@ -645,9 +568,9 @@ static bool execute(struct machine *m)
         operation = take(m, 1);
         if (!operation)
             return false;
-        if (*operation == STOP)
+        if (*operation == '.') /* STOP */
             return pop(m, &m->p->root);
-        if (!step(m, (enum operation) * operation))
+        if (!step(m, *operation))
             return false;
     }
 }
