@@ -801,10 +801,11 @@ static bool hand_out_locked(struct zstd_team *t, const struct chunk_request *req
     return true;
 }
 
-/* Blocks under way: each worker has one, and finds another when it is done, while the oldest waits
-   for its turn. */
-#define BLOCKS_A_WORKER 3
+/* Blocks under way: each worker has two, and finds others when it is done, while the oldest wait
+   for their turns. So many at most, for memory's sake. */
+#define BLOCKS_A_WORKER 4
 #define BLOCKS_MORE 4
+#define BLOCKS_MOST 132
 
 /* The most memory of a team, in bytes: windows of up to 128 MiB. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
@@ -1029,6 +1030,7 @@ UNCHECKED struct zstd_team *zstd_team_open(const struct zstd_input *input, struc
     t->waiters = waiters;
     t->workers = workers;
     t->room = BLOCKS_A_WORKER * workers + BLOCKS_MORE;
+    t->room = t->room < BLOCKS_MOST ? t->room : BLOCKS_MOST;
     zstd_decoder_init(&t->decoder, input);
     t->scratch = calloc(workers, sizeof *t->scratch);
     t->blocks = calloc(t->room, sizeof *t->blocks);
