@@ -1,4 +1,4 @@
-# Completion of gpureduce-bench in fish, made by: gpureduce-bench --completion=fish
+# Completion of gpureduce-bench in fish, made by: make update-completions
 
 complete -c gpureduce-bench -f
 complete -c gpureduce-bench -s h -l help -d 'print this help and exit'

@@ -1,4 +1,4 @@
-# Completion of gpureduce in fish, made by: gpureduce --completion=fish
+# Completion of gpureduce in fish, made by: make update-completions
 
 complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals missing digest median summary)' -d 'results to print (default sum,min,max,mean)'
 complete -c gpureduce -l ddof -x -d 'divide var and std by the count less N'

@@ -1,6 +1,7 @@
 /*
  * The command lines of both programs. A program, or a command of one, describes its options in a
- * constant table; from that it is parsed, --help is printed and the completions of shells are made.
+ * constant table; from that it is parsed, --help is printed and the completions of shells are made
+ * (completions/make.py).
  *
  * The conventions are GNU's: options and operands in any order, unless POSIXLY_CORRECT is set;
  * --name=VALUE or --name VALUE, where --name may be shortened as long as it stays unambiguous;
@@ -31,7 +32,7 @@ enum argument_kind {
     ARGUMENT_PARSED,    /* decided by `parse` */
     ARGUMENT_HELP,      /* no target; these three print something and end the command line */
     ARGUMENT_VERSION,   /* no target; prints the version */
-    ARGUMENT_COMPLETION /* no target; prints a completion script */
+    ARGUMENT_COMPLETION /* no target; prints the tables, for completions/make.py */
 };
 
 /* The words that a shell offers for an argument. */

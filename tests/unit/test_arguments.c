@@ -155,11 +155,11 @@ static const struct line lines[] = {
 };
 
 static const char *const refused[] = {
-    "-x",         "-fx",         "--x",          "--flagg",          "--flag=1",   "--no-flag=",
-    "-s",         "-fs",         "--size",       "a --size",         "--size=x",   "--size 1x",
-    "--count=1",  "--count=2kB", "--bounded 2",  "--bounded=6",      "-c yellow",  "--colour=",
-    "-cred -cre", "--co",        "--parsed=bad", "a b c d",          "a -- b c d", "--hid",
-    "--=1",       "--help=1",    "--completion", "--completion=ksh",
+    "-x",         "-fx",         "--x",           "--flagg",          "--flag=1",   "--no-flag=",
+    "-s",         "-fs",         "--size",        "a --size",         "--size=x",   "--size 1x",
+    "--count=1",  "--count=2kB", "--bounded 2",   "--bounded=6",      "-c yellow",  "--colour=",
+    "-cred -cre", "--co",        "--parsed=bad",  "a b c d",          "a -- b c d", "--hid",
+    "--=1",       "--help=1",    "--completion=", "--completion=ksh",
 };
 
 /* Cuts a command line into words, behind the name of the program. Returns how many there are. */
