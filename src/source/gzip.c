@@ -336,7 +336,12 @@ static void pass_group(struct gzip *g, struct group *group)
     gzip_lock(g);
     g->held -= group->state == GROUP_READY ? group->content_size : 0;
     group->state = GROUP_EMPTY;
-    g->spare[g->spare_count++] = group->memory;
+    if (g->in_order) { /* no group follows */
+        free(group->memory.bytes);
+        free(group->memory.content);
+    } else {
+        g->spare[g->spare_count++] = group->memory;
+    }
     group->memory = (struct memory){.room = 0};
     g->taken++;
     gzip_unlock(g);
