@@ -267,11 +267,6 @@ static struct source *open_array(gpr_input *input, size_t array,
         *error = container_why(a);
         return NULL;
     }
-    if (a && !source_info(source)->parallel) {
-        (void)error_set(error, ERROR_REQUEST,
-                        "its arrays can only be read in order, and not along an axis");
-        return NULL;
-    }
     if (a)
         return source_open_array(source, a, &along, workers, error);
     if (!input->pipe)

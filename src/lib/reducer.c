@@ -364,7 +364,6 @@ gpr_status reducer_open(gpr_input *input)
         tell_warnings(r);
         return lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
     }
-    options.arrays_in_order = true;
     input->source = source_connect(input->path, &options, &error);
     input->pipe = input->source && !source_info(input->source)->repeatable;
     good = input->source;
@@ -398,23 +397,20 @@ static void set_options(struct session_options *o, const gpr_request *request)
     o->keep_partials = true;
 }
 
-/* Finds the result of an array by its name among those of a container that was reduced whole.
-   False, with an error in it, if there is none. */
-static bool find_array(struct reduction *reduction, const char *name)
+/* Makes the result of a container in a pipe that of its one array. False, with an error in it, if it has
+   several. */
+static bool take_array(struct reduction *reduction)
 {
     const struct arrays *arrays = reduction->arrays;
     struct reduction one;
 
+    if (arrays_count(arrays) != 1)
+        return error_set(&reduction->error, ERROR_REQUEST,
+                         "holds several arrays, and can be read only once");
     memset(&one, 0, sizeof one);
-    for (size_t k = 0; k < arrays_count(arrays); k++) {
-        arrays_get(arrays, k, &one);
-        if (arrays_count(arrays) == 1 || (name && strcmp(one.array, name) == 0)) {
-            *reduction = one;
-            return one.error.kind == ERROR_NONE;
-        }
-    }
-    return error_set(&reduction->error, ERROR_REQUEST,
-                     "holds several arrays, and can be read only once");
+    arrays_get(arrays, 0, &one);
+    *reduction = one;
+    return one.error.kind == ERROR_NONE;
 }
 
 /* Has the session reduce the input, or the array. */
@@ -429,7 +425,7 @@ static bool run_session(struct reducer *r, gpr_input *input, size_t array,
         reduction->error = container_why(a);
         return false;
     }
-    if (a && source_info(source)->parallel)
+    if (a)
         return session_reduce_array(r->session, input->path, source, a, reduction);
     if (input->pipe) {
         input->source = NULL;
@@ -438,7 +434,7 @@ static bool run_session(struct reducer *r, gpr_input *input, size_t array,
     } else if (!session_reduce(r->session, input->path, reduction)) {
         return false;
     }
-    return !reduction->arrays || find_array(reduction, a ? a->name : NULL);
+    return !reduction->arrays || take_array(reduction);
 }
 
 /* Whether the memory that an input takes can be limited, if it has to be. If not, there is an

@@ -127,7 +127,9 @@ static bool find_part(const struct container_array *a, const struct source_optio
     const bool begins = a->offset >= part->begin && a->offset < part->end;
     uint64_t end;
 
-    if (a->unreadable && !options->headers_only)
+    if (a->unreadable && options->array)
+        of = a->elements; /* its bytes */
+    else if (a->unreadable && !options->headers_only)
         of = 0; /* its type means nothing */
     *pick = (struct source_pick){.array = a, .elements = of, .of = of};
     if (part->end == 0 || container_array_whole(a) || a->unreadable)
@@ -381,12 +383,13 @@ bool arrays_layout(struct source *s, const struct container_format *format,
  * Containers that come in order.
  */
 
-const struct container_format *arrays_recognise_in_order(const struct source_options *options,
+const struct container_format *arrays_recognise_in_order(const struct source *s,
+                                                         const struct source_options *options,
                                                          const unsigned char *head, size_t size)
 {
     const struct container_format *format = arrays_asked(options);
 
-    if (!options->arrays_in_order)
+    if (!options->arrays_in_order && !s->has_size)
         return NULL;
     if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD ||
         options->format == SOURCE_GZIP || options->format == SOURCE_ZLIB)
@@ -394,14 +397,20 @@ const struct container_format *arrays_recognise_in_order(const struct source_opt
     return format && format->inside[COMPRESSION_NONE] ? format : NULL;
 }
 
-/* The most that may have to be read before it is known what arrays there are. Bytes. */
-#define HEADERS_MAX ((size_t)256 << 20)
+/* The most first bytes that are kept to be given again after it is known what arrays there are. */
+#define KEPT_MAX ((uint64_t)256 << 20)
+
+/* Bytes that are read at a time to be dropped. */
+#define DROPPED ((size_t)256 << 10)
 
 /* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
 struct kept_reader {
     struct reader_over over;
+    bool gaps; /* what lies between headers need not be kept */
     unsigned char *bytes;
     size_t size, room, given;
+    uint64_t at;    /* bytes that have been read; more than `size`: the others were dropped */
+    uint64_t after; /* bytes of headers after those that are kept */
     bool ended;
 };
 
@@ -416,9 +425,52 @@ static bool make_room(struct kept_reader *k, size_t size)
         return true;
     bytes = realloc(k->bytes, room);
     if (!bytes)
-        return false;
+        return source_no_memory(k->over.source);
     k->bytes = bytes;
     k->room = room;
+    return true;
+}
+
+/* Reads exactly `size` bytes. False on failure, and where the input ends first. */
+static bool fill_kept(struct kept_reader *k, struct container_input *in, void *bytes, size_t size)
+{
+    const ptrdiff_t got = reader_fill(k->over.input, bytes, size);
+
+    if (got < 0)
+        return false;
+    k->at += (size_t)got;
+    k->ended = (size_t)got < size;
+    if (k->ended) {
+        in->size = k->at;
+        in->endless = false;
+    }
+    return !k->ended;
+}
+
+/* Reads and drops what comes before an offset, where `size` bytes of a header are. */
+static bool drop_to(struct kept_reader *k, struct container_input *in, uint64_t offset, size_t size)
+{
+    struct source *s = k->over.source;
+
+    k->after += size;
+    if (offset < k->at || k->after > KEPT_MAX) {
+        source_error(s, ERROR_DATA, "its header has more than 256 MiB, which is not read in order");
+        return false;
+    }
+    if (!s->has_size && !k->gaps) {
+        source_error(s, ERROR_REQUEST,
+                     "needs a second pass, since a header may follow its first 256 MiB, but this "
+                     "input can be read only once; save it as a file first: cat >FILE");
+        return false;
+    }
+    if (!make_room(k, k->size + DROPPED))
+        return false;
+    while (k->at < offset) {
+        const uint64_t left = offset - k->at;
+
+        if (!fill_kept(k, in, k->bytes + k->size, left < DROPPED ? (size_t)left : DROPPED))
+            return false;
+    }
     return true;
 }
 
@@ -427,23 +479,18 @@ static bool make_room(struct kept_reader *k, size_t size)
 static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct kept_reader *k = in->context;
+    const bool fits = offset <= KEPT_MAX && size <= KEPT_MAX - offset;
+    const bool kept = fits && offset + size <= k->size;
+    bool good;
 
-    if (offset > HEADERS_MAX || size > HEADERS_MAX - offset) {
-        source_error(k->over.source, ERROR_DATA,
-                     "its header has more than 256 MiB, which is not read in order");
-        return false;
-    }
-    if (offset + size > k->size) {
-        ptrdiff_t got = 0;
-
+    if (!kept && (!fits || k->at > k->size || (k->gaps && offset > k->size)))
+        return drop_to(k, in, offset, size) && fill_kept(k, in, buffer, size);
+    if (!kept) {
         if (!make_room(k, (size_t)offset + size))
-            return source_no_memory(k->over.source);
-        got = reader_fill(k->over.input, k->bytes + k->size, (size_t)offset + size - k->size);
-        if (got < 0)
             return false;
-        k->size += (size_t)got;
-        k->ended = k->size < offset + size;
-        if (k->ended)
+        good = fill_kept(k, in, k->bytes + k->size, (size_t)offset + size - k->size);
+        k->size = (size_t)k->at;
+        if (!good)
             return false;
     }
     memcpy(buffer, k->bytes + offset, size);
@@ -475,10 +522,10 @@ static void kept_close(struct reader *r)
     free(k);
 }
 
-struct reader *arrays_layout_in_order(struct source *s, const struct container_format *format,
-                                      const struct source_options *options, struct reader *reader)
+bool arrays_layout_in_order(struct source *s, const struct container_format *format,
+                            const struct source_options *options, struct reader **reader)
 {
-    struct kept_reader *k = reader_over_open(s, reader, kept_read, sizeof *k, sizeof *k);
+    struct kept_reader *k = reader_over_open(s, *reader, kept_read, sizeof *k, sizeof *k);
     struct container_input in = {.read = read_kept,
                                  .context = k,
                                  .size = (uint64_t)1 << 62,
@@ -487,22 +534,24 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
                                  .stored = options->stored,
                                  .headers_only = options->headers_only,
                                  .file = -1};
+    bool good;
 
+    *reader = NULL;
     if (!k)
-        return NULL;
+        return false;
     k->over.base.close = kept_close;
+    k->gaps = s->info.parallel = options->headers_only || !options->arrays_in_order;
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
-    if (!s->container && k->ended) { /* all of it has been read: then it is like a file */
-        in.size = k->size;
-        in.endless = false;
-        in.error.kind = ERROR_NONE;
+    if (!s->container && k->ended && in.error.kind == ERROR_NONE) /* all of it has been read */
         s->container = container_open(format, &in);
-    }
-    if (lay_out(s, format, &in, options))
-        return &k->over.base;
-    k->over.base.close(&k->over.base);
-    return NULL;
+    s->streamed = s->container;
+    good = lay_out(s, format, &in, options);
+    if (good && !s->info.parallel && k->at == k->size)
+        *reader = &k->over.base;
+    else
+        k->over.base.close(&k->over.base);
+    return good;
 }
 
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m)
@@ -523,7 +572,8 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
 
     const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : container_array_extent(a);
 
-    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
+    if (!options->holder &&
+        (length > s->info.input_bytes || a->offset > s->info.input_bytes - length)) {
         source_became_shorter(s, s->start + a->offset + length);
         return false;
     }
@@ -543,7 +593,16 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.of = part.of;
     container_shape(a, &s->info.shape);
     s->info.scale = container_scale(a);
-    s->info.parallel = true;
+    s->info.parallel = !options->holder;
     s->header = true;
+    if (!options->holder)
+        return true;
+    s->info.compressed = true;
+    s->info.compression = options->holder->info.compression;
+    s->streamed = options->holder->container;
+    s->picks = malloc(sizeof *s->picks);
+    if (!s->picks)
+        return source_no_memory(s);
+    s->picks[s->info.pick_count++] = part;
     return true;
 }

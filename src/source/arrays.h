@@ -24,8 +24,8 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 bool arrays_take_record(struct source *s, const struct source_options *options,
                         const char *article);
 
-/* Sets the layout to that of options->array alone, whose container was read before. False on
-   failure. */
+/* Sets the layout to that of options->array alone, whose container was read before. The array is the
+   one pick of s if it is inside compressed data. False on failure. */
 bool arrays_layout_one(struct source *s, const struct source_options *options);
 
 /* Bytes that tell such a container. No more is read than of other inputs: what is wrong after
@@ -33,14 +33,17 @@ bool arrays_layout_one(struct source *s, const struct source_options *options);
 #define ARRAYS_HEAD 10
 
 /* The format of a container that comes in order and begins with these bytes, ARRAYS_HEAD at least
-   or all there are: where such ones are taken. NULL where it is none, or cannot be read from front
-   to back. */
-const struct container_format *arrays_recognise_in_order(const struct source_options *options,
+   or all there are. NULL where it is none, where such ones are not taken from a pipe, or if it
+   cannot be read from front to back. */
+const struct container_format *arrays_recognise_in_order(const struct source *s,
+                                                         const struct source_options *options,
                                                          const unsigned char *head, size_t size);
 
-/* Lays s out as a container that the reader reads from front to back. Returns a reader of the same
-   from its beginning on, which closes the other one; NULL on failure: then both are closed. */
-struct reader *arrays_layout_in_order(struct source *s, const struct container_format *format,
-                                      const struct source_options *options, struct reader *reader);
+/* Lays s out as a container that the reader, which is closed in any case, reads from front to back.
+   s->info.parallel: its arrays are only listed, or opened one by one. Otherwise *reader becomes a
+   reader of the same from its beginning on; NULL: the input is to be read again for that. False on
+   failure. */
+bool arrays_layout_in_order(struct source *s, const struct container_format *format,
+                            const struct source_options *options, struct reader **reader);
 
 #endif

@@ -584,7 +584,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     if (got < 0)
         return false;
     if (!found && s->info.compressed)
-        s->inner = arrays_recognise_in_order(options, head, (size_t)got);
+        s->inner = arrays_recognise_in_order(s, options, head, (size_t)got);
     if (s->inner)
         return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */

@@ -246,25 +246,55 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
                                                             : file_source_open(s, workers);
 }
 
+/* A reader of the decompressed bytes of a file from their beginning. NULL on failure. */
+static struct reader *open_decoder(struct source *s, const struct source_options *options,
+                                   unsigned workers)
+{
+    struct reader *reader = input_reader_open(s);
+
+    atomic_store(&s->input_read, 0);
+    s->zstd.stop = SOURCE_UNKNOWN;
+    if (!reader)
+        return NULL;
+    return s->info.compression == COMPRESSION_ZSTD
+               ? zstd_source_reader_by_all(s, options, reader, workers)
+               : gzip_reader_open(s, reader);
+}
+
 /* Opens a container that the reader reads from front to back, and closes the reader in any case. */
 static bool open_in_order(struct source *s, const struct source_options *options,
-                          const struct container_format *format, struct reader *reader)
+                          const struct container_format *format, struct reader *reader,
+                          unsigned workers)
 {
     s->zstd.stop = SOURCE_UNKNOWN;
-    reader = arrays_layout_in_order(s, format, options, reader);
+    if (!arrays_layout_in_order(s, format, options, &reader))
+        return false;
+    if (s->info.parallel)
+        return true;
+    reader = reader ? reader : open_decoder(s, options, workers);
+    return reader && serial_source_open_arrays(s, reader);
+}
+
+/* Opens an array of a container inside compressed data. */
+static bool open_array_in_order(struct source *s, const struct source_options *options,
+                                unsigned workers)
+{
+    struct reader *reader =
+        arrays_layout_one(s, options) ? open_decoder(s, options, workers) : NULL;
+
     return reader && serial_source_open_arrays(s, reader);
 }
 
 /* Opens an input that comes in order. Takes the reader, which stands at the beginning of the
    decompressed data. */
 static bool open_serial(struct source *s, const struct source_options *options,
-                        struct reader *reader)
+                        struct reader *reader, unsigned workers)
 {
     const struct container_format *format;
     unsigned char head[CONTAINER_HEAD];
     ptrdiff_t got;
 
-    if (!options->arrays_in_order)
+    if (!options->arrays_in_order && !s->has_size)
         return serial_source_open(s, options, reader);
     got = formats_fill(s, options, reader, head, 0, ARRAYS_HEAD);
     if (got > 0)
@@ -275,8 +305,8 @@ static bool open_serial(struct source *s, const struct source_options *options,
         return false;
     }
     reader_push(reader, head, (size_t)got);
-    format = arrays_recognise_in_order(options, head, (size_t)got);
-    return format ? open_in_order(s, options, format, reader)
+    format = arrays_recognise_in_order(s, options, head, (size_t)got);
+    return format ? open_in_order(s, options, format, reader, workers)
                   : serial_source_open(s, options, reader);
 }
 
@@ -296,10 +326,8 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
         s->ops->close(s);
     s->ops = &none;
     s->state = NULL;
-    atomic_store(&s->input_read, 0);
-    reader = input_reader_open(s);
-    reader = reader ? zstd_source_reader_by_all(s, options, reader, workers) : NULL;
-    return reader && open_in_order(s, options, s->inner, reader);
+    reader = open_decoder(s, options, workers);
+    return reader && open_in_order(s, options, s->inner, reader, workers);
 }
 
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
@@ -325,8 +353,8 @@ static bool can_be_read(struct source *s, const struct source_options *options)
         return false;
     }
     if (!asked || (s->has_size && !s->info.compressed) ||
-        (options->arrays_in_order && asked->inside[COMPRESSION_NONE] &&
-         (s->has_size || !s->info.repeatable)))
+        (asked->inside[COMPRESSION_NONE] &&
+         (s->has_size || (options->arrays_in_order && !s->info.repeatable))))
         return true;
     if (!s->has_size && s->info.repeatable)
         source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
@@ -344,6 +372,8 @@ static bool open_format(struct source *s, const struct source_options *options, 
     s->reader = NULL;
     if (options->view)
         return memory_source_open(s, options, workers);
+    if (options->holder)
+        return open_array_in_order(s, options, workers);
     if (options->array || s->directory || s->pair_size > 0)
         return open_plain_file(s, options, workers);
     if (!can_be_read(s, options)) {
@@ -352,7 +382,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
     }
     if (s->info.compression == COMPRESSION_GZIP || s->info.compression == COMPRESSION_ZLIB) {
         reader = gzip_reader_open(s, reader);
-        return reader && open_serial(s, options, reader);
+        return reader && open_serial(s, options, reader, workers);
     }
     if (s->has_size && options->format != SOURCE_FORTRAN &&
         !(s->info.compressed && source_reads_in_order(options))) {
@@ -372,7 +402,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
     }
     if (s->info.compressed)
         reader = zstd_source_reader_by_all(s, options, reader, workers);
-    return reader && open_serial(s, options, reader);
+    return reader && open_serial(s, options, reader, workers);
 }
 
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
@@ -442,7 +472,7 @@ static bool holds_container(struct source *s, const struct source_options *optio
     got = more < 0 ? -1 : got + more;
     reader->close(reader);
     inside.arrays_in_order = true;
-    return got > 0 && arrays_recognise_in_order(&inside, head, (size_t)got);
+    return got > 0 && arrays_recognise_in_order(s, &inside, head, (size_t)got);
 }
 
 /* Prepares what the source decodes zstd by. */
@@ -660,6 +690,7 @@ struct source *source_open_array(const struct source *container,
     struct source_options one = *options;
 
     one.array = array;
+    one.holder = container->info.compression != COMPRESSION_NONE ? container : NULL;
     one.earlier = &container->info.file;
     return source_open(container->path, &one, workers, error);
 }

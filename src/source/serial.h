@@ -11,8 +11,8 @@
 bool serial_source_open(struct source *s, const struct source_options *options,
                         struct reader *reader);
 
-/* Makes s, which is laid out as a container, one of this kind. The reader stands at the beginning;
-   it closes it in any case. False on failure. */
+/* Makes s, which is laid out as a container or an array of one, one of this kind. The reader stands
+   at the beginning; it closes it in any case. False on failure. */
 bool serial_source_open_arrays(struct source *s, struct reader *reader);
 
 /* Makes s, a source of another kind with a known layout, one of this kind, from position `good` of

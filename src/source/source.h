@@ -162,13 +162,16 @@ struct source_options {
     struct source_record record; /* where raw elements are, after what is skipped */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
-    bool stored;          /* ignore attributes of containers that give stored numbers another
+    const struct source *holder; /* with `array`: the source that has it, if that is compressed as
+                                    a whole; NULL: it is not */
+    bool stored;                 /* ignore attributes of containers that give stored numbers another
                              meaning */
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out its elements in order;
                              the number of inputs that are read so at a time and share the memory.
                              0: hand out tiles, whose chunks have places (chunk.h) */
     bool headers_only;    /* no chunks will be requested; arrays without numbers are picked, too */
-    bool arrays_in_order; /* accept containers that can only be read in order */
+    bool arrays_in_order; /* hand out the arrays of containers that can only be read in order. If
+                             not, they are opened one by one, and refused in pipes */
     bool cancellable;     /* source_cancel may be called */
     /* With `cancellable`: asked by threads that wait for an input, whether it is to be cancelled.
        NULL: it is not. */

@@ -73,6 +73,8 @@ struct source {
     /* The layout, which does not change once the source is open. */
     struct source_info info;
     struct container *container;          /* info.container */
+    const struct container *streamed;     /* the container that is read from front to back, or whose
+                                             array is; NULL: none is */
     struct source_pick *picks;            /* info.picks */
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails

@@ -172,13 +172,20 @@ run -q -t i32 -o count --skip 400 --length 1000 made/bad-cut-block
 is 'and with --skip' 0 1000
 
 # Other formats inside.
-gzip -nc "$sources/data/containers/small.safetensors" >small.safetensors.gz
-copy "$sources/data/containers/small.safetensors" small.safetensors
-run --tsv -o sum,min,max,argmin,count small.safetensors
-cut -f 2- out >wanted
-run --tsv -o sum,min,max,argmin,count small.safetensors.gz
-cut -f 2- out >found
-ok 'safetensors' cmp wanted found
+for file in small.safetensors small.gguf small.cdf1.nc small.nii; do
+    copy "$sources/data/containers/$file" "$file"
+    gzip -nk "$file"
+    { head -c -3 "$file" && printf '\1\2\3'; } >"changed-$file"
+    for options in '-o sum,min,max,argmin,count' '-o median' '--axis=-1 -o sum' '--histogram=3 -o sum' "--diff changed-$file"; do
+        # shellcheck disable=SC2086 # several words
+        run --tsv $options "$file"
+        cut -f 2- out >wanted
+        # shellcheck disable=SC2086 # several words
+        run --tsv $options "$file.gz"
+        cut -f 2- out >found
+        ok "$file $options" cmp wanted found
+    done
+done
 run --json -o sum --array=spread.u16 small.safetensors.gz
 ok 'its format' grep -q '"format": "safetensors+gzip"' out
 three >three.f32

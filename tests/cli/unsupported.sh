@@ -56,7 +56,7 @@ refuses x.zip \
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \
-    "standard input: a safetensors file; this request needs a file that is not compressed, not a pipe $raw"
+    "standard input: a safetensors file; this request needs a file, not a pipe $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 shell 'cat x.h5 | gpureduce'

@@ -274,11 +274,14 @@ struct container {
 /* The file that a container is read from, and what is requested of it. The caller sets it. */
 struct container_input {
     /* Reads exactly `size` bytes at `offset`, which the file has. False on failure: the reader
-       keeps the reason, or has put it into `error`. */
+       keeps the reason, or has put it into `error`; or, if `endless` was set, the file ends before,
+       and `size` is its size from then on and `endless` is false. */
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
     void *context;          /* of `read` */
     uint64_t size;          /* bytes of the file */
-    bool endless;           /* the size is unknown, and `size` is more than it can be */
+    bool endless;           /* the size is unknown, and `size` is more than it can be. Bytes come in
+                               order: only those before the first gap in what is read are kept, and
+                               the others can be read once */
     enum element_type type; /* the type of elements of which the file states only the size */
     bool stored;            /* ignore attributes that give stored numbers another meaning */
     bool headers_only;      /* places of tiles in the file are not needed */

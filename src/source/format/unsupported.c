@@ -643,11 +643,10 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define UNPIPED SEEKABLE("this request needs a file that is not compressed, not a pipe")
+#define UNPIPED SEEKABLE("this request needs a file, not a pipe")
 #define GGUF(at_, zeros_)                       \
     ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
-        SEEKABLE(                               \
-            "this request needs a file of version 2 or 3 that is not compressed, not a pipe"))
+        SEEKABLE("this request needs a file of version 2 or 3, not a pipe"))
 #define GGML(magic_, at_, zeros_)               \
     ROW("a GGML file", magic_, AT(at_, zeros_), \
         WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
@@ -655,9 +654,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define STATA(magic_) ROW("a Stata file", magic_, AT(108, "\0"), PANDAS("read_stata"))
 #define READ_R(entry_) PYTHON("pyreadr", "pyreadr.read_r('FILE')[" entry_ "]")
 #define LOADMAT PYTHON("scipy.io", "scipy.io.loadmat('FILE')['NAME']")
-#define NETCDF(magic_, at_)                         \
-    ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), \
-        SEEKABLE("this request needs a file that is not compressed, not a pipe"))
+#define NETCDF(magic_, at_) ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), UNPIPED)
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
 #define NIFTI1(size_, magic_, ...) \
     ROW("a NIfTI file", size_, AT(344, magic_), .least = 348, __VA_ARGS__)
