@@ -1,5 +1,6 @@
 """Files: open, summaries, differences; the program."""
 
+import gzip
 import json
 import os
 import struct
@@ -98,6 +99,28 @@ def test_meaning(tmp_path):
     a, b = gr.open(path)[0], gr.open(path, stored=True)[0]
     assert (a.scale, a.missing, a.sum()) == ((0.25, -1.0), "-5", -1.0)
     assert (b.scale, b.missing, b.sum()) == (None, "", -1)
+
+
+def test_inside_gzip(tmp_path):
+    """FITS has its headers between the data."""
+    def hdu(first, data, *more):
+        sizes = [f"NAXIS{i + 1:<3}= {n:20}" for i, n in enumerate(data.shape[::-1])]
+        cards = [first, f"BITPIX  = {data.itemsize * 8:20}", f"NAXIS   = {data.ndim:20}", *sizes, *more, "END"]
+        parts = "".join(f"{card:80}" for card in cards).encode(), data.astype(data.dtype.newbyteorder(">")).tobytes()
+        return b"".join(part + pad * (-len(part) % 2880) for part, pad in zip(parts, (b" ", b"\0")))
+
+    one, two = np.arange(6, dtype="i4").reshape(2, 3), np.arange(20000, dtype="i2").reshape(100, 200)
+    plain, packed = tmp_path / "x.fits", tmp_path / "x.fits.gz"
+    plain.write_bytes(hdu("SIMPLE  = T", one) + hdu("XTENSION= 'IMAGE   '", two, "BZERO   = 32768", "BLANK   = 7"))
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    with gr.open(packed) as f:
+        assert f.format == "fits+gzip" and f.keys() == ["PRIMARY", "HDU1"]
+        for _ in range(2):
+            assert f["HDU1"].sum() == 20000 * 32768 + 20000 * 19999 // 2 - 32768 - 7
+        assert f["HDU1"].median() == 32768 + 10000 and f["PRIMARY"].quantile([0, 1]) == [0, 5]
+        assert f["PRIMARY"].digest() == gr.digest(one)
+    assert gr.total([packed], ["count"]).count == 20005
+    assert gr.diff(plain, packed).different == 0
 
 
 def test_format(tmp_path):

@@ -69,6 +69,8 @@ struct file {
     struct container *container;
     struct container_input *in;
     struct hdu hdu;
+    char block[BLOCK + 1]; /* the block that was read last, and '\0' */
+    uint64_t block_at;     /* its offset; UINT64_MAX before there is one */
 };
 
 /* 80 bits. */
@@ -138,26 +140,38 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         read_value(card, at, v);
 }
 
+/* Has f->block be the block at an offset. *there: the file has it; if not, the size of the file is
+   known. */
+static bool read_block(struct file *f, uint64_t at, bool *there)
+{
+    const bool endless = f->in->endless;
+
+    *there = endless || (at <= f->in->size && f->in->size - at >= BLOCK);
+    if (!*there || at == f->block_at)
+        return true;
+    f->block_at = at;
+    *there = f->in->read(f->in, f->block, BLOCK, at);
+    return *there || (endless && !f->in->endless);
+}
+
 /* Reads the header at h->begin, and sets where it ends. */
 static bool read_cards(struct file *f)
 {
     struct hdu *h = &f->hdu;
-    const uint64_t size = f->in->size;
-    char block[BLOCK + 1];
+    bool there;
 
-    block[BLOCK] = '\0'; /* what is looked for ends there */
     for (uint64_t at = h->begin; at - h->begin < HEADER_MAX; at += BLOCK) {
-        if (at > size || size - at < BLOCK)
-            return container_wrong(f->in, size, "the file ends within the header of HDU %zu",
-                                   h->number);
-        if (!f->in->read(f->in, block, BLOCK, at))
+        if (!read_block(f, at, &there))
             return false;
+        if (!there)
+            return container_wrong(f->in, f->in->size, "the file ends within the header of HDU %zu",
+                                   h->number);
         for (size_t i = 0; i < BLOCK; i += CARD) {
-            if (memcmp(block + i, "END     ", 8) == 0) {
+            if (memcmp(f->block + i, "END     ", 8) == 0) {
                 h->data = at + BLOCK;
                 return true;
             }
-            take_card(h, block + i, at + i);
+            take_card(h, f->block + i, at + i);
         }
     }
     return container_wrong(f->in, h->begin, "the header of HDU %zu has more than 100 MB",
@@ -397,23 +411,29 @@ static bool add_array(struct file *f)
     return f->in->stored || find_meaning(f, a) || container_no_memory(f->in);
 }
 
-/* Whether another HDU begins at an offset. Blocks of zeros may follow the last one. */
+/* Whether another HDU begins after the data, at an offset. Blocks of zeros may follow the last one. */
 static bool find_next(struct file *f, uint64_t at, bool *found)
 {
-    unsigned char block[BLOCK];
+    const struct hdu *h = &f->hdu;
+    bool there;
 
     *found = false;
+    if (!read_block(f, at, &there))
+        return false;
+    if (h->data + h->length > f->in->size)
+        return container_wrong(f->in, f->in->size,
+                               "truncated inside HDU %zu: its %" PRIu64
+                               " byte%s of data begin at offset %" PRIu64,
+                               h->number, h->length, plural(h->length), h->data);
     if (at >= f->in->size)
         return true;
-    if (f->in->size - at < BLOCK)
+    if (!there)
         return container_wrong(f->in, at, "only %" PRIu64 " byte%s of a block after HDU %zu",
-                               f->in->size - at, plural(f->in->size - at), f->hdu.number);
-    if (!f->in->read(f->in, block, BLOCK, at))
-        return false;
-    *found = memcmp(block, "XTENSION", 8) == 0;
+                               f->in->size - at, plural(f->in->size - at), h->number);
+    *found = memcmp(f->block, "XTENSION", 8) == 0;
     for (size_t i = 0; i < BLOCK && !*found; i++)
-        if (block[i] != 0)
-            return container_wrong(f->in, at, "no extension begins after HDU %zu", f->hdu.number);
+        if (f->block[i] != 0)
+            return container_wrong(f->in, at, "no extension begins after HDU %zu", h->number);
     return true;
 }
 
@@ -424,8 +444,6 @@ static bool read_hdus(struct file *f)
     bool more = true;
 
     for (size_t number = 0; more; number++) {
-        const uint64_t size = f->in->size;
-
         *h = (struct hdu){.number = number, .begin = begin};
         if (!read_cards(f))
             return false;
@@ -433,11 +451,6 @@ static bool read_hdus(struct file *f)
             return container_wrong(f->in, 0, "it does not begin with SIMPLE = T");
         if (!find_data(f))
             return false;
-        if (h->data > size || h->length > size - h->data)
-            return container_wrong(f->in, size,
-                                   "truncated inside HDU %zu: its %" PRIu64
-                                   " byte%s of data begin at offset %" PRIu64,
-                                   number, h->length, plural(h->length), h->data);
         if (h->dimensions > 0 && !add_array(f))
             return false;
         begin = h->data + h->length + (BLOCK - h->length % BLOCK) % BLOCK;
@@ -458,6 +471,7 @@ static bool read_file(struct container *c, struct container_input *in)
         return container_no_memory(in);
     f->container = c;
     f->in = in;
+    f->block_at = UINT64_MAX;
     good = read_hdus(f);
     free(f);
     return good;
@@ -466,6 +480,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_fits = {
     .name = "fits",
     .article = "a FITS file",
+    .inside = COMPRESSION_NAMES("fits"),
     .recognise = recognise,
     .read = read_file,
 };

@@ -757,8 +757,7 @@ static const struct unsupported table[] = {
         PYTHON("pyhdf.SD", MASKED("v[:]", "v.attributes().get('_FillValue')", "v")
                "(pyhdf.SD.SD('FILE').select('NAME'))")),
     NETCDF("CDF\1", 8), NETCDF("CDF\2", 8), NETCDF("CDF\5", 12),
-    ROW("a FITS file", "SIMPLE  =",
-        SEEKABLE("one that is neither in a pipe nor compressed is read")),
+    ROW("a FITS file", "SIMPLE  =", UNPIPED),
     NIFTI1("\x5c\1\0\0", "n+1\0", UNPIPED), NIFTI1("\x5c\1\0\0", "ni1\0", NIBABEL),
     NIFTI1("\0\0\1\x5c", "n+1\0", UNPIPED), NIFTI1("\0\0\1\x5c", "ni1\0", NIBABEL),
     NIFTI2("\x1c\2\0\0n+2", UNPIPED), NIFTI2("\x1c\2\0\0ni2", NIBABEL),
