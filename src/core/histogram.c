@@ -165,21 +165,37 @@ static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
     const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
     /* Four roundings, each of 2^-53 at most of what is rounded. */
     const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
-    float near;
-    uint32_t bits;
 
     if (element_size(type) > sizeof(float) || range->low_integer.known || !isnormal(edge) ||
         !isnormal(wrong))
         return false;
-    if (type == ELEMENT_F32) { /* as below, at a third of the time */
-        near = (float)edge;
-        memcpy(&bits, &near, sizeof bits);
-        *key = order_key(type, bits) + (near < edge);
-    } else {
-        *key = order_first(type, edge, false);
-    }
+    *key = order_first(type, edge, false);
     return order_value(type, *key) >= edge + wrong && *key > order_least(type) &&
            order_value(type, *key - 1) < edge - wrong;
+}
+
+/* The number of binary32 before or after x, which is not 0. */
+static float next32(float x, bool after)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    bits += after == (x > 0) ? 1 : -UINT32_C(1);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* As bound_soon, of binary32, and the value of the key: at a tenth of the time. */
+static bool bound_soon32(double *bound, uint32_t bins, const struct histogram_range *range,
+                         uint32_t i)
+{
+    const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
+    const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+    const float near = (float)edge, least = near < edge ? next32(near, true) : near;
+
+    *bound = least;
+    return !range->scale.given && i < bins && isnormal(near) && isnormal(least) &&
+           isnormal(wrong) && least >= edge + wrong && next32(least, false) < edge - wrong;
 }
 
 /* The least key of the elements that are not before bin i, for types whose values are all binary64;
@@ -397,7 +413,8 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
     if (!bound)
         return false;
     for (uint32_t i = 0; i <= bins; i++)
-        bound[i] = order_value(type, bound_key(type, bins, range, i));
+        if (type != ELEMENT_F32 || !bound_soon32(&bound[i], bins, range, i))
+            bound[i] = order_value(type, bound_key(type, bins, range, i));
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
     if (isnormal(width) && isnormal(bins / width) && !(wrong * (bins / width) > 0x1p-32))
