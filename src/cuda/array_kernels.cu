@@ -19,13 +19,8 @@ __global__ void __launch_bounds__(THREADS) publish(const __grid_constant__ struc
             clear[i] = cleared[i];
     __threadfence_system();
     __syncthreads();
-    if (threadIdx.x != 0)
-        return;
-    if (job.zeroed) {
-        *job.zeroed = 0;
-        __threadfence_system();
-    }
-    *(volatile uint64_t *)&job.to->number = job.number;
+    if (threadIdx.x == 0)
+        *(volatile uint64_t *)&job.to->number = job.number;
 }
 
 /* Copies an element, which may not be aligned to its size. */

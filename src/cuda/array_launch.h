@@ -35,7 +35,6 @@ struct cuda_publish {
     uint64_t number;
     const struct partial *cleared; /* one of no elements */
     struct partial *clear;         /* to be made one of no elements; NULL: nothing is */
-    uint64_t *zeroed;              /* becomes 0, once `from` has been read; NULL: nothing does */
 };
 
 /* Copies elements of a layout in device memory into a row. */

@@ -378,7 +378,7 @@ static bool compare(struct cuda_comparer *c, uint64_t first, uint64_t pieces, ui
     job.bytes = job.bytes < left ? job.bytes : left;
     if (!open_device(c, error))
         return false;
-    job.pieces = (struct cuda_list){(uint64_t *)(void *)c->numbers.memory, c->room};
+    job.pieces = (struct cuda_list){.found = (void *)c->numbers.memory, .room = c->room};
     for (int side = 0; side < 2; side++) {
         job.copies[side] = c->copies[side].memory;
         if (!stage(c, side, first, job.bytes, &job.sides[side], error))

@@ -7,7 +7,6 @@
 
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
-#include "cuda/receipt.h"
 #include "cuda/slice_launch.h"
 
 /* Columns of all parts together, and rows of each part at least: with CUDA_SLICE_COLUMNS of them a
@@ -42,10 +41,12 @@ static const char *const launching = "starting a kernel";
 struct cuda_summer {
     int device, multiprocessors; /* negative before the first call */
     struct cuda_room parts, stage, found;
-    struct cuda_receipt receipt; /* how many results are not known */
-    uint64_t *numbers;           /* pinned: which */
-    bool listing;                /* the list has begun, and not ended well */
-    cudaStream_t stream;         /* of the last call */
+    uint32_t *any, *any_device; /* pinned: 1 if there are results that are not known */
+    uint64_t *numbers;          /* pinned: the list of these */
+    bool dirty;                 /* the list in device memory is not empty, or not begun */
+    bool endless;               /* of the last call none is known */
+    cudaStream_t stream;        /* of the last call */
+    cudaEvent_t done;           /* recorded after it */
     /* The call that puts results: */
     const struct cuda_array_elements *elements;
     const struct cuda_slice_wish *wish;
@@ -74,11 +75,15 @@ static void leave_device(struct cuda_summer *s)
     cuda_room_free(&s->parts);
     cuda_room_free(&s->stage);
     cuda_room_free(&s->found);
-    s->listing = false;
-    cuda_receipt_close(&s->receipt);
+    if (s->any)
+        (void)cudaFreeHost(s->any);
     if (s->numbers)
         (void)cudaFreeHost(s->numbers);
+    if (s->done)
+        (void)cudaEventDestroy(s->done);
+    s->any = NULL;
     s->numbers = NULL;
+    s->done = NULL;
     s->device = -1;
     cuda_guest_leave(&guest);
 }
@@ -202,7 +207,8 @@ static uint64_t merge_groups(uint64_t slices, uint64_t parts)
 
 static struct cuda_list unknown_list(const struct cuda_summer *s)
 {
-    return (struct cuda_list){.found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN};
+    return (struct cuda_list){
+        .found = (void *)s->found.memory, .room = CUDA_ARRAY_UNKNOWN, .any = s->any_device};
 }
 
 /* Merges parts: if there are many, groups of them first. */
@@ -397,45 +403,59 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return false;
 }
 
-/* Begins the list of results that are not known, or one without an end if none can be found. */
-static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
+/* Allocates what the list needs, as far as it is not there. */
+static bool open_list(struct cuda_summer *s, struct error *error)
 {
-    const bool empty = s->found.memory && !s->listing;
-
-    s->listing = true;
-    return (s->receipt.last || cuda_receipt_open(&s->receipt, error)) &&
-           cuda_room_grow(&s->found, LIST_BYTES, error) &&
-           ((can && empty) || cuda_guest_check(cudaMemsetAsync(s->found.memory, can ? 0 : 0xff,
-                                                               sizeof(uint64_t), s->stream),
-                                               launching, error));
+    s->dirty = true;
+    return cuda_room_grow(&s->found, LIST_BYTES, error) &&
+           (s->any || cuda_guest_check(cudaHostAlloc((void **)&s->any, sizeof *s->any,
+                                                     cudaHostAllocMapped | cudaHostAllocPortable),
+                                       "pinned memory", error)) &&
+           cuda_guest_check(cudaHostGetDevicePointer((void **)&s->any_device, s->any, 0),
+                            "pinned memory", error) &&
+           cuda_guest_check(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming),
+                            "creating an event", error);
 }
 
-/* Ends it: has its length handed to the host, and set to that of an empty one. */
+/* Begins the list of results that are not known. `can`: kernels look for them; else none is known. */
+static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
+{
+    if (!s->done && !open_list(s, error))
+        return false;
+    if (s->dirty &&
+        !cuda_guest_check(cudaMemsetAsync(s->found.memory, 0, sizeof(uint64_t), s->stream),
+                          launching, error))
+        return false;
+    s->dirty = true; /* unless it ends well */
+    s->endless = !can;
+    *s->any = 0;
+    return true;
+}
+
+/* Ends it, behind the last kernel. */
 static bool end_list(struct cuda_summer *s, struct error *error)
 {
-    const struct cuda_publish job = {
-        .from = s->found.memory, .words = 1, .zeroed = (void *)s->found.memory};
-
-    s->listing = !(cuda_receipt_launch(&s->receipt, job, s->stream, error) &&
-                   cuda_receipt_expect(&s->receipt, s->stream, error));
-    return !s->listing;
+    return cuda_guest_check(cudaEventRecord(s->done, s->stream), "recording an event", error);
 }
 
 /* Waits for the list, of which all are copied if there is room for them. */
 static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
 {
-    if (!cuda_receipt_await(&s->receipt, error))
+    if (!cuda_guest_check(cudaEventSynchronize(s->done), "reducing", error))
         return false;
-    memcpy(found, &s->receipt.sent->partial, sizeof *found);
-    if (*found == 0 || *found > CUDA_ARRAY_UNKNOWN)
+    *found = s->endless ? UINT64_MAX : 0;
+    s->dirty = __atomic_load_n(s->any, __ATOMIC_ACQUIRE) != 0;
+    if (s->endless || !s->dirty)
         return true;
-    return (s->numbers || cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
-                                           "pinned memory", error)) &&
-           cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory + sizeof *found,
-                                            (size_t)*found * sizeof *found, cudaMemcpyDeviceToHost,
-                                            s->stream),
-                            "copying a result", error) &&
-           cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
+    if ((!s->numbers && !cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
+                                          "pinned memory", error)) ||
+        !cuda_guest_check(cudaMemcpyAsync(s->numbers, s->found.memory, LIST_BYTES,
+                                          cudaMemcpyDeviceToHost, s->stream),
+                          "copying a result", error) ||
+        !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
+        return false;
+    *found = s->numbers[0];
+    return true;
 }
 
 static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, uint64_t *results,
@@ -519,7 +539,7 @@ bool cuda_array_unknown(struct cuda_summer *s, const uint64_t **unknown, uint64_
     const bool good = cuda_guest_enter(&guest, s->device, error) && fetch_list(s, found, error);
 
     cuda_guest_leave(&guest);
-    *unknown = s->numbers;
+    *unknown = s->numbers ? s->numbers + 1 : NULL;
     return good;
 }
 

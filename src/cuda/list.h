@@ -11,6 +11,7 @@
 struct cuda_list {
     uint64_t *found; /* device memory: first how many there are, then which, in any order */
     uint64_t room;   /* for how many there is room */
+    uint32_t *any; /* becomes 1 if there are some: of memory of the host, too; NULL: nothing does */
 };
 
 /* Adds a number. Threads of kernels may do so at a time. */
@@ -24,6 +25,8 @@ EXACT_SHARED void cuda_list_append(const struct cuda_list *list, uint64_t number
 
     if (at < list->room)
         list->found[1 + at] = number;
+    if (list->any)
+        *list->any = 1;
 }
 
 #endif

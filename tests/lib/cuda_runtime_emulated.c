@@ -904,8 +904,6 @@ static void run_publish(const void *arguments)
     memcpy(&job->to->partial, job->from, job->words * sizeof(uint64_t));
     if (job->clear)
         *job->clear = *job->cleared;
-    if (job->zeroed)
-        *job->zeroed = 0;
     __atomic_store_n(&job->to->number, job->number, __ATOMIC_RELEASE);
 }
 

@@ -772,7 +772,7 @@ static void check_float8(enum element_type type)
             l.low = l.high + slices * l.parts;
         } else {
             l.results = (uint64_t *)(void *)found;
-            l.unknown = (struct cuda_list){l.results + slices, slices};
+            l.unknown = (struct cuda_list){.found = l.results + slices, .room = slices};
             l.first = 1000;
             bytes = slices * sizeof *sums;
         }
