@@ -136,14 +136,22 @@ tests_unit_test_device_arrays_SOURCES = \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
 tests_unit_test_device_arrays_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
 tests_unit_test_device_arrays_LDADD = $(emulated_ldadd)
-tests_unit_test_device_library_SOURCES = \
-	tests/unit/test_device_library.c \
+library_emulated_sources = \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
 	tests/lib/cuda_tally_emulated.c \
 	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
 	tests/lib/slice_emulated.cu
+tests_unit_test_device_library_SOURCES = \
+	tests/unit/test_device_library.c \
+	$(library_emulated_sources)
 tests_unit_test_device_library_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
 tests_unit_test_device_library_LDADD = $(emulated_ldadd)
+# The example of device memory, on it.
+tests_device_example_SOURCES = \
+	examples/device.c \
+	$(library_emulated_sources)
+tests_device_example_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
+tests_device_example_LDADD = $(emulated_ldadd)
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h
@@ -152,14 +160,11 @@ emulated_ldadd = tests/libemulated.a tests/libtests.a src/libinternal.a $(ZSTD_L
 tests_unit_test_zstd_driver_LDADD = $(emulated_ldadd)
 # And the whole program with it: a GPU that every machine has, for scripts.
 if HAVE_CUDA
-check_PROGRAMS += tests/gpureduce_emulated tests/gpureduce_faults
+check_PROGRAMS += tests/gpureduce_emulated tests/gpureduce_faults tests/device_example
 endif
 tests_gpureduce_emulated_SOURCES = \
 	tests/lib/test_main.c \
-	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
-	tests/lib/cuda_tally_emulated.c \
-	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
-	tests/lib/slice_emulated.cu
+	$(library_emulated_sources)
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 tests_gpureduce_emulated_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
@@ -357,6 +362,8 @@ AM_TESTS_ENVIRONMENT = \
 	HARDENING='$(HARDENING)'; export HARDENING; \
 	LIBRARY_CC='$(CC) $(CFLAGS)'; export LIBRARY_CC; \
 	MPICC='$(MPICC)'; export MPICC; \
+	CUDA_CPPFLAGS='$(CUDA_CPPFLAGS)'; export CUDA_CPPFLAGS; \
+	CUDA_LIBS='$(CUDA_LIBS)'; export CUDA_LIBS; \
 	LIBRARY_LIBS='$(CUDA_LIBS) $(ZSTD_LIBS) $(LIBS)'; export LIBRARY_LIBS; \
 	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
 	ZSTD='$(ZSTD)'; export ZSTD; \

@@ -62,6 +62,14 @@ execute missing.f32 two.npy
 is 'file.c, with a file that is missing' 1 "two.npy${tab}${tab}i64${tab}2${tab}3" \
     'file: missing.f32: No such file or directory'
 
+device_prints='at once: sum 624993750, standard deviation 3608.4391822547391
+in pieces: sum 624993750, standard deviation 3608.4391822547391'
+if [ -n "${CUDA_LIBS-}" ]; then
+    cp "$build/tests/device_example" example
+    execute
+    is 'device.c prints, of an emulated GPU' 0 "$device_prints"
+fi
+
 # Blocks of C in pages are programs. A block of text after one is what it prints.
 awk '/^```/ { block = /^```c$/ ? sprintf("block%d.c", ++n) : /^```text$/ ? sprintf("block%d.out", n) : ""; next }
      block { print >block }' "$sources/README.md" "$sources/doc/library.md"
@@ -119,9 +127,23 @@ fi
 # Other languages and systems.
 #
 if [ -n "$sanitizer$CHECK_UNDER" ] || [ ! -e "$build/src/libgpureduce.so" ]; then
-    skip 'Fortran and MPI' 'only with the shared library, and without sanitizers and valgrind'
+    skip 'GPUs, Fortran and MPI' 'only with the shared library, and without sanitizers and valgrind'
     finish
 fi
+if [ -z "${CUDA_LIBS-}" ]; then
+    skip 'device.c' 'without CUDA'
+else
+    # shellcheck disable=SC2086 # several words
+    ok 'device.c is compiled' build_by "$LIBRARY_CC -std=c99 -Wall -Wextra -Werror $CUDA_CPPFLAGS" \
+        "$sources/examples/device.c" $CUDA_LIBS
+    execute
+    if [ "$status" -eq 77 ]; then
+        skip 'device.c prints' "$(cat err)"
+    else
+        is 'device.c prints' 0 "$device_prints"
+    fi
+fi
+
 if [ "$(gfortran -dumpmachine 2>fortran.log)" = "$($LIBRARY_CC -dumpmachine)" ]; then
     # shellcheck disable=SC2086 # several words
     ok 'gpureduce.f90 and fortran.f90 are compiled' gfortran -Wall -Werror -o example \
