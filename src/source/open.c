@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/name.h"
+#include "core/shell.h"
 #include "source/arrays.h"
 #include "source/bands.h"
 #include "source/compressed.h"
@@ -343,6 +344,16 @@ static bool begin_format(struct source *s, const struct source_options *options)
     return s->reader && formats_detect_compression(s, options, s->reader);
 }
 
+/* Makes the source fail since containers of this format are not read compressed. */
+static void refuse_compressed(struct source *s, const struct container_format *format)
+{
+    const struct advice advice = {.kind = ADVICE_DECOMPRESSED, .compressed = s->info.compression};
+    char command[SHELL_DECOMPRESSION_MAX], word[SHELL_WORD_MAX];
+
+    shell_decompression(command, word, strcmp(s->path, "-") == 0 ? "" : s->path, advice.compressed);
+    source_refuse(s, advice, "%s, compressed; try: %s", format->article, command);
+}
+
 /* Whether the input can be read as is asked for; if not, the source fails. */
 static bool can_be_read(struct source *s, const struct source_options *options)
 {
@@ -358,10 +369,10 @@ static bool can_be_read(struct source *s, const struct source_options *options)
         return true;
     if (!s->has_size && s->info.repeatable)
         source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
+    else if (s->info.compressed)
+        refuse_compressed(s, asked);
     else
-        source_error(s, ERROR_REQUEST,
-                     "%s is read from a file that is not compressed: save it as such",
-                     asked->article);
+        source_error(s, ERROR_REQUEST, "%s is read from a file, not from a pipe", asked->article);
     return false;
 }
 

@@ -412,7 +412,7 @@ done
 shell "cat $file | gpureduce --diff $file -"
 is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; this request needs a file, not a pipe (--format=raw reads it as raw numbers)'
 shell 'cat data/containers/stored.npz | gpureduce --format=npz'
-fails 'an .npz in a pipe' 'standard input: a .npz file is read from a file that is not compressed: save it as such'
+fails 'an .npz in a pipe' 'standard input: a .npz file is read from a file, not from a pipe'
 # Every end of it but the right one.
 for file in small.safetensors data/containers/small.gguf; do
     end=$(size $file) bad=

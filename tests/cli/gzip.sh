@@ -203,6 +203,8 @@ ok 'raw, and --check' test "$status" = 0
 gzip -nc "$sources/data/containers/small.h5" >small.h5.gz
 run small.h5.gz
 ok 'HDF5' grep -q 'compressed by gzip; try: gzip -dk small.h5.gz && gpureduce small.h5 ' err
+run -q --format=hdf5 small.h5.gz
+fails 'HDF5, and said to be one' 'small.h5.gz: an HDF5 file, compressed; try: gzip -dk small.h5.gz && gpureduce small.h5'
 : >empty.gz
 run -q empty.gz
 fails 'an empty file' 'empty.gz: is empty, but its name is that of a format (--format=raw reads it as no elements)'

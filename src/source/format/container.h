@@ -250,6 +250,10 @@ static inline uint64_t container_array_extent(const struct container_array *a)
 uint64_t container_elements_before(const struct container_array *a, uint64_t offset, size_t size,
                                    uint64_t elements);
 
+/* The reason why arrays that are not read in order cannot be read. */
+#define CONTAINER_NOT_IN_ORDER \
+    "not read from a pipe or compressed; 'gzip -dk' or 'zstd -d' makes a file of it"
+
 struct container_format;
 
 /* A container that has been read. Only formats change it. */

@@ -220,7 +220,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
             : !blocks ? "quantised by codebooks, which llama.cpp's llama-quantize decodes to F32"
             : f->big
                 ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
-            : f->in->file < 0 ? "quantised, which is read from a file that is not compressed"
+            : f->in->file < 0 ? "quantised, " CONTAINER_NOT_IN_ORDER
                               : NULL;
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, kind->bytes, &a->length))

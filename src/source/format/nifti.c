@@ -269,7 +269,7 @@ static bool add_array(struct file *f, unsigned part)
     a->unreadable = type->unreadable;
     if (complex && f->in->endless) {
         a->typed = true;
-        a->unreadable = "complex numbers are read from a file that is not compressed";
+        a->unreadable = "complex numbers are " CONTAINER_NOT_IN_ORDER;
     }
     if (!a->unreadable)
         a->length = a->elements * element_size(a->type);
