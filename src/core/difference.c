@@ -38,161 +38,41 @@ bool difference_common_type(enum element_type a, enum element_type b, enum eleme
     return true;
 }
 
-/* An element. */
-struct value {
-    double x;      /* rounded, where it is an integer of 64 bits */
-    struct term n; /* in full, where it is finite */
-};
-
-static struct value load(enum element_type type, uint64_t bits)
-{
-    const uint64_t key = order_key(type, bits);
-    struct value v = {.x = order_value(type, key)};
-
-    v.n = element_is_integer(type) ? term_of_integer(order_integer(type, key)) : term_of(v.x);
-    return v;
-}
-
 /*
- * Differences that are compared exactly.
+ * Pairs. Big integers tell everything about them, as of scaled numbers; doubles mostly tell enough.
  */
 
-/* |a - b|. By class, then by `high`, then by what follows. */
-struct gap {
-    enum {
-        GAP_FINITE,
-        GAP_HUGE,
-        GAP_INFINITE
-    } class;          /* huge: above the greatest binary64; then it
-                         is the half that follows */
-    double high, low; /* of floats: high + low, high the nearest */
-    uint64_t integer; /* of integers */
+static void find_pair(struct scaled_pair *pair, const struct difference_terms *terms, uint64_t a,
+                      uint64_t b)
+{
+    const enum element_type types[2] = {terms->type, terms->other};
+
+    scaled_pair_find(pair, types, terms->scales, a, b);
+}
+
+/* Two elements of a type that differ, without scales: the one of lesser magnitude, and the other, both
+   rounded where they are integers of 64 bits; and |a - b|, which is high + low, with `high` the nearest
+   number. Integers have a `low` of 0. */
+struct rough_pair {
+    double small, large;
+    double high, low;
 };
 
-static struct gap gap_of(enum element_type type, const struct value *a, const struct value *b)
+static struct rough_pair look_at(enum element_type type, uint64_t a, uint64_t b)
 {
-    struct gap gap = {.class = GAP_FINITE};
+    const double x = order_value(type, order_key(type, a));
+    const double y = order_value(type, order_key(type, b));
+    const bool x_is_small = fabs(x) < fabs(y);
+    struct rough_pair r = {.small = x_is_small ? x : y, .large = x_is_small ? y : x};
 
+    r.high = exact_two_sum(x, -y, &r.low);
+    r.low = r.high < 0 ? -r.low : r.low;
+    r.high = fabs(r.high);
     if (element_is_integer(type)) {
-        if (a->n.negative != b->n.negative)
-            gap.integer = a->n.magnitude + b->n.magnitude; /* two's complement: below 2^64 */
-        else
-            gap.integer = a->n.magnitude > b->n.magnitude ? a->n.magnitude - b->n.magnitude
-                                                          : b->n.magnitude - a->n.magnitude;
-        return gap;
+        r.high = (double)difference_ulps(type, a, b);
+        r.low = 0;
     }
-    if (isinf(a->x) || isinf(b->x)) {
-        gap.class = GAP_INFINITE;
-        return gap;
-    }
-    gap.high = exact_two_sum(a->x, -b->x, &gap.low);
-    if (isinf(gap.high)) { /* both are so large that their halves are exact */
-        gap.class = GAP_HUGE;
-        gap.high = exact_two_sum(a->x / 2, -b->x / 2, &gap.low);
-    }
-    if (gap.high < 0) {
-        gap.high = -gap.high;
-        gap.low = -gap.low;
-    }
-    return gap;
-}
-
-/* Below 0, 0 or above 0 as `a` is less than b, the same, or more. The nearest binary64 of the
-   greater is no less than that of the other. */
-static int compare_gaps(const struct gap *a, const struct gap *b)
-{
-    if (a->class != b->class)
-        return a->class > b->class ? 1 : -1;
-    if (a->integer != b->integer)
-        return a->integer > b->integer ? 1 : -1;
-    if (a->high != b->high)
-        return a->high > b->high ? 1 : -1;
-    return (a->low > b->low) - (a->low < b->low);
-}
-
-/* A relative difference is 1 - q, where q is the quotient of the number that is less in magnitude
-   and the other one: small 2^exponent / large, or, if their signs are not the same, its negative.
- */
-struct ratio {
-    bool infinite;
-    bool opposite;
-    uint64_t small, large;
-    int exponent;
-};
-
-/* Compares the magnitudes of finite elements. */
-static int compare_magnitudes(enum element_type type, const struct value *a, const struct value *b)
-{
-    if (element_is_integer(type))
-        return (a->n.magnitude > b->n.magnitude) - (a->n.magnitude < b->n.magnitude);
-    return (fabs(a->x) > fabs(b->x)) - (fabs(a->x) < fabs(b->x));
-}
-
-static struct ratio ratio_of(enum element_type type, const struct value *a, const struct value *b)
-{
-    const struct value *small = a, *large = b;
-
-    if (!element_is_integer(type) && (isinf(a->x) || isinf(b->x)))
-        return (struct ratio){.infinite = true};
-    if (compare_magnitudes(type, a, b) > 0) {
-        small = b;
-        large = a;
-    }
-    return (struct ratio){.opposite =
-                              small->n.magnitude != 0 && small->n.negative != large->n.negative,
-                          .small = small->n.magnitude,
-                          .large = large->n.magnitude,
-                          .exponent = small->n.exponent - large->n.exponent};
-}
-
-/* x y 2^exponent. */
-struct scaled {
-    struct product p; /* its highest bit is set, unless it is zero */
-    int exponent;
-};
-
-static struct scaled multiply(uint64_t x, uint64_t y, int exponent)
-{
-    struct scaled s = {product_of(x, y), exponent};
-    int shift;
-
-    if (s.p.high == 0) {
-        s = (struct scaled){{.high = s.p.low}, exponent - 64};
-        if (s.p.high == 0)
-            return s;
-    }
-    shift = __builtin_clzll(s.p.high);
-    if (shift > 0) {
-        s.p.high = s.p.high << shift | s.p.low >> (64 - shift);
-        s.p.low <<= shift;
-    }
-    s.exponent -= shift;
-    return s;
-}
-
-/* Compares small 2^exponent / large of two ratios. */
-static int compare_quotients(const struct ratio *a, const struct ratio *b)
-{
-    const struct scaled left = multiply(a->small, b->large, a->exponent);
-    const struct scaled right = multiply(b->small, a->large, b->exponent);
-
-    if (left.p.high == 0 || right.p.high == 0)
-        return (left.p.high != 0) - (right.p.high != 0);
-    if (left.exponent != right.exponent)
-        return left.exponent > right.exponent ? 1 : -1;
-    if (left.p.high != right.p.high)
-        return left.p.high > right.p.high ? 1 : -1;
-    return (left.p.low > right.p.low) - (left.p.low < right.p.low);
-}
-
-/* Compares the relative differences that two ratios stand for. */
-static int compare_ratios(const struct ratio *a, const struct ratio *b)
-{
-    if (a->infinite || b->infinite)
-        return (int)a->infinite - (int)b->infinite;
-    if (a->opposite != b->opposite)
-        return a->opposite ? 1 : -1;
-    return a->opposite ? compare_quotients(a, b) : compare_quotients(b, a);
+    return r;
 }
 
 /*
@@ -201,53 +81,43 @@ static int compare_ratios(const struct ratio *a, const struct ratio *b)
 
 enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS };
 
-static void find_scaled(struct scaled_pair *pair, const struct difference_terms *terms,
-                        const struct difference_peak *p)
+/* A kind of difference, not in ulps, of a pair without scales, at most three roundings off. It is not
+   finite where an element is not, or the difference is beyond the greatest binary64. */
+static double approximate(enum element_type type, enum peak_kind kind,
+                          const struct difference_peak *p)
 {
-    const enum element_type types[2] = {terms->type, terms->other};
+    const struct rough_pair r = look_at(type, p->a, p->b);
 
-    scaled_pair_find(pair, types, terms->scales, p->a, p->b);
+    return kind == PEAK_RELATIVE ? r.high / fabs(r.large) : r.high;
 }
 
-/* Compares a kind of difference, not in ulps, of two pairs of scaled numbers. */
-static int compare_scaled(const struct difference_terms *terms, enum peak_kind kind,
-                          const struct difference_peak *p, const struct difference_peak *q)
-{
-    struct scaled_pair x, y;
-
-    find_scaled(&x, terms, p);
-    find_scaled(&y, terms, q);
-    return scaled_pair_compare(&x, &y, kind == PEAK_RELATIVE);
-}
+/* A factor that is less than 1 by more than two approximations are off. */
+#define APPROXIMATELY (1 - 0x1p-50)
 
 /* Compares a kind of difference of two pairs. */
 static int compare_pairs(const struct difference_terms *terms, enum peak_kind kind,
                          const struct difference_peak *p, const struct difference_peak *q)
 {
-    const enum element_type type = terms->type;
-    const struct value p_a = load(type, p->a), p_b = load(type, p->b);
-    const struct value q_a = load(type, q->a), q_b = load(type, q->b);
+    struct scaled_pair x, y;
 
-    if (difference_is_scaled(terms) && kind != PEAK_ULPS)
-        return compare_scaled(terms, kind, p, q);
-    switch (kind) {
-    case PEAK_ABSOLUTE: {
-        const struct gap x = gap_of(type, &p_a, &p_b), y = gap_of(type, &q_a, &q_b);
+    if (kind == PEAK_ULPS) {
+        const uint64_t p_ulps = difference_ulps(terms->type, p->a, p->b);
+        const uint64_t q_ulps = difference_ulps(terms->type, q->a, q->b);
 
-        return compare_gaps(&x, &y);
+        return (p_ulps > q_ulps) - (p_ulps < q_ulps);
     }
-    case PEAK_RELATIVE: {
-        const struct ratio x = ratio_of(type, &p_a, &p_b), y = ratio_of(type, &q_a, &q_b);
+    if (!difference_is_scaled(terms)) {
+        const double p_about = approximate(terms->type, kind, p);
+        const double q_about = approximate(terms->type, kind, q);
 
-        return compare_ratios(&x, &y);
+        if (isfinite(p_about + q_about) && p_about < APPROXIMATELY * q_about)
+            return -1;
+        if (isfinite(p_about + q_about) && q_about < APPROXIMATELY * p_about)
+            return 1;
     }
-    case PEAK_ULPS: {
-        const uint64_t x = difference_ulps(type, p->a, p->b), y = difference_ulps(type, q->a, q->b);
-
-        return (x > y) - (x < y);
-    }
-    }
-    return 0; /* not reached */
+    find_pair(&x, terms, p->a, p->b);
+    find_pair(&y, terms, q->a, q->b);
+    return scaled_pair_compare(&x, &y, kind == PEAK_RELATIVE);
 }
 
 /* Makes the peak a pair that is higher, or as high and earlier. */
@@ -264,95 +134,51 @@ static void raise(struct difference_peak *peak, const struct difference_terms *t
         *peak = *pair;
 }
 
-/*
- * Rounded differences.
- */
-
-/* |a - b|, an infinity where it is beyond the greatest binary64. */
-static double round_absolute(enum element_type type, const struct value *a, const struct value *b)
+/* The difference of a peak, not in ulps, rounded. */
+static double round_peak(const struct difference_terms *terms, enum peak_kind kind,
+                         const struct difference_peak *p)
 {
-    const struct gap gap = gap_of(type, a, b);
-
-    if (gap.class != GAP_FINITE)
-        return INFINITY;
-    return element_is_integer(type) ? (double)gap.integer : gap.high;
-}
-
-/* Sets a - b, which are finite. */
-static void subtract(struct exact *gap, const struct value *a, const struct value *b)
-{
-    exact_clear(gap);
-    term_add(gap, a->n, 1, false);
-    term_add(gap, b->n, 1, true);
-}
-
-/* Digits below those of |a - b|, the quotient of which by a number of 64 bits then has at least 96
-   bits. */
-#define BELOW 5
-
-/* |a - b| / max(|a|, |b|). */
-static double round_relative(enum element_type type, const struct value *a, const struct value *b)
-{
-    const struct value *large = compare_magnitudes(type, a, b) > 0 ? a : b;
-    uint32_t digit[BELOW + EXACT_DIGITS] = {0};
-    struct exact gap;
-    bool sticky;
-
-    if (!element_is_integer(type) && (isinf(a->x) || isinf(b->x)))
-        return INFINITY;
-    subtract(&gap, a, b);
-    (void)exact_magnitude(&gap, digit + BELOW);
-    sticky = digits_divide(digit, BELOW + EXACT_DIGITS, large->n.magnitude) != 0;
-    return digits_round(digit, BELOW + EXACT_DIGITS,
-                        EXACT_LSB_EXPONENT - 32 * BELOW - large->n.exponent, sticky, false);
-}
-
-/* The bounds of scaled numbers. */
-static struct difference_bounds scaled_bounds(const struct difference *d,
-                                              const struct difference_terms *terms)
-{
-    struct difference_bounds bounds = {.any = true};
     struct scaled_pair pair;
 
-    bounds.absolute_at = d->absolute.index;
-    bounds.relative_at = d->relative.index;
-    bounds.ulps_at = d->ulps.index;
-    find_scaled(&pair, terms, &d->absolute);
-    bounds.absolute = (1 - 0x1p-50) * scaled_pair_round(&pair, false);
-    find_scaled(&pair, terms, &d->relative);
-    bounds.relative = (1 - 0x1p-50) * scaled_pair_round(&pair, true);
-    if (difference_has_ulps(terms))
-        bounds.ulps = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
-    return bounds;
+    find_pair(&pair, terms, p->a, p->b);
+    return scaled_pair_round(&pair, kind == PEAK_RELATIVE);
 }
 
 struct difference_bounds difference_bounds(const struct difference *d,
                                            const struct difference_terms *terms)
 {
-    struct difference_bounds bounds = {.any = d->absolute.index != DIFFERENCE_NO_INDEX};
-    const enum element_type type = terms->type;
-    struct value a, b;
-    struct gap gap;
+    struct difference_bounds bounds = {.any = d->absolute.index != DIFFERENCE_NO_INDEX,
+                                       .absolute_at = d->absolute.index,
+                                       .relative_at = d->relative.index,
+                                       .ulps_at = d->ulps.index};
+    struct rough_pair r;
+    int exponent = 0;
 
     if (!bounds.any)
         return bounds;
-    if (difference_is_scaled(terms))
-        return scaled_bounds(d, terms);
-    bounds.absolute_at = d->absolute.index;
-    bounds.relative_at = d->relative.index;
-    bounds.ulps_at = d->ulps.index;
-    a = load(type, d->absolute.a);
-    b = load(type, d->absolute.b);
-    gap = gap_of(type, &a, &b);
-    bounds.absolute = round_absolute(type, &a, &b);
-    bounds.absolute_low = gap.class == GAP_FINITE ? gap.low : 0;
-    a = load(type, d->relative.a);
-    b = load(type, d->relative.b);
-    /* The quotient is three roundings off, and so is this: by 2^-53 each. */
-    bounds.relative = (1 - 0x1p-50) * round_relative(type, &a, &b);
-    bounds.small = compare_magnitudes(type, &a, &b) > 0 ? b.x : a.x;
-    bounds.large = compare_magnitudes(type, &a, &b) > 0 ? a.x : b.x;
-    bounds.ulps = difference_ulps(type, d->ulps.a, d->ulps.b);
+    if (difference_has_ulps(terms))
+        bounds.ulps = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
+    if (difference_is_scaled(terms)) {
+        bounds.absolute = APPROXIMATELY * round_peak(terms, PEAK_ABSOLUTE, &d->absolute);
+        bounds.relative = APPROXIMATELY * round_peak(terms, PEAK_RELATIVE, &d->relative);
+        return bounds;
+    }
+    r = look_at(terms->type, d->absolute.a, d->absolute.b);
+    bounds.absolute = r.high;
+    bounds.absolute_low = isfinite(r.high) ? r.low : 0;
+    r = look_at(terms->type, d->relative.a, d->relative.b);
+    /* Divided by a power of two, so that products do not overflow. */
+    if (!element_is_integer(terms->type))
+        (void)frexp(r.large, &exponent);
+    bounds.small = ldexp(r.small, -exponent);
+    bounds.large = ldexp(r.large, -exponent);
+    if (ldexp(bounds.small, exponent) != r.small) {
+        bounds.small = r.small;
+        bounds.large = r.large;
+    }
+    bounds.relative =
+        APPROXIMATELY * (isfinite(r.high) ? r.high / fabs(r.large)
+                                          : round_peak(terms, PEAK_RELATIVE, &d->relative));
     return bounds;
 }
 
@@ -360,71 +186,47 @@ struct difference_bounds difference_bounds(const struct difference *d,
  * Tolerances.
  */
 
-/* Whether |a - b| is at most t max(|a|, |b|), exactly. */
-static bool within_relative(enum element_type type, const struct value *a, const struct value *b,
-                            double t)
+/* Sees whether the difference of a pair without scales is tolerated. False if doubles do not tell. */
+static bool decide(const struct difference_terms *terms, uint64_t a, uint64_t b, bool *tolerated)
 {
-    const struct value *large = compare_magnitudes(type, a, b) > 0 ? a : b;
-    const struct term factor = term_of(t);
-    const int exponent = factor.exponent + large->n.exponent;
-    uint32_t digit[EXACT_WIDE_DIGITS];
-    struct exact_wide excess; /* |a - b| less the product */
-    struct exact gap;
+    const struct difference_tolerance *t = &terms->tolerance;
+    const struct rough_pair r = look_at(terms->type, a, b);
+    const uint64_t ulps = difference_ulps(terms->type, a, b);
+    const bool integer = element_is_integer(terms->type);
+    double low, most;
 
-    if (t >= 2)
+    *tolerated = false;
+    if (isinf(r.large))
         return true;
-    exact_wide_clear(&excess);
-    subtract(&gap, a, b);
-    if (exact_magnitude(&gap, digit))
-        subtract(&gap, b, a);
-    exact_wide_add_exact(&excess, &gap);
-    exact_wide_add_product(&excess, factor.magnitude, large->n.magnitude,
-                           (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT), true);
-    return exact_wide_magnitude(&excess, digit) || quotient_length(digit, EXACT_WIDE_DIGITS) == 0;
+    /* An absolute limit is one of the two nearest numbers. */
+    *tolerated = (t->by_ulps && ulps <= t->ulps) ||
+                 (t->by_absolute &&
+                  (integer ? t->absolute >= 0x1p64 || ulps <= (uint64_t)t->absolute
+                           : r.high < t->absolute || (r.high == t->absolute && r.low <= 0)));
+    if (*tolerated || !t->by_relative)
+        return true;
+    most = exact_two_product(t->relative, fabs(r.large), &low);
+    *tolerated = r.high < most || (r.high == most && r.low <= low);
+    return fabs(r.large) < (integer ? 0x1p52 : 0x1p1000) && t->relative < 0x1p1000 &&
+           most < 0x1p1000 && (most > 0x1p-900 || t->relative == 0);
 }
 
-static bool within_absolute(enum element_type type, const struct gap *gap, double t)
-{
-    if (element_is_integer(type))
-        return t >= 0x1p64 || gap->integer <= (uint64_t)t;
-    /* t is one of the two nearest binary64 numbers. */
-    return gap->class == GAP_FINITE && (gap->high < t || (gap->high == t && gap->low <= 0));
-}
-
-static bool scaled_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b)
+bool difference_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b)
 {
     const struct difference_tolerance *t = &terms->tolerance;
     struct scaled_pair pair;
+    bool tolerated;
 
-    find_scaled(&pair, terms, &(struct difference_peak){0, a, b});
+    if (!t->by_ulps && !t->by_absolute && !t->by_relative)
+        return false;
+    if (!difference_is_scaled(terms) && decide(terms, a, b, &tolerated))
+        return tolerated;
+    find_pair(&pair, terms, a, b);
     if (pair.infinite)
         return false;
     return (t->by_ulps && difference_ulps(terms->type, a, b) <= t->ulps) ||
            (t->by_absolute && scaled_pair_within(&pair, t->absolute, false)) ||
            (t->by_relative && scaled_pair_within(&pair, t->relative, true));
-}
-
-bool difference_tolerated(const struct difference_terms *terms, uint64_t a_bits, uint64_t b_bits)
-{
-    const struct difference_tolerance *t = &terms->tolerance;
-    const enum element_type type = terms->type;
-    struct value a, b;
-    struct gap gap;
-
-    if (!t->by_ulps && !t->by_absolute && !t->by_relative)
-        return false;
-    if (difference_is_scaled(terms))
-        return scaled_tolerated(terms, a_bits, b_bits);
-    a = load(type, a_bits);
-    b = load(type, b_bits);
-    gap = gap_of(type, &a, &b);
-    if (gap.class == GAP_INFINITE)
-        return false;
-    if (t->by_ulps && difference_ulps(type, a_bits, b_bits) <= t->ulps)
-        return true;
-    if (t->by_absolute && within_absolute(type, &gap, t->absolute))
-        return true;
-    return t->by_relative && within_relative(type, &a, &b, t->relative);
 }
 
 /*
@@ -532,7 +334,7 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
     if (difference_is_scaled(terms)) {
         struct scaled_pair pair;
 
-        find_scaled(&pair, terms, &(struct difference_peak){0, a, b});
+        find_pair(&pair, terms, a, b);
         if (scaled_pair_is_equal(&pair)) {
             d->rewritten += difference_is_rewritten(terms, a, b);
             return;
@@ -582,22 +384,6 @@ static double cosine(const struct difference *d)
     return cosine_round(xy, negative, xx, yy, EXACT_WIDE_DIGITS);
 }
 
-/* The peaks of scaled numbers, of which there are some. */
-static void finish_scaled_peaks(const struct difference *d, const struct difference_terms *terms,
-                                struct difference_result *result)
-{
-    struct scaled_pair pair;
-
-    find_scaled(&pair, terms, &d->absolute);
-    result->max_absolute = scaled_pair_round(&pair, false);
-    if (result->max_absolute_integer.known)
-        result->max_absolute_integer = scaled_pair_integer(&pair);
-    find_scaled(&pair, terms, &d->relative);
-    result->max_relative = scaled_pair_round(&pair, true);
-    if (result->max_ulps.known)
-        result->max_ulps.low = difference_ulps(terms->type, d->ulps.a, d->ulps.b);
-}
-
 /* The peaks. Without any peak, all differences are zero. */
 static void finish_peaks(const struct difference *d, const struct difference_terms *terms,
                          struct difference_result *result)
@@ -606,26 +392,20 @@ static void finish_peaks(const struct difference *d, const struct difference_ter
     const bool integer = element_is_integer(type) && element_is_integer(terms->other) &&
                          scale_keeps_integers(&terms->scales[0]) &&
                          scale_keeps_integers(&terms->scales[1]);
-    struct value a, b;
+    struct scaled_pair pair;
 
     result->max_absolute = result->max_relative = 0;
     result->max_ulps = (struct integer){.known = difference_has_ulps(terms)};
     result->max_absolute_integer = (struct integer){.known = integer};
     if (d->absolute.index == DIFFERENCE_NO_INDEX)
         return;
-    if (difference_is_scaled(terms)) {
-        finish_scaled_peaks(d, terms, result);
-        return;
-    }
-    a = load(type, d->absolute.a);
-    b = load(type, d->absolute.b);
-    result->max_absolute = round_absolute(type, &a, &b);
+    find_pair(&pair, terms, d->absolute.a, d->absolute.b);
+    result->max_absolute = scaled_pair_round(&pair, false);
     if (integer)
-        result->max_absolute_integer.low = gap_of(type, &a, &b).integer;
-    a = load(type, d->relative.a);
-    b = load(type, d->relative.b);
-    result->max_relative = round_relative(type, &a, &b);
-    result->max_ulps.low = difference_ulps(type, d->ulps.a, d->ulps.b);
+        result->max_absolute_integer = scaled_pair_integer(&pair);
+    result->max_relative = round_peak(terms, PEAK_RELATIVE, &d->relative);
+    if (result->max_ulps.known)
+        result->max_ulps.low = difference_ulps(type, d->ulps.a, d->ulps.b);
 }
 
 void difference_finish(const struct difference *d, const struct difference_terms *terms,

@@ -192,7 +192,8 @@ struct difference_bounds {
     double absolute, absolute_low;
     /* A pair whose |a - b| / max(|a|, |b|), with up to three roundings, is below this is below the
        peak, and so is one whose |a - b| is below the product of this and max(|a|, |b|); and the
-       number of this which is less in magnitude, and the other one. */
+       peak's number that is less in magnitude, and the other one, both perhaps divided by one power of
+       two. */
     double relative, small, large;
     uint64_t ulps;
     uint64_t absolute_at, relative_at, ulps_at;

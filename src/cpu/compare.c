@@ -93,7 +93,7 @@ static ALWAYS_INLINE double single_value(uint64_t bits)
     return (double)x;
 }
 
-/* The value of an element of up to 32 bits, or of an f64. */
+/* The value of an element, rounded where it is an integer of 64 bits. */
 static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
 {
     switch (type) {
@@ -115,15 +115,15 @@ static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
         return (double)(int16_t)bits;
     case ELEMENT_I32:
         return (double)(int32_t)bits;
+    case ELEMENT_I64:
+        return (double)(int64_t)bits;
     case ELEMENT_U8:
     case ELEMENT_U16:
     case ELEMENT_U32:
+    case ELEMENT_U64:
         return (double)bits;
     case ELEMENT_BOOL:
         return bits != 0;
-    case ELEMENT_I64:
-    case ELEMENT_U64:
-        break;
     }
     return (double)NAN; /* not reached */
 }
@@ -173,8 +173,8 @@ static bool tolerates(const struct cpu_compare *c)
     return t->by_ulps || t->by_absolute || t->by_relative;
 }
 
-/* Whether |x - y|, which rounds to what the peak's rounds to, is no more than that. The elements
-   have up to 32 bits, or are f64. */
+/* Whether |x - y|, which rounds to what the peak's rounds to, is no more than that. The elements are no
+   integers of 64 bits. */
 static bool is_no_more(const struct cpu_compare *c, double x, double y, uint64_t index)
 {
     double low;
@@ -184,26 +184,45 @@ static bool is_no_more(const struct cpu_compare *c, double x, double y, uint64_t
            (high < 0 ? -low : low) <= c->bounds.absolute_low;
 }
 
-/* Whether a relative difference is no more than the peak's, of which it is a few roundings off at
-   most: 1 - small / large. Products of elements are exact. */
-static bool is_no_steeper(const struct cpu_compare *c, double x, double y, uint64_t index)
+/* Whether an exact_two_product by x is exact, where the factors are small enough. */
+static bool is_exact(double product, double x)
 {
-    const double small = fabs(x) < fabs(y) ? x : y, large = fabs(x) < fabs(y) ? y : x;
-    const double here = small * c->bounds.large, there = c->bounds.small * large;
-
-    /* large may be of either sign: small / large >= small' / large', times both. */
-    return isfinite(here) && isfinite(there) && index > c->bounds.relative_at &&
-           ((large < 0) == (c->bounds.large < 0) ? here >= there : here <= there);
+    return fabs(product) < 0x1p1000 && (fabs(product) > 0x1p-900 || x == 0);
 }
 
-/* Takes pairs with different bits among n elements of up to 32 bits, or f64. */
+/* Whether a relative difference is no more than the peak's, of which it is a few roundings off at
+   most: 1 - small / large. Products of `narrow` elements are exact; those of others if both are less
+   than `limit`. */
+static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, double y,
+                                        uint64_t index, bool narrow, double limit)
+{
+    const double small = fabs(x) < fabs(y) ? x : y, large = fabs(x) < fabs(y) ? y : x;
+    double here_low = 0, there_low = 0;
+    const double here =
+        narrow ? small * c->bounds.large : exact_two_product(small, c->bounds.large, &here_low);
+    const double there =
+        narrow ? c->bounds.small * large : exact_two_product(c->bounds.small, large, &there_low);
+    const bool exact = narrow ? isfinite(here) && isfinite(there)
+                              : fabs(large) < limit && fabs(c->bounds.large) < limit &&
+                                    is_exact(here, small) && is_exact(there, c->bounds.small);
+    const bool less = here < there || (here == there && here_low < there_low);
+    const bool more = here > there || (here == there && here_low > there_low);
+
+    /* large may be of either sign: small / large >= small' / large', times both. */
+    return exact && index > c->bounds.relative_at &&
+           ((large < 0) == (c->bounds.large < 0) ? !less : !more);
+}
+
+/* Takes pairs with different bits among n elements. */
 static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *a,
                                     const unsigned char *b, size_t n, uint64_t index,
                                     enum element_type type)
 {
     const size_t size = element_formats[type].size;
     const bool integer = element_is_integer(type), some = tolerates(c);
-    const bool narrow = element_formats[type].significant_bits <= 26; /* products are exact */
+    const bool is_long = integer && size == 8; /* then x and y may be rounded */
+    const bool narrow = element_formats[type].significant_bits <= 26;
+    const double limit = is_long ? 0x1p53 : 0x1p1000; /* of what products are exact */
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t p = element_bits(size, a + i * size), q = element_bits(size, b + i * size);
@@ -214,7 +233,7 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
             continue;
         x = value_of(type, p);
         y = value_of(type, q);
-        gap = fabs(x - y);
+        gap = is_long ? (double)difference_ulps(type, p, q) : fabs(x - y);
         if (!(gap > 0)) { /* a NaN, or zeros, or truth values */
             difference_take(&c->difference, &c->setup.terms, p, q, index + i);
             continue;
@@ -222,39 +241,14 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
         x_size = fabs(x);
         y_size = fabs(y);
         larger = x_size > y_size ? x_size : y_size;
-        ulps = integer ? (uint64_t)gap : difference_ulps(type, p, q);
+        ulps = integer && !is_long ? (uint64_t)gap : difference_ulps(type, p, q);
         if (!some || !tolerated(c, gap, gap / larger, ulps, p, q))
             count_different(c, index + i);
         if (c->bounds.any &&
-            (gap < c->bounds.absolute ||
+            (integer || gap < c->bounds.absolute ||
              (gap == c->bounds.absolute && is_no_more(c, x, y, index + i))) &&
-            (gap < c->bounds.relative * larger || (narrow && is_no_steeper(c, x, y, index + i))) &&
-            (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
-            continue;
-        raise(c, p, q, index + i);
-    }
-}
-
-/* Scans integers of 64 bits. */
-static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
-                      size_t n, uint64_t index, enum element_type type)
-{
-    const bool some = tolerates(c);
-
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t p = element_bits(8, a + 8 * i), q = element_bits(8, b + 8 * i);
-        uint64_t ulps;
-        double x, y, relative;
-
-        if (p == q)
-            continue;
-        ulps = difference_ulps(type, p, q);
-        x = type == ELEMENT_I64 ? fabs((double)(int64_t)p) : (double)p;
-        y = type == ELEMENT_I64 ? fabs((double)(int64_t)q) : (double)q;
-        relative = (double)ulps / (x > y ? x : y);
-        if (!some || !difference_tolerated(&c->setup.terms, p, q))
-            count_different(c, index + i);
-        if (c->bounds.any && relative < c->bounds.relative &&
+            (gap < c->bounds.relative * larger ||
+             is_no_steeper(c, x, y, index + i, narrow, limit)) &&
             (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
             continue;
         raise(c, p, q, index + i);
@@ -264,7 +258,7 @@ static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsig
 /* The integers of up to 32 bits. */
 #define SHORT_INTEGERS(ROW) ROW(I8) ROW(I16) ROW(I32) ROW(U8) ROW(U16) ROW(U32) ROW(BOOL)
 
-#define SCAN_SHORT(CONSTANT, ...)                         \
+#define SCAN(CONSTANT, ...)                               \
     case ELEMENT_##CONSTANT:                              \
         scan_type(c, a, b, n, index, ELEMENT_##CONSTANT); \
         break;
@@ -273,13 +267,9 @@ static void scan(struct cpu_compare *c, const unsigned char *a, const unsigned c
                  uint64_t index)
 {
     switch (c->setup.terms.type) {
-    case ELEMENT_I64:
-    case ELEMENT_U64:
-        scan_long(c, a, b, n, index, c->setup.terms.type);
-        break;
-        ELEMENT_FLOAT_TABLE(SCAN_SHORT)
-        ELEMENT_FLOAT8_TABLE(SCAN_SHORT)
-        SHORT_INTEGERS(SCAN_SHORT)
+        ELEMENT_FLOAT_TABLE(SCAN)
+        ELEMENT_FLOAT8_TABLE(SCAN)
+        ELEMENT_INTEGER_TABLE(SCAN)
     }
 }
 
@@ -526,18 +516,8 @@ static void add_long(struct cpu_compare *c, const unsigned char *a, const unsign
     }
 }
 
-/* The upper half of a number's bits (G. W. Veltkamp): 26 of them, and the rest has as many. */
-static ALWAYS_INLINE double upper_half(double x)
-{
-    const double c = 0x8000001p0 * x;
-
-    return c - (c - x);
-}
-
-/* Multiplies f64, each product as the nearest number and what that has lost: T. J. Dekker, "A
-   floating-point technique for extending the available precision" (1971). Returns whether that is
-   exact: nothing is so large that a half overflows, nor so small that the product of halves
-   underflows. NaNs and infinities are not. */
+/* Multiplies f64, each product as the nearest number and what that has lost. Returns whether that is
+   exact. NaNs and infinities are not. */
 static bool multiply_doubles(double *product, double *error, const unsigned char *a,
                              const unsigned char *b, size_t n)
 {
@@ -546,12 +526,9 @@ static bool multiply_doubles(double *product, double *error, const unsigned char
     for (size_t i = 0; i < n; i++) {
         const double x = exact_from_bits(element_bits(8, a + 8 * i));
         const double y = exact_from_bits(element_bits(8, b + 8 * i));
-        const double x_high = upper_half(x), x_low = x - x_high;
-        const double y_high = upper_half(y), y_low = y - y_high;
-        const double xy = x * y;
+        const double xy = exact_two_product(x, y, &error[i]);
 
         product[i] = xy;
-        error[i] = ((x_high * y_high - xy) + x_high * y_low + x_low * y_high) + x_low * y_low;
         inexact |= (unsigned)!(fabs(x) < 0x1p500) | (unsigned)!(fabs(y) < 0x1p500) |
                    ((unsigned)!(fabs(xy) > 0x1p-900) & (unsigned)(x != 0) & (unsigned)(y != 0));
     }
