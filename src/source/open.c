@@ -605,10 +605,14 @@ struct source *source_connect(const char *path, const struct source_options *opt
 
     (void)name_both(name, path, options->array ? options->array->name : NULL);
     s = make(path, strdup(name), options, error);
-    if (s && (options->view || options->read))
+    if (!s) {
+        (void)note_unknown(options);
+        return NULL;
+    }
+    if (options->view || options->read)
         return s;
-    if (!s || !open_file(s, options, &status))
-        return s ? give_up(s, options, error) : NULL;
+    if (!open_file(s, options, &status))
+        return give_up(s, options, error);
     s->has_size = has_extent(s, s->close_fd || options->has_descriptor, &status);
     if (s->directory || (s->pair_size > 0 && !s->has_size))
         s->info.input_bytes = 0;

@@ -602,6 +602,11 @@ done_badly=1
 # Arrays that are reduced one after the other: what becomes of the text of an error.
 sweep 'quantiles of an array' -q -j 1 -o median,count model/a.safetensors
 sweep 'a histogram of an array' -q -j 1 --histogram=7,-1,1 model/a.safetensors
+if ! "$GPUREDUCE" --version | grep -qx 'deflate: none'; then
+    gzip -nc "$sources/data/containers/small.fits" >small.fits.gz
+    sweep 'arrays inside gzip' -q -j 1 -o sum --array=SPREAD.I16 small.fits.gz
+    sweep 'quantiles of an array inside gzip' -q -j 1 --array=SPREAD.I16 -o median,count small.fits.gz
+fi
 
 # Things that happen to the file. FAULT_DO: $PPID is the program.
 # happens CALL COMMAND FILE ARGUMENT...
