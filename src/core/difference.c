@@ -5,11 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/digits.h"
 #include "core/number.h"
-#include "core/quotient.h"
 #include "core/scaled_difference.h"
-#include "core/term.h"
 
 bool difference_common_type(enum element_type a, enum element_type b, enum element_type *common)
 {
@@ -352,38 +349,6 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
  * Results.
  */
 
-/* Digits as in moments.c: two below, so that the root of what a division leaves ends below all bits
-   that decide its rounding. */
-#define ROOT_BELOW 2
-
-/* The root of the mean of (a - b)^2 over `count` pairs: a a + b b - 2 a b, which is not negative.
- */
-static double root_mean_square(const struct difference *d, uint64_t count)
-{
-    uint32_t digit[ROOT_BELOW + EXACT_WIDE_DIGITS] = {0};
-    struct exact_wide sum = d->squares_a;
-    bool sticky;
-
-    exact_wide_merge(&sum, &d->squares_b);
-    exact_wide_subtract_twice(&sum, &d->products);
-    (void)exact_wide_magnitude(&sum, digit + ROOT_BELOW);
-    sticky = digits_divide(digit, ROOT_BELOW + EXACT_WIDE_DIGITS, count) != 0;
-    return digits_square_root(digit, ROOT_BELOW + EXACT_WIDE_DIGITS,
-                              EXACT_WIDE_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);
-}
-
-static double cosine(const struct difference *d)
-{
-    uint32_t xy[EXACT_WIDE_DIGITS], xx[EXACT_WIDE_DIGITS], yy[EXACT_WIDE_DIGITS];
-    const bool negative = exact_wide_magnitude(&d->products, xy);
-
-    (void)exact_wide_magnitude(&d->squares_a, xx);
-    (void)exact_wide_magnitude(&d->squares_b, yy);
-    if (quotient_length(xx, EXACT_WIDE_DIGITS) == 0 || quotient_length(yy, EXACT_WIDE_DIGITS) == 0)
-        return NAN;
-    return cosine_round(xy, negative, xx, yy, EXACT_WIDE_DIGITS);
-}
-
 /* The peaks. Without any peak, all differences are zero. */
 static void finish_peaks(const struct difference *d, const struct difference_terms *terms,
                          struct difference_result *result)
@@ -412,6 +377,8 @@ void difference_finish(const struct difference *d, const struct difference_terms
                        uint64_t elements, struct difference_result *result)
 {
     const uint64_t count = elements - d->nan_one - d->nan_both - d->missing_one - d->missing_both;
+    /* Equal arrays have no sums. */
+    const bool has_sums = d->squares_a.pending > 0 || d->squares_b.pending > 0;
 
     *result = (struct difference_result){
         .different = d->different,
@@ -441,18 +408,14 @@ void difference_finish(const struct difference *d, const struct difference_terms
         return;
     finish_peaks(d, terms, result);
     /* Infinities on both sides are the same, or their difference is infinite. */
-    if (isinf(result->max_relative)) {
-        result->root_mean_square = INFINITY;
-    } else if (difference_is_scaled(terms)) {
+    result->root_mean_square = isinf(result->max_relative) ? INFINITY : 0;
+    if (result->root_mean_square == 0 && (difference_is_scaled(terms) || has_sums)) {
         const struct scaled_sums sums = {.sums = {&d->sum_a, &d->sum_b},
                                          .squares = {&d->squares_a, &d->squares_b},
                                          .products = &d->products,
                                          .n = count - d->infinities};
 
         scaled_sums_finish(&sums, terms->scales, count, &result->root_mean_square, &result->cosine);
-    } else {
-        result->root_mean_square = root_mean_square(d, count);
-        result->cosine = cosine(d);
     }
     if (d->infinite)
         result->cosine = NAN;

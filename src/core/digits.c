@@ -151,8 +151,11 @@ void digits_multiply(uint32_t *digit, int n, uint64_t factor)
     const uint64_t low = factor & UINT32_MAX, high = factor >> 32;
     uint64_t carry = 0; /* below 2^64: what goes to the digits from i on, with `before` */
     uint32_t before = 0;
+    int first = 0;
 
-    for (int i = 0; i < n; i++) {
+    while (first < n && digit[first] == 0)
+        first++;
+    for (int i = first; i < n; i++) {
         uint64_t here = digit[i] * low, there = before * high, sum;
 
         before = digit[i];

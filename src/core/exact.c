@@ -322,17 +322,6 @@ void exact_wide_subtract(struct exact_wide *e, const struct exact_wide *other)
     wide_carry(e);
 }
 
-void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other)
-{
-    struct exact_wide carried = *other;
-
-    wide_carry(e);
-    wide_carry(&carried);
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        e->digit[i] -= 2 * carried.digit[i];
-    wide_carry(e);
-}
-
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
     return magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);

@@ -277,9 +277,8 @@ void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
 /* Multiplies the value, which is not negative, by a factor. */
 void exact_wide_multiply(struct exact_wide *e, uint64_t factor);
 
-/* Subtracts the value of `other`, or twice that. */
+/* Subtracts the value of `other`. */
 void exact_wide_subtract(struct exact_wide *e, const struct exact_wide *other);
-void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other);
 
 /* Writes the magnitude of the value in digits of 32 bits. Returns whether it is negative. */
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);

@@ -103,10 +103,13 @@ static bool is_odd(double c)
 
 double quotient_round(const uint32_t *dividend, const uint32_t *divisor, int n, bool root)
 {
+    const int length = quotient_length(dividend, n);
     double c;
 
-    if (quotient_length(dividend, n) == 0)
+    if (length == 0)
         return 0;
+    n = quotient_length(divisor, n);
+    n = length > n ? length : n;
     c = estimate(dividend, divisor, n, root);
     /* The bits of doubles from 0 on are in their order: neighbours are one apart. The result is
        what lies between the middles on both sides, and at a middle what is even. */

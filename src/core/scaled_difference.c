@@ -130,7 +130,7 @@ struct integer scaled_pair_integer(const struct scaled_pair *pair)
  * Sums.
  */
 
-/* Digits as in difference.c: two below, so that the root of what a division leaves ends below all
+/* Digits as in moments.c: two below, so that the root of what a division leaves ends below all
    bits that decide its rounding. */
 #define ROOT_BELOW 2
 
@@ -144,6 +144,8 @@ struct big {
 static void add_term(struct big *to, uint32_t *digit, int count, int lsb_exponent, struct term x,
                      struct term y, uint64_t n, bool negative)
 {
+    if (x.magnitude == 0 || y.magnitude == 0)
+        return;
     scaled_squares_add(to->digit, digit, count, x.exponent + y.exponent + lsb_exponent,
                        (uint64_t[]){x.magnitude, y.magnitude, n},
                        (x.negative != y.negative) != negative);
@@ -173,7 +175,7 @@ static void sum_products(struct big *sum, const struct scaled_sums *s, const str
     exact_carry_digits(sum->digit, SCALED_SQUARES_DIGITS);
 }
 
-/* Writes the magnitude of a sum. Returns whether it is negative. */
+/* Writes the magnitude of a sum without carries. Returns whether it is negative. */
 static bool magnitude(const struct big *sum, uint32_t digit[SCALED_SQUARES_DIGITS])
 {
     const bool negative = sum->digit[SCALED_SQUARES_DIGITS - 1] < 0;
@@ -181,7 +183,8 @@ static bool magnitude(const struct big *sum, uint32_t digit[SCALED_SQUARES_DIGIT
 
     for (int i = 0; negative && i < SCALED_SQUARES_DIGITS; i++)
         x.digit[i] = -x.digit[i];
-    exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
+    if (negative)
+        exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
     for (int i = 0; i < SCALED_SQUARES_DIGITS; i++)
         digit[i] = (uint32_t)x.digit[i];
     return negative;
@@ -206,7 +209,7 @@ void scaled_sums_finish(const struct scaled_sums *sums, const struct scale scale
         x.digit[i] += y.digit[i] - 2 * both.digit[i];
     exact_carry_digits(x.digit, SCALED_SQUARES_DIGITS);
     (void)magnitude(&x, squares + ROOT_BELOW);
-    sticky = digits_divide(squares, SIZE, count) != 0;
+    sticky = digits_divide(squares, quotient_length(squares, SIZE), count) != 0;
     *root_mean_square =
         digits_square_root(squares, SIZE, SCALED_SQUARES_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);
     *cosine = quotient_length(xx, SCALED_SQUARES_DIGITS) == 0 ||
