@@ -14,17 +14,6 @@ static struct error make(enum error_kind kind, uint64_t offset, struct advice ad
     return error;
 }
 
-struct error error_of(enum error_kind kind, const char *format, ...)
-{
-    struct error error;
-    va_list arguments;
-
-    va_start(arguments, format);
-    error = make(kind, ERROR_NO_OFFSET, NO_ADVICE, format, arguments);
-    va_end(arguments);
-    return error;
-}
-
 struct error error_at(enum error_kind kind, uint64_t offset, const char *format, ...)
 {
     struct error error;

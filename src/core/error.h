@@ -93,8 +93,7 @@ struct error {
 };
 
 /* Errors of these kinds, the second with its offset; and one of ERROR_REQUEST, with advice. */
-struct error error_of(enum error_kind kind, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define error_of(kind, ...) error_at(kind, ERROR_NO_OFFSET, __VA_ARGS__)
 struct error error_at(enum error_kind kind, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 struct error error_advised(struct advice advice, const char *format, ...)
