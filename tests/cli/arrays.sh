@@ -409,6 +409,8 @@ for option in -omedian --axis=0; do
     shell "cat $file | gpureduce $option -"
     fails_like "not for $option" 'standard input: a safetensors file; this request needs a file, not a pipe .*'
 done
+shell "gzip -c $file | gpureduce -omedian"
+fails 'nor where it is compressed' 'standard input: a safetensors file, compressed by gzip; this request needs a file, not a pipe (--format=raw+gzip reads it as raw numbers)'
 shell "cat $file | gpureduce --diff $file -"
 is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; this request needs a file, not a pipe (--format=raw reads it as raw numbers)'
 shell 'cat data/containers/stored.npz | gpureduce --format=npz'

@@ -643,10 +643,10 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define UNPIPED SEEKABLE("this request needs a file, not a pipe")
+#define UNPIPED WORDS("this request needs a file, not a pipe")
 #define GGUF(at_, zeros_)                       \
     ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
-        SEEKABLE("this request needs a file of version 2 or 3, not a pipe"))
+        WORDS("this request needs a file of version 2 or 3, not a pipe"))
 #define GGML(magic_, at_, zeros_)               \
     ROW("a GGML file", magic_, AT(at_, zeros_), \
         WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
