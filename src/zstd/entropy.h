@@ -478,25 +478,8 @@ ZSTD_ENTROPY void zstd_history_resolve(struct zstd_history *h, const struct zstd
 }
 
 /* The offset of a sequence with this Offset_Value, which is not 0; the history is brought up to
-   date. 0 where that would be no offset. */
-ZSTD_ENTROPY uint32_t zstd_offset_use(struct zstd_history *h, uint32_t value, bool no_literals)
-{
-    uint32_t which = value - 1 + (no_literals ? 1 : 0), offset;
-
-    if (value > 3)
-        offset = value - 3 <= ZSTD_OFFSET_MAX ? value - 3 : 0;
-    else
-        offset = which < 3 ? h->offsets[which] : zstd_offset_less(h->offsets[0], 1);
-    if (value > 3 || which >= 2)
-        h->offsets[2] = h->offsets[1];
-    if (value > 3 || which >= 1)
-        h->offsets[1] = h->offsets[0];
-    h->offsets[0] = offset;
-    return offset;
-}
-
-/* Selects an offset by selections only: for lanes of a GPU, which run side by side, branches cost
-   more, and an index that is not a constant would put the history into memory. */
+   date. 0 where that would be no offset. By selections only: for lanes of a GPU, which run side by
+   side, branches cost more, and an index that is not a constant would put the history into memory. */
 ZSTD_ENTROPY uint32_t zstd_offset_select(struct zstd_history *h, uint32_t value, bool no_literals)
 {
     const uint32_t first = h->offsets[0], second = h->offsets[1], third = h->offsets[2];

@@ -98,7 +98,7 @@ static bool write_pieces(struct decoding *d, uint32_t value, uint32_t literals, 
     return true;
 }
 
-static zstd_sequence_state state_now(const struct decoding *d, enum zstd_part part)
+ZSTD_BODY zstd_sequence_state state_now(const struct decoding *d, enum zstd_part part)
 {
     return d->tables[((size_t)part << ZSTD_TABLE_LOG_MAX) + d->states[part]];
 }
@@ -150,22 +150,24 @@ static bool is_inside(const struct decoding *d)
     return d->left > 1 && d->stream.left <= d->inside;
 }
 
-/* Decodes sequences of two blocks by the best loop for this processor, or of one; none where they are
+/* Decodes sequences of a block, or of two, by the best loop for this processor; none where they are
    not inside. */
 static void decode_inside(struct decoding *one, struct decoding *other)
 {
+    if (!is_inside(one) || (other && !is_inside(other)))
+        return;
 #if defined __x86_64__
     if (processor_has_bmi2()) {
-        if (other && is_inside(one) && is_inside(other))
+        if (other)
             decode_both_bmi2(one, other);
-        else if (!other && is_inside(one))
+        else
             decode_most_bmi2(one);
         return;
     }
 #endif
-    if (other && is_inside(one) && is_inside(other))
+    if (other)
         decode_both_plain(one, other);
-    else if (!other && is_inside(one))
+    else
         decode_most_plain(one);
 }
 

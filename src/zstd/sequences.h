@@ -64,7 +64,7 @@ struct zstd_sequences_job {
     struct zstd_sequences *result;
 };
 
-/* Jobs that one call takes at most: two blocks take about 1.6 times as long as one. */
+/* Jobs that one call takes at most: two blocks take about 1.3 times as long as one. */
 #define ZSTD_SEQUENCES_JOBS 2
 
 /* Decodes the sequences of some blocks. False where one of them is not sound. */

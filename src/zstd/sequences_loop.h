@@ -17,11 +17,9 @@
    stops before it. */
 static inline __attribute__((always_inline)) LOOP_TARGET bool LOOP_STEP(struct decoding *d)
 {
-    const zstd_sequence_state length = d->tables[d->states[ZSTD_LITERAL_LENGTH]];
-    const zstd_sequence_state offset =
-        d->tables[((size_t)ZSTD_OFFSET << ZSTD_TABLE_LOG_MAX) + d->states[ZSTD_OFFSET]];
-    const zstd_sequence_state match =
-        d->tables[((size_t)ZSTD_MATCH_LENGTH << ZSTD_TABLE_LOG_MAX) + d->states[ZSTD_MATCH_LENGTH]];
+    const zstd_sequence_state length = state_now(d, ZSTD_LITERAL_LENGTH),
+                              offset = state_now(d, ZSTD_OFFSET),
+                              match = state_now(d, ZSTD_MATCH_LENGTH);
     const uint64_t sum = length + offset + match;
     const unsigned taken = bits_of(sum) + next_bits_of(sum);
     const int64_t left = d->stream.left - (int64_t)taken;
