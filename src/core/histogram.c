@@ -157,14 +157,24 @@ static uint64_t bound_scaled(enum element_type type, uint32_t bins,
     return low;
 }
 
+/* The lower edge of bin i, off by no more than *wrong. */
+static double edge_about(uint32_t bins, const struct histogram_range *range, uint32_t i,
+                         double *wrong)
+{
+    const double from = range->low * (bins - i), to = range->high * i;
+
+    /* Four roundings, each of 2^-53 at most of what is rounded. */
+    *wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+    return (from + to) / bins;
+}
+
 /* Finds the least key of the elements that are not before bin i, without exact arithmetic: of types
    of few bits, where no element is so near to the edge that rounding matters. */
 static bool bound_soon(uint64_t *key, enum element_type type, uint32_t bins,
                        const struct histogram_range *range, uint32_t i)
 {
-    const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
-    /* Four roundings, each of 2^-53 at most of what is rounded. */
-    const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+    double wrong;
+    const double edge = edge_about(bins, range, i, &wrong);
 
     if (element_size(type) > sizeof(float) || range->low_integer.known || !isnormal(edge) ||
         !isnormal(wrong))
@@ -189,8 +199,8 @@ static float next32(float x, bool after)
 static bool bound_soon32(double *bound, uint32_t bins, const struct histogram_range *range,
                          uint32_t i)
 {
-    const double from = range->low * (bins - i), to = range->high * i, edge = (from + to) / bins;
-    const double wrong = 0x1p-50 * ((fabs(from) + fabs(to)) / bins);
+    double wrong;
+    const double edge = edge_about(bins, range, i, &wrong);
     const float near = (float)edge, least = near < edge ? next32(near, true) : near;
 
     *bound = least;
