@@ -432,7 +432,7 @@ static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
     return true;
 }
 
-/* Ends it, behind the last kernel. */
+/* Ends it, after the last kernel. */
 static bool end_list(struct cuda_summer *s, struct error *error)
 {
     return cuda_guest_check(cudaEventRecord(s->done, s->stream), "recording an event", error);

@@ -35,9 +35,9 @@ struct cuda_slice_launch {
     const void *data;    /* device memory, aligned to 16 bytes */
     size_t rows, length; /* of rows; or rows of so many columns */
     /* Rows are cut into parts of `part` elements but for the last: a multiple of 16 and
-       CUDA_SLICE_PART at most, or CUDA_SLICE_LONG where cuda_slices_have_long. For columns, part number i of each has every so manyth row, from the i-th on:
-       each has some. Parts of columns are fastest if all parts together have a multiple of
-       CUDA_SLICE_COLUMNS columns. */
+       CUDA_SLICE_PART at most, or CUDA_SLICE_LONG where cuda_slices_have_long. For columns, part
+       number i of each has every so manyth row, from the i-th on: each has some. Parts of columns are
+       fastest if all parts together have a multiple of CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
        of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum.
