@@ -298,18 +298,13 @@ static bool reduce_elements(struct cuda_summer *s, uint64_t first, uint64_t coun
 {
     const struct cuda_array_elements *e = s->elements;
     const size_t size = element_size(e->type);
-    struct cuda_gather job = {
-        .from = *e->layout, .first = first, .count = count, .size = (unsigned)size};
+    struct cuda_gather job = cuda_gather_of(e->layout, size, first, count);
 
     b->data = e->layout->data + first * size;
     if (cuda_array_is_row(e->layout, size) && (uintptr_t)b->data % CUDA_ALIGNMENT == 0)
         return reduce_block(s, b, error);
     if (!cuda_room_grow(&s->stage, (size_t)count * size, error))
         return false;
-    if (job.from.rank == 0) {
-        job.from.rank = 1;
-        job.from.strides[0] = 0;
-    }
     b->data = job.to = s->stage.memory;
     return cuda_guest_check(cuda_gather(&job, s->multiprocessors, s->stream), launching, error) &&
            reduce_block(s, b, error);

@@ -195,18 +195,13 @@ static bool tally_copies(struct cuda_tallier *t, tally_row *tally, uint64_t firs
                          struct error *error)
 {
     const uint64_t most = CUDA_STAGE_BYTES / t->size, end = first + count;
-    struct cuda_gather job = {
-        .from = *t->elements->layout, .first = first, .size = (unsigned)t->size};
+    struct cuda_gather job = cuda_gather_of(t->elements->layout, t->size, first, 0);
 
     if (count == 0)
         return true;
     if (!cuda_room_grow(&t->stage, (size_t)(count < most ? count : most) * t->size, error))
         return false;
     job.to = t->stage.memory;
-    if (job.from.rank == 0) {
-        job.from.rank = 1;
-        job.from.strides[0] = 0;
-    }
     for (; job.first < end; job.first += job.count) {
         job.count = end - job.first < most ? end - job.first : most;
         if (!cuda_guest_check(cuda_gather(&job, t->multiprocessors, t->stream), launching, error) ||
