@@ -146,6 +146,7 @@ tests_unit_test_device_library_SOURCES = \
 	$(library_emulated_sources)
 tests_unit_test_device_library_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS)
 tests_unit_test_device_library_LDADD = $(emulated_ldadd)
+tests_unit_test_device_library_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 # The example of device memory, on it.
 tests_device_example_SOURCES = \
 	examples/device.c \
@@ -191,6 +192,7 @@ tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CU
 tests_unit_test_device_arrays_cuda_SOURCES = tests/unit/test_device_arrays.c
 tests_unit_test_device_library_cuda_SOURCES = tests/unit/test_device_library.c
 tests_unit_test_device_library_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_device_library_cuda_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cuda_check
 tests_unit_test_device_arrays_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_tally_kernels_SOURCES = \
 	tests/unit/test_tally_kernels.c \

@@ -398,6 +398,16 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     return false;
 }
 
+/* Ends a call. After a failure, waits for the kernels that were launched: the next call may begin the
+   list on another stream. Returns `good`. */
+static bool leave(struct cuda_summer *s, struct cuda_guest *guest, bool good)
+{
+    if (!good)
+        (void)cudaStreamSynchronize(s->stream);
+    cuda_guest_leave(guest);
+    return good;
+}
+
 /* Allocates what the list needs, as far as it is not there. */
 static bool open_list(struct cuda_summer *s, struct error *error)
 {
@@ -477,8 +487,7 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
                 : cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching,
                                    error)) &&
            end_list(s, error);
-    cuda_guest_leave(&guest);
-    return good;
+    return leave(s, &guest, good);
 }
 
 bool cuda_array_reduce_listed(struct cuda_summer *s, const struct view_layout *shaped,
@@ -508,8 +517,7 @@ bool cuda_array_reduce_listed(struct cuda_summer *s, const struct view_layout *s
         cuda_missing_set(&job.missing, e->type, e->missing);
     good = cuda_guest_enter(&guest, s->device, error) &&
            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);
-    cuda_guest_leave(&guest);
-    return good;
+    return leave(s, &guest, good);
 }
 
 bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uint64_t first,
@@ -523,8 +531,7 @@ bool cuda_array_find_unknown(struct cuda_summer *s, const uint64_t *results, uin
                                        launching, error) &&
                       end_list(s, error);
 
-    cuda_guest_leave(&guest);
-    return good;
+    return leave(s, &guest, good);
 }
 
 bool cuda_array_unknown(struct cuda_summer *s, const uint64_t **unknown, uint64_t *found,
@@ -533,9 +540,8 @@ bool cuda_array_unknown(struct cuda_summer *s, const uint64_t **unknown, uint64_
     struct cuda_guest guest;
     const bool good = cuda_guest_enter(&guest, s->device, error) && fetch_list(s, found, error);
 
-    cuda_guest_leave(&guest);
     *unknown = s->numbers ? s->numbers + 1 : NULL;
-    return good;
+    return leave(s, &guest, good);
 }
 
 bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, struct error *error)
@@ -547,6 +553,5 @@ bool cuda_array_set(struct cuda_summer *s, uint64_t *result, uint64_t bits, stru
                                        "copying a result", error) &&
                       cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error);
 
-    cuda_guest_leave(&guest);
-    return good;
+    return leave(s, &guest, good);
 }

@@ -15,6 +15,7 @@
 #include "core/element.h"
 #include "cuda/array_pieces.h"
 #include "cuda/array_tallies.h"
+#include "cuda/runtime/check.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/environment.h"
@@ -45,6 +46,21 @@ static void must(bool good, const char *what)
         exit(1);
     }
 }
+
+/* Results of CUDA calls that are looked at before one counts as a failure; 0: none does. */
+static unsigned long calls_left;
+
+/* The linker has others call this one.
+   NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names of --wrap. */
+bool __real_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
+bool __wrap_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX]);
+bool __wrap_cuda_check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
+{
+    const bool fails = calls_left > 0 && --calls_left == 0;
+
+    return __real_cuda_check(fails ? cudaErrorUnknown : error, what, reason);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 /* A view of elements at so many bytes from the beginning of both memories. */
 struct shape {
@@ -657,6 +673,61 @@ static void check_axes(unsigned long runs)
     free(got);
 }
 
+/* After a reduction along an axis in which a call of CUDA failed, the next one, of fewer slices and on
+   another stream, puts its results and no others: no kernel of the first adds to its list. */
+static void check_failures(void)
+{
+    enum { ROWS = 9, FEW = 2, LENGTH = 40 };
+    const struct shape s = {
+        .type = "f64", .rank = 2, .sizes = {ROWS, LENGTH}, .strides = {LENGTH * 8, 8}};
+    struct shape few = s;
+    double expected[ROWS], got[ROWS], *results = NULL;
+    gpr_request *request = NULL;
+    cudaStream_t other = NULL, first = stream;
+    struct tap_family family = {0};
+    unsigned long fails = 1;
+    bool failed = true;
+
+    few.sizes[0] = FEW;
+    must(cudaMalloc((void **)&results, sizeof got) == cudaSuccess &&
+             cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess &&
+             gpr_request_new(context, &request) == GPR_OK &&
+             gpr_request_op(request, "sum") == GPR_OK,
+         "a request");
+    for (; failed; fails++) {
+        void *const here[] = {expected}, *const there[] = {results};
+        gpr_input *inputs[3];
+        bool good;
+
+        memset(expected, 255, sizeof expected);
+        memset(host, 255, sizeof(double) * ROWS * LENGTH); /* NaNs: no kernel knows the sums */
+        inputs[0] = open_view(&few, false);
+        inputs[1] = open_view(&s, true);
+        stream = other;
+        inputs[2] = open_view(&few, true);
+        stream = first;
+        must(cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess, "copying");
+        calls_left = fails;
+        failed = gpr_reduce_axis(inputs[1], 0, request, 1, there, ROWS) != GPR_OK;
+        calls_left = 0;
+        for (size_t i = 0; i < (size_t)FEW * LENGTH; i++)
+            ((double *)(void *)host)[i] = (double)rng_below(&rng, 1000);
+        good =
+            cudaMemcpy(device, host, ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+            cudaMemcpy(results, expected, sizeof expected, cudaMemcpyHostToDevice) == cudaSuccess &&
+            gpr_reduce_axis(inputs[0], 0, request, 1, here, FEW) == GPR_OK &&
+            gpr_reduce_axis(inputs[2], 0, request, 1, there, FEW) == GPR_OK &&
+            cudaMemcpy(got, results, sizeof got, cudaMemcpyDeviceToHost) == cudaSuccess &&
+            memcmp(expected, got, sizeof got) == 0;
+        tap_case(&family, good, "call %lu fails: %s", fails, gpr_error_text(context));
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+            gpr_close(inputs[i]);
+    }
+    tap_family_end(&family, "reductions along an axis after one that failed");
+    must(cudaFree(results) == cudaSuccess && cudaStreamDestroy(other) == cudaSuccess, "freeing");
+    gpr_request_free(request);
+}
+
 /* Sums of integers at the ends of what fits, and one beyond, of one slice among others. */
 static void check_limits(void)
 {
@@ -915,6 +986,7 @@ int main(void)
     check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
+    check_failures();
     check_limits();
     check_refused();
     check_kind();
