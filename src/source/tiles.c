@@ -434,6 +434,7 @@ static void transpose(unsigned char *restrict to, const unsigned char *restrict 
 static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
 {
     const struct container_tiles *tiles = t->array->tiles;
+    const uint64_t *sizes = tiles->edges_cut ? t->sizes : tiles->sizes;
     const unsigned last = t->array->dimensions - 1, inner = (unsigned)tiles->order[last];
     const size_t size = element_size(t->array->type);
     struct space *space = other_space(t, bytes);
@@ -444,13 +445,13 @@ static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
 
     if (!make_room(space, (size_t)tiles->elements * size))
         return NULL;
-    for (d = last + 1; d-- > 0; step *= (size_t)tiles->sizes[tiles->order[d]])
+    for (d = last + 1; d-- > 0; step *= (size_t)sizes[tiles->order[d]])
         from[tiles->order[d]] = step;
-    for (step = 1, d = last + 1; d-- > 0; step *= (size_t)tiles->sizes[d])
+    for (step = 1, d = last + 1; d-- > 0; step *= (size_t)sizes[d])
         to[d] = step;
     do {
-        const size_t columns = inner == last ? 1 : (size_t)tiles->sizes[inner];
-        const size_t rows = (size_t)tiles->sizes[last];
+        const size_t columns = inner == last ? 1 : (size_t)sizes[inner];
+        const size_t rows = (size_t)sizes[last];
 
         /* Elements of `last` are together afterwards, and those of `inner` are now. */
         for (size_t i = 0; i < columns; i += BLOCK)
@@ -464,7 +465,7 @@ static unsigned char *reorder(struct tile *t, const unsigned char *bytes)
                 continue;
             in += from[d];
             out += to[d];
-            if (++at[d] < tiles->sizes[d])
+            if (++at[d] < sizes[d])
                 break;
             in -= from[d] * at[d];
             out -= to[d] * at[d];

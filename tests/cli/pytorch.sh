@@ -54,5 +54,14 @@ if [ "$torch" ]; then
     run -q -o sum --axis=1 made/turned.pt --array=columns
     "$python" -c 'import torch; print(*[repr(v) for v in torch.load("made/turned.pt")["columns"].double().sum(1).tolist()], sep="\n")' >wanted
     ok 'along an axis' cmp wanted out
+    for options in -j1 '-j 3 --chunk-size 64'; do
+        # shellcheck disable=SC2086 # several words
+        run -q --diff $options made/strides.pt made/contiguous.pt
+        ok "strides are compared with rows, $options" test "$status" = 0
+    done
+    run -q -o sum,argmax --axis=1 made/strides.pt --array=channels
+    cp out wanted
+    run -q -o sum,argmax --axis=1 made/contiguous.pt --array=channels
+    ok 'along an axis of strides' cmp wanted out
 fi
 finish

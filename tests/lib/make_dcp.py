@@ -188,6 +188,7 @@ def good(name, protocol, big):
     c.tensor("one", "i16", (5, 3), rows_of(5, (5,), (3,)), big=big)
     c.tensor("turned", "f32", (4, 6), rows_of(4, (4,), (6,)), turned=True, big=big)
     c.tensor("halves", "i16", (4, 6), rows_of(4, (2, 2), (6,)), turned=True, big=big)
+    c.tensor("edges", "f32", (5, 4), rows_of(5, (3, 2), (4,)), turned=True, big=big)
     c.tensor("scalar", "f64", (), [((), ())], value=lambda i: 17, big=big)
     c.tensor("empty", "f32", (0, 3), [((0, 0), (0, 3))], big=big)
     c.object("opt.lr", 0.1)
@@ -259,7 +260,7 @@ def by_hand():
     refuse("overlap", "bad", "its shards overlap, or do not cover it", boxes=rows_of(4, (2, 2), (2,)) + [((1, 0), (1, 2))])
     refuse("boxes", "bad", "its shards are boxes of several sizes", shape=(4, 7),
            boxes=[((0, 0), (4, 2)), ((0, 2), (4, 3)), ((0, 5), (4, 2))])
-    refuse("turned-rows", "bad", "the strides of its shards are not those of rows", shape=(5, 2), boxes=rows_of(5, (3, 2), (2,)), turned=True)
+    refuse("turned-rows", "bad", "the strides of its shards are not those of rows", shape=(5, 2), boxes=rows_of(5, (2, 3), (2,)), turned=True)
     refuse("extension", "bad", "its shards are changed by an extension: compressed, say", transform_descriptors=["zstd"])
     refuse("type", "bad", "__0_0.distcp: a shard has another type or shape than .metadata says", change=claim("i16", (4, 2)))
     refuse("shape", "bad", "__0_0.distcp: a shard has another type or shape than .metadata says", change=claim("f32", (4, 3)))
@@ -308,11 +309,11 @@ def by_torch():
     from expected import expect
 
     warnings.simplefilter("ignore")
-    x = torch.randn(40, 30)
-    checkpoint = {"model": {"w": x, "t": x.t(), "part": x[3:7], "bf": x.to(torch.bfloat16), "i": torch.arange(7)},
+    x, images = torch.randn(40, 30), torch.randn(4, 3, 5, 6).to(memory_format=torch.channels_last)
+    checkpoint = {"model": {"w": x, "t": x.t(), "part": x[3:7], "bf": x.to(torch.bfloat16), "i": torch.arange(7), "images": images},
                   "opt": {"state": [{"step": torch.tensor(3.0), "m": x[0]}], "lr": 0.1}, "epoch": 3}
     dcp.save(checkpoint, checkpoint_id=path("torch"), no_dist=True)
-    found = {"model.w": x, "model.t": x.t(), "model.part": x[3:7], "model.i": torch.arange(7), "opt.state.0.m": x[0],
+    found = {"model.w": x, "model.t": x.t(), "model.part": x[3:7], "model.i": torch.arange(7), "model.images": images, "opt.state.0.m": x[0],
              "opt.state.0.step": torch.tensor(3.0), "model.bf": x.to(torch.bfloat16).float()}
     expect(path("torch.tsv"), {name: t.numpy() for name, t in found.items()})
     with open(path("torch.tsv"), encoding="utf-8") as file:

@@ -144,12 +144,16 @@ def by_hand():
     refuse("too-large", dump([Tensor(floats, 0, (1 << 40, 1 << 40), (0, 0))], 2), "the shape has more elements than any file")
     refuse("order", data, "the byte order is neither 'little' nor 'big'", dict(full, byteorder="middle"))
     refuse("deflated", data, "data.pkl is compressed or encrypted, which torch does not do", method=zipfile.ZIP_DEFLATED)
-    strides = "its strides are neither those of rows nor of columns; in Python, t.contiguous() has them so"
+    strided = {"wide": Tensor(floats, 0, (2, 13), (11, 1)), "expanded": Tensor(floats, 0, (3, 4), (0, 2)), "swapped": Tensor(floats, 0, (2, 3, 4), (4, 8, 1))}
+    archive("strided", dump(strided, 2), {"data/0": struct.pack("<24f", *range(24))})
+    expect_rows("strided", [["wide", "f32", "[2,13]", 299, 0, 23, 0, 25, 0, 26], ["expanded", "f32", "[3,4]", 36, 0, 6, 0, 3, 0, 12],
+                            ["swapped", "f32", "[2,3,4]", 276, 0, 23, 0, 23, 0, 24]])
     for name, tensor, why in (
             ("behind", Tensor(floats, 1, (24,), (1,)), "its elements do not lie in its storage"),
             ("far", Tensor(floats, 1 << 62, (2,), (1 << 62,)), "its elements do not lie in its storage"),
-            ("wide", Tensor(floats, 0, (2, 13), (12, 1)), strides),
-            ("expanded", Tensor(floats, 0, (3, 4), (0, 1)), strides),
+            ("wide", Tensor(floats, 0, (2, 13), (12, 1)), "its elements do not lie in its storage"),
+            ("swapped", Tensor(floats, 1, (2, 3, 4), (4, 8, 1)), "its elements do not lie in its storage"),
+            ("many", Tensor(floats, 0, (5000, 3), (0, 2)), "its elements lie in too many places; in Python, t.contiguous() has them together"),
             ("lost", Tensor(Storage(torch.FloatStorage, "9", 24), 0, (2,), (1,)), "its storage, data/9, is not in the file"),
             ("negated", Tensor(floats, 0, (2,), (1,), False, {}, {"neg": True}), "a view that torch negates or conjugates; .*")):
         archive("other-" + name, dump({"good": good["w"], "bad": tensor}, 2), full)
@@ -238,10 +242,13 @@ def by_torch():
         torch.save(value, path(name + ".pt"))
         other.extend(f"{name}|{key}|{kind}|{why}" for key, (kind, why) in kinds.items())
 
-    strides = "its strides are neither those of rows nor of columns; .*"
-    refused("strides", {"swapped": x.permute(1, 0, 2), "channels": torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
-                        "expanded": torch.randn(3, 1).expand(3, 4), "twice": x[:, 1:3, 1:3], "unfolded": flat.unfold(0, 4, 1)},
-            {key: ("f32", strides) for key in ("swapped", "channels", "expanded", "twice", "unfolded")})
+    strided = {"swapped": x.permute(1, 0, 2), "channels": torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
+               "halves": torch.randn(3, 5, 300, 301, dtype=torch.float16).to(memory_format=torch.channels_last),
+               "deep": torch.randn(2, 3, 5, 4, 6).to(memory_format=torch.channels_last_3d), "expanded": torch.randn(3, 1).expand(3, 4),
+               "between": torch.randn(4)[None, :, None].expand(5, 4, 6), "twice": x[:, 1:3, 1:3], "every": x.permute(1, 0, 2)[::3, :, ::2],
+               "unfolded": flat.unfold(0, 4, 1), "bytes": torch.arange(720).to(torch.int8).view(8, 9, 10).permute(1, 2, 0)[1:, 2:]}
+    save("strides", strided)
+    torch.save({key: t.contiguous() for key, t in strided.items()}, path("contiguous.pt"))
     values = {"complex": torch.ones(3, dtype=torch.complex64), "sparse": torch.eye(3).to_sparse(),
               "quantised": torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 3, torch.qint8),
               "per": torch.quantize_per_channel(torch.randn(2, 4), torch.tensor([0.1, 0.2]), torch.tensor([1, 2]), 0, torch.quint8),

@@ -137,6 +137,7 @@ struct container_tiles {
     struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
     bool edges_plain; /* tiles that extend beyond the array are stored without filters */
     bool edges_cut;   /* tiles are stored as far as they lie in the array, and without filters */
+    bool dense;       /* the elements of all of them lie one after the other, in `order` */
 };
 
 /* An array, or a member of a container that is none. It does not change once the container has been

@@ -78,8 +78,8 @@ struct place {
 struct shard {
     uint64_t offsets[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
     const char *path;
-    uint64_t begin; /* in the file, of its elements */
-    bool turned;    /* its first index changes fastest */
+    uint64_t begin;                           /* in the file, of its elements */
+    uint64_t order[CONTAINER_DIMENSIONS_MAX]; /* container_tiles.order */
 };
 
 struct checkpoint {
@@ -311,14 +311,17 @@ static bool take_archive(struct checkpoint *k, struct shard *shard, const struct
          memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0))
         return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
                       shard->path);
-    if (a->record_elements > 0)
+    if (a->record_elements > 0 || (a->tiles && !a->tiles->dense))
         return REFUSE(k, false, "%s: the elements of a shard are not one after the other",
                       shard->path);
     if (shard != k->shards && a->big_endian != k->array->big_endian)
         return REFUSE(k, false, "its shards have different byte orders");
     k->array->big_endian = a->big_endian;
     shard->begin += a->offset;
-    shard->turned = a->fortran_order;
+    for (unsigned i = 0; i < a->dimensions; i++)
+        shard->order[i] = a->tiles           ? a->tiles->order[i]
+                          : a->fortran_order ? a->dimensions - 1 - i
+                                             : i;
     return true;
 }
 
@@ -455,12 +458,29 @@ static void divide(struct checkpoint *k)
     }
 }
 
-/* Whether tiles are whole shards, all of one size. */
-static bool are_whole(const struct checkpoint *k)
+/* Whether a shard has the order of rows. */
+static bool is_in_rows(const struct checkpoint *k, const struct shard *shard)
 {
-    for (size_t j = 0; j < k->shard_count; j++)
-        if (memcmp(k->shards[j].sizes, k->tile, k->array->dimensions * sizeof *k->tile) != 0)
+    for (unsigned i = 0; i < k->array->dimensions; i++)
+        if (shard->order[i] != i)
             return false;
+    return true;
+}
+
+/* Whether all shards have the order of the first, and those inside the array the size of a tile. */
+static bool are_alike(const struct checkpoint *k)
+{
+    const struct container_array *a = k->array;
+
+    for (size_t j = 0; j < k->shard_count; j++)
+        for (unsigned i = 0; i < a->dimensions; i++) {
+            const struct shard *s = &k->shards[j];
+            const uint64_t left = a->sizes[i] - s->offsets[i];
+
+            if (s->order[i] != k->shards[0].order[i] ||
+                s->sizes[i] != (left < k->tile[i] ? left : k->tile[i]))
+                return false;
+        }
     return true;
 }
 
@@ -511,17 +531,16 @@ static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
     struct container_tile *tiles;
     struct container_files files = {.several = true};
     const char **paths;
-    size_t turned = 0;
-    bool good = true;
+    bool turned = false, good = true;
 
     for (size_t j = 0; j < k->shard_count; j++)
-        turned += k->shards[j].turned;
+        turned = turned || !is_in_rows(k, &k->shards[j]);
     find_steps(k);
     if (!are_together(k))
         return REFUSE(k, false, "its shards are boxes of several sizes");
-    if (turned > 0 && (turned < k->shard_count || !are_whole(k)))
+    if (turned && !are_alike(k))
         return REFUSE(k, false, "the strides of its shards are not those of rows");
-    if (turned == 0)
+    if (!turned)
         divide(k);
     t->elements = t->count = 1;
     for (unsigned i = 0; i < a->dimensions; i++) {
@@ -543,19 +562,15 @@ static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
     if (!good) {
         good = REFUSE(k, true, "its shards overlap, or do not cover it");
     } else if (tiles && paths) {
-        uint64_t order[CONTAINER_DIMENSIONS_MAX];
-
-        for (unsigned i = 0; i < a->dimensions; i++)
-            order[i] = a->dimensions - 1 - i;
         t->edges_cut = true;
         t->sizes = container_keep(c, k->tile, sizeof k->tile);
-        t->order = turned > 0 ? container_keep(c, order, sizeof order) : NULL;
+        t->order = turned ? container_keep(c, k->shards[0].order, sizeof k->shards[0].order) : NULL;
         t->tiles = container_keep(c, tiles, (size_t)t->count * sizeof *tiles);
         files.paths = container_keep(c, paths, (size_t)t->count * sizeof *paths);
         t->files = files.paths ? container_keep(c, &files, sizeof files) : NULL;
         a->tiles = t;
         a->compressed = a->length;
-        good = t->sizes && t->tiles && t->files && (turned == 0 || t->order);
+        good = t->sizes && t->tiles && t->files && (!turned || t->order);
     } else {
         good = false;
     }

@@ -22,6 +22,11 @@
 #define ARRAYS_MAX ((size_t)1000000)
 #define DEPTH_MAX 100
 
+/* Bytes of a tile at most. All tensors may have so many tiles, or so many that
+   the places of them take as much memory as the file is large. */
+#define TILE_BYTES ((uint64_t)256 << 10)
+#define TILES_LEAST 4096
+
 /* Values that may share others are looked at so often, and once more for each that there is. */
 #define VISITS_MAX ((size_t)1000000)
 
@@ -241,6 +246,7 @@ struct file {
     uint64_t pickle_offset; /* in the file */
     char name[NAME_MAX_BYTES + 1];
     size_t names, visits; /* bytes of the names so far; values that were looked at */
+    uint64_t tiles;       /* of all tensors */
 };
 
 static bool ends_with(const unsigned char *name, size_t length, const char *end)
@@ -525,40 +531,150 @@ static bool find_layout(const struct tensor *t, bool turned, struct layout *l)
     return l->stride > l->run;
 }
 
-/* Places the elements of a tensor, of `size` bytes, in a storage of so many bytes at an offset of
-   the file. The container's sizes are known. Sets why that cannot be done. */
-static void place_elements(struct container_array *a, const struct tensor *t, unsigned size,
-                           uint64_t at, uint64_t bytes)
+/* Sets the order of a tensor's dimensions in its storage, the farthest apart first; those that repeat
+   elements come before. Returns how many of the last ones lie together. */
+static unsigned find_order(const struct tensor *t, uint64_t *order)
 {
-    struct layout l = {1, 0, 1};
-    uint64_t end, begin;
+    unsigned together = 0;
+    uint64_t step = 1;
+
+    for (unsigned i = 0; i < t->dimensions; i++) {
+        unsigned k = i;
+
+        /* By subtracting 1, 0 becomes the largest. */
+        for (; k > 0 && t->strides[order[k - 1]] - 1 < t->strides[i] - 1; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    while (together < t->dimensions) {
+        const unsigned i = (unsigned)order[t->dimensions - 1 - together];
+
+        if (t->strides[i] != step && t->sizes[i] != 1)
+            break;
+        step *= t->sizes[i];
+        together++;
+    }
+    return together;
+}
+
+/* Sets the sizes of a tile, whose elements of `size` bytes lie together. Returns how many they are. */
+static uint64_t find_tile(const struct tensor *t, unsigned size, const uint64_t *order,
+                          unsigned together, uint64_t *sizes)
+{
+    uint64_t elements = 1;
+
+    for (unsigned k = t->dimensions; k-- > 0;) {
+        const uint64_t i = order[k], most = TILE_BYTES / size / elements;
+
+        sizes[i] = t->dimensions - k > together ? 1 : t->sizes[i] < most ? t->sizes[i] : most;
+        elements *= sizes[i];
+        if (sizes[i] < t->sizes[i])
+            together = 0;
+    }
+    return elements;
+}
+
+/* Sets where the tiles begin, and their bytes. `at`: of the first element in the file. */
+static void place_tiles(const struct tensor *t, unsigned size, uint64_t at,
+                        const struct container_tiles *tiles, struct container_tile *tile)
+{
+    uint64_t begin[CONTAINER_DIMENSIONS_MAX] = {0};
+
+    for (uint64_t number = 0; number < tiles->count; number++) {
+        uint64_t first = 0, elements = 1;
+
+        for (unsigned i = 0; i < t->dimensions; i++) {
+            const uint64_t left = t->sizes[i] - begin[i];
+
+            first += begin[i] * t->strides[i];
+            elements *= left < tiles->sizes[i] ? left : tiles->sizes[i];
+        }
+        tile[number] = (struct container_tile){.offset = at + first * size,
+                                               .compressed = (uint32_t)(elements * size)};
+        for (unsigned i = t->dimensions; i-- > 0;) {
+            begin[i] += tiles->sizes[i];
+            if (begin[i] < t->sizes[i])
+                break;
+            begin[i] = 0;
+        }
+    }
+}
+
+/* Makes tiles of a tensor whose elements lie in another order than that of rows or of columns, apart,
+   or in several places. `at`: of its first element in the file. False without memory. Sets why that
+   cannot be done. */
+static bool make_tiles(struct file *f, struct container_array *a, const struct tensor *t,
+                       unsigned size, uint64_t at)
+{
+    struct container *c = f->container;
+    uint64_t order[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
+    const unsigned together = find_order(t, order);
+    struct container_tiles tiles = {.count = 1, .edges_cut = true};
+    struct container_tile *places;
+    const uint64_t most = f->in->size / sizeof *places + TILES_LEAST - f->tiles;
     bool good;
 
-    a->typed = true;
-    if (a->elements > 0 && !find_layout(t, false, &l)) {
-        if (!find_layout(t, true, &l)) {
-            a->unreadable = "its strides are neither those of rows nor of columns; in Python, "
-                            "t.contiguous() has them so";
-            return;
+    tiles.elements = find_tile(t, size, order, together, sizes);
+    tiles.dense = together == t->dimensions;
+    for (unsigned i = 0; i < t->dimensions; i++) {
+        const uint64_t across = (t->sizes[i] - 1) / sizes[i] + 1;
+
+        tiles.count =
+            across > CONTAINER_TILES_MAX / tiles.count ? UINT64_MAX : tiles.count * across;
+        if (tiles.count > most) {
+            a->typed = true;
+            a->unreadable = "its elements lie in too many places; in Python, t.contiguous() has "
+                            "them together";
+            return true;
         }
-        a->fortran_order = true;
     }
-    good = !__builtin_mul_overflow(l.count - 1, l.stride, &end) &&
-           !__builtin_add_overflow(end, l.run, &end) &&
-           !__builtin_add_overflow(end, t->offset, &end) &&
-           !__builtin_mul_overflow(end, (uint64_t)size, &end) && end <= bytes &&
-           !__builtin_mul_overflow(t->offset, (uint64_t)size, &begin) && begin <= bytes;
+    f->tiles += tiles.count;
+    tiles.sizes = container_keep(c, sizes, t->dimensions * sizeof *sizes);
+    tiles.order = container_keep(c, order, t->dimensions * sizeof *order);
+    places = f->in->headers_only ? NULL : malloc((size_t)tiles.count * sizeof *places);
+    if (places) {
+        place_tiles(t, size, at, &tiles, places);
+        tiles.tiles = container_keep(c, places, (size_t)tiles.count * sizeof *places);
+        free(places);
+    }
+    good = tiles.sizes && tiles.order && (tiles.tiles || f->in->headers_only);
+    tiles.count = tiles.tiles ? tiles.count : 0;
+    a->tiles = container_keep(c, &tiles, sizeof tiles);
+    a->compressed = a->length;
+    return (good && a->tiles) || container_no_memory(f->in);
+}
+
+/* Places the elements of a tensor, of `size` bytes, in a storage of so many bytes at an offset of
+   the file. False without memory. Sets why that cannot be done. */
+static bool place_elements(struct file *f, struct container_array *a, const struct tensor *t,
+                           unsigned size, uint64_t at, uint64_t bytes)
+{
+    struct layout l = {1, 0, 1};
+    uint64_t end = a->elements > 0, last;
+    bool good = true;
+
+    for (unsigned i = 0; i < t->dimensions && a->elements > 0; i++)
+        good = good && !__builtin_mul_overflow(t->sizes[i] - 1, t->strides[i], &last) &&
+               !__builtin_add_overflow(end, last, &end);
+    good = good && !__builtin_add_overflow(end, t->offset, &end) &&
+           !__builtin_mul_overflow(end, (uint64_t)size, &end) && end <= bytes;
     if (!good) {
+        a->typed = true;
         a->unreadable = "its elements do not lie in its storage";
-        return;
+        return true;
     }
-    a->offset = at + begin;
+    a->offset = at + t->offset * size;
     a->length = a->elements * size;
+    if (a->elements > 0 && !find_layout(t, false, &l)) {
+        a->fortran_order = find_layout(t, true, &l);
+        if (!a->fortran_order)
+            return make_tiles(f, a, t, size, a->offset);
+    }
     if (l.count > 1) {
         a->record_elements = l.run;
         a->record_stride = l.stride * size;
     }
-    a->typed = false;
+    return true;
 }
 
 /* Adds an array that is called f->name; NULL on failure. */
@@ -635,7 +751,8 @@ static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
     }
     if (!place_part(f, part))
         return false;
-    place_elements(a, t, t->dtype->size, part->offset, part->member.size);
+    if (!place_elements(f, a, t, t->dtype->size, part->offset, part->member.size))
+        return false;
     if (t->dtype->other) {
         a->unreadable = t->dtype->other;
         a->typed = false;
