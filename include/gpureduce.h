@@ -215,8 +215,8 @@ typedef enum gpr_memory {
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
    cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce and gpr_total take such
-   memory, and without a mask gpr_diff_inputs and gpr_reduce_axis; with one, indices and GPR_NAN_ERROR
-   are GPR_ERROR_UNSUPPORTED. So is all else, and device memory without CUDA. */
+   memory, and without a mask gpr_diff_inputs and gpr_reduce_axis. All else is GPR_ERROR_UNSUPPORTED, and
+   so is device memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 

@@ -4,6 +4,7 @@ import array
 import ctypes
 import itertools
 import mmap
+import re
 import sys
 
 import numpy as np
@@ -348,6 +349,34 @@ def test_axes_on_a_gpu(package):
             turned = y.swapaxes(0, -1)
             assert gr.sum(turned, axis=0, keepdims=True).shape == (1,) + tuple(turned.shape[1:])
             assert type(gr.sum(y, axis=0, nan="skip")) is type(y)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])
+def test_indices_of_masked_tensors_on_a_gpu(dtype):
+    """Indices, and those of NaNs, are those of the first elements that a mask leaves."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    rng = np.random.default_rng(7)
+    for size, kept in ((1, 0.5), (300, 0.02), (5000, 0.5), (1 << 20, 0.001), (1 << 20, 0.9)):
+        x = (rng.standard_normal(size) * 50).astype(dtype)
+        if x.dtype.kind == "f":
+            x[rng.integers(0, size, 3)] = np.nan
+        missing = rng.random(size) >= kept
+        y, there = torch.from_numpy(x).cuda(), torch.from_numpy(missing).cuda()
+        left = np.flatnonzero(~missing)
+        numbers = left[~np.isnan(x[left])]
+        found = gr.reduce(y, "argmin,argmax,missing", mask=there, nan="skip")
+        assert found.missing == missing.sum()
+        if numbers.size > 0:
+            assert found.argmin == numbers[np.argmin(x[numbers])]
+            assert found.argmax == numbers[np.argmax(x[numbers])]
+        nans = left[np.isnan(x[left])]
+        if nans.size > 0:
+            with pytest.raises(gr.NaNError, match=f"element {nans[0]} is a NaN"):
+                gr.sum(y, mask=there, nan="error")
+        else:
+            assert gr.sum(y, mask=there, nan="error") == gr.sum(x, mask=missing)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])

@@ -93,6 +93,10 @@ REFUSES(cuda_array_keep, struct cuda_masker *masker, const struct cuda_array_ele
         const struct view *view, uint64_t first, uint64_t count, const unsigned char **row,
         uint64_t *kept)
 
+REFUSES(cuda_array_find, struct cuda_masker *masker, const struct cuda_array_elements *elements,
+        const struct view *view, const struct missing_range *ranges, unsigned count,
+        uint64_t *numbers)
+
 const struct cuda_comparer_tuning cuda_comparer_shipped = {.room = 0};
 
 HOLDS_NOTHING(comparer, (const struct cuda_comparer_tuning *tuning))

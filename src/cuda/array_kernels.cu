@@ -150,6 +150,50 @@ cudaError_t cuda_keep(const struct cuda_keep *job, int multiprocessors, cudaStre
     return cudaGetLastError();
 }
 
+/* A thread looks at its elements from the first on, until it has one in each range. */
+template <typename Element>
+__global__ void __launch_bounds__(THREADS) find(const __grid_constant__ struct cuda_find job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    unsigned left = (1u << job.count) - 1;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+         i < job.of.gather.count && left != 0; i += step) {
+        Element bits;
+        unsigned in;
+
+        if (!cuda_keep_has(&job.of, i))
+            continue;
+        copy_element<Element>((unsigned char *)&bits, cuda_gather_from(&job.of.gather, i));
+        in = cuda_find_ranges(&job, bits) & left;
+        left ^= in;
+        for (unsigned t = 0; in != 0; t++, in >>= 1)
+            if (in & 1)
+                atomicMin((unsigned long long *)&job.found[t], (unsigned long long)i);
+    }
+}
+
+cudaError_t cuda_find(const struct cuda_find *job, int multiprocessors, cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
+
+    switch (job->of.gather.size) {
+    case 1:
+        find<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 2:
+        find<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    case 4:
+        find<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    default:
+        find<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
+        break;
+    }
+    return cudaGetLastError();
+}
+
 /* Loads of 16 bytes of each side that a thread has in flight, and the bytes of a block's. */
 static const int PIECE_UNROLL = 4;
 static const uint64_t PIECE_TILE = (uint64_t)THREADS * PIECE_UNROLL * sizeof(uint4);

@@ -1,7 +1,8 @@
 /*
- * The kernels of array.h, array_pieces.h and array_slices.h, as kernels.h does: they hand the host a
- * partial result, copy elements, or those that a mask leaves, into a row, compare rows, merge parts of slices, and look for results
- * that are not known.
+ * The kernels of array.h, array_masks.h, array_pieces.h and array_slices.h, as kernels.h does: they hand
+ * the host a partial result, copy elements, or those that a mask leaves, into a row, find the first
+ * elements of these that have a value, compare rows, merge parts of slices, and look for results that
+ * are not known.
  */
 #ifndef GPUREDUCE_CUDA_ARRAY_LAUNCH_H
 #define GPUREDUCE_CUDA_ARRAY_LAUNCH_H
@@ -14,6 +15,7 @@
 #include "core/partial.h"
 #include "core/view.h"
 #include "cuda/list.h"
+#include "cuda/missing.h"
 #include "cuda/pieces.h"
 #include "cuda/slice_finish.h"
 
@@ -48,7 +50,7 @@ struct cuda_gather {
 /* Copies the elements of a gather that a mask leaves, in any order. */
 struct cuda_keep {
     struct cuda_gather gather;
-    enum view_mask form; /* not VIEW_MASK_NONE */
+    enum view_mask form;
     const unsigned char *mask;
     uint64_t first; /* number of the mask's entry for the first element */
     uint64_t *kept; /* device memory: 0; becomes how many were copied */
@@ -70,6 +72,33 @@ EXACT_SHARED bool cuda_keep_has(const struct cuda_keep *k, uint64_t i)
         return k->mask[at / 8] >> at % 8 & 1;
     }
     return true;
+}
+
+/* Finds the first elements of a gather that a mask leaves, if there is one, and whose bits, in the
+   machine's byte order, lie in ranges. */
+struct cuda_find {
+    struct cuda_keep of; /* all but `gather.to` and `kept` */
+    bool swap;           /* elements are not in the machine's byte order */
+    unsigned count;      /* of the ranges */
+    struct cuda_missing_range ranges[CUDA_FIND_MAX];
+    uint64_t
+        *found; /* device memory: of each range the number of its first element in the gather, if
+                        that is less than what was there */
+};
+
+/* The ranges that an element with these bits, as they lie in memory, is in: bit t for number t. */
+EXACT_SHARED unsigned cuda_find_ranges(const struct cuda_find *f, uint64_t bits)
+{
+    uint64_t swapped = 0;
+    unsigned in = 0;
+
+    for (unsigned i = 0; f->swap && i < f->of.gather.size; i++)
+        swapped = swapped << 8 | (bits >> 8 * i & 255);
+    bits = f->swap ? swapped : bits;
+    for (unsigned t = 0; t < f->count; t++)
+        in |= (unsigned)((bits & f->ranges[t].mask) - f->ranges[t].first <= f->ranges[t].distance)
+              << t;
+    return in;
 }
 
 /* Compares two rows of bytes in pieces of CUDA_PIECE_BYTES, and copies those that differ. All is device
@@ -228,6 +257,7 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_find(const struct cuda_find *find, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiprocessors,
                              cudaStream_t stream);
 cudaError_t cuda_merge(const struct cuda_merge *merge, int multiprocessors, cudaStream_t stream);

@@ -26,6 +26,9 @@ struct cuda_missing {
     struct cuda_missing_range ranges[CUDA_MISSING_MAX];
 };
 
+/* The most ranges whose elements are looked for at a time. */
+#define CUDA_FIND_MAX 3
+
 /* Finds the ranges of the elements of a type, in the machine's byte order. */
 void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set);
 

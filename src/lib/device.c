@@ -33,11 +33,8 @@ static gpr_status check(const gpr_input *input, const gpr_request *request)
 
     if (view->mask_form != VIEW_MASK_NONE && (request->wants & PARTIAL_DIGEST))
         return lib_fail_masked_digest(input->context);
-    if (view->mask_form != VIEW_MASK_NONE &&
-        ((request->wants & PARTIAL_WHERE) || request->nan == NAN_ERROR))
-        what = "indices and errors about NaNs with masks";
-    else if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
-             (view->scale.given || element_is_integer(view->type)))
+    if (request->passes.histogram.kind == HISTOGRAM_EXPONENTS &&
+        (view->scale.given || element_is_integer(view->type)))
         what = "exponents of integers and scaled numbers";
     return what ? device_refuse(input->context, what) : GPR_OK;
 }
@@ -189,24 +186,70 @@ static bool search_finish(struct search *s, const gpr_request *request, gpr_resu
 /* Bytes of elements that a mask is applied to at a time, where they are read once. */
 #define MASKED_BYTES ((uint64_t)64 << 20)
 
+/* The context's masker. NULL without memory. */
+static struct cuda_masker *masker_of(gpr_context *context)
+{
+    if (!context->device_masker)
+        context->device_masker = cuda_masker_open();
+    return context->device_masker;
+}
+
 /* Makes *row what the mask of a view leaves of `count` elements from number `first` on, in any order,
    until the next call. False on failure. */
 static bool keep(struct search *s, const struct view *view, uint64_t first, uint64_t count,
                  struct view *row, struct error *error)
 {
-    struct cuda_masker **masker = &s->context->device_masker;
+    struct cuda_masker *masker = masker_of(s->context);
     const unsigned char *data = NULL;
     uint64_t kept = 0;
 
-    if (!*masker)
-        *masker = cuda_masker_open();
-    if (!*masker)
+    if (!masker)
         return error_memory(error);
     if (count > 0 &&
-        !cuda_array_keep(*masker, &s->elements, view, first, count, &data, &kept, error))
+        !cuda_array_keep(masker, &s->elements, view, first, count, &data, &kept, error))
         return false;
     *row = (struct view){.scale = view->scale};
     return view_set(row, data, view->type, view->swap, 1, &kept, NULL);
+}
+
+/* The NaNs of a type, for cuda_array_find. */
+static struct missing_range nans_of(enum element_type type)
+{
+    const uint64_t key = order_greatest(type) + 1;
+
+    return (struct missing_range){key, key};
+}
+
+/* Finds the indices in a partial result of elements of a view: those of the extremes, if `wants` has
+   them, and of the first NaN. */
+static bool find_indices(gpr_context *context, const struct cuda_array_elements *elements,
+                         const struct view *view, unsigned wants, struct partial *p,
+                         struct error *error)
+{
+    const int64_t extremes[] = {p->min_key, p->max_key};
+    uint64_t *const indices[] = {&p->min_index, &p->max_index};
+    struct cuda_masker *masker = masker_of(context);
+    struct missing_range ranges[CUDA_FIND_MAX];
+    uint64_t *to[CUDA_FIND_MAX], found[CUDA_FIND_MAX];
+    unsigned count = 0;
+
+    if (!masker)
+        return error_memory(error);
+    if (p->nan > 0) {
+        ranges[count] = nans_of(elements->type);
+        to[count++] = &p->first_nan;
+    }
+    for (unsigned i = 0; i < 2 && (wants & PARTIAL_WHERE) && partial_numbers(p) > 0; i++) {
+        const uint64_t key = order_from_element_key(elements->type, extremes[i]);
+
+        ranges[count] = (struct missing_range){key, key};
+        to[count++] = indices[i];
+    }
+    if (count > 0 && !cuda_array_find(masker, elements, view, ranges, count, found, error))
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        *to[i] = found[i];
+    return true;
 }
 
 /* Adds the elements that a mask leaves, some at a time. */
@@ -291,6 +334,10 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
                                          .count = view->elements < length ? view->elements : length,
                                          .device = input->view.ordinal,
                                          .stream = input->view.stream}};
+    const struct cuda_array_elements all = search.elements;
+    const struct view *const given = view;
+    const bool masked = view->mask_form != VIEW_MASK_NONE;
+    const bool places = masked && ((request->wants & PARTIAL_WHERE) || request->nan == NAN_ERROR);
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
                                      .missing = search.elements.missing,
@@ -306,13 +353,17 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         return context->status;
     if (lacks)
         return refuse_missing(input, lacks);
+    if (masked)
+        terms.wants &= ~(unsigned)PARTIAL_WHERE; /* places among copies */
     (void)scale_find_split(&view->scale, view->type, &terms.wants, &split);
     made = result_new(request);
     if (!made)
         return lib_fail_memory(context);
     partial_clear(&made->found.partial);
     if ((passes && !begin_passes(&search, request, &view, &row, &left_out, &error)) ||
-        !reduce(&search, &terms, view, &left_out, &made->found.partial, &error)) {
+        !reduce(&search, &terms, view, &left_out, &made->found.partial, &error) ||
+        (places &&
+         !find_indices(context, &all, given, request->wants, &made->found.partial, &error))) {
         /* A GPU that failed is not asked again, unless by another call. */
         cuda_array_close(context->device_array);
         context->device_array = NULL;

@@ -948,6 +948,29 @@ cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStr
                         keep->gather.to, keep->mask);
 }
 
+static void run_find(const void *arguments)
+{
+    const struct cuda_find *job = arguments;
+
+    for (uint64_t i = job->of.gather.count; i-- > 0;) { /* in any order */
+        uint64_t bits = 0;
+
+        if (!cuda_keep_has(&job->of, i))
+            continue;
+        memcpy(&bits, cuda_gather_from(&job->of.gather, i), job->of.gather.size);
+        for (unsigned t = 0, in = cuda_find_ranges(job, bits); in; t++, in >>= 1)
+            if ((in & 1) && i < job->found[t])
+                job->found[t] = i;
+    }
+}
+
+cudaError_t cuda_find(const struct cuda_find *find, int multiprocessors, cudaStream_t stream)
+{
+    (void)multiprocessors;
+    return queue_kernel(stream, run_find, find, sizeof *find, find->of.gather.from.data,
+                        find->of.mask, find->found);
+}
+
 static void run_find_pieces(const void *arguments)
 {
     const struct cuda_find_pieces *job = arguments;
