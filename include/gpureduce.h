@@ -401,7 +401,7 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    an input without a shape, for an axis that it does not have, and for an integer that does not
    exist or does not fit its type. After an error the memory has no results. Arrays in device memory
    have sum, mean, min, max, var and std, without masks and scales, and the results are in memory of
-   their device; other operations, and GPR_NAN_ERROR, are GPR_ERROR_UNSUPPORTED. */
+   their device; other operations are GPR_ERROR_UNSUPPORTED. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                                    unsigned axis, void *const *results, uint64_t count);
 

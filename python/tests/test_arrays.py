@@ -346,6 +346,16 @@ def test_axes_on_a_gpu(package):
                     one = found[op].cpu().numpy() if package == "torch" else there.asnumpy(found[op])
                     assert one.dtype == wanted[op].dtype
                     assert np.array_equal(one, wanted[op], equal_nan=True), (op, shape, axis, nan)
+            for axis, op in itertools.product(range(x.ndim), ("sum", "max", "std")):
+                try:
+                    wanted = gr.reduce(x, [op], axis=axis, nan="error")[op]
+                except gr.NaNError as error:
+                    with pytest.raises(gr.NaNError, match=re.escape(str(error)) + "$"):
+                        gr.reduce(y, [op], axis=axis, nan="error")
+                else:
+                    found = gr.reduce(y, [op], axis=axis, nan="error")[op]
+                    one = found.cpu().numpy() if package == "torch" else there.asnumpy(found)
+                    assert np.array_equal(one, wanted), (op, shape, axis)
             turned = y.swapaxes(0, -1)
             assert gr.sum(turned, axis=0, keepdims=True).shape == (1,) + tuple(turned.shape[1:])
             assert type(gr.sum(y, axis=0, nan="skip")) is type(y)

@@ -502,8 +502,6 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
         what = "scaled numbers";
     else if (view->mask_form != VIEW_MASK_NONE)
         what = "masks";
-    else if (request->nan == NAN_ERROR)
-        what = "errors about NaNs";
     else if (request->input.length < view->elements || view->elements == 0)
         what = "parts of arrays, and arrays without elements,";
     return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
@@ -514,7 +512,7 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 /* A call of device_reduce_axis, and one of its operations. */
 struct along {
     gpr_input *input;
-    const gpr_request *request;
+    gpr_request request; /* that NaNs propagate where they are errors */
     struct axis_layout layout;
     struct axis_plan plan;
     const struct operation *op;
@@ -575,7 +573,7 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
             data += (int64_t)place[d - (d > axis)] * given->strides[d];
     (void)view_set(&slice, data, view->type, view->swap, 1, &given->sizes[axis],
                    &given->strides[axis]);
-    if (device_reduce(a->input, &slice, a->request, &result) != GPR_OK || !result)
+    if (device_reduce(a->input, &slice, &a->request, &result) != GPR_OK || !result)
         return context->status;
     status = take_result(a, number, result, &bits);
     gpr_result_free(result);
@@ -656,15 +654,65 @@ static gpr_status reduce_axis(const struct along *a)
                : fail(a, &error);
 }
 
+/* Finds the first NaN of elements of a view without a mask. UINT64_MAX: there is none. */
+static bool find_nan(gpr_input *input, const struct view *view, uint64_t *number,
+                     struct error *error)
+{
+    const struct missing_range nans = nans_of(view->type);
+    const struct cuda_array_elements elements = {.type = view->type,
+                                                 .swap = view->swap,
+                                                 .layout = &view->folded,
+                                                 .count = view->elements,
+                                                 .device = input->view.ordinal,
+                                                 .stream = input->view.stream};
+    struct cuda_masker *masker = masker_of(input->context);
+
+    return masker ? cuda_array_find(masker, &elements, view, &nans, 1, number, error)
+                  : error_memory(error);
+}
+
+/* Sets an error about the first NaN of the first slice that has one, if a result is a NaN. */
+static gpr_status refuse_nans(const struct along *a)
+{
+    const struct view *view = &a->input->view.view;
+    const struct view_layout *given = &view->shaped;
+    const unsigned axis = a->layout.axis, last = given->rank - 1;
+    uint64_t sizes[VIEW_DIMENSIONS_MAX], number = UINT64_MAX;
+    int64_t strides[VIEW_DIMENSIONS_MAX];
+    struct error error = {.kind = ERROR_NONE};
+    struct view slices = {.mask_form = VIEW_MASK_NONE}, results = slices;
+    char place[AXIS_PLACE_MAX];
+
+    if (element_is_integer(view->type) || missing_has_nans(&a->plan.missing, view->type))
+        return GPR_OK;
+    for (unsigned d = 0; d <= last; d++) {
+        const unsigned from = d == last ? axis : d + (d >= axis);
+
+        sizes[d] = given->sizes[from];
+        strides[d] = given->strides[from];
+    }
+    (void)view_set(&results, a->results, ELEMENT_F64, false, 1, &a->layout.results, NULL);
+    (void)view_set(&slices, given->data, view->type, view->swap, given->rank, sizes, strides);
+    if (!find_nan(a->input, &results, &number, &error) ||
+        (number != UINT64_MAX && !find_nan(a->input, &slices, &number, &error)))
+        return fail(a, &error);
+    if (number == UINT64_MAX)
+        return GPR_OK;
+    (void)error_set(
+        &error, ERROR_NAN, "element %s is a NaN",
+        axis_show_element(place, &a->layout, number / a->layout.length, number % a->layout.length));
+    return fail(a, &error);
+}
+
 /* The wish for an operation. */
 static struct cuda_slice_wish wish_for(const struct along *a)
 {
     const struct integer none = axis_unknown_integer(&a->plan);
     struct cuda_slice_wish wish = {.letter = axis_letter(&a->plan, a->op),
-                                   .skip_nan = a->request->nan == NAN_SKIP,
+                                   .skip_nan = a->request.nan == NAN_SKIP,
                                    .wide = a->plan.type == ELEMENT_U64,
                                    .count = a->layout.length,
-                                   .ddof = a->request->ddof};
+                                   .ddof = a->request.ddof};
 
     (void)find_op(a->op, &wish.op);
     wish.has_none = axis_integer_bits(&none, wish.letter == 'i', &wish.none);
@@ -677,7 +725,7 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
     gpr_context *context = input->context;
     const struct view_layout *given = &input->view.view.shaped;
     struct array_shape shape = {.known = true, .dimensions = given->rank};
-    struct along a = {.input = input, .request = request, .plan = {.type = input->view.view.type}};
+    struct along a = {.input = input, .request = *request, .plan = {.type = input->view.view.type}};
     const char *const lacks = missing_add_values(&a.plan.missing, a.plan.type, &request->missing);
     char reason[AXIS_REASON_MAX];
 
@@ -697,11 +745,14 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         return lib_fail_memory(context);
     a.axis = (struct cuda_array_axis){
         .outer = a.layout.outer, .length = a.layout.length, .inner = a.layout.inner};
+    if (request->nan == NAN_ERROR)
+        a.request.nan = NAN_PROPAGATE;
     for (unsigned i = 0; i < request->operations.count; i++) {
         a.op = lib_operation(&request->operations, i);
         a.axis.wish = wish_for(&a);
         a.results = results[i];
-        if (reduce_axis(&a) != GPR_OK)
+        if (reduce_axis(&a) != GPR_OK ||
+            (i == 0 && request->nan == NAN_ERROR && refuse_nans(&a) != GPR_OK))
             return context->status;
     }
     return GPR_OK;
