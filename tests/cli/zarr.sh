@@ -146,6 +146,44 @@ ln -s nowhere link/2
 run -q -o sum link
 fails 'a chunk that is a link to nothing' 'link: array array: chunk 2: a symbolic link to a file that is missing'
 
+# Records of five bytes, the last of which is in a chunk that is missing.
+records() {
+    mkdir -p "$1"
+    printf '{"zarr_format":2,"shape":[3],"chunks":[2],"dtype":%s,"order":"C","filters":null,"compressor":null,"fill_value":%s}' "$2" "$3" >"$1/.zarray"
+    printf '\001\000\002\000\003\004\000\005\377\372' >"$1/0"
+}
+fields='[["a", "|u1"], ["b", ">i2", [2]]]'
+records fields "$fields" '"CQEAAQA="'
+run --tsv -o sum,count fields
+is 'fields of records' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum${tab}count
+fields${tab}a${tab}u8${tab}[3]${tab}14${tab}3
+fields${tab}b${tab}i16${tab}[3,2]${tab}516${tab}6"
+run -q -o sum --axis=0 --array=b fields
+is 'fields of records along an axis' 0 '263
+253'
+records zeros '[["t", [["n", "|u1"]]], ["b", ">i2", [2]]]' 0
+run -q -o sum zeros
+is 'a field in a field' 0 '5
+4'
+for bad in '"CQEAAgA="' '"CQEA"' '"CQEAAQ=="' 1; do
+    records unfilled "$fields" "$bad"
+    run -q -o sum --array=b unfilled
+    fails "the fill value $bad of a field" "unfilled: array b: Zarr's fill_value of this array is not supported"
+done
+while IFS=\; read -r type why; do
+    records wrong "$type" null
+    run -q -o sum wrong
+    fails "the type $type" "wrong: array array: $why"
+done <<'END'
+[];it has no fields
+[["a", "|O"]];a field holds Python objects, which are pickled and not read
+[["a"]];the type of a field is missing
+[["a", "<f4", [2]], 1];a field is not a tuple
+END
+printf '\001' >fields/0
+run -q -o sum --array=a fields
+fails 'a short chunk of records' 'fields: array a: chunk 0: 1 bytes, for a chunk of 10'
+
 # A type of TensorStore's own.
 make brain ',"compressor":null' && sed -i 's/"|u1"/"bfloat16"/' brain/.zarray
 rm brain/[0-9]* && printf '\300\077\000\100' >brain/0
@@ -180,6 +218,11 @@ bfloat16 1.5 7.5
 float8_e4m3fn 1.5 7.5
 float8_e5m2 "0x42" 15
 END
+make3 complex complex64 '[1.5,"-Infinity"]' "$keys$bytes"
+run --tsv -o sum complex
+is 'the parts of complex numbers' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum
+complex${tab}re${tab}f32${tab}[5]${tab}7.5
+complex${tab}im${tab}f32${tab}[5]${tab}-inf"
 for bits in float8_e4m3fn:0x7f float8_e5m2:0x7e float16:0x7e00 bfloat16:0x7fc0 float32:0x7fc00000 float64:0x7ff8000000000000; do
     make3 bits "${bits%:*}" "\"${bits#*:}\"" "$keys$bytes"
     make3 quiet "${bits%:*}" '"NaN"' "$keys$bytes"

@@ -30,6 +30,7 @@ bool container_chunk_path(const struct container_array *a, const struct containe
     size_t used =
         (size_t)snprintf(path, PATH_MAX, "%s", files->paths ? files->paths[number] : files->prefix);
     uint64_t places[CONTAINER_DIMENSIONS_MAX] = {0};
+    const unsigned named = a->dimensions - files->within;
 
     if (files->paths)
         return used < PATH_MAX;
@@ -39,13 +40,13 @@ bool container_chunk_path(const struct container_array *a, const struct containe
         places[i] = number % across * tiles->sizes[i] / files->sizes[i];
         number /= across;
     }
-    for (unsigned i = 0; i < a->dimensions && used < PATH_MAX; i++) {
+    for (unsigned i = 0; i < named && used < PATH_MAX; i++) {
         const char separator[2] = {files->separator, '\0'};
         const char *const before = separator + (i == 0 && !files->lettered);
 
         used += (size_t)snprintf(path + used, PATH_MAX - used, "%s%" PRIu64, before, places[i]);
     }
-    if (a->dimensions == 0 && !files->lettered && used < PATH_MAX)
+    if (named == 0 && !files->lettered && used < PATH_MAX)
         used += (size_t)snprintf(path + used, PATH_MAX - used, "0");
     return used < PATH_MAX;
 }

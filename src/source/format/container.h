@@ -114,8 +114,9 @@ struct container_files {
     const uint64_t *sizes; /* elements of a file in each dimension, a multiple of those of a tile */
     bool several;          /* a file has several tiles, at their offsets */
     const char *prefix;    /* what precedes the places, from the directory on */
-    char separator;        /* between the places */
-    bool lettered;         /* the prefix ends with a letter, and a separator follows */
+    unsigned within; /* so many of the last dimensions have no place: a file has all of them */
+    char separator;  /* between the places */
+    bool lettered;   /* the prefix ends with a letter, and a separator follows */
 };
 
 /* The tiles of an array. They do not change. */

@@ -21,6 +21,7 @@ struct parser {
     size_t position;
     size_t end;
     char *error;
+    bool json;      /* it is one of JSON, with lists in place of tuples */
     bool latin;     /* text is Latin-1, as in versions before 3; in version 3 it is UTF-8 */
     size_t refused; /* where the type stands, if it is none that is read: all else is read first */
     char reason[NPY_ERROR_MAX];
@@ -68,6 +69,17 @@ static bool accept(struct parser *p, char c)
         return false;
     p->position++;
     return true;
+}
+
+/* Whether the next character begins or ends a tuple; if so, steps over it. */
+static bool open_tuple(struct parser *p)
+{
+    return accept(p, p->json ? '[' : '(');
+}
+
+static bool close_tuple(struct parser *p)
+{
+    return accept(p, p->json ? ']' : ')');
 }
 
 /* A quoted string without escapes, shorter than size; `any`: of other characters than those of ASCII,
@@ -155,9 +167,9 @@ static bool parse_shape(struct parser *p, uint64_t *shape, unsigned *count, uint
     bool empty = false, overflow = false;
     unsigned dimensions = 0;
 
-    if (!accept(p, '('))
+    if (!open_tuple(p))
         return fail(p, "the shape is not a tuple");
-    while (!accept(p, ')')) {
+    while (!close_tuple(p)) {
         uint64_t dimension = 0;
 
         if (!parse_dimension(p, &dimension))
@@ -172,9 +184,9 @@ static bool parse_shape(struct parser *p, uint64_t *shape, unsigned *count, uint
         else
             product *= dimension;
         if (!accept(p, ',')) {
-            if (!accept(p, ')'))
+            if (!close_tuple(p))
                 return fail(p, "the shape does not end");
-            if (dimensions == 1) /* (3) is a number to Python */
+            if (dimensions == 1 && !p->json) /* (3) is a number to Python */
                 return fail(p, "the shape is not a tuple");
             break;
         }
@@ -467,7 +479,9 @@ static bool read_field_shape(struct fields *f)
 
     field->dimensions = 0;
     field->elements = 1;
-    if (accept(&f->p, ',') && !accept(&f->p, ')')) {
+    if (accept(&f->p, ',')) {
+        if (close_tuple(&f->p))
+            return true;
         skip_space(&f->p);
         if (f->p.position < f->p.end && isdigit((unsigned char)f->p.text[f->p.position])) {
             if (!parse_dimension(&f->p, &n))
@@ -477,10 +491,8 @@ static bool read_field_shape(struct fields *f)
             return false;
         }
         (void)accept(&f->p, ',');
-    } else if (f->p.text[f->p.position - 1] == ')') {
-        return true;
     }
-    return accept(&f->p, ')') || fail(&f->p, "a field does not end");
+    return close_tuple(&f->p) || fail(&f->p, "a field does not end");
 }
 
 /* Reads the tuple of a field: its name or its title and name, its type, which may be a list of
@@ -496,11 +508,11 @@ static bool read_field(struct fields *f, bool scattered, unsigned depth, uint64_
     size_t types, after;
     bool list;
 
-    if (!accept(p, '('))
+    if (!open_tuple(p))
         return fail(p, "a field is not a tuple");
-    if (accept(p, '(')) {
+    if (open_tuple(p)) {
         if (!parse_text(p, name, sizeof name, true) || !accept(p, ',') ||
-            !parse_text(p, name, sizeof name, true) || !accept(p, ')'))
+            !parse_text(p, name, sizeof name, true) || !close_tuple(p))
             return fail(p, "a field has no title and name");
     } else if (!parse_text(p, name, sizeof name, true)) {
         return false;
@@ -592,6 +604,17 @@ bool npy_has_fields(const void *bytes, size_t size)
     return false;
 }
 
+/* Reads a type that has fields, and sets the bytes of a record. */
+static bool read_type(struct fields *f, uint64_t *record)
+{
+    *f->p.error = '\0';
+    skip_space(&f->p);
+    if (f->p.position < f->p.end && f->p.text[f->p.position] == '[')
+        return read_fields(f, 0, false, 0, record);
+    return parse_string(&f->p, f->field.descr, NPY_DESCR_MAX) && find_field_type(f, record) &&
+           give(f);
+}
+
 bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
                      bool (*take)(void *user, const struct npy_field *field), void *user,
                      uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset)
@@ -604,15 +627,20 @@ bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
                        .take = take,
                        .user = user,
                        .field = {.elements = 1}};
-    bool good;
+    const bool good = read_type(&f, record);
 
-    *error = '\0';
-    if (f.p.text[f.p.position] == '[') {
-        good = read_fields(&f, 0, false, 0, record);
-    } else {
-        snprintf(f.field.descr, sizeof f.field.descr, "%s", npy->descr);
-        good = find_field_type(&f, record) && give(&f);
-    }
     *error_offset = f.p.position;
     return good;
+}
+
+bool npy_find_fields_json(const char *text, size_t size,
+                          bool (*take)(void *user, const struct npy_field *field), void *user,
+                          uint64_t *record, char error[NPY_ERROR_MAX])
+{
+    struct fields f = {.p = {.text = text, .end = size, .error = error, .json = true},
+                       .take = take,
+                       .user = user,
+                       .field = {.elements = 1}};
+
+    return read_type(&f, record);
 }

@@ -89,4 +89,10 @@ bool npy_find_fields(const void *bytes, size_t size, const struct npy *npy,
                      bool (*take)(void *user, const struct npy_field *field), void *user,
                      uint64_t *record, char error[NPY_ERROR_MAX], uint64_t *error_offset);
 
+/* Finds the fields of a structured or complex type that stands in JSON, as Zarr has it: `size` bytes,
+   a list or a string. All else is as with npy_find_fields. */
+bool npy_find_fields_json(const char *text, size_t size,
+                          bool (*take)(void *user, const struct npy_field *field), void *user,
+                          uint64_t *record, char error[NPY_ERROR_MAX]);
+
 #endif

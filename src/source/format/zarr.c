@@ -23,6 +23,7 @@
 #include "source/format/attributes.h"
 #include "source/format/containers.h"
 #include "source/format/filters.h"
+#include "source/format/npy.h"
 #include "source/format/zip.h"
 #include "sys/bytes.h"
 #include "sys/escape.h"
@@ -52,6 +53,10 @@ struct metadata {
     unsigned dimensions, chunk_dimensions;
     bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
     char type[WORD_MAX];
+    struct json_reader type_at;    /* of version 2, before its value */
+    bool structured;               /* it is a list of fields */
+    uint64_t record;               /* then, or of a complex type: bytes of an element */
+    const struct npy_field *field; /* of records, that the array has; NULL: it has their elements */
     enum element_type element;
     enum element_order order_of_bytes; /* of version 2, in the type; of 3, of the codec bytes */
     bool versioned;                    /* zarr_format is the expected one */
@@ -692,6 +697,8 @@ static bool read_common(struct json_reader *r, struct metadata *m, const char *k
         (void)json_read_skip(r);
     } else if (strcmp(key, m->version == 2 ? "dtype" : "data_type") == 0) {
         m->typed = true;
+        m->structured = m->version == 2 && peek(r) == '[';
+        m->type_at = *r;
         read_named(r, m->type, &unused);
     } else {
         return false;
@@ -879,17 +886,70 @@ static bool read_bits(const struct metadata *m, struct json_reader r, uint64_t *
     return true;
 }
 
+/* Reads the bits of an element. False where its type has no such value. */
+static bool read_element(const struct metadata *m, struct json_reader r, uint64_t *bits)
+{
+    struct attributes_number x;
+
+    return read_bits(m, r, bits) || (read_value(&r, &x) && find_bits(m->element, &x, bits));
+}
+
+/* The value of a digit of base 64; -1 for none. */
+static int digit64(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *const at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Byte number `i` of those that a text in base 64 stands for, which is as long; -1 for none. */
+static int byte64(const char *text, size_t i)
+{
+    const int shift = 2 * (int)(i % 3), first = digit64(text[i / 3 * 4 + i % 3]),
+              second = digit64(text[i / 3 * 4 + i % 3 + 1]);
+
+    return first < 0 || second < 0 ? -1 : (first << (2 + shift) | second >> (4 - shift)) & 0xff;
+}
+
+/* Reads the fill value of a field: that of a record is in base 64. False if its elements differ. */
+static bool read_field_fill(const struct metadata *m, const char *text, unsigned char *bytes)
+{
+    const size_t size = element_size(m->element);
+    const uint64_t end = m->field->offset + m->field->elements * size;
+
+    if (end > strcspn(text, "\"") / 4 * 3)
+        return false;
+    for (uint64_t i = m->field->offset; i < end; i++) {
+        const uint64_t place = (i - m->field->offset) % size;
+        const int byte = byte64(text, (size_t)i);
+
+        if (byte < 0 || (i - m->field->offset >= size && bytes[place] != byte))
+            return false;
+        bytes[place] = (unsigned char)byte;
+    }
+    return true;
+}
+
 /* Reads the fill value into `bytes`, in the byte order of the file: zeros without one. */
 static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX])
 {
     const size_t size = element_size(m->element);
+    const bool imaginary = m->field && !m->structured && m->field->offset > 0;
     struct json_reader r = m->fill;
-    struct attributes_number x;
     uint64_t bits = 0;
 
     memset(bytes, 0, CONTAINER_FILL_MAX);
-    if (m->has_fill && !read_bits(m, r, &bits) &&
-        (!read_value(&r, &x) || !find_bits(m->element, &x, &bits)))
+    if (m->has_fill && m->structured && peek(&r) == '"')
+        return read_field_fill(m, r.at + 1, bytes);
+    if (m->has_fill && m->field && !m->structured && peek(&r) == '[') {
+        if (!json_read_begin(&r, '[') || !json_read_more(&r, ']') ||
+            (imaginary && (!json_read_skip(&r) || !json_read_more(&r, ']'))))
+            return false;
+    } else if (imaginary) {
+        return true;
+    }
+    if (m->has_fill && (!read_element(m, r, &bits) || (m->structured && bits != 0)))
         return false;
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)(bits >>
@@ -923,34 +983,20 @@ static bool find_attribute(const struct metadata *m, const char *name, struct js
     return found;
 }
 
-/* The value of a digit of base 64; -1 for none. */
-static int digit64(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *const at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 /* Reads a number that xarray stores as the base 64 of eight bytes, a binary64, the lowest byte
    first. */
 static bool read_base64(const char *text, struct attributes_number *x)
 {
-    uint64_t bits = 0, group = 0;
+    uint64_t bits = 0;
 
     if (strlen(text) != 12 || text[11] != '=')
         return false;
-    for (int i = 0; i < 12; i++) {
-        const int digit = i < 11 ? digit64(text[i]) : 0;
+    for (size_t i = 8; i-- > 0;) {
+        const int byte = byte64(text, i);
 
-        if (digit < 0)
+        if (byte < 0)
             return false;
-        group = group << 6 | (uint64_t)digit;
-        if (i % 4 == 3) {
-            for (int k = 0; k < 3 && i / 4 * 3 + k < 8; k++)
-                bits |= (group >> (16 - 8 * k) & 0xff) << 8 * (i / 4 * 3 + k);
-            group = 0;
-        }
+        bits = bits << 8 | (uint64_t)byte;
     }
     *x = (struct attributes_number){.real = true};
     memcpy(&x->value, &bits, sizeof bits);
@@ -1054,12 +1100,27 @@ struct search {
     bool no_memory;                            /* for an index */
 };
 
+/* Whether chunks are of records, of which the array is a field. */
+static bool are_records(const struct container_tiles *t)
+{
+    return t->filter_count > 0 && filter_is_layout(&t->filters[0]);
+}
+
+/* Bytes of a chunk without codecs. */
+static uint64_t chunk_bytes(const struct container_array *a, const struct container_tiles *t)
+{
+    const uint64_t bytes = t->elements * element_size(a->type);
+
+    return are_records(t) ? filter_stored(&t->filters[0], bytes) : bytes;
+}
+
 /* Whether so many bytes can be a chunk. */
 static bool is_possible(const struct search *s, uint64_t size)
 {
-    const uint64_t bytes = s->tiles->elements * element_size(s->array->type);
+    const uint64_t bytes = chunk_bytes(s->array, s->tiles);
 
-    return size > 0 && size / 2 <= bytes + 4096 && (s->tiles->filter_count > 0 || size == bytes);
+    return size > 0 && size / 2 <= bytes + 4096 &&
+           (s->tiles->filter_count > are_records(s->tiles) || size == bytes);
 }
 
 /* Notes a chunk of `size` bytes. False where it cannot be one. */
@@ -1067,7 +1128,7 @@ static bool take_chunk(struct search *s, uint64_t number, uint64_t offset, uint6
 {
     if (!is_possible(s, size)) {
         snprintf(s->wrong, sizeof s->wrong, "%" PRIu64 " bytes, for a chunk of %" PRIu64, size,
-                 s->tiles->elements * element_size(s->array->type));
+                 chunk_bytes(s->array, s->tiles));
         return false;
     }
     s->found[number].offset = offset;
@@ -1236,10 +1297,12 @@ static bool find_order(struct metadata *m)
     bool moved = false;
 
     if (m->fortran_order) {
+        const unsigned outer = m->dimensions - (m->field ? m->field->dimensions : 0);
+
         m->transposed = true;
         m->order_dimensions = m->dimensions;
         for (unsigned i = 0; i < m->dimensions; i++)
-            m->order[i] = m->dimensions - 1 - i;
+            m->order[i] = i < outer ? outer - 1 - i : i;
     }
     if (!m->transposed)
         return true;
@@ -1260,8 +1323,10 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
                        struct container_array *a, struct container_tiles *t)
 {
     struct container *c = z->container;
-    struct container_files files = {.separator = m->separator, .several = m->sharded};
-    uint64_t bytes, sizes[CONTAINER_DIMENSIONS_MAX];
+    struct container_files files = {.separator = m->separator,
+                                    .several = m->sharded,
+                                    .within = m->field ? m->field->dimensions : 0};
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
     unsigned char fill[CONTAINER_FILL_MAX];
 
     for (unsigned i = 0; i < m->dimensions; i++)
@@ -1277,8 +1342,10 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
             m->sizes[i] > INT64_MAX)
             refuse(m, "shape of chunks", "of this array");
     }
-    if (!m->refused[0] && (__builtin_mul_overflow(t->elements, element_size(a->type), &bytes) ||
-                           bytes > CONTAINER_TILE_BYTES_MAX))
+    t->filter_count = m->filter_count;
+    memcpy(t->filters, m->filters, sizeof t->filters);
+    if (!m->refused[0] &&
+        (t->elements > CONTAINER_TILE_BYTES_MAX || chunk_bytes(a, t) > CONTAINER_TILE_BYTES_MAX))
         refuse(m, "chunk size", "above 1 GiB");
     if (!m->refused[0] && (t->count > CONTAINER_TILES_MAX - z->tiles))
         refuse(m, "number of chunks", "above 16777216");
@@ -1288,8 +1355,6 @@ static bool take_tiles(struct store *z, const char *path, struct metadata *m,
         refuse(m, "fill_value", "of this array");
     if (m->refused[0])
         return true;
-    t->filter_count = m->filter_count;
-    memcpy(t->filters, m->filters, sizeof t->filters);
     files.prefix = container_note(c, "%s%s%s", path, *path ? "/" : "",
                                   m->version == 3 && !m->plain_keys ? "c" : "");
     files.lettered = m->version == 3 && !m->plain_keys;
@@ -1354,16 +1419,50 @@ static void take_type(struct metadata *m, struct container_array *a)
     a->big_endian = m->order_of_bytes == ELEMENT_ORDER_BIG;
 }
 
-/* Sets an array by its metadata. False without memory. */
-static bool take_array(struct store *z, const char *path, struct metadata *m,
+/* Sets the type of a field of records, and adds its dimensions to those of the array. */
+static void take_field(struct metadata *m, struct container_array *a)
+{
+    const struct npy_field *const field = m->field;
+    const struct element_foreign *foreign =
+        field->known ? NULL : element_find_foreign(field->descr);
+    const uint64_t bytes = field->elements * element_size(field->type);
+
+    container_name_type(a, field->known ? element_name(field->type) : field->descr);
+    a->type = m->element = field->type;
+    a->big_endian = field->big_endian;
+    m->order_of_bytes = a->big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+    if (m->dimensions + field->dimensions > CONTAINER_DIMENSIONS_MAX)
+        refuse(m, "number of dimensions", "above 64");
+    for (unsigned i = 0; i < field->dimensions && !m->refused[0]; i++, m->dimensions++)
+        m->sizes[m->dimensions] = m->chunks[m->dimensions] = field->shape[i];
+    if (!field->known) {
+        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
+        a->not_numeric = foreign && foreign->not_numeric;
+    } else if (field->scattered) {
+        a->typed = true;
+        a->unreadable = "its elements are not side by side in a record";
+    } else if (m->filter_count == CONTAINER_FILTERS_MAX) {
+        refuse(m, "number of filters", "above 7");
+    } else if (bytes > 0) {
+        memmove(m->filters + 1, m->filters, m->filter_count++ * sizeof *m->filters);
+        m->filters[0] = (struct container_filter){.kind = CONTAINER_FIELD,
+                                                  .values = {[FIELD_RECORD] = (uint32_t)m->record,
+                                                             [FIELD_AT] = (uint32_t)field->offset,
+                                                             [FIELD_SIZE] = (uint32_t)bytes}};
+    }
+}
+
+/* Sets an array by its metadata, of which it has all elements or a field. False without memory. */
+static bool take_array(struct store *z, const char *path, const char *name, struct metadata *m,
                        struct container_tiles *t)
 {
     struct container *c = z->container;
-    const char *name = *path ? container_keep(c, path, strlen(path) + 1) : "array";
-    struct container_array *a = name ? container_add(c, name) : NULL;
+    const char *kept = container_keep(c, name, strlen(name) + 1);
+    struct container_array *a = kept ? container_add(c, kept) : NULL;
 
     if (!a)
         return false;
+    (m->field ? take_field : take_type)(m, a);
     a->dimensions = m->dimensions;
     a->sizes = container_keep(c, m->sizes, sizeof m->sizes);
     if (!a->sizes)
@@ -1372,11 +1471,10 @@ static bool take_array(struct store *z, const char *path, struct metadata *m,
         refuse(m, "number of elements", "above 2^64");
         a->dimensions = 0;
     }
-    take_type(m, a);
     if (!a->unreadable && !m->refused[0] &&
         __builtin_mul_overflow(a->elements, element_size(a->type), &a->length))
         refuse(m, "number of bytes", "above 2^64");
-    if (!a->unreadable && !m->refused[0] && !z->in->stored && !find_meaning(c, m, a))
+    if (!a->unreadable && !m->refused[0] && !m->field && !z->in->stored && !find_meaning(c, m, a))
         return false;
     if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, t))
         return false;
@@ -1388,6 +1486,78 @@ static bool take_array(struct store *z, const char *path, struct metadata *m,
         return a->unreadable;
     }
     return true;
+}
+
+/* An array of records, of which each field becomes an array. */
+struct records {
+    struct store *store;
+    const char *path;
+    uint64_t bytes; /* of a record; 0: fields are looked at before they are taken */
+};
+
+static bool take_record(void *user, const struct npy_field *field)
+{
+    const struct records *r = user;
+    struct store *z = r->store;
+    struct container_tiles tiles = {.count = 0};
+    struct metadata m = z->metadata;
+    char name[PATH_MAX + NPY_NAME_MAX];
+    struct container_array *a;
+
+    if (r->bytes == 0)
+        return true;
+    m.field = field;
+    m.record = r->bytes;
+    snprintf(name, sizeof name, "%s%s%s", r->path, *r->path ? "." : "", field->name);
+    if (z->container->count >= ARRAYS_MAX)
+        return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu arrays", ARRAYS_MAX);
+    if (!take_array(z, r->path, name, &m, &tiles))
+        return false;
+    a = &z->container->arrays[z->container->count - 1];
+    if (a->tiles)
+        a->tiles = container_keep(z->container, &tiles, sizeof tiles);
+    return a->tiles || a->unreadable;
+}
+
+/* Whether an array has fields: its type is structured or complex. */
+static bool has_fields(const struct metadata *m)
+{
+    const char *const type = m->type;
+
+    return m->structured ||
+           (m->version == 3 ? strcmp(type, "complex64") == 0 || strcmp(type, "complex128") == 0
+                            : (*type == '<' || *type == '>') &&
+                                  (strcmp(type + 1, "c8") == 0 || strcmp(type + 1, "c16") == 0));
+}
+
+/* Adds an array, or those of its fields. False without memory, or if its type is wrong: in->error says
+   so. */
+static bool take_arrays(struct store *z, const char *path, struct container_tiles *t)
+{
+    struct metadata *const m = &z->metadata;
+    struct records records = {.store = z, .path = path};
+    struct json_reader end = m->type_at;
+    const char *text = end.at;
+    char error[NPY_ERROR_MAX], type[8];
+    uint64_t bytes;
+    size_t size;
+
+    if (!has_fields(m))
+        return take_array(z, path, *path ? path : "array", m, t);
+    (void)json_read_skip(&end);
+    size = (size_t)(end.at - text);
+    if (m->version == 3) {
+        if (m->order_of_bytes == ELEMENT_ORDER_UNSAID)
+            refuse(m, "type without a byte order", m->type);
+        snprintf(type, sizeof type, "\"%c%s\"", m->order_of_bytes == ELEMENT_ORDER_BIG ? '>' : '<',
+                 strcmp(m->type, "complex64") == 0 ? "c8" : "c16");
+        text = type;
+        size = strlen(type);
+    }
+    if (!npy_find_fields_json(text, size, take_record, &records, &bytes, error) || bytes == 0)
+        return container_wrong(z->in, ERROR_NO_OFFSET, "%s", *error ? error : "it has no fields");
+    records.bytes = bytes;
+    return npy_find_fields_json(text, size, take_record, &records, &bytes, error);
 }
 
 /* Whether the metadata have all that an array needs. */
@@ -1436,7 +1606,8 @@ static bool add_array(struct store *z, const char *path, struct container_tiles 
         good = version == 3 || read_attributes(z, path, m, &attributes);
     if (good && version == 2 && !m->separator)
         m->separator = '.';
-    good = good ? take_array(z, path, m, t) || container_no_memory(z->in) : add_wrong(z, path);
+    good = (good && take_arrays(z, path, t)) ||
+           (z->in->error.kind == ERROR_NONE ? container_no_memory(z->in) : add_wrong(z, path));
     free(attributes);
     free(text);
     return good;
