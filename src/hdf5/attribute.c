@@ -83,7 +83,7 @@ bool attribute_read_numbers(hid_t object, const char *name, struct attributes_nu
     if (a.type < 0 || a.count < 0) {
         good = hdf5_wrong(t);
     } else {
-        found->numeric = (a.class == H5T_INTEGER || a.class == H5T_FLOAT) &&
+        found->numeric = (a.class == H5T_INTEGER || a.class == H5T_FLOAT || a.class == H5T_ENUM) &&
                          H5Tget_size(a.type) <= sizeof(uint64_t);
         found->count = (size_t)a.count;
         if (found->numeric && a.count > 0 && a.count <= ATTRIBUTES_NUMBERS_MAX)

@@ -113,7 +113,7 @@ static void classify(hid_t type, struct type *t)
          "its numbers may not fit f64 (python3 -c 'import h5py; h5py.File(\"NEW\", "
          "\"w\")[\"NAME\"] "
          "= h5py.File(\"OLD\")[\"NAME\"].astype(\"f8\")[...]' rounds them)"},
-        {H5T_ENUM, "enum", "an enumeration"},
+        {H5T_ENUM, "enum", "its layout is unknown"},
         {H5T_STRING, "string", "text"},
         {H5T_COMPOUND, "compound",
          "records, whose fields are read unless they are in headers, other files or other datasets "
@@ -126,7 +126,7 @@ static void classify(hid_t type, struct type *t)
     };
     const H5T_class_t class = H5Tget_class(type);
     const H5T_order_t order = H5Tget_order(type);
-    const bool number = class == H5T_INTEGER || class == H5T_FLOAT ||
+    const bool number = class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM ||
                         class == H5T_BITFIELD; /* unsigned, as in h5py */
     const bool ordered = order == H5T_ORDER_LE || order == H5T_ORDER_BE;
 

@@ -167,9 +167,31 @@ with h5py.File(path("tall.h5"), "w") as file:
     file.create_dataset("fill", (512, 1 << 12), "f4", chunks=(512, 1 << 11), fillvalue=0.5)
     file["other"] = grid
 
+
+
+def twelve_bits(file, name, values, chunks=None):
+    """An enumeration of integers that do not fill their bytes."""
+    base, properties = h5py.h5t.STD_I16LE.copy(), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    base.set_precision(12)
+    kind = h5py.h5t.enum_create(base)
+    for i in range(3):
+        kind.enum_insert(b"abc"[i:i + 1], i)
+    if chunks:
+        properties.set_chunk(chunks)
+    d = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple(values.shape), properties)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, values, kind)
+
+
+with h5py.File(path("enums.h5"), "w") as file:
+    colour = h5py.enum_dtype({"red": 0, "green": 1, "blue": -42}, "i2")
+    file.create_dataset("colours", data=np.array([0, 1, -42, 1], "i2"), dtype=colour)
+    file["colours"].attrs.create("_FillValue", np.int16(1), dtype=colour)
+    file.create_dataset("chunks", data=np.arange(1000, dtype="i2") % 2, dtype=colour, chunks=(64,), compression="gzip", shuffle=True)
+    file.create_dataset("big", data=np.array([3, 4], ">u8"), dtype=h5py.enum_dtype({"three": 3, "four": 4}, ">u8"))
+    file["records"] = np.array([(1, 1.5), (0, 2)], [("colour", colour), ("value", "f4")])
 with h5py.File(path("others.h5"), "w") as file:
     file["text"] = "text"
-    file.create_dataset("colours", data=np.zeros(3, h5py.enum_dtype({"red": 0}, "i4")), chunks=(3,))
+    twelve_bits(file, "colours", np.zeros(3, "i2"), (3,))
     file["long"] = np.ones(3, "f16")
     file["empty"] = h5py.Empty("f4")
     file.create_dataset("filtered", (9,), "f8", chunks=(9,), compression=32099, allow_unknown_filter=True)
@@ -181,7 +203,7 @@ with h5py.File(path("others.h5"), "w") as file:
     file["elsewhere"] = h5py.ExternalLink("old.h5", "/d00")
     file["gone"] = h5py.SoftLink("/nowhere/at/all")
     file["astray"] = h5py.SoftLink("/elsewhere")
-    file["enum"] = np.zeros(2, h5py.enum_dtype({"a": 0, "b": 1}, "i1"))
+    twelve_bits(file, "enum", np.zeros(1, "i2"))
     layout = h5py.VirtualLayout((9,), "i2")
     layout[...] = h5py.VirtualSource("others.h5", "x", (9,))
     file.create_virtual_dataset("virtual", layout)

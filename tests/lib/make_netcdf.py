@@ -156,6 +156,10 @@ with netCDF4.Dataset(path("attributes.nc"), "w") as file:
         variable = file.createVariable(name, dtype, ["x"])
         variable.setncatts({"_Unsigned": "true"})
         variable[:] = expected[name] = draw([12], dtype)
+    for name, fill in (("cloud", 2), ("cover", None)):
+        kind = file.createEnumType("i2", name + "_kind", {"clear": 0, "cumulus": 1, "missing": 2, "unwritten": netCDF4.default_fillvals["i2"]})
+        variable = file.createVariable(name, kind, ["x"], fill_value=fill)
+        variable[:] = expected[name] = np.arange(12, dtype="i2") % 3
 for name, data in read("attributes.nc", expected).items():
     assert np.array_equal(data, expected[name]), name
 expect(path("attributes.tsv"), expected)
