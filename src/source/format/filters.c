@@ -627,9 +627,7 @@ static const char *undo_field(struct codec_memory *m, const struct container_fil
     (void)m;
     if (out % field != 0 || size != (uint64_t)(out / field) * record)
         return OTHER_SIZE;
-    from += f->values[FIELD_AT];
-    for (size_t i = 0; i < out / field; i++)
-        memcpy(to + i * field, from + i * record, field);
+    bytes_gather(to, from + f->values[FIELD_AT], out / field, field, (int64_t)record);
     return NULL;
 }
 
