@@ -45,9 +45,23 @@ class Tensor:
         return getattr(sys.modules["torch._utils"], self.function), self.arguments
 
 
+class Jagged:
+    """A nested tensor of the layout jagged."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __reduce_ex__(self, protocol):
+        nested = sys.modules[NESTED]
+        return sys.modules["torch._tensor"]._rebuild_from_type_v2, (nested._rebuild_njt, nested.NestedTensor, (), {"_values": self.values})
+
+
 class Pickler(pickle.Pickler):
     def persistent_id(self, obj):
         return obj.name if isinstance(obj, Storage) else None
+
+
+NESTED = "torch.nested._internal.nested_tensor"
 
 
 def fake_torch():
@@ -58,6 +72,10 @@ def fake_torch():
     exec("def _rebuild_tensor_v2(*a): pass\ndef _rebuild_tensor(*a): pass", utils.__dict__)
     for name in ("_rebuild_tensor_v2", "_rebuild_tensor"):
         getattr(utils, name).__module__ = "torch._utils"
+    for module, names in (("torch._tensor", ("_rebuild_from_type_v2",)), (NESTED, ("_rebuild_njt", "NestedTensor"))):
+        sys.modules[module] = types.ModuleType(module)
+        for name in names:
+            setattr(sys.modules[module], name, type(name, (), {"__module__": module}))
     sys.modules.update({"torch": torch, "torch._utils": utils})
     return torch
 
@@ -158,7 +176,9 @@ def by_hand():
             ("negated", Tensor(floats, 0, (2,), (1,), False, {}, {"neg": True}), "a view that torch negates or conjugates; .*")):
         archive("other-" + name, dump({"good": good["w"], "bad": tensor}, 2), full)
         other.append(f"other-{name}|bad|f32|{why}")
-    del sys.modules["torch"], sys.modules["torch._utils"]
+    archive("other-jagged", dump({"good": good["w"], "bad": Jagged(good["w"])}, 2), full)
+    other.append("other-jagged|bad|nested|a nested tensor, or one of another device; .*")
+    del sys.modules["torch"], sys.modules["torch._utils"], sys.modules["torch._tensor"], sys.modules[NESTED]
 
 
 #

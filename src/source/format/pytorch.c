@@ -166,6 +166,8 @@ static const struct {
     {{"torch._utils", "_rebuild_sparse_csr_tensor"}, SPARSE, NULL},
     {{"torch._utils", "_rebuild_meta_tensor_no_storage"}, META, NULL},
     {{"torch._utils", "_rebuild_nested_tensor"}, OTHER_TENSOR, NULL},
+    {{"torch.nested._internal.nested_tensor", "_rebuild_njt"}, OTHER_TENSOR, NULL},
+    {{"torch.nested._internal.nested_tensor", "NestedTensor"}, NOTHING, NULL},
     {{"torch._utils", "_rebuild_device_tensor_from_numpy"}, OTHER_TENSOR, NULL},
     {{"torch._utils", "_rebuild_wrapper_subclass"}, OTHER_TENSOR, NULL},
 #define TORCH_TYPE(name)            \
