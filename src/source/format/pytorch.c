@@ -634,11 +634,11 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
     tiles.sizes = container_keep(c, sizes, t->dimensions * sizeof *sizes);
     tiles.order = container_keep(c, order, t->dimensions * sizeof *order);
     places = f->in->headers_only ? NULL : malloc((size_t)tiles.count * sizeof *places);
-    if (places) {
+    if (places && tiles.sizes) {
         place_tiles(t, size, at, &tiles, places);
         tiles.tiles = container_keep(c, places, (size_t)tiles.count * sizeof *places);
-        free(places);
     }
+    free(places);
     good = tiles.sizes && tiles.order && (tiles.tiles || f->in->headers_only);
     tiles.count = tiles.tiles ? tiles.count : 0;
     a->tiles = container_keep(c, &tiles, sizeof tiles);
