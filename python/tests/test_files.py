@@ -121,6 +121,12 @@ def test_inside_gzip(tmp_path):
         assert f["PRIMARY"].digest() == gr.digest(one)
     assert gr.total([packed], ["count"]).count == 20005
     assert gr.diff(plain, packed).different == 0
+    np.savez_compressed(tmp_path / "x.npz", one=one, two=two)
+    packed = tmp_path / "x.npz.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "x.npz").read_bytes()))
+    with gr.open(packed) as f:
+        assert f.format == "npz+gzip" and f["two"].sum() == 20000 * 19999 // 2
+        assert f["two"].median() == 9999.5 and f["one"].digest() == gr.digest(one)
 
 
 def test_format(tmp_path):

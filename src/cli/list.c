@@ -7,6 +7,7 @@
 #include "cli/rows.h"
 #include "source/facts.h"
 #include "source/inputs.h"
+#include "sys/cores.h"
 
 /* An array as it is listed, or a file that cannot be. */
 struct item {
@@ -202,6 +203,7 @@ void list_files(struct options *options)
     list.writer.out = &list.out;
     if (!writer_open(&list.writer))
         return;
+    input.threads = options->session.threads ? options->session.threads : cores_available();
     input.headers_only = true;
     input.arrays_in_order = true;
     input.plausibility = false;

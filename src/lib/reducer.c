@@ -331,6 +331,7 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
     options.cancelled = is_cancelled;
     options.cancel_context = (void *)(uintptr_t)r;
     options.tuning = r->context->mapped ? NULL : &r->tuning;
+    options.memory = r->context->memory;
     return options;
 }
 
@@ -360,6 +361,7 @@ gpr_status reducer_open(gpr_input *input)
     if (!r)
         return lib_fail_memory(input->context);
     options = input_options(r, input, UINT64_MAX);
+    options.threads = r->context->threads ? r->context->threads : cores_available();
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
         return lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
@@ -444,7 +446,8 @@ static bool can_be_limited(const gpr_input *input)
     char name[NAME_INPUT_MAX];
 
     if (input->context->memory == 0 || input->in_memory ||
-        (!input->pipe && !source_info(input->source)->compressed))
+        (!input->pipe && !source_info(input->source)->compressed &&
+         source_info(input->source)->compression == COMPRESSION_NONE))
         return true;
     (void)lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
                    "%s: the memory for pipes and compressed data cannot be limited",

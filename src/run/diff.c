@@ -121,8 +121,7 @@ struct diff {
     const struct diff_request *request;
     unsigned worker_count;
     size_t buffer_bytes, claim_bytes;
-    bool always_look;  /* sums are taken of all: --nan=error asks for NaNs */
-    unsigned streamed; /* arrays of compressed files, on either side */
+    bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
 
     struct source **files[DIFF_SIDES]; /* the files of each side */
     int file_counts[DIFF_SIDES];
@@ -1880,10 +1879,6 @@ static void join_renamed(struct diff *d)
 /* Inputs that have less than this, both together, are compared by one worker. */
 #define BYTES_OF_WORKER ((uint64_t)1 << 20)
 
-/* Arrays of compressed files that are compared at most: each has a decoder of its own, which takes
-   some MiB. */
-#define STREAMED_MAX 128
-
 /* How often progress is shown: nanoseconds. */
 #define TICK (CLOCK_SECOND / 50)
 
@@ -1969,14 +1964,6 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
 
     if (p->sides[side].at_hand || !item->sides[side].array)
         return true;
-    if (item->sides[side].info->compression != COMPRESSION_NONE && d->streamed++ == STREAMED_MAX) {
-        side_error(d, item, side,
-                   error_of(ERROR_REQUEST,
-                            "at most %d arrays of compressed files are compared at a time; choose "
-                            "some of them, or decompress the file first",
-                            STREAMED_MAX));
-        return false;
-    }
     input.consecutive = DIFF_SIDES * d->worker_count;
     p->sides[side].own =
         source_open_array(p->sides[side].source, item->sides[side].array, &input,

@@ -10,6 +10,7 @@
 #include "core/name.h"
 #include "source/format/containers.h"
 #include "source/reader.h"
+#include "sys/grow.h"
 #include "sys/plural.h"
 
 /* Reasons for which arrays are skipped that have a warning of their own; the rest share one. */
@@ -22,16 +23,15 @@ const struct container_format *arrays_asked(const struct source_options *options
     return options->format < containers ? NULL : container_numbered(options->format - containers);
 }
 
-const struct container_format *arrays_recognise(const struct source *s,
-                                                const struct source_options *options)
+const struct container_format *arrays_recognise(const struct source_options *options,
+                                                const unsigned char *head, size_t size)
 {
-    if (s->pair_size > 0)
-        return &container_nifti;
-    if (options->format == SOURCE_NPY && container_npy.recognise(s->head, s->head_size))
-        return &container_npy;
-    if (options->format != SOURCE_AUTO)
-        return arrays_asked(options);
-    return container_recognise(s->head, s->head_size);
+    if (options->format == SOURCE_NPY)
+        return container_npy.recognise(head, size) ? &container_npy : NULL;
+    if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD ||
+        options->format == SOURCE_GZIP || options->format == SOURCE_ZLIB)
+        return container_recognise(head, size);
+    return arrays_asked(options);
 }
 
 /* A container's read: of the file that the source is. */
@@ -329,6 +329,8 @@ bool arrays_take_record(struct source *s, const struct source_options *options, 
 static bool lay_out(struct source *s, const struct container_format *format,
                     const struct container_input *in, const struct source_options *options)
 {
+    static const char *const suffixes[COMPRESSIONS] = COMPRESSION_NAMES("");
+
     if (!s->container) {
         char place[32] = "";
 
@@ -339,7 +341,10 @@ static bool lay_out(struct source *s, const struct container_format *format,
                             in->error.text);
         return false;
     }
-    s->info.format = s->info.compressed ? format->inside[s->info.compression] : format->name;
+    s->info.format =
+        container_note(s->container, "%s%s", format->name, suffixes[s->info.compression]);
+    if (!s->info.format)
+        return source_no_memory(s);
     if (!arrays_take_record(s, options, format->article) || !compare_with_index(s, options))
         return false;
     if (!pick(s, options))
@@ -383,95 +388,36 @@ bool arrays_layout(struct source *s, const struct container_format *format,
  * Containers that come in order.
  */
 
-const struct container_format *arrays_recognise_in_order(const struct source *s,
-                                                         const struct source_options *options,
-                                                         const unsigned char *head, size_t size)
-{
-    const struct container_format *format = arrays_asked(options);
-
-    if (!options->arrays_in_order && !s->has_size)
-        return NULL;
-    if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD ||
-        options->format == SOURCE_GZIP || options->format == SOURCE_ZLIB)
-        format = container_recognise(head, size);
-    return format && format->inside[COMPRESSION_NONE] ? format : NULL;
-}
-
 /* The most first bytes that are kept to be given again after it is known what arrays there are. */
 #define KEPT_MAX ((uint64_t)256 << 20)
-
-/* Bytes that are read at a time to be dropped. */
-#define DROPPED ((size_t)256 << 10)
 
 /* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
 struct kept_reader {
     struct reader_over over;
-    bool gaps; /* what lies between headers need not be kept */
     unsigned char *bytes;
     size_t size, room, given;
-    uint64_t at;    /* bytes that have been read; more than `size`: the others were dropped */
-    uint64_t after; /* bytes of headers after those that are kept */
-    bool ended;
+    bool ended; /* the input has no more than these */
 };
 
-static bool make_room(struct kept_reader *k, size_t size)
+/* Reads the first `end` bytes. False on failure, and where the input ends first. */
+static bool fill_kept(struct kept_reader *k, struct container_input *in, size_t end)
 {
-    size_t room = k->room ? k->room : (size_t)64 << 10;
-    unsigned char *bytes;
+    ptrdiff_t got;
 
-    while (room < size)
-        room *= 2;
-    if (room == k->room)
+    if (end <= k->size)
         return true;
-    bytes = realloc(k->bytes, room);
-    if (!bytes)
+    if (!GROW(k->bytes, k->room, end))
         return source_no_memory(k->over.source);
-    k->bytes = bytes;
-    k->room = room;
-    return true;
-}
-
-/* Reads exactly `size` bytes. False on failure, and where the input ends first. */
-static bool fill_kept(struct kept_reader *k, struct container_input *in, void *bytes, size_t size)
-{
-    const ptrdiff_t got = reader_fill(k->over.input, bytes, size);
-
+    got = reader_fill(k->over.input, k->bytes + k->size, end - k->size);
     if (got < 0)
         return false;
-    k->at += (size_t)got;
-    k->ended = (size_t)got < size;
+    k->size += (size_t)got;
+    k->ended = k->size < end;
     if (k->ended) {
-        in->size = k->at;
+        in->size = k->size;
         in->endless = false;
     }
     return !k->ended;
-}
-
-/* Reads and drops what comes before an offset, where `size` bytes of a header are. */
-static bool drop_to(struct kept_reader *k, struct container_input *in, uint64_t offset, size_t size)
-{
-    struct source *s = k->over.source;
-
-    k->after += size;
-    if (offset < k->at || k->after > KEPT_MAX) {
-        source_error(s, ERROR_DATA, "its header has more than 256 MiB, which is not read in order");
-        return false;
-    }
-    if (!s->has_size && !k->gaps) {
-        source_error(s, ERROR_REQUEST,
-                     "needs a second pass, since a header may follow its first 256 MiB, but this "
-                     "input can be read only once; save it as a file first: cat >FILE");
-        return false;
-    }
-    if (!make_room(k, k->size + DROPPED))
-        return false;
-    while (k->at < offset) {
-        const uint64_t left = offset - k->at;
-
-        if (!fill_kept(k, in, k->bytes + k->size, left < DROPPED ? (size_t)left : DROPPED))
-            return false;
-    }
-    return true;
 }
 
 /* A container's read: of bytes that are kept, or come next. If the input ends before them, it fails
@@ -479,21 +425,15 @@ static bool drop_to(struct kept_reader *k, struct container_input *in, uint64_t 
 static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct kept_reader *k = in->context;
-    const bool fits = offset <= KEPT_MAX && size <= KEPT_MAX - offset;
-    const bool kept = fits && offset + size <= k->size;
-    bool good;
 
-    if (!kept && (!fits || k->at > k->size || (k->gaps && offset > k->size)))
-        return drop_to(k, in, offset, size) && fill_kept(k, in, buffer, size);
-    if (!kept) {
-        if (!make_room(k, (size_t)offset + size))
-            return false;
-        good = fill_kept(k, in, k->bytes + k->size, (size_t)offset + size - k->size);
-        k->size = (size_t)k->at;
-        if (!good)
-            return false;
+    if (offset > KEPT_MAX || size > KEPT_MAX - offset) {
+        in->scattered = true;
+        return false;
     }
-    memcpy(buffer, k->bytes + offset, size);
+    if (!fill_kept(k, in, (size_t)offset + size))
+        return false;
+    if (size > 0)
+        memcpy(buffer, k->bytes + offset, size);
     return true;
 }
 
@@ -540,14 +480,19 @@ bool arrays_layout_in_order(struct source *s, const struct container_format *for
     if (!k)
         return false;
     k->over.base.close = kept_close;
-    k->gaps = s->info.parallel = options->headers_only || !options->arrays_in_order;
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
     if (!s->container && k->ended && in.error.kind == ERROR_NONE) /* all of it has been read */
         s->container = container_open(format, &in);
-    s->streamed = s->container;
+    if (in.scattered && !(s->container && options->headers_only)) {
+        container_close(s->container);
+        s->container = NULL;
+        *reader = &k->over.base;
+        return true;
+    }
+    s->info.parallel = options->headers_only;
     good = lay_out(s, format, &in, options);
-    if (good && !s->info.parallel && k->at == k->size)
+    if (good && !options->headers_only)
         *reader = &k->over.base;
     else
         k->over.base.close(&k->over.base);
@@ -569,11 +514,9 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
 {
     const struct container_array *a = options->array;
     struct source_pick part;
-
     const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : container_array_extent(a);
 
-    if (!options->holder &&
-        (length > s->info.input_bytes || a->offset > s->info.input_bytes - length)) {
+    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
         source_became_shorter(s, s->start + a->offset + length);
         return false;
     }
@@ -593,16 +536,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.of = part.of;
     container_shape(a, &s->info.shape);
     s->info.scale = container_scale(a);
-    s->info.parallel = !options->holder;
+    s->info.parallel = true;
     s->header = true;
-    if (!options->holder)
-        return true;
-    s->info.compressed = true;
-    s->info.compression = options->holder->info.compression;
-    s->streamed = options->holder->container;
-    s->picks = malloc(sizeof *s->picks);
-    if (!s->picks)
-        return source_no_memory(s);
-    s->picks[s->info.pick_count++] = part;
     return true;
 }

@@ -7,9 +7,10 @@
 #include "source/reader.h"
 #include "source/source_impl.h"
 
-/* The container that a file begins as, or that the user says it is; NULL for none. */
-const struct container_format *arrays_recognise(const struct source *s,
-                                                const struct source_options *options);
+/* The container that an input is that begins with these bytes, or that the user says it is; NULL for
+   none. */
+const struct container_format *arrays_recognise(const struct source_options *options,
+                                                const unsigned char *head, size_t size);
 
 /* The container's format that the user asked for; NULL where it was none. */
 const struct container_format *arrays_asked(const struct source_options *options);
@@ -24,24 +25,13 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 bool arrays_take_record(struct source *s, const struct source_options *options,
                         const char *article);
 
-/* Sets the layout to that of options->array alone, whose container was read before. The array is the
-   one pick of s if it is inside compressed data. False on failure. */
+/* Sets the layout to that of options->array alone, whose container was read before. False on
+   failure. */
 bool arrays_layout_one(struct source *s, const struct source_options *options);
 
-/* Bytes that tell such a container. No more is read than of other inputs: what is wrong after
-   these may be theirs to say. */
-#define ARRAYS_HEAD 10
-
-/* The format of a container that comes in order and begins with these bytes, ARRAYS_HEAD at least
-   or all there are. NULL where it is none, where such ones are not taken from a pipe, or if it
-   cannot be read from front to back. */
-const struct container_format *arrays_recognise_in_order(const struct source *s,
-                                                         const struct source_options *options,
-                                                         const unsigned char *head, size_t size);
-
-/* Lays s out as a container that the reader, which is closed in any case, reads from front to back.
-   s->info.parallel: its arrays are only listed, or opened one by one. Otherwise *reader becomes a
-   reader of the same from its beginning on; NULL: the input is to be read again for that. False on
+/* Lays s out as a container that the reader, which is closed on failure, reads from front to back; its
+   format can be read so. *reader becomes a reader of the same from its beginning on; NULL with
+   options->headers_only. s->container is NULL where bytes at any offset are needed. False on
    failure. */
 bool arrays_layout_in_order(struct source *s, const struct container_format *format,
                             const struct source_options *options, struct reader **reader);

@@ -538,17 +538,43 @@ ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
 {
     const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !source_reads_in_order(options) &&
                        s->info.compression == COMPRESSION_ZSTD;
+    const bool muted = s->muted;
     ptrdiff_t more = 1;
 
     while (got < size && more > 0) {
-        s->muted = s->info.compressed && (again || got >= s->zstd.stop);
+        s->muted = muted || (s->info.compressed && (again || got >= s->zstd.stop));
         more = reader_read(reader, head + got, size - got);
         got += more > 0 ? (size_t)more : 0;
     }
     if (s->muted && more < 0 && !source_failed(s))
         more = 0;
-    s->muted = false;
+    s->muted = muted;
     return more < 0 ? -1 : (ptrdiff_t)got;
+}
+
+const struct container_format *formats_find_container(struct source *s,
+                                                      const struct source_options *options,
+                                                      struct reader *reader)
+{
+    const struct format *asked = asked_inside(options);
+    unsigned char head[CONTAINER_HEAD];
+    ptrdiff_t got;
+
+    if (asked && asked->id != SOURCE_NPY)
+        return NULL;
+    got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
+    if (got > 0)
+        got =
+            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
+    if (got > 0 && !recognise(head, (size_t)got, false)) {
+        reader->probing = true;
+        got = formats_fill(s, options, reader, head, (size_t)got, sizeof head);
+        reader->probing = false;
+    }
+    if (got < 0)
+        return NULL;
+    reader_push(reader, head, (size_t)got);
+    return arrays_recognise(options, head, (size_t)got);
 }
 
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader)
@@ -558,6 +584,9 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     ptrdiff_t got = 0;
 
     s->stated = SOURCE_UNKNOWN;
+    s->inner = s->info.compressed ? formats_find_container(s, options, reader) : NULL;
+    if (s->inner || source_failed(s))
+        return false;
     if (!asked || asked->recognise) {
         got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
@@ -578,15 +607,6 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         source_error(s, ERROR_DATA, "%s", asked->wrong);
         return false;
     }
-    if (!found && s->info.compressed && got > 0)
-        got =
-            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
-    if (got < 0)
-        return false;
-    if (!found && s->info.compressed)
-        s->inner = arrays_recognise_in_order(s, options, head, (size_t)got);
-    if (s->inner)
-        return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
     if (!found || (!found->recognise && (options->plausibility || found->id == SOURCE_FORTRAN))) {
         reader->probing = true;

@@ -47,6 +47,12 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
 ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
                        struct reader *reader, unsigned char *head, size_t got, size_t size);
 
+/* The format of the container that the reader's bytes begin, or that the user says they are; NULL for
+   none, and on failure. The reader returns the bytes that were read for that again. */
+const struct container_format *formats_find_container(struct source *s,
+                                                      const struct source_options *options,
+                                                      struct reader *reader);
+
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset,
    stated and elements (from the stated number and --length alone). The reader then stands after
    the header, or at the very start of raw input, before what is to be skipped. If the bytes

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "source/memory.h"
 #include "source/reader.h"
 #include "source/serial.h"
+#include "source/unpack.h"
 #include "source/whole.h"
 #include "source/zstd.h"
 #include "zstd/cut.h"
@@ -237,7 +239,9 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
     if (options->array)
         return arrays_layout_one(s, options) && source_open_damages(s) &&
                file_source_open(s, workers);
-    format = s->directory ? s->directory : arrays_recognise(s, options);
+    format = s->directory       ? s->directory
+             : s->pair_size > 0 ? &container_nifti
+                                : arrays_recognise(options, s->head, s->head_size);
     if (format)
         return arrays_layout(s, format, options) &&
                (options->headers_only || file_source_open(s, workers));
@@ -247,43 +251,191 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
                                                             : file_source_open(s, workers);
 }
 
-/* A reader of the decompressed bytes of a file from their beginning. NULL on failure. */
+const struct source_tuning source_tuning_shipped = {
+    .head_max = (size_t)64 << 10,
+    .head_min = 4096,
+    .mapped_least = (uint64_t)4 << 20,
+    .closely_least = (uint64_t)256 << 20,
+    .piece = (size_t)1 << 20,
+    .part_least = (uint64_t)32 << 20,
+    .zstd = {.small_max = (uint64_t)8 << 20, .piece = (uint64_t)128 << 10},
+};
+
+/* Prepares what the source decodes zstd by. */
+static void begin_zstd(struct source *s, const struct source_options *options)
+{
+    s->zstd.tuning = &source_tuning(options)->zstd;
+    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    zstd_file_init(&s->zstd);
+}
+
+/* A source of nothing, of this name, which is freed with it. NULL without a name, or memory. */
+static struct source *make(const char *path, char *name, const struct source_options *options,
+                           struct error *error)
+{
+    static const struct source_ops none = {0};
+    struct source *s = name ? calloc(1, sizeof *s) : NULL;
+
+    if (!s) {
+        free(name);
+        *error = (struct error){.kind = ERROR_NONE};
+        (void)error_memory(error);
+        return NULL;
+    }
+    s->name = name;
+    s->info.name = s->name;
+    s->fd = -1;
+    s->ops = &none;
+    s->path = path;
+    s->log = options->log;
+    s->info.input_bytes = SOURCE_UNKNOWN;
+    s->zstd.no_check = options->no_check;
+    s->cancellable = options->cancellable;
+    s->cancelled = options->cancelled;
+    s->cancel_context = options->cancel_context;
+    s->read = options->read;
+    s->read_context = options->read_context;
+    s->no_direct = options->no_direct;
+    s->access = options->access;
+    s->tuning = source_tuning(options);
+    atomic_init(&s->limit, SOURCE_UNKNOWN);
+    begin_zstd(s, options);
+    return s;
+}
+
+/* A reader of the decompressed bytes of a zstd file from their beginning. NULL on failure. */
 static struct reader *open_decoder(struct source *s, const struct source_options *options,
                                    unsigned workers)
 {
     struct reader *reader = input_reader_open(s);
 
     atomic_store(&s->input_read, 0);
-    s->zstd.stop = SOURCE_UNKNOWN;
-    if (!reader)
+    return reader ? zstd_source_reader_by_all(s, options, reader, workers) : NULL;
+}
+
+/* A source of the bytes of a container: the content of s, a zstd file, or what the reader reads, which is
+   closed with it. It may have failed. NULL without memory. */
+static struct source *open_raw(struct source *s, const struct source_options *options,
+                               struct reader *reader, unsigned workers)
+{
+    const struct source_options raw = {.log = options->log,
+                                       .format = SOURCE_RAW,
+                                       .type = ELEMENT_U8,
+                                       .length = SOURCE_UNKNOWN,
+                                       .window_log = options->window_log,
+                                       .no_check = options->no_check,
+                                       .true_indices = true,
+                                       .cancellable = options->cancellable,
+                                       .cancelled = options->cancelled,
+                                       .cancel_context = options->cancel_context,
+                                       .tuning = options->tuning};
+    struct error error = {.kind = ERROR_NONE};
+    struct source *made = make(s->path, strdup(s->name), &raw, &error);
+
+    if (!made) {
+        if (reader)
+            reader->close(reader);
+        source_fail(s, error);
         return NULL;
-    return s->info.compression == COMPRESSION_ZSTD
-               ? zstd_source_reader_by_all(s, options, reader, workers)
-               : gzip_reader_open(s, reader);
+    }
+    made->fd = s->fd;
+    made->start = s->start;
+    if (reader) {
+        (void)serial_source_open(made, &raw, reader);
+        return made;
+    }
+    made->has_size = true;
+    made->info.input_bytes = s->info.input_bytes;
+    made->info.compression = s->info.compression;
+    made->info.compressed = true;
+    (void)zstd_source_open(made, &raw, workers);
+    return made;
 }
 
-/* Opens a container that the reader reads from front to back, and closes the reader in any case. */
-static bool open_in_order(struct source *s, const struct source_options *options,
-                          const struct container_format *format, struct reader *reader,
-                          unsigned workers)
+/* Makes the source fail since a container has more content than memory may hold. */
+static void refuse_large(struct source *s, const struct container_format *format, uint64_t bound)
+{
+    const struct advice advice = {.kind = ADVICE_DECOMPRESSED, .compressed = s->info.compression};
+    char command[SHELL_DECOMPRESSION_MAX], word[SHELL_WORD_MAX];
+
+    if (s->info.compression == COMPRESSION_NONE) {
+        source_error(s, ERROR_REQUEST,
+                     "%s in a pipe, of more than the %" PRIu64
+                     " MiB that memory has for it; save it as a file first: cat >FILE",
+                     format->article, bound >> 20);
+        return;
+    }
+    shell_decompression(command, word, strcmp(s->path, "-") == 0 ? "" : s->path, advice.compressed);
+    source_refuse(s, advice,
+                  "%s, compressed, of more than the %" PRIu64
+                  " MiB that memory has for it; try: %s",
+                  format->article, bound >> 20, command);
+}
+
+/* Puts the bytes of a container, from a zstd file or from the reader, into a file of their own, which
+   takes the place of the input. The reader is closed. False on failure. */
+static bool unpack_content(struct source *s, const struct source_options *options,
+                           const struct container_format *format, struct reader *reader,
+                           unsigned workers)
+{
+    enum source_verdict verdict = SOURCE_REREAD;
+    uint64_t size = 0;
+    int fd = -1;
+
+    workers = options->threads ? options->threads : workers;
+    while (fd < 0 && verdict == SOURCE_REREAD) {
+        struct source *raw = open_raw(s, options, reader, workers);
+
+        if (!raw)
+            return false;
+        fd = unpack(raw, workers, options->memory, &size, &verdict);
+        if (source_why(raw)->kind != ERROR_NONE)
+            source_fail(s, *source_why(raw));
+        source_close(raw);
+        reader = verdict == SOURCE_REREAD ? open_decoder(s, options, workers) : NULL;
+        if (verdict == SOURCE_REREAD && !reader)
+            return false;
+    }
+    if (fd >= 0) {
+        if (s->close_fd)
+            close(s->fd);
+        free(s->head);
+        s->head = NULL;
+        s->head_size = 0;
+        s->start = 0;
+        s->fd = fd;
+        s->unpacked = &unpack_held;
+        s->close_fd = s->has_size = true;
+        s->info.compressed = false;
+        s->info.input_bytes = size;
+        s->info.whole = true;
+    } else if (size > 0 && !source_failed(s)) {
+        refuse_large(s, format, size);
+    }
+    /* The reader may have failed in place of what it was read by. */
+    return fd >= 0 && !source_failed(s);
+}
+
+/* Opens a container inside a zstd file, or that the reader reads. The reader is closed in any case. */
+static bool open_container(struct source *s, const struct source_options *options,
+                           const struct container_format *format, struct reader *reader,
+                           unsigned workers)
 {
     s->zstd.stop = SOURCE_UNKNOWN;
-    if (!arrays_layout_in_order(s, format, options, &reader))
-        return false;
-    if (s->info.parallel)
-        return true;
-    reader = reader ? reader : open_decoder(s, options, workers);
-    return reader && serial_source_open_arrays(s, reader);
-}
-
-/* Opens an array of a container inside compressed data. */
-static bool open_array_in_order(struct source *s, const struct source_options *options,
-                                unsigned workers)
-{
-    struct reader *reader =
-        arrays_layout_one(s, options) ? open_decoder(s, options, workers) : NULL;
-
-    return reader && serial_source_open_arrays(s, reader);
+    if (format->in_order && (options->arrays_in_order || options->headers_only)) {
+        reader = reader ? reader : open_decoder(s, options, workers);
+        if (!reader || !arrays_layout_in_order(s, format, options, &reader))
+            return false;
+        if (s->container)
+            return !reader || serial_source_open_arrays(s, reader);
+        if (s->has_size && s->info.compression == COMPRESSION_ZSTD) {
+            reader->close(reader); /* all frames are decoded in parallel otherwise */
+            reader = NULL;
+        }
+    }
+    return unpack_content(s, options, format, reader, workers) &&
+           arrays_layout(s, format, options) &&
+           (options->headers_only || file_source_open(s, workers));
 }
 
 /* Opens an input that comes in order. Takes the reader, which stands at the beginning of the
@@ -291,32 +443,21 @@ static bool open_array_in_order(struct source *s, const struct source_options *o
 static bool open_serial(struct source *s, const struct source_options *options,
                         struct reader *reader, unsigned workers)
 {
-    const struct container_format *format;
-    unsigned char head[CONTAINER_HEAD];
-    ptrdiff_t got;
+    const struct container_format *format = formats_find_container(s, options, reader);
 
-    if (!options->arrays_in_order && !s->has_size)
+    if (format)
+        return open_container(s, options, format, reader, workers);
+    if (!source_failed(s))
         return serial_source_open(s, options, reader);
-    got = formats_fill(s, options, reader, head, 0, ARRAYS_HEAD);
-    if (got > 0)
-        got =
-            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
-    if (got < 0) {
-        reader->close(reader);
-        return false;
-    }
-    reader_push(reader, head, (size_t)got);
-    format = arrays_recognise_in_order(s, options, head, (size_t)got);
-    return format ? open_in_order(s, options, format, reader, workers)
-                  : serial_source_open(s, options, reader);
+    reader->close(reader);
+    return false;
 }
 
 /* A zstd file whose frames may be decoded in parallel. Inside there may be a container: then it is
-   opened again, to be read in order. */
+   opened again. */
 static bool open_zstd(struct source *s, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops none = {0};
-    struct reader *reader;
 
     if (options->undecoded && !options->part.cut ? compressed_source_open(s, options, NULL)
                                                  : zstd_source_open(s, options, workers))
@@ -327,8 +468,7 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
         s->ops->close(s);
     s->ops = &none;
     s->state = NULL;
-    reader = open_decoder(s, options, workers);
-    return reader && open_in_order(s, options, s->inner, reader, workers);
+    return open_container(s, options, s->inner, NULL, workers);
 }
 
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
@@ -344,16 +484,6 @@ static bool begin_format(struct source *s, const struct source_options *options)
     return s->reader && formats_detect_compression(s, options, s->reader);
 }
 
-/* Makes the source fail since containers of this format are not read compressed. */
-static void refuse_compressed(struct source *s, const struct container_format *format)
-{
-    const struct advice advice = {.kind = ADVICE_DECOMPRESSED, .compressed = s->info.compression};
-    char command[SHELL_DECOMPRESSION_MAX], word[SHELL_WORD_MAX];
-
-    shell_decompression(command, word, strcmp(s->path, "-") == 0 ? "" : s->path, advice.compressed);
-    source_refuse(s, advice, "%s, compressed; try: %s", format->article, command);
-}
-
 /* Whether the input can be read as is asked for; if not, the source fails. */
 static bool can_be_read(struct source *s, const struct source_options *options)
 {
@@ -363,16 +493,9 @@ static bool can_be_read(struct source *s, const struct source_options *options)
         source_error(s, ERROR_REQUEST, "cannot be split: its decompressed size is unknown");
         return false;
     }
-    if (!asked || (s->has_size && !s->info.compressed) ||
-        (asked->inside[COMPRESSION_NONE] &&
-         (s->has_size || (options->arrays_in_order && !s->info.repeatable))))
+    if (!asked || s->has_size || !s->info.repeatable)
         return true;
-    if (!s->has_size && s->info.repeatable)
-        source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
-    else if (s->info.compressed)
-        refuse_compressed(s, asked);
-    else
-        source_error(s, ERROR_REQUEST, "%s is read from a file, not from a pipe", asked->article);
+    source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
     return false;
 }
 
@@ -383,8 +506,6 @@ static bool open_format(struct source *s, const struct source_options *options, 
     s->reader = NULL;
     if (options->view)
         return memory_source_open(s, options, workers);
-    if (options->holder)
-        return open_array_in_order(s, options, workers);
     if (options->array || s->directory || s->pair_size > 0)
         return open_plain_file(s, options, workers);
     if (!can_be_read(s, options)) {
@@ -406,10 +527,13 @@ static bool open_format(struct source *s, const struct source_options *options, 
         return zstd_part_open_in_order(s, options);
     }
     if (s->info.compressed && options->undecoded && !source_reads_in_order(options)) {
-        struct source_options undecoded = *options;
-
-        undecoded.arrays_in_order = false; /* what has been read of the pipe is gone */
-        return compressed_source_open(s, &undecoded, reader);
+        if (compressed_source_open(s, options, reader))
+            return true;
+        if (s->inner) /* what has been read of the pipe is gone */
+            source_refuse(s, (struct advice){.kind = ADVICE_CPU_TELLS},
+                          "%s in a pipe, compressed, which a GPU does not decode",
+                          s->inner->article);
+        return false;
     }
     if (s->info.compressed)
         reader = zstd_source_reader_by_all(s, options, reader, workers);
@@ -465,33 +589,18 @@ bool source_look(const char *path, const struct source_options *options, struct 
     return got >= 0;
 }
 
-/* Whether there is a container inside a zstd file, which is then read from front to back. */
+/* Whether there is a container inside a zstd file, which is then decompressed as a whole. */
 static bool holds_container(struct source *s, const struct source_options *options)
 {
-    struct source_options inside = *options;
     struct reader *reader = input_reader_open(s);
-    unsigned char head[CONTAINER_HEAD];
-    ptrdiff_t got, more;
+    const struct container_format *format;
 
     reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
-    got = reader_fill(reader, head, ARRAYS_HEAD);
-    more = got > 0
-               ? reader_fill(reader, head + got, container_head(head, (size_t)got) - (size_t)got)
-               : 0;
-    got = more < 0 ? -1 : got + more;
+    format = formats_find_container(s, options, reader);
     reader->close(reader);
-    inside.arrays_in_order = true;
-    return got > 0 && arrays_recognise_in_order(s, &inside, head, (size_t)got);
-}
-
-/* Prepares what the source decodes zstd by. */
-static void begin_zstd(struct source *s, const struct source_options *options)
-{
-    s->zstd.tuning = &source_tuning(options)->zstd;
-    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
-    zstd_file_init(&s->zstd);
+    return format;
 }
 
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
@@ -532,50 +641,6 @@ static bool has_wanted(struct source *s, const struct source_options *options)
         return true;
     source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY}, "is one array without a name");
     return false;
-}
-
-const struct source_tuning source_tuning_shipped = {
-    .head_max = (size_t)64 << 10,
-    .head_min = 4096,
-    .mapped_least = (uint64_t)4 << 20,
-    .closely_least = (uint64_t)256 << 20,
-    .piece = (size_t)1 << 20,
-    .part_least = (uint64_t)32 << 20,
-    .zstd = {.small_max = (uint64_t)8 << 20, .piece = (uint64_t)128 << 10},
-};
-
-/* A source of nothing, of this name, which is freed with it. NULL without a name, or memory. */
-static struct source *make(const char *path, char *name, const struct source_options *options,
-                           struct error *error)
-{
-    static const struct source_ops none = {0};
-    struct source *s = name ? calloc(1, sizeof *s) : NULL;
-
-    if (!s) {
-        free(name);
-        *error = (struct error){.kind = ERROR_NONE};
-        (void)error_memory(error);
-        return NULL;
-    }
-    s->name = name;
-    s->info.name = s->name;
-    s->fd = -1;
-    s->ops = &none;
-    s->path = path;
-    s->log = options->log;
-    s->info.input_bytes = SOURCE_UNKNOWN;
-    s->zstd.no_check = options->no_check;
-    s->cancellable = options->cancellable;
-    s->cancelled = options->cancelled;
-    s->cancel_context = options->cancel_context;
-    s->read = options->read;
-    s->read_context = options->read_context;
-    s->no_direct = options->no_direct;
-    s->access = options->access;
-    s->tuning = source_tuning(options);
-    atomic_init(&s->limit, SOURCE_UNKNOWN);
-    begin_zstd(s, options);
-    return s;
 }
 
 /* Notes that arrays may be in an input that could not be opened. Returns false. */
@@ -705,7 +770,8 @@ struct source *source_open_array(const struct source *container,
     struct source_options one = *options;
 
     one.array = array;
-    one.holder = container->info.compression != COMPRESSION_NONE ? container : NULL;
-    one.earlier = &container->info.file;
+    one.has_descriptor = container->unpacked;
+    one.descriptor = container->fd;
+    one.earlier = container->unpacked ? NULL : &container->info.file;
     return source_open(container->path, &one, workers, error);
 }

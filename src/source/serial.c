@@ -153,7 +153,7 @@ static void ends_early(struct source *s)
 
     source_error_at(s, ERROR_DATA, state->at,
                     "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
-                    s->info.compressed ? " of the decompressed data" : "", s->streamed->end);
+                    s->info.compressed ? " of the decompressed data" : "", s->container->end);
 }
 
 /* Reads and drops what lies before `place`. False on failure. */
@@ -184,15 +184,15 @@ static void check_behind(struct source *s, void *buffer, size_t size)
     uint64_t behind = 0;
     ptrdiff_t got;
 
-    if (!step_to(s, s->streamed->end, buffer, size))
+    if (!step_to(s, s->container->end, buffer, size))
         return;
     while ((got = reader_fill(state->reader, buffer, size)) > 0)
         behind += (uint64_t)got;
-    if (got == 0 && behind > 0 && s->streamed->nothing_behind)
-        source_error_at(s, ERROR_DATA, s->streamed->end,
+    if (got == 0 && behind > 0 && s->container->nothing_behind)
+        source_error_at(s, ERROR_DATA, s->container->end,
                         "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64
                         " byte%s before the file does",
-                        s->streamed->format->article, s->streamed->end, behind, plural(behind));
+                        s->container->format->article, s->container->end, behind, plural(behind));
 }
 
 /* The index of the first element of a pick that is not in its part of record number `record`, or of
@@ -278,8 +278,8 @@ static bool serial_chunk(struct source *s, const struct chunk_request *request, 
     if (state->ended || source_failed(s))
         return false;
     chunk->index = state->next;
-    chunk->count = s->streamed ? fill_array(s, request->buffer, request->size, chunk)
-                               : serial_fill(s, request);
+    chunk->count = s->container ? fill_array(s, request->buffer, request->size, chunk)
+                                : serial_fill(s, request);
     chunk->data = request->buffer;
     if (chunk->count == 0)
         state->ended = true;

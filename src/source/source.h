@@ -162,17 +162,19 @@ struct source_options {
     struct source_record record; /* where raw elements are, after what is skipped */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
-    const struct source *holder; /* with `array`: the source that has it, if that is compressed as
-                                    a whole; NULL: it is not */
-    bool stored;                 /* ignore attributes of containers that give stored numbers another
+    bool stored;          /* ignore attributes of containers that give stored numbers another
                              meaning */
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out its elements in order;
                              the number of inputs that are read so at a time and share the memory.
                              0: hand out tiles, whose chunks have places (chunk.h) */
     bool headers_only;    /* no chunks will be requested; arrays without numbers are picked, too */
-    bool arrays_in_order; /* hand out the arrays of containers that can only be read in order. If
-                             not, they are opened one by one, and refused in pipes */
-    bool cancellable;     /* source_cancel may be called */
+    bool arrays_in_order; /* hand out the arrays of compressed containers, and of those in pipes, as
+                             they come, if their format allows. If not, the content is kept in
+                             memory, so that arrays can be opened one by one */
+    uint64_t memory; /* bytes of such content, at most, of all open inputs of the process; 0, and if
+                             that is less: source_memory() */
+    unsigned threads; /* that decompress it while the input is opened; 0: as many as workers */
+    bool cancellable; /* source_cancel may be called */
     /* With `cancellable`: asked by threads that wait for an input, whether it is to be cancelled.
        NULL: it is not. */
     bool (*cancelled)(void *context);
@@ -255,7 +257,7 @@ struct source_info {
     bool undecoded;               /* compressed bytes are handed out, by compressed.h */
     bool cut;                     /* a part of compressed input; elements, first and of are known */
     uint64_t cut_bytes;           /* bytes of the frames of such a part */
-    bool whole;                   /* all of it was read when it was opened */
+    bool whole;                   /* all of it was read, and decompressed, when it was opened */
     bool repeatable;              /* it can be opened and read again */
     double uncached;      /* the fraction of the file that is not in the page cache, an estimate */
     uint64_t input_bytes; /* bytes from its beginning to its end; SOURCE_UNKNOWN for a pipe */

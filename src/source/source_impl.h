@@ -57,6 +57,8 @@ struct source {
     const struct container_format *directory; /* the format of a directory, a store of files, that
                                                  has_size says nothing of; NULL: it is none */
     bool has_size;                            /* the input can be read at any offset */
+    _Atomic uint64_t *unpacked;               /* fd is the content of the input, whose bytes are
+                                                 counted here; NULL: fd is its file */
     struct reader *reader; /* reads the input from its beginning, until the source is open */
     const char *path;      /* the path that the user gave */
     char *name;            /* the input's name in messages */
@@ -73,8 +75,6 @@ struct source {
     /* The layout, which does not change once the source is open. */
     struct source_info info;
     struct container *container;          /* info.container */
-    const struct container *streamed;     /* the container that is read from front to back, or whose
-                                             array is; NULL: none is */
     struct source_pick *picks;            /* info.picks */
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails

@@ -65,8 +65,8 @@ for value in 0 1E999 "'2'" 1x 1.5.2; do
 done
 shell 'cat x.fits | gpureduce -q -o sum'
 is 'in a pipe' 0 2
-shell 'cat x.fits | gpureduce -o median'
-fails 'a pipe that is read twice' 'standard input: a FITS file; this request needs a file, not a pipe (--format=raw reads it as raw numbers)'
+shell 'cat x.fits | gpureduce -q -o median'
+is 'a pipe whose content is read twice' 0 1
 
 # usual FILE: an output without what depends on the compression, and without times.
 usual() {
@@ -126,22 +126,17 @@ else
     done
     zeros 940 >big.fits.gz
     run --tsv -o sum,count big.fits.gz
-    is 'more than is kept between two headers' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum${tab}count
+    is 'headers that lie far apart' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum${tab}count
 big.fits.gz${tab}PRIMARY${tab}u8${tab}[940,288000]${tab}0${tab}270720000
 big.fits.gz${tab}HDU1${tab}i16${tab}[3]${tab}2${tab}3" '*'
-    shell 'cat big.fits.gz | gpureduce -q -o sum'
-    fails 'and in a pipe' 'standard input: needs a second pass, since a header may follow its first 256 MiB, but this input can be read only once; save it as a file first: cat >FILE'
     shell 'cat big.fits.gz | gpureduce --list'
-    ok 'where they are listed' test "$status:$(grep -c 'HDU1' out)" = 0:1
+    ok 'and in a pipe' test "$status:$(grep -c 'HDU1' out)" = 0:1
 
-    # Each array of a file that is compressed has a decoder of its own.
     { cat ext && printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >many
     { cat x.fits && head -c 2874 /dev/zero && for _ in $(seq 128); do cat many; done; } >many.fits
     gzip -nk many.fits
     run --diff many.fits many.fits.gz
-    ok 'too many to compare' test "$status:$(grep -c 'many.fits.gz: array HDU128: at most 128 arrays of compressed files are compared at a time; choose some of them, or decompress the file first' err)" = 2:1
-    run --diff --array='HDU1*' many.fits many.fits.gz
-    is 'some of them' 0 '' '*'
+    is 'many to compare' 0 '' '*'
 fi
 
 make_files make_fits.py 'files made by astropy'

@@ -63,6 +63,5 @@ fails 'truncated in the header' 'cut.nc: a netCDF file: byte 100: the file ends 
 # A pipe whose header does not say how many records follow.
 { head -c 4 made/records6-cdf1.nc && printf '\377\377\377\377' && tail -c +9 made/records6-cdf1.nc; } >streaming.nc
 rows_as made/records6-cdf1.stored.tsv 'records that are counted by the size of the file' run --tsv --stored -o $operations streaming.nc
-shell "cat streaming.nc made/large-cdf1.nc | gpureduce -q -o sum"
-fails 'records in a pipe that are not counted' 'standard input: a netCDF file: byte 4: the number of records is unknown before the end; save it as a file'
+rows_as made/records6-cdf1.stored.tsv 'and in a pipe' shell "cat streaming.nc | gpureduce --tsv --stored -o $operations"
 finish

@@ -39,31 +39,20 @@ fails 'a pipe' \
     "standard input: a bzip2 file; try: bzip2 -dc | gpureduce (--format=raw reads it as raw numbers)"
 shell 'cat x.bz2 | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
-{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
-shell 'cat x.npz | gpureduce'
-fails 'a .npz in a pipe' \
-    "standard input: a .npz archive; try: unzip -p FILE x.npy | gpureduce $raw"
-{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >y.npz
-shell 'cat y.npz | gpureduce'
-fails 'a name with a space' \
-    "standard input: a .npz archive; try: unzip -p FILE 'my x.npy' | gpureduce $raw"
+{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >x.npz
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 8 /dev/zero && printf '\003\0\0\0\003\0\0\0\005\0\0\0x.txtabc' && cat x.npz; } >z.npz
 refuses z.npz \
-    "a zip archive; try: unzip -p z.npz x.npy | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
+    "a zip archive; try: unzip -p z.npz 'my x.npy' | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 refuses x.zip \
     "a zip archive; try: unzip -p x.zip x.f32 | gpureduce (--format=raw reads it as raw numbers, --format=npz the NumPy arrays in it)"
-{ printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
-shell 'cat x.safetensors | gpureduce --axis=0'
-fails 'x.safetensors in a pipe' \
-    "standard input: a safetensors file; this request needs a file, not a pipe $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 shell 'cat x.h5 | gpureduce'
 if gpureduce --version | grep -qx 'HDF5: none'; then
     fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); a gpureduce that is built with libhdf5 reads it $raw"
 else
-    fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read $raw"
+    fails_like 'x.h5 in a pipe' 'standard input: an HDF5 file: .*'
 fi
 { printf '\134\001\0\0' && head -c 340 /dev/zero && printf 'ni1\0' && head -c 100000 /dev/zero; } >x.ni1
 refuses x.ni1 "a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.ni1').get_fdata())\" && gpureduce out.npy $raw"
@@ -206,8 +195,7 @@ if [ -n "$ZSTD" ]; then
     if gpureduce --version | grep -qx 'HDF5: none'; then
         skip 'x.h5 in zstd' 'built without libhdf5'
     else
-        fails 'x.h5 in zstd' \
-            "x.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; try: zstd -d x.h5.zst && gpureduce x.h5 (--format=raw+zstd reads it as raw numbers)"
+        fails_like 'x.h5 in zstd' 'x.h5.zst: an HDF5 file: .*'
     fi
     copy x.ni1.zst 'x y.zst'
     run 'x y.zst'

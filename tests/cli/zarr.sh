@@ -273,8 +273,10 @@ END
 5'
     run --list --json plain.zip
     ok 'an archive, a list' grep -q '"array": "x", "format": "zarr", .*"chunks": 3, "missing_chunks": 1, ' out
-    shell 'cat plain.zip | gpureduce --format=zarr'
-    ok 'an archive in a pipe' test "$status:$(cat out)" = 1:
+    run -q -o sum plain.zip
+    copy out wanted
+    shell 'cat plain.zip | gpureduce -q -o sum'
+    ok 'an archive in a pipe' cmp wanted out
     "$python" archive.py deflated.zip .zarray 0 1
     run -q -o sum deflated.zip
     fails 'a deflated archive' 'deflated.zip: array array: .zarray: compressed by the archive; archive files as they are (zip -0)'

@@ -122,7 +122,7 @@ static bool open_bytes(const struct container_format *format, const unsigned cha
                        "the reason has a control character: %s", in.error.text);
     }
     container_close(c);
-    if (format->inside[COMPRESSION_NONE])
+    if (format->in_order)
         open_in_order(format, bytes, size, good, good ? *count : 0);
     return good;
 }

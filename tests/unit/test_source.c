@@ -758,6 +758,42 @@ static void check_refused(void)
     }
 }
 
+/* A container in zstd whose content is kept in memory, and how much that may be, of all inputs. */
+static void check_unpacked(void)
+{
+    enum { COUNT = 100000, BEFORE = 88, SIZE = BEFORE + 4 * COUNT };
+    struct source_options options = defaults();
+    struct haul h, other;
+    struct rng rng;
+
+    rng_seed(&rng, 11);
+    for (unsigned i = 0; i < 4; i++) {
+        struct bytes b = make(BEFORE, COUNT);
+        char header[BEFORE + 1];
+
+        snprintf(header, sizeof header, "%-8s%-80s", "P",
+                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[100000],\"data_offsets\":[0,400000]}}");
+        memcpy(b.data, header, BEFORE);
+        memcpy(b.data, "\x50\0\0\0\0\0\0", 8);
+        put(compress(b, i < 2 ? 9999 : SIZE, i % 2 == 0));
+        options.memory = SIZE;
+        tap_ok(open_haul(&h, &options) && source_info(h.source)->parallel &&
+                   !source_info(h.source)->compressed &&
+                   strcmp(source_info(h.source)->format, "safetensors+zstd") == 0,
+               "a compressed container is opened as a file, %u", i);
+        tap_ok(!open_haul(&other, &options) &&
+                   strstr(other.error.text, "a safetensors file, compressed, of more than"),
+               "but not another one beside it");
+        take_all(&h, &rng, false);
+        tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, COUNT),
+               "it has all elements");
+        close_haul(&h);
+        options.memory = SIZE - 1;
+        tap_ok(!open_haul(&h, &options) && h.error.kind == ERROR_REQUEST,
+               "with less memory it is refused");
+    }
+}
+
 /* A mapped file that becomes shorter while a worker has a part of it. */
 static void check_lost(void)
 {
@@ -811,6 +847,7 @@ int main(void)
     check_torn();
     check_one_frame();
     check_refused();
+    check_unpacked();
     check_lost();
     unlink(path);
     unlink(errors);

@@ -70,11 +70,6 @@ static const struct {
     {"an lzip file", {PART(0, "LZIP\x01\x0c")}, 5},
     /* The codes of 9 bits are 'a', then 257 and on: what a run of one letter becomes. */
     {"a file of compress(1)", {PART(0, "\x1f\x9d\x90")}, 38},
-    {"a .npz archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.npy")}, 35},
-    {"a .npz archive", {PART(0, "PK\3\4\x2d\0"), PART(26, "\7\0\0\0a/b.npy")}, 37},
-    {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x10\0\x30\0archive/data.pkl")}, 46},
-    {"a PyTorch file", {PART(0, "PK\3\4\0\0"), PART(26, "\x0a\0\x12\0x/data.pkl")}, 40},
-    {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x11\0\0\0x/.format_version")}, 47},
     {"a TorchScript program", {PART(0, "PK\3\4\0\0"), PART(26, "\x08\0\x14\0x/data/0")}, 38},
     {"a zip archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")}, 30},
     {"an empty zip archive", {PART(0, "PK\5\6")}, 22},
@@ -89,10 +84,6 @@ static const struct {
     {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 5},
     {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 5},
     {"a Python pickle", {PART(0, "\x80\2cnumpy.core.multiarray\n_reconstruct\nq\0")}, 0},
-    {"a safetensors file", {PART(0, "\x40\1\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"")}, 10},
-    {"a safetensors file", {PART(0, "\2\0\0\0\0\0\0\0{}")}, 10},
-    {"a GGUF file", {PART(0, "GGUF\3\0\0\0")}, 8},
-    {"a GGUF file", {PART(0, "GGUF\0\0\0\3")}, 7},
     {"an ONNX model",
      {PART(0, "\x08\x08\x12\x07pytorch\x1a\x05"
               "2.1.0:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add")},
@@ -104,13 +95,7 @@ static const struct {
     {"an HDF5 file (or netCDF-4)", {PART(0, "\x89HDF\r\n\x1a\n")}, 8},
     {"an HDF5 file (or netCDF-4)", {PART(512, "\x89HDF\r\n\x1a\n")}, 0},
     {"an HDF4 file", {PART(0, "\x0e\x03\x13\x01\0\x10")}, 5},
-    {"a netCDF file", {PART(0, "CDF\1\0\0\0\0\0\0\0\x0a\0\0\0\1")}, 11},
-    {"a netCDF file", {PART(0, "CDF\2\0\0\0\7\0\0\0\0\0\0\0\0")}, 11},
-    {"a netCDF file", {PART(0, "CDF\5\0\0\0\0\0\0\0\7\0\0\0\x0a")}, 15},
-    {"a FITS file", {PART(0, "SIMPLE  =                    T / conforms")}, 9},
-    {"a NIfTI file", {PART(0, "\x5c\1\0\0"), PART(344, "n+1\0")}, 348},
     {"a NIfTI file", {PART(0, "\0\0\1\x5c"), PART(344, "ni1\0")}, 348},
-    {"a NIfTI file", {PART(0, "\x1c\2\0\0n+2\0\r\n\x1a\n")}, 540},
     {"a NIfTI file", {PART(0, "\0\0\2\x1cni2\0\r\n\x1a\n")}, 540},
     {"a GRIB file", {PART(0, "GRIB\0\1\2\1")}, 8},
     {"a GRIB file", {PART(0, "GRIB\xff\xff\0\2")}, 8},
@@ -272,9 +257,7 @@ static void check_rows(void)
         for (size_t size = 0; size < sizeof file; size++)
             name_of(file, size, size, ELEMENT_F32, false);
         /* Without the first byte of its magic, which in a tar archive is not its first. */
-        file[strstr(files[i].name, "tar")           ? 257
-             : strstr(files[i].name, "safetensors") ? 8
-                                                    : files[i].parts[0].offset] ^= 0x40;
+        file[strstr(files[i].name, "tar") ? 257 : files[i].parts[0].offset] ^= 0x40;
         got = name_of(file, sizeof file, sizeof file, ELEMENT_F32, false);
         tap_case(&damaged, strcmp(got, files[i].name) != 0, "%s with another first byte",
                  files[i].name);
@@ -338,20 +321,11 @@ static void check_whole(void)
 /* Lengths in headers that lie beyond the end of the file. */
 static void check_lies(void)
 {
-    static const char *const lies[] = {
-        "\x51\2\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"",
-        "II*\0\x58\2\0\0",
-    };
-    static const size_t sizes[] = {24, 8};
     struct tap_family family = {0};
+    unsigned char file[FILE_SIZE] = "II*\0\x58\2\0";
 
-    for (size_t i = 0; i < 2; i++) {
-        unsigned char file[FILE_SIZE] = {0};
-
-        memcpy(file, lies[i], sizes[i]);
-        tap_case(&family, !*name_of(file, sizeof file, sizeof file, ELEMENT_F32, false), "%zu", i);
-        tap_case(&family, *name_of(file, sizeof file, 10000, ELEMENT_F32, false), "%zu, longer", i);
-    }
+    tap_case(&family, !*name_of(file, sizeof file, sizeof file, ELEMENT_F32, false), "TIFF");
+    tap_case(&family, *name_of(file, sizeof file, 10000, ELEMENT_F32, false), "TIFF, longer");
     tap_family_end(&family, "a length beyond the end is none");
 }
 

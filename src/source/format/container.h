@@ -252,10 +252,6 @@ static inline uint64_t container_array_extent(const struct container_array *a)
 uint64_t container_elements_before(const struct container_array *a, uint64_t offset, size_t size,
                                    uint64_t elements);
 
-/* The reason why arrays that are not read in order cannot be read. */
-#define CONTAINER_NOT_IN_ORDER \
-    "not read from a pipe or compressed; 'gzip -dk' or 'zstd -d' makes a file of it"
-
 struct container_format;
 
 /* A container that has been read. Only formats change it. */
@@ -293,9 +289,11 @@ struct container_input {
     bool headers_only;      /* places of tiles in the file are not needed */
     struct container_pattern *patterns; /* of the requested arrays; others need no places of
                                            tiles */
-    unsigned pattern_count;             /* patterns */
-    int file;                           /* the file's descriptor; less than 0 if there is none */
-    uint64_t begin;                     /* bytes of the file before the input */
+    bool scattered;              /* set by `read`, and by formats whose `in_order` is set: bytes at
+                                    any offset are needed, to read headers or elements */
+    unsigned pattern_count;      /* patterns */
+    int file;                    /* the file's descriptor; less than 0 if there is none */
+    uint64_t begin;              /* bytes of the file before the input */
     const unsigned char *header; /* the first bytes of a header in a file of its own, of which the
                                     other file is the image; NULL: it is in this one */
     size_t header_size;          /* of these, at most CONTAINER_PAIR_MAX */
@@ -311,10 +309,7 @@ struct container_input {
 struct container_format {
     const char *name;    /* the name that --format takes and results show */
     const char *article; /* the name in a sentence, with its article */
-    const char
-        *inside[COMPRESSIONS]; /* the names of the format inside compressions; NULL: such files
-                                         cannot be read from front to back, since their headers are
-                                         not at the beginning */
+    bool in_order; /* its headers are at the beginning, so it can be read from front to back */
     /* How many first bytes tell a file that begins with these `size`; 0: no more than all formats
        need. NULL: never more. */
     size_t (*head)(const unsigned char *bytes, size_t size);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "source/format/npy.h"
+
 #define ROW(id, name) &container_##name,
 
 static const struct container_format *const formats[CONTAINER_FORMAT_COUNT] = {
@@ -19,8 +21,11 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
 
 size_t container_head(const unsigned char *bytes, size_t size)
 {
+    const uint64_t npy = npy_recognise(bytes, size) ? npy_header_length(bytes, size) : 0;
     size_t most = size;
 
+    if (npy > size && npy <= NPY_HEADER_MAX)
+        most = npy < CONTAINER_HEAD ? (size_t)npy : CONTAINER_HEAD;
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++) {
         const size_t head = formats[i]->head ? formats[i]->head(bytes, size) : 0;
 

@@ -140,18 +140,14 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         read_value(card, at, v);
 }
 
-/* Has f->block be the block at an offset. *there: the file has it; if not, the size of the file is
-   known. */
+/* Has f->block be the block at an offset. *there: the file has it. */
 static bool read_block(struct file *f, uint64_t at, bool *there)
 {
-    const bool endless = f->in->endless;
-
-    *there = endless || (at <= f->in->size && f->in->size - at >= BLOCK);
+    *there = at <= f->in->size && f->in->size - at >= BLOCK;
     if (!*there || at == f->block_at)
         return true;
     f->block_at = at;
-    *there = f->in->read(f->in, f->block, BLOCK, at);
-    return *there || (endless && !f->in->endless);
+    return f->in->read(f->in, f->block, BLOCK, at);
 }
 
 /* Reads the header at h->begin, and sets where it ends. */
@@ -454,7 +450,6 @@ static bool read_hdus(struct file *f)
         if (h->dimensions > 0 && !add_array(f))
             return false;
         begin = h->data + h->length + (BLOCK - h->length % BLOCK) % BLOCK;
-        f->container->end = h->data + h->length;
         if (!find_next(f, begin, &more))
             return false;
     }
@@ -480,7 +475,6 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_fits = {
     .name = "fits",
     .article = "a FITS file",
-    .inside = COMPRESSION_NAMES("fits"),
     .recognise = recognise,
     .read = read_file,
 };

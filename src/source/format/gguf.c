@@ -220,8 +220,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
             : !blocks ? "quantised by codebooks, which llama.cpp's llama-quantize decodes to F32"
             : f->big
                 ? "quantised, in a big-endian file; 'gguf-convert-endian FILE little' converts some"
-            : f->in->file < 0 ? "quantised, " CONTAINER_NOT_IN_ORDER
-                              : NULL;
+                : NULL;
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
         return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
@@ -238,6 +237,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
         t->filters[0] =
             (struct container_filter){.kind = CONTAINER_GGML, .values = {(uint32_t)type}};
         a->tiles = t;
+        f->in->scattered = true;
         a->big_endian = element_host_is_big();
     }
     a->length /= kind->elements;
@@ -466,7 +466,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_gguf = {
     .name = "gguf",
     .article = "a GGUF file",
-    .inside = COMPRESSION_NAMES("gguf"),
+    .in_order = true,
     .recognise = recognise,
     .read = read_file,
 };

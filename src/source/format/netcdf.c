@@ -396,9 +396,10 @@ static bool count_records(struct file *f)
 {
     uint64_t end = 0; /* of the first record */
 
-    if (f->in->endless && f->record_size > 0)
-        return container_wrong(
-            f->in, 4, "the number of records is unknown before the end; save it as a file");
+    if (f->in->endless && f->record_size > 0) {
+        f->in->scattered = true;
+        return container_wrong(f->in, 4, "the number of records is unknown before the end");
+    }
     f->record_begin = UINT64_MAX;
     for (size_t i = 0; i < f->variable_count; i++) {
         const struct variable *v = &f->variables[i];
@@ -619,7 +620,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_netcdf = {
     .name = "netcdf",
     .article = "a netCDF file",
-    .inside = COMPRESSION_NAMES("netcdf"),
+    .in_order = true,
     .recognise = recognise,
     .read = read_file,
 };

@@ -267,10 +267,7 @@ static bool add_array(struct file *f, unsigned part)
     a->offset = f->offset + (a->elements > 0 ? part * element_size(type->type) : 0);
     container_name_type(a, type->name ? type->name : element_name(type->type));
     a->unreadable = type->unreadable;
-    if (complex && f->in->endless) {
-        a->typed = true;
-        a->unreadable = "complex numbers are " CONTAINER_NOT_IN_ORDER;
-    }
+    f->in->scattered = complex;
     if (!a->unreadable)
         a->length = a->elements * element_size(a->type);
     if (complex && a->elements > 1) {
@@ -327,7 +324,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_nifti = {
     .name = "nifti",
     .article = "a NIfTI file",
-    .inside = COMPRESSION_NAMES("nifti"),
+    .in_order = true,
     .head = head,
     .recognise = recognise,
     .read = read_file,

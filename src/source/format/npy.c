@@ -276,8 +276,8 @@ static bool parse_descr(struct parser *p, struct npy *npy)
         p->refused = start;
         snprintf(descr, NPY_DESCR_MAX, "structured");
         snprintf(p->reason, sizeof p->reason,
-                 "a structured dtype is read from a file that is not compressed, or save a field "
-                 "alone, as numpy's numpy.save(file, x['field']) does");
+                 "a structured dtype is read from a .npy file; or save a field alone, as numpy's "
+                 "numpy.save(file, x['field']) does");
         return skip_list(p);
     }
     if (!parse_string(p, descr, NPY_DESCR_MAX))

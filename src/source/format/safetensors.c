@@ -390,7 +390,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_safetensors = {
     .name = "safetensors",
     .article = "a safetensors file",
-    .inside = COMPRESSION_NAMES("safetensors"),
+    .in_order = true,
     .recognise = recognise,
     .read = read_file,
 };

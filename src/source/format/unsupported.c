@@ -110,16 +110,6 @@ static bool first_member_ends(const struct unsupported_input *in, const char *en
     return is_zip(in) && name >= length && begins(in, 30 + name - length, end, length);
 }
 
-static bool is_npz(const struct unsupported_input *in)
-{
-    return first_member_ends(in, ".npy");
-}
-
-static bool is_torch(const struct unsupported_input *in)
-{
-    return first_member_ends(in, "/data.pkl") || first_member_ends(in, "/.format_version");
-}
-
 static bool is_torch_script(const struct unsupported_input *in)
 {
     return first_member_ends(in, "/data/0");
@@ -197,15 +187,6 @@ static void say_tar_member(const struct unsupported_input *in, char *said)
 /*
  * Python, machine learning and tables.
  */
-
-/* 37 bits of the header's length, at most 100 MB as the format has it, and 16. */
-static bool is_safetensors(const struct unsupported_input *in)
-{
-    uint64_t length = bytes_number(in->bytes, 8, false);
-
-    return length >= 2 && length <= 100000000 && fits(in, 8, length) && in->bytes[8] == '{' &&
-           (in->bytes[9] == '"' || in->bytes[9] == '}' || in->bytes[9] == ' ');
-}
 
 /* A serialised ModelProto: the version (11 bits) and the producer, a string of 4 characters or more
    (16), behind which the graph or another string begins (6). */
@@ -623,7 +604,6 @@ static bool is_stl(const struct unsupported_input *in)
 #define FIND(least_, find_) .least = (least_), .find = (find_)
 #define NOTHING .kind = UNSUPPORTED_NOTHING
 #define WORDS(text_) .kind = UNSUPPORTED_WORDS, .text = (text_)
-#define SEEKABLE(text_) .kind = UNSUPPORTED_SEEKABLE, .text = (text_)
 #define FILTER(text_) .kind = UNSUPPORTED_FILTER, .text = (text_)
 #define COMMAND(text_) .kind = UNSUPPORTED_COMMAND, .text = (text_)
 #define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
@@ -643,10 +623,6 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define UNPIPED WORDS("this request needs a file, not a pipe")
-#define GGUF(at_, zeros_)                       \
-    ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
-        WORDS("this request needs a file of version 2 or 3, not a pipe"))
 #define GGML(magic_, at_, zeros_)               \
     ROW("a GGML file", magic_, AT(at_, zeros_), \
         WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
@@ -654,11 +630,9 @@ static bool is_stl(const struct unsupported_input *in)
 #define STATA(magic_) ROW("a Stata file", magic_, AT(108, "\0"), PANDAS("read_stata"))
 #define READ_R(entry_) PYTHON("pyreadr", "pyreadr.read_r('FILE')[" entry_ "]")
 #define LOADMAT PYTHON("scipy.io", "scipy.io.loadmat('FILE')['NAME']")
-#define NETCDF(magic_, at_) ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), UNPIPED)
 #define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
-#define NIFTI1(size_, magic_, ...) \
-    ROW("a NIfTI file", size_, AT(344, magic_), .least = 348, __VA_ARGS__)
-#define NIFTI2(magic_, ...) ROW("a NIfTI file", magic_ "\0\r\n\x1a\n", .least = 540, __VA_ARGS__)
+#define NIFTI1(size_) ROW("a NIfTI file", size_, AT(344, "ni1\0"), .least = 348, NIBABEL)
+#define NIFTI2(magic_) ROW("a NIfTI file", magic_ "\0\r\n\x1a\n", .least = 540, NIBABEL)
 #define MASKED(values_, fill_, name_) \
     "(lambda " name_ ": numpy.ma.compressed(numpy.ma.masked_equal(" values_ ", " fill_ ")))"
 #define CDF(magic_, second_)                                                               \
@@ -676,11 +650,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define PLY PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")
 #define JPEG(second_) ROW("a JPEG image", "\xff\xd8\xff", AT(6, second_), NOTHING)
 #define PROGRAM "a program or a library"
-#ifdef HAVE_HDF5
-#    define HDF5 SEEKABLE("one that is neither in a pipe nor compressed is read")
-#else
-#    define HDF5 WORDS("a gpureduce that is built with libhdf5 reads it")
-#endif
+#define HDF5 WORDS("a gpureduce that is built with libhdf5 reads it")
 
 /* clang-format off */
 static const struct unsupported table[] = {
@@ -699,9 +669,6 @@ static const struct unsupported table[] = {
     ZSTD_0_4("\xfd\x2f\xb5\x1e"), ZSTD_0_4("\x1e\xb5\x2f\xfd"), ZSTD_0_4("\x22\xb5\x2f\xfd"),
     ZSTD_0_4("\x23\xb5\x2f\xfd"), ZSTD_0_4("\x24\xb5\x2f\xfd"), ZSTD_0_7("\x25\xb5\x2f\xfd"),
     ZSTD_0_7("\x26\xb5\x2f\xfd"), ZSTD_0_7("\x27\xb5\x2f\xfd"),
-    ZIPPED("a .npz archive", is_npz, .arrays = false),
-    ROW("a PyTorch file", "PK\3\4", TEST(30, is_torch),
-        SEEKABLE("one that is neither in a pipe nor compressed is read")),
     ROW("a TorchScript program", "PK\3\4", TEST(30, is_torch_script),
         PYTHON("torch", "torch.jit.load('FILE', map_location='cpu').state_dict()['NAME']"
                ".double().numpy()")),
@@ -723,8 +690,6 @@ static const struct unsupported table[] = {
     PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"), PICKLE("\x80\3cnumpy"),
     PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"), PICKLE("cnumpy"),
     PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"),
-    NAMED("a safetensors file", TEST(10, is_safetensors), UNPIPED),
-    GGUF(5, "\0\0\0"), GGUF(4, "\0\0\0"),
     GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
     GGML("algg", 5, "\0\0\0"),
     ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
@@ -756,12 +721,8 @@ static const struct unsupported table[] = {
     ROW("an HDF4 file", "\x0e\x03\x13\x01\0",
         PYTHON("pyhdf.SD", MASKED("v[:]", "v.attributes().get('_FillValue')", "v")
                "(pyhdf.SD.SD('FILE').select('NAME'))")),
-    NETCDF("CDF\1", 8), NETCDF("CDF\2", 8), NETCDF("CDF\5", 12),
-    ROW("a FITS file", "SIMPLE  =", UNPIPED),
-    NIFTI1("\x5c\1\0\0", "n+1\0", UNPIPED), NIFTI1("\x5c\1\0\0", "ni1\0", NIBABEL),
-    NIFTI1("\0\0\1\x5c", "n+1\0", UNPIPED), NIFTI1("\0\0\1\x5c", "ni1\0", NIBABEL),
-    NIFTI2("\x1c\2\0\0n+2", UNPIPED), NIFTI2("\x1c\2\0\0ni2", NIBABEL),
-    NIFTI2("\0\0\2\x1cn+2", UNPIPED), NIFTI2("\0\0\2\x1cni2", NIBABEL),
+    NIFTI1("\x5c\1\0\0"), NIFTI1("\0\0\1\x5c"),
+    NIFTI2("\x1c\2\0\0ni2"), NIFTI2("\0\0\2\x1cni2"),
     NAMED("an MGH file", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
     NAMED("an Analyze header", TEST(348, is_analyze), NIBABEL),
     ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),
@@ -914,13 +875,6 @@ struct advice unsupported_advise(const struct unsupported *row, const struct uns
         snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s%s%s", decompress, compressed ? " && " : "",
                  command);
         advice.kind = ADVICE_LOAD;
-        break;
-    case UNSUPPORTED_SEEKABLE:
-        if (compressed)
-            snprintf(text, UNSUPPORTED_TEXT_MAX, "; try: %s", decompress);
-        else
-            snprintf(text, UNSUPPORTED_TEXT_MAX, "; %s", command);
-        advice.kind = compressed ? ADVICE_DECOMPRESSED : ADVICE_RAW;
         break;
     case UNSUPPORTED_FORTRAN:
         break;

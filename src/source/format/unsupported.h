@@ -20,9 +20,8 @@ struct unsupported_raw {
 };
 
 enum unsupported_advice {
-    UNSUPPORTED_NOTHING,  /* there are no numbers */
-    UNSUPPORTED_WORDS,    /* `text` says what to do */
-    UNSUPPORTED_SEEKABLE, /* it is read if it can be read anywhere, as `text` says */
+    UNSUPPORTED_NOTHING, /* there are no numbers */
+    UNSUPPORTED_WORDS,   /* `text` says what to do */
     UNSUPPORTED_FILTER,  /* `text` is a command that writes what is in a file, or in standard input,
                             to standard output */
     UNSUPPORTED_FORTRAN, /* it is read if the user names the format and the type of elements */
