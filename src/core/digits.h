@@ -10,15 +10,167 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/product.h"
 
+/* The exponent of the least positive binary64. */
+#define DIGITS_LEAST_EXPONENT (-1074)
+
+/* A bit of n digits: 0 below and above them. */
+PRODUCT_SHARED uint64_t digits_bit(const uint32_t *digit, int n, int bit)
+{
+    return bit < 0 || bit >= 32 * n ? 0 : digit[bit / 32] >> (bit % 32) & 1;
+}
+
+/* The place of the highest bit that is set; negative where there is none. */
+PRODUCT_SHARED int digits_highest_bit(const uint32_t *digit, int n)
+{
+    int top = 32 * n - 1;
+
+    while (top >= 0 && digit[top / 32] == 0)
+        top -= 32;
+    if (top < 0)
+        return top;
+#ifdef __CUDA_ARCH__
+    return top - __clz((int)digit[top / 32]);
+#else
+    return top - __builtin_clz(digit[top / 32]);
+#endif
+}
+
+/* The bits from `low` to `high`, 64 at most; what lies below the digits is 0. */
+PRODUCT_SHARED uint64_t digits_between(const uint32_t *digit, int n, int low, int high)
+{
+    uint64_t bits = 0;
+
+    for (int i = high / 32; i >= 0 && 32 * i + 31 >= low; i--) {
+        const int at = 32 * i - low; /* where the digit's lowest bit goes */
+
+        if (i < n)
+            bits |= at >= 0 ? (uint64_t)digit[i] << at : (uint64_t)digit[i] >> -at;
+    }
+    return high - low < 63 ? bits & ((UINT64_C(1) << (high - low + 1)) - 1) : bits;
+}
+
+/* Whether any of the bits below `bit` is set. */
+PRODUCT_SHARED bool digits_any_below(const uint32_t *digit, int bit)
+{
+    for (int i = 0; 32 * i < bit; i++)
+        if (32 * i + 32 <= bit ? digit[i] : digit[i] & ((UINT32_C(1) << (bit % 32)) - 1))
+            return true;
+    return false;
+}
+
 /* The value rounded once to binary64, to nearest, ties to even; beyond the range an infinity, and
    +0 for an exact zero. lsb_exponent is at most -1074, unless there are 54 bits or more. */
-double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky, bool negative);
+PRODUCT_SHARED double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
+                                   bool negative)
+{
+    int top = digits_highest_bit(digit, n);
+    int lowest; /* the lowest bit that is kept */
+    uint64_t mantissa = 0;
+    double value;
+
+    if (top < 0 && !sticky)
+        return 0.0;
+
+    /* 53 bits, or those down to the weight of the smallest subnormal. */
+    lowest = top - 52;
+    if (lowest + lsb_exponent < DIGITS_LEAST_EXPONENT)
+        lowest = DIGITS_LEAST_EXPONENT - lsb_exponent;
+    if (lowest <= top)
+        mantissa = digits_between(digit, n, lowest, top);
+
+    if (lowest - 1 <= top && digits_bit(digit, n, lowest - 1) &&
+        (sticky || (mantissa & 1) || digits_any_below(digit, lowest - 1)))
+        mantissa++;
+
+    /* The bits of a binary64 are its mantissa plus its exponent field times 2^52, so a mantissa
+       that rounded up to 2^53, or a subnormal that rounded up to 2^52, carries by itself. */
+    {
+        const uint64_t infinity = (uint64_t)0x7ff << 52;
+        const int exponent = lowest + lsb_exponent - DIGITS_LEAST_EXPONENT; /* field less one */
+        uint64_t bits = exponent < 0x7ff ? mantissa + ((uint64_t)exponent << 52) : infinity;
+
+        if (bits > infinity)
+            bits = infinity;
+#ifdef __CUDA_ARCH__
+        value = __longlong_as_double((long long)bits);
+#else
+        memcpy(&value, &bits, sizeof value);
+#endif
+    }
+    return negative ? -value : value;
+}
+
+/*
+ * Division of an integer of n digits by divisor > 0, in place; the remainder is returned. 64 bits
+ * are two digits, and need not be more: D. E. Knuth, The Art of Computer Programming, vol.
+ * 2, 4.3.1.
+ */
+
+/* By one digit (exercise 16). */
+PRODUCT_SHARED uint64_t digits_divide_by_one(uint32_t *digit, int n, uint32_t divisor)
+{
+    uint64_t remainder = 0;
+
+    for (int i = n - 1; i >= 0; i--) {
+        uint64_t value = remainder << 32 | digit[i];
+
+        digit[i] = (uint32_t)(value / divisor);
+        remainder = value % divisor;
+    }
+    return remainder;
+}
+
+/* One digit of the quotient, of three digits by two: *remainder, two of them, and `next`. The
+   divisor has its highest bit set, and exceeds *remainder. */
+PRODUCT_SHARED uint32_t digits_divide_step(uint64_t *remainder, uint32_t next, uint64_t divisor)
+{
+    const uint64_t high = divisor >> 32, low = divisor & UINT32_MAX;
+    /* The quotient of the upper digits is the quotient, or up to 2 more. */
+    uint64_t quotient = *remainder / high, rest = *remainder % high;
+
+    while (quotient > UINT32_MAX || quotient * low > (rest << 32 | next)) {
+        quotient--;
+        rest += high;
+        if (rest > UINT32_MAX)
+            break;
+    }
+    /* It fits 64 bits; what overflows on the way cancels out. */
+    *remainder = (*remainder << 32 | next) - quotient * divisor;
+    return (uint32_t)quotient;
+}
+
+/* By two digits (algorithm D). */
+PRODUCT_SHARED uint64_t digits_divide_by_two(uint32_t *digit, int n, uint64_t divisor)
+{
+    uint64_t remainder;
+    int shift = 0;
+
+    /* The dividend is shifted with the divisor, a digit at a time. */
+    while (!(divisor >> 63)) {
+        divisor <<= 1;
+        shift++;
+    }
+    remainder = (uint64_t)digit[n - 1] << shift >> 32;
+    for (int i = n - 1; i >= 0; i--) {
+        uint64_t pair = (uint64_t)digit[i] << 32 | (i > 0 ? digit[i - 1] : 0);
+
+        digit[i] = digits_divide_step(&remainder, (uint32_t)(pair << shift >> 32), divisor);
+    }
+    return remainder >> shift;
+}
 
 /* Divides n digits by divisor > 0, in place; returns the remainder. */
-uint64_t digits_divide(uint32_t *digit, int n, uint64_t divisor);
+PRODUCT_SHARED uint64_t digits_divide(uint32_t *digit, int n, uint64_t divisor)
+{
+    return divisor <= UINT32_MAX ? digits_divide_by_one(digit, n, (uint32_t)divisor)
+                                 : digits_divide_by_two(digit, n, divisor);
+}
+
+/* Functions of the CPU, in digits.c. */
 
 /* Multiplies n digits by a factor, in place. Higher digits of the product are lost. */
 void digits_multiply(uint32_t *digit, int n, uint64_t factor);

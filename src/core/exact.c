@@ -6,11 +6,6 @@
 
 #include "core/digits.h"
 
-/* Digits put below the accumulator's before a division, and those that are divided below the first
-   that is not 0, so that the quotient always has more bits than binary64 keeps: 128 bits less the
-   64 of the largest divisor. */
-#define QUOTIENT_DIGITS 4
-
 void exact_clear(struct exact *e)
 {
     memset(e, 0, sizeof *e);
@@ -79,46 +74,9 @@ void exact_subtract(struct exact *e, const struct exact *other)
     exact_carry(e);
 }
 
-/* Carries the digits from number `low` up to before number `top`, or their negatives, into n, the
-   others of which are 0. Returns whether they are less than 0: then these digits say nothing. */
-static bool carry_into(uint32_t *digit, int n, const int64_t *from, int low, int top, bool negate)
-{
-    int64_t carry = 0;
-    int i;
-
-    for (i = low; i < top; i++) {
-        const int64_t sum = (negate ? -from[i] : from[i]) + carry;
-
-        digit[i] = (uint32_t)exact_keep(sum);
-        carry = exact_carry_out(sum);
-    }
-    for (; i < n && carry > 0; i++) {
-        digit[i] = (uint32_t)exact_keep(carry);
-        carry = exact_carry_out(carry);
-    }
-    return carry < 0;
-}
-
-/* The magnitude of n digits; most of them are 0, and are not looked at twice. Returns whether they
-   are negative. */
-static bool magnitude_of(uint32_t *digit, const int64_t *from, int n)
-{
-    int low = 0, top = n;
-
-    memset(digit, 0, (size_t)n * sizeof *digit);
-    while (top > 0 && from[top - 1] == 0)
-        top--;
-    while (low < top && from[low] == 0)
-        low++;
-    if (!carry_into(digit, n, from, low, top, false))
-        return false;
-    (void)carry_into(digit, n, from, low, top, true);
-    return true;
-}
-
 bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS])
 {
-    return magnitude_of(digit, e->digit, EXACT_DIGITS);
+    return exact_magnitude_of(digit, e->digit, EXACT_DIGITS);
 }
 
 void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative)
@@ -145,31 +103,9 @@ double exact_round(const struct exact *e)
     return digits_round(digit, EXACT_DIGITS, EXACT_LSB_EXPONENT, false, negative);
 }
 
-/* The quotient of n digits, the lowest QUOTIENT_DIGITS of which are 0 and stand below those that
-   begin with the weight 2^lsb_exponent. The digits are changed. */
-static double divide(uint32_t *digit, int n, int lsb_exponent, uint64_t count, bool negative)
-{
-    bool sticky = false;
-    int top = n, low = 0;
-
-    while (top > QUOTIENT_DIGITS && digit[top - 1] == 0)
-        top--;
-    if (top == QUOTIENT_DIGITS)
-        return 0;
-    /* Digits further down only tell whether anything is left. */
-    for (; low < top - QUOTIENT_DIGITS - 1; low++)
-        sticky = sticky || digit[low];
-    sticky = digits_divide(digit + low, top - low, count) != 0 || sticky;
-    return digits_round(digit + low, top - low, lsb_exponent - 32 * (QUOTIENT_DIGITS - low), sticky,
-                        negative);
-}
-
 double exact_divide(const struct exact *e, uint64_t count)
 {
-    uint32_t digit[QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
-    const bool negative = exact_magnitude(e, digit + QUOTIENT_DIGITS);
-
-    return divide(digit, QUOTIENT_DIGITS + EXACT_DIGITS, EXACT_LSB_EXPONENT, count, negative);
+    return exact_mean_of(e->digit, count);
 }
 
 /* The integer of n digits, in which bit number one_bit, no multiple of 32, weighs 1. */
@@ -324,7 +260,7 @@ void exact_wide_subtract(struct exact_wide *e, const struct exact_wide *other)
 
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
-    return magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
+    return exact_magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
 }
 
 int exact_wide_sign(const struct exact_wide *e)
@@ -340,11 +276,11 @@ int exact_wide_sign(const struct exact_wide *e)
 
 double exact_wide_divide(const struct exact_wide *e, uint64_t count)
 {
-    uint32_t digit[QUOTIENT_DIGITS + EXACT_WIDE_DIGITS] = {0};
-    const bool negative = exact_wide_magnitude(e, digit + QUOTIENT_DIGITS);
+    uint32_t digit[EXACT_QUOTIENT_DIGITS + EXACT_WIDE_DIGITS] = {0};
+    const bool negative = exact_wide_magnitude(e, digit + EXACT_QUOTIENT_DIGITS);
 
-    return divide(digit, QUOTIENT_DIGITS + EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, count,
-                  negative);
+    return exact_quotient_of(digit, EXACT_QUOTIENT_DIGITS + EXACT_WIDE_DIGITS,
+                             EXACT_WIDE_LSB_EXPONENT, count, negative);
 }
 
 struct integer exact_wide_integer(const struct exact_wide *e)

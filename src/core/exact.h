@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/digits.h"
+
 #ifdef __CUDACC__
 #    define EXACT_SHARED __host__ __device__ static inline
 #else
@@ -184,6 +186,80 @@ EXACT_SHARED int64_t exact_keep(int64_t digit)
 EXACT_SHARED int64_t exact_carry_out(int64_t digit)
 {
     return digit >> EXACT_DIGIT_BITS;
+}
+
+/* Digits put below the accumulator's before a division, and those that are divided below the first
+   that is not 0, so that the quotient always has more bits than binary64 keeps: 128 bits less the
+   64 of the largest divisor. */
+#define EXACT_QUOTIENT_DIGITS 4
+
+/* Carries the digits from number `low` up to before number `top`, or their negatives, into n, the
+   others of which are 0. Returns whether they are less than 0: then these digits say nothing. */
+EXACT_SHARED bool exact_carry_into(uint32_t *digit, int n, const int64_t *from, int low, int top,
+                                   bool negate)
+{
+    int64_t carry = 0;
+    int i;
+
+    for (i = low; i < top; i++) {
+        const int64_t sum = (negate ? -from[i] : from[i]) + carry;
+
+        digit[i] = (uint32_t)exact_keep(sum);
+        carry = exact_carry_out(sum);
+    }
+    for (; i < n && carry > 0; i++) {
+        digit[i] = (uint32_t)exact_keep(carry);
+        carry = exact_carry_out(carry);
+    }
+    return carry < 0;
+}
+
+/* The magnitude of n digits; most of them are 0, and are not looked at twice. Returns whether they
+   are negative. */
+EXACT_SHARED bool exact_magnitude_of(uint32_t *digit, const int64_t *from, int n)
+{
+    int low = 0, top = n;
+
+    memset(digit, 0, (size_t)n * sizeof *digit);
+    while (top > 0 && from[top - 1] == 0)
+        top--;
+    while (low < top && from[low] == 0)
+        low++;
+    if (!exact_carry_into(digit, n, from, low, top, false))
+        return false;
+    (void)exact_carry_into(digit, n, from, low, top, true);
+    return true;
+}
+
+/* The quotient of n digits, the lowest EXACT_QUOTIENT_DIGITS of which are 0 and stand below those that
+   begin with the weight 2^lsb_exponent. The digits are changed. */
+EXACT_SHARED double exact_quotient_of(uint32_t *digit, int n, int lsb_exponent, uint64_t count,
+                                      bool negative)
+{
+    bool sticky = false;
+    int top = n, low = 0;
+
+    while (top > EXACT_QUOTIENT_DIGITS && digit[top - 1] == 0)
+        top--;
+    if (top == EXACT_QUOTIENT_DIGITS)
+        return 0;
+    /* Digits further down only tell whether anything is left. */
+    for (; low < top - EXACT_QUOTIENT_DIGITS - 1; low++)
+        sticky = sticky || digit[low];
+    sticky = digits_divide(digit + low, top - low, count) != 0 || sticky;
+    return digits_round(digit + low, top - low, lsb_exponent - 32 * (EXACT_QUOTIENT_DIGITS - low),
+                        sticky, negative);
+}
+
+/* The value of the digits of an accumulator divided by count > 0, rounded once to
+   binary64. It is finite if the quotient is in range. */
+EXACT_SHARED double exact_mean_of(const int64_t from[EXACT_DIGITS], uint64_t count)
+{
+    uint32_t digit[EXACT_QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
+    const bool negative = exact_magnitude_of(digit + EXACT_QUOTIENT_DIGITS, from, EXACT_DIGITS);
+
+    return exact_quotient_of(digit, EXACT_QUOTIENT_DIGITS + EXACT_DIGITS, EXACT_LSB_EXPONENT, count,
+                             negative);
 }
 
 /* An integer of up to 128 bits and a sign. */
