@@ -343,8 +343,9 @@ typedef enum gpr_key {
     GPR_END = 7,    /* and UINT64_MAX at first */
     GPR_IGNORE_DTYPE = 8, /* 1: a comparison of two types finds no difference if all values are the
                              same */
-    GPR_CAST = 9 /* 1: a comparison finds whether each element of the second input is what rounding
+    GPR_CAST = 9, /* 1: a comparison finds whether each element of the second input is what rounding
                     that of the first to its type gives */
+    GPR_NO_WAIT = 10 /* 1: gpr_reduce_axis of device memory need not wait for the results */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -401,7 +402,10 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    an input without a shape, for an axis that it does not have, and for an integer that does not
    exist or does not fit its type. After an error the memory has no results. Arrays in device memory
    have sum, mean, min, max, var and std, without masks and scales, and the results are in memory of
-   their device; other operations are GPR_ERROR_UNSUPPORTED. */
+   their device; other operations are GPR_ERROR_UNSUPPORTED. With GPR_NO_WAIT sum, mean, min and max
+   of floats there return when the work is on the stream of the view, as kernels do: what follows on
+   it finds the results, the memory of both must stay until then, and a failure of the GPU is an error
+   of a later call. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                                    unsigned axis, void *const *results, uint64_t count);
 

@@ -125,8 +125,7 @@ REFUSES(cuda_array_reduce_slices, struct cuda_summer *summer,
         const struct cuda_array_elements *elements, const struct cuda_array_axis *axis,
         uint64_t *results)
 
-REFUSES(cuda_array_reduce_listed, struct cuda_summer *summer, const struct view_layout *shaped,
-        unsigned axis, uint64_t count, uint64_t *results)
+REFUSES(cuda_array_reduce_listed, struct cuda_summer *summer, uint64_t *results)
 
 REFUSES(cuda_array_find_unknown, struct cuda_summer *summer, const uint64_t *results,
         uint64_t first, uint64_t count)

@@ -27,29 +27,44 @@
 /* Sums of columns of integers of up to 32 bits with so many rows are below 2^53. */
 #define SMALL_ROWS ((uint64_t)1 << 21)
 
-/* Elements of slices that a warp reduces by itself; longer ones are reduced sooner one by one. */
-#define WHOLE_LENGTH ((uint64_t)1 << 20)
+/* Elements of slices that a warp finds again by itself. Longer ones are found sooner by blocks; of var
+   and std, one by one. */
+#define WHOLE_LENGTH ((uint64_t)1 << 12)
+#define WHOLE_SPREAD ((uint64_t)1 << 20)
+
+/* Elements that a block finds again by itself; slices for which several do; and blocks a
+   multiprocessor. */
+#define SEGMENT ((uint64_t)1 << 16)
+#define SUMS ((uint64_t)256)
+#define BLOCKS_AGAIN 4
 
 /* Results that are not known: how many, and which. */
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
+#define FOUND_BYTES \
+    (LIST_BYTES + (size_t)SUMS * sizeof(struct cuda_slice_sum) + sizeof(uint64_t)) /* blocks */
 
 /* Copied elements are in as many whole rows that the memory is aligned after them. */
 #define ROWS_ALIGNED 16
+
+/* Addresses that are known to be a device's. */
+#define KNOWN 4
 
 static const char *const launching = "starting a kernel";
 
 struct cuda_summer {
     int device, multiprocessors; /* negative before the first call */
+    const void *known[KNOWN]; /* memory of the device: of elements and results of the last calls */
     struct cuda_room parts, stage, found;
     uint32_t *any, *any_device; /* pinned: 1 if there are results that are not known */
     uint64_t *numbers;          /* pinned: the list of these */
-    bool dirty;                 /* the list in device memory is not empty, or not begun */
+    bool dirty;                 /* `found` is not zero, or not begun */
     bool endless;               /* of the last call none is known */
+    bool all;                   /* of the last call kernels find all */
     cudaStream_t stream;        /* of the last call */
     cudaEvent_t done;           /* recorded after it */
     /* The call that puts results: */
     const struct cuda_array_elements *elements;
-    const struct cuda_slice_wish *wish;
+    const struct cuda_array_axis *axis;
     unsigned wants; /* partial_want bits */
     uint64_t part;  /* elements of a part of a row */
     bool records;   /* kernels find these as records */
@@ -84,6 +99,7 @@ static void leave_device(struct cuda_summer *s)
     s->any = NULL;
     s->numbers = NULL;
     s->done = NULL;
+    memset(s->known, 0, sizeof s->known);
     s->device = -1;
     cuda_guest_leave(&guest);
 }
@@ -117,8 +133,9 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
                  const struct cuda_array_axis *axis)
 {
     s->elements = e;
-    s->wish = &axis->wish;
-    switch (s->wish->op) {
+    s->axis = axis;
+    s->all = cuda_array_finds_all(e->type, &axis->wish);
+    switch (axis->wish.op) {
     case CUDA_SLICE_SUM:
     case CUDA_SLICE_MEAN:
         s->wants = PARTIAL_SUM;
@@ -241,7 +258,7 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
 
     return block_parts(s, b) == 1 &&
            (!s->records || cuda_slices_are_plain(s->elements->type, s->wants)) &&
-           (s->wish->letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+           (s->axis->wish.letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
 }
 
 static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)
@@ -257,13 +274,13 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .parts = (size_t)parts,
                                        .part = (size_t)s->part,
                                        .wants = s->wants,
-                                       .wish = *s->wish,
+                                       .wish = s->axis->wish,
                                        .unknown = unknown_list(s),
                                        .first = b->first};
     struct cuda_merge merge = {.slices = slices,
                                .parts = parts,
                                .columns = b->columns,
-                               .wish = *s->wish,
+                               .wish = s->axis->wish,
                                .to = b->results,
                                .unknown = launch.unknown,
                                .first = b->first,
@@ -373,29 +390,59 @@ static bool can_reduce(const struct cuda_summer *s, const struct cuda_array_elem
     return aligned || unit <= CUDA_STAGE_BYTES / ROWS_ALIGNED;
 }
 
+/* Finds the device that has this memory, as cuda_guest_find does; it is not asked again about that of
+   the last calls. */
+static bool find_device(struct cuda_summer *s, int *device, const void *memory, struct error *error)
+{
+    for (unsigned i = 0; i < KNOWN && *device == s->device; i++)
+        if (s->known[i] == memory)
+            return true;
+    return cuda_guest_find(device, memory, error);
+}
+
+/* Makes the device current, and the stream wait for the last call. */
+static bool enter_device(struct cuda_summer *s, const struct cuda_array_elements *e, int device,
+                         struct cuda_guest *guest, struct error *error)
+{
+    enum cudaStreamCaptureStatus capture;
+
+    if (!cuda_guest_enter(guest, device, error) ||
+        (device != s->device &&
+         !cuda_guest_check(
+             cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
+             "asking the GPU", error)) ||
+        !cuda_guest_check(cudaStreamIsCapturing(e->stream, &capture), "asking the GPU", error))
+        return false;
+    /* The memory of the summer is not the graph's. */
+    if (capture != cudaStreamCaptureStatusNone)
+        return error_set(error, ERROR_GPU, "the stream is being captured");
+    return !s->done || s->stream == e->stream ||
+           cuda_guest_check(cudaStreamWaitEvent(e->stream, s->done, 0), "waiting", error);
+}
+
 static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, const void *results,
                   struct cuda_guest *guest, struct error *error)
 {
     struct error ignored = {.kind = ERROR_NONE};
     int device = e->device, other = e->device;
 
-    if (!cuda_guest_find(&device, e->layout->data, error))
+    if (!find_device(s, &device, e->layout->data, error))
         return false;
-    if (!cuda_guest_find(&other, results, &ignored) || other != device)
+    if (!find_device(s, &other, results, &ignored) || other != device)
         return error_set(error, ERROR_REQUEST,
                          "the results are not in memory of the elements' device");
     if (device != s->device)
         leave_device(s);
-    s->stream = e->stream;
-    if (cuda_guest_enter(guest, device, error) &&
-        cuda_guest_check(
-            cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-            "asking the GPU", error)) {
-        s->device = device;
-        return true;
+    if (!enter_device(s, e, device, guest, error)) {
+        cuda_guest_leave(guest);
+        return false;
     }
-    cuda_guest_leave(guest);
-    return false;
+    s->stream = e->stream;
+    s->device = device;
+    memmove(s->known + 2, s->known, sizeof s->known - 2 * sizeof *s->known);
+    s->known[0] = e->layout->data;
+    s->known[1] = results;
+    return true;
 }
 
 /* Ends a call. After a failure, waits for the kernels that were launched: the next call may begin the
@@ -412,7 +459,7 @@ static bool leave(struct cuda_summer *s, struct cuda_guest *guest, bool good)
 static bool open_list(struct cuda_summer *s, struct error *error)
 {
     s->dirty = true;
-    return cuda_room_grow(&s->found, LIST_BYTES, error) &&
+    return cuda_room_grow(&s->found, FOUND_BYTES, error) &&
            (s->any || cuda_guest_check(cudaHostAlloc((void **)&s->any, sizeof *s->any,
                                                      cudaHostAllocMapped | cudaHostAllocPortable),
                                        "pinned memory", error)) &&
@@ -427,9 +474,8 @@ static bool begin_list(struct cuda_summer *s, bool can, struct error *error)
 {
     if (!s->done && !open_list(s, error))
         return false;
-    if (s->dirty &&
-        !cuda_guest_check(cudaMemsetAsync(s->found.memory, 0, sizeof(uint64_t), s->stream),
-                          launching, error))
+    if (s->dirty && !cuda_guest_check(cudaMemsetAsync(s->found.memory, 0, FOUND_BYTES, s->stream),
+                                      launching, error))
         return false;
     s->dirty = true; /* unless it ends well */
     s->endless = !can;
@@ -449,6 +495,8 @@ static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *err
     if (!cuda_guest_check(cudaEventSynchronize(s->done), "reducing", error))
         return false;
     *found = s->endless ? UINT64_MAX : 0;
+    if (s->all)
+        return true;
     s->dirty = __atomic_load_n(s->any, __ATOMIC_ACQUIRE) != 0;
     if (s->endless || !s->dirty)
         return true;
@@ -470,11 +518,63 @@ static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, ui
                             : reduce_columns(s, axis, results, error);
 }
 
+/* Describes how slices are found again that are listed. */
+static struct cuda_slice_again again(const struct cuda_summer *s, uint64_t *results)
+{
+    const struct cuda_array_elements *e = s->elements;
+    const struct cuda_array_axis *axis = s->axis;
+    const struct view_layout *shaped = axis->shaped;
+    struct cuda_slice_again job = {.type = e->type,
+                                   .swap = e->swap,
+                                   .slices.data = shaped->data,
+                                   .step = shaped->strides[axis->number],
+                                   .length = axis->length,
+                                   .all = axis->outer * axis->inner,
+                                   .list = unknown_list(s),
+                                   .wish = axis->wish,
+                                   .results = results,
+                                   .blocks = (unsigned)(BLOCKS_AGAIN * s->multiprocessors),
+                                   .segment = SEGMENT,
+                                   .sums = (void *)(s->found.memory + LIST_BYTES),
+                                   .sum_count = SUMS,
+                                   .done =
+                                       (void *)(s->found.memory + FOUND_BYTES - sizeof(uint64_t))};
+
+    for (unsigned d = 0; d < shaped->rank; d++)
+        if (d != axis->number) {
+            job.slices.sizes[job.slices.rank] = shaped->sizes[d];
+            job.slices.strides[job.slices.rank++] = shaped->strides[d];
+        }
+    if (e->missing)
+        cuda_missing_set(&job.missing, e->type, e->missing);
+    return job;
+}
+
+/* Finds all results again that are not known, and empties the list. */
+static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    const struct cuda_slice_again job = again(s, results);
+
+    return (job.length > WHOLE_LENGTH ||
+            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error)) &&
+           cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
+}
+
+/* Makes all results unknown, and lists them where kernels find them again. */
+static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    const size_t bytes = (size_t)(s->axis->outer * s->axis->inner) * sizeof *results;
+
+    return cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error) &&
+           (!s->all ||
+            cuda_guest_check(cudaMemsetAsync(s->found.memory, 0xff, sizeof(uint64_t), s->stream),
+                             launching, error));
+}
+
 bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
                               const struct cuda_array_axis *axis, uint64_t *results,
                               struct error *error)
 {
-    const size_t bytes = (size_t)(axis->outer * axis->inner) * sizeof *results;
     struct cuda_guest guest;
     bool good, can;
 
@@ -482,39 +582,22 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = begin_list(s, can, error) &&
-           (can ? reduce(s, axis, results, error)
-                : cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching,
-                                   error)) &&
-           end_list(s, error);
+    good = begin_list(s, can || s->all, error) &&
+           (can ? reduce(s, axis, results, error) : know_none(s, results, error)) &&
+           (!s->all || find_again(s, results, error)) && end_list(s, error);
+    if (good && s->all)
+        s->dirty = false;
     return leave(s, &guest, good);
 }
 
-bool cuda_array_reduce_listed(struct cuda_summer *s, const struct view_layout *shaped,
-                              unsigned axis, uint64_t count, uint64_t *results, struct error *error)
+bool cuda_array_reduce_listed(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
-    const struct cuda_array_elements *e = s->elements;
-    struct cuda_slice_whole_launch job = {.type = e->type,
-                                          .swap = e->swap,
-                                          .slices.data = shaped->data,
-                                          .step = shaped->strides[axis],
-                                          .length = shaped->sizes[axis],
-                                          .list = (const uint64_t *)(void *)s->found.memory + 1,
-                                          .count = count,
-                                          .wish = *s->wish,
-                                          .results = results};
+    const struct cuda_slice_again job = again(s, results);
     struct cuda_guest guest;
     bool good;
 
-    if (element_is_integer(e->type) || job.length > WHOLE_LENGTH)
+    if (element_is_integer(job.type) || job.length > WHOLE_SPREAD)
         return true;
-    for (unsigned d = 0; d < shaped->rank; d++)
-        if (d != axis) {
-            job.slices.sizes[job.slices.rank] = shaped->sizes[d];
-            job.slices.strides[job.slices.rank++] = shaped->strides[d];
-        }
-    if (e->missing)
-        cuda_missing_set(&job.missing, e->type, e->missing);
     good = cuda_guest_enter(&guest, s->device, error) &&
            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);
     return leave(s, &guest, good);

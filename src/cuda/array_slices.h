@@ -2,8 +2,9 @@
  * Reductions of slices of arrays in device memory of the caller, whose results are put there, as array.h
  * does.
  *
- * Kernels find the sums of parts of slices exactly, in a few numbers, and say of slices whose sums do
- * not fit that they are not known: the caller reduces these one by one.
+ * Kernels find the sums of parts of slices exactly, in a few numbers, and list the slices whose sums do
+ * not fit. Kernels find those again, in superaccumulators; var, std and integers only where that is
+ * enough, so the caller reduces the others one by one.
  *
  * A summer keeps memory from one call to the next. One thread at a time uses it. In a build without
  * CUDA there is nothing to reduce.
@@ -21,8 +22,16 @@
 /* The shape of elements in C order: slices go along the one in the middle. All are above 0. */
 struct cuda_array_axis {
     uint64_t outer, length, inner;
-    struct cuda_slice_wish wish; /* whose count is `length` */
+    struct cuda_slice_wish wish;      /* whose count is `length` */
+    const struct view_layout *shaped; /* the elements in their shape */
+    unsigned number;                  /* of the dimension that slices go along */
 };
+
+/* Whether kernels find all results: those of floats but for var and std. */
+static inline bool cuda_array_finds_all(enum element_type type, const struct cuda_slice_wish *wish)
+{
+    return element_is_float(type) && wish->op != CUDA_SLICE_VAR && wish->op != CUDA_SLICE_STD;
+}
 
 /* The most slices that cuda_array_unknown lists. */
 #define CUDA_ARRAY_UNKNOWN ((uint64_t)1 << 14)
@@ -38,27 +47,25 @@ void cuda_summer_close(struct cuda_summer *summer);
 
 /* Puts the result of each slice into outer * inner numbers at `results`, in memory of the device of
    the elements: of floats CUDA_SLICE_UNKNOWN if it is not known. Waits for nothing, once there is
-   memory for it. None is known of slices that are too large to be copied where they have to be. The
-   next call must be cuda_array_unknown. */
+   memory for it; what a summer puts on a stream comes after what it put on another before. Unless
+   cuda_array_finds_all, the next call must be cuda_array_unknown, and none is known of slices that are
+   too large to be copied where they have to be. */
 bool cuda_array_reduce_slices(struct cuda_summer *summer,
                               const struct cuda_array_elements *elements,
                               const struct cuda_array_axis *axis, uint64_t *results,
                               struct error *error);
 
-/* Finds the results again, of the last call, that cuda_array_unknown has just listed, `count` of
-   them, of floats: also of slices with NaNs, infinities and sums that took more room. `shaped` has the
-   elements in their shape, and slices along `axis`. Waits for nothing. Does nothing where slices are
-   long, or elements integers. */
-bool cuda_array_reduce_listed(struct cuda_summer *summer, const struct view_layout *shaped,
-                              unsigned axis, uint64_t count, uint64_t *results,
-                              struct error *error);
+/* Finds the results again, of the last call, that cuda_array_unknown has just listed, of var or std:
+   also of slices with NaNs, infinities and sums that took more room. Waits for nothing. Does nothing
+   where slices are long, or elements integers. */
+bool cuda_array_reduce_listed(struct cuda_summer *summer, uint64_t *results, struct error *error);
 
 /* Looks for `count` results of the last call from number `first` on, floats, that are not known. Waits
    for nothing. The next call must be cuda_array_unknown. */
 bool cuda_array_find_unknown(struct cuda_summer *summer, const uint64_t *results, uint64_t first,
                              uint64_t count, struct error *error);
 
-/* Waits. Sets *found to how many results of the last call are not known or, of integers, do not fit
+/* Waits for the last call. Sets *found to how many results of the last call are not known or, of integers, do not fit
    their type, UINT64_MAX: none is known; and *unknown to their numbers, which remain until the next
    call, if there are no more than CUDA_ARRAY_UNKNOWN. */
 bool cuda_array_unknown(struct cuda_summer *summer, const uint64_t **unknown, uint64_t *found,

@@ -45,11 +45,9 @@ static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l
     return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
 }
 
-/* The kernel of slices that are reduced whole (slice_whole.cuh), and how many threads it needs. */
-struct slice_whole_choice {
-    void (*kernel)(const struct cuda_slice_whole_launch);
-    size_t threads;
-};
-struct slice_whole_choice slice_choose_whole(const struct cuda_slice_whole_launch *l);
+/* The kernels of slices that are found again (slice_whole.cuh). */
+typedef void slice_again_kernel(const struct cuda_slice_again);
+slice_again_kernel *slice_choose_whole(enum element_type type);
+slice_again_kernel *slice_choose_exact(enum element_type type);
 
 #endif

@@ -377,30 +377,53 @@ EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
     return known;
 }
 
-/* All that is known of a slice of floats, any of which may be missing or no number. */
-struct cuda_slice_whole {
-    struct cuda_terms sum; /* of the finite ones */
-    double squares[ENGINE_SLICE_SQUARES];
+/* A slice of floats as it was seen: any of them may be missing or no number. */
+struct cuda_slice_seen {
     int64_t min, max;                          /* exact_keys of all that are not NaN */
     uint64_t missing, nan, positive, negative; /* how many are missing, NaN, or infinite */
 };
 
-/* The bits of the result of a slice; the sum changes. */
+/* Sets *bits to the result of a slice if it does not take the sum of the finite elements. */
+EXACT_SHARED bool cuda_slice_seen_result(const struct cuda_slice_wish *w,
+                                         const struct cuda_slice_seen *s, uint64_t *bits)
+{
+    const uint64_t present = w->count - s->missing;
+    const bool of_sum = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_MEAN;
+
+    *bits = CUDA_SLICE_NAN;
+    if (present == 0 || (s->nan > 0 && !w->skip_nan) ||
+        (present == s->nan && w->op != CUDA_SLICE_SUM))
+        return true;
+    if (w->op == CUDA_SLICE_MIN || w->op == CUDA_SLICE_MAX) {
+        *bits = cuda_slice_extreme(w, w->op == CUDA_SLICE_MIN ? s->min : s->max);
+        return true;
+    }
+    if (s->positive + s->negative == 0)
+        return false;
+    if (of_sum && (s->positive == 0 || s->negative == 0))
+        *bits = exact_bits(s->positive > 0 ? INFINITY : -INFINITY);
+    return true;
+}
+
+/* All that a warp knows of such a slice. */
+struct cuda_slice_whole {
+    struct cuda_terms sum; /* of the finite ones */
+    double squares[ENGINE_SLICE_SQUARES];
+    struct cuda_slice_seen seen;
+};
+
+/* The bits of the result of a slice, which may be CUDA_SLICE_UNKNOWN; the sum changes. */
 EXACT_SHARED uint64_t cuda_slice_whole_result(const struct cuda_slice_wish *w,
                                               struct cuda_slice_whole *s)
 {
-    const uint64_t present = w->count - s->missing, n = present - s->nan;
-    const bool of_sum = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_MEAN;
+    const uint64_t n = w->count - s->seen.missing - s->seen.nan;
     struct cuda_pair pair = {0, 0, false};
     double result = 0;
     bool known = !s->sum.left;
+    uint64_t bits;
 
-    if (present == 0 || (s->nan > 0 && !w->skip_nan) || (n == 0 && w->op != CUDA_SLICE_SUM))
-        return CUDA_SLICE_NAN;
-    if (s->positive + s->negative > 0 && w->op != CUDA_SLICE_MIN && w->op != CUDA_SLICE_MAX)
-        return !of_sum || (s->positive > 0 && s->negative > 0) ? CUDA_SLICE_NAN
-               : s->positive > 0                               ? exact_bits(INFINITY)
-                                                               : exact_bits(-INFINITY);
+    if (cuda_slice_seen_result(w, &s->seen, &bits))
+        return bits;
     cuda_terms_settle(&s->sum);
     pair.high = s->sum.term[0];
     pair.low = s->sum.term[1];
@@ -414,13 +437,13 @@ EXACT_SHARED uint64_t cuda_slice_whole_result(const struct cuda_slice_wish *w,
                               ? cuda_slice_mean(&pair, n, &result)
                               : cuda_slice_divide(&s->sum, (double)n, 0, &result));
         break;
-    case CUDA_SLICE_MIN:
-    case CUDA_SLICE_MAX:
-        return cuda_slice_extreme(w, w->op == CUDA_SLICE_MIN ? s->min : s->max);
     case CUDA_SLICE_VAR:
     case CUDA_SLICE_STD:
         known = known && cuda_terms_bound(&s->sum, 2) == 0 &&
                 cuda_slice_spread(&pair, s->squares, n, w->ddof, w->op == CUDA_SLICE_STD, &result);
+        break;
+    case CUDA_SLICE_MIN:
+    case CUDA_SLICE_MAX:
         break;
     }
     return known ? exact_bits(result) : CUDA_SLICE_UNKNOWN;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/exact.h"
 #include "core/scale.h"
 #include "core/view.h"
 #include "cuda/list.h"
@@ -61,23 +62,41 @@ struct cuda_slice_launch {
     struct cuda_slice_split split; /* with PARTIAL_SPLIT */
 };
 
-/* Slices of floats that are reduced whole, each by itself. */
-struct cuda_slice_whole_launch {
+/* A slice that several blocks reduce exactly, as far as they are done. Zeros are nothing. */
+struct cuda_slice_sum {
+    int64_t digit[EXACT_DIGITS]; /* of the sum of the finite elements */
+    /* The greatest ~key and key of those that are not NaN, which are exact_keys made unsigned. */
+    uint64_t least, most;
+    uint64_t missing, nan, positive, negative; /* as struct cuda_slice_seen has them */
+    uint32_t blocks;                           /* that are done */
+};
+
+/* Slices of floats whose results are CUDA_SLICE_UNKNOWN, and are found again. */
+struct cuda_slice_again {
     enum element_type type;
     bool swap;
     struct view_layout slices; /* their first elements, in the order of their numbers */
     int64_t step;              /* bytes from an element to the next one of its slice */
-    uint64_t length;
-    const uint64_t *list; /* numbers of slices, in device memory */
-    uint64_t count;
+    uint64_t length, all;      /* elements of a slice; slices */
+    /* The numbers of slices, of which those are found again whose results are not known. If there are
+       more of them than room, all slices count as listed. */
+    struct cuda_list list;
     struct cuda_missing missing; /* none: its count is 0 */
     struct cuda_slice_wish wish;
     uint64_t *results; /* of all slices, in device memory */
+    unsigned blocks;   /* of the kernel; 1 at least */
+
+    /* For cuda_slices_exact. If no more slices are listed than `sums` has, so many blocks share one
+       that each has a segment; else each has one block. */
+    uint64_t segment; /* elements */
+    struct cuda_slice_sum
+        *sums; /* device memory: zeros, before and after; NULL where sum_count is 0 */
+    uint64_t sum_count;
+    uint32_t *done; /* device memory: 0, before and after; the blocks that are done */
 };
 
 /* The first element of a slice. */
-EXACT_SHARED const unsigned char *cuda_slice_whole_from(const struct cuda_slice_whole_launch *l,
-                                                        uint64_t slice)
+EXACT_SHARED const unsigned char *cuda_slice_from(const struct cuda_slice_again *l, uint64_t slice)
 {
     const unsigned char *at = l->slices.data;
 
@@ -129,8 +148,11 @@ static inline bool cuda_slices_have_long(enum element_type type, unsigned wants,
    is current. */
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
 
-/* Finds the results of the slices that are listed, at least one, in the same way. */
-cudaError_t cuda_slices_whole(const struct cuda_slice_whole_launch *launch, cudaStream_t stream);
+/* Finds results again, in the same way: a warp each slice. Some remain unknown. */
+cudaError_t cuda_slices_whole(const struct cuda_slice_again *launch, cudaStream_t stream);
+
+/* Finds sums, means and extremes exactly, in the same way: none remains unknown. Empties the list. */
+cudaError_t cuda_slices_exact(const struct cuda_slice_again *launch, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

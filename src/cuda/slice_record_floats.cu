@@ -1,5 +1,5 @@
 /*
- * The kernels of records of floats, and of slices of floats that are reduced whole.
+ * The kernels of records of floats, and of slices of floats that are found again.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ static Choice choose_float(enum element_type type, const Choose &choose)
         ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
         break; /* nobody asks for those */
     }
-    return {nullptr, 0};
+    return {};
 }
 
 struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
@@ -29,9 +29,14 @@ struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
         l->type, [l](auto trait) { return slice_choose_record<decltype(trait)>(l); });
 }
 
-struct slice_whole_choice slice_choose_whole(const struct cuda_slice_whole_launch *l)
+slice_again_kernel *slice_choose_whole(enum element_type type)
 {
-    return choose_float<struct slice_whole_choice>(l->type, [l](auto trait) {
-        return slice_whole_choice{slice_whole<decltype(trait)>, (size_t)l->count * 32};
-    });
+    return choose_float<slice_again_kernel *>(
+        type, [](auto trait) -> slice_again_kernel * { return slice_whole<decltype(trait)>; });
+}
+
+slice_again_kernel *slice_choose_exact(enum element_type type)
+{
+    return choose_float<slice_again_kernel *>(
+        type, [](auto trait) -> slice_again_kernel * { return slice_exact<decltype(trait)>; });
 }

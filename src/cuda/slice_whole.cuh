@@ -1,11 +1,13 @@
 /*
  * Slices of floats that other kernels do not know the results of: those with NaNs, infinities and sums
- * that take more than two numbers. A warp takes a slice, wherever its elements lie.
+ * that take more than two numbers. A warp takes a slice, wherever its elements lie; or, for sums that take
+ * more than some numbers, a block.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_WHOLE_CUH
 #define GPUREDUCE_CUDA_SLICE_WHOLE_CUH
 
 #include "cuda/slice_record.cuh"
+#include "cuda/superaccumulator.cuh"
 
 /* An element, which may not be aligned. */
 template <typename Raw> __device__ static __forceinline__ Raw slice_load(const unsigned char *from)
@@ -33,7 +35,8 @@ template <> __device__ __forceinline__ double slice_wide_value<f64, uint64_t>(ui
 /* Makes terms the sum of them and those of the lane that is `distance` away; false if they cannot
    hold it. All lanes of the warp together. */
 template <int COUNT>
-__device__ static __forceinline__ bool slice_exchange_terms(double (&term)[COUNT], unsigned distance)
+__device__ static __forceinline__ bool slice_exchange_terms(double (&term)[COUNT],
+                                                            unsigned distance)
 {
     double other[COUNT];
     bool good = true;
@@ -47,6 +50,75 @@ __device__ static __forceinline__ bool slice_exchange_terms(double (&term)[COUNT
     return good;
 }
 
+/* Takes an element into what was seen. Whether it is finite. */
+__device__ static __forceinline__ bool slice_see(struct cuda_slice_seen *s, double x)
+{
+    if (!(x == x)) {
+        s->nan++;
+        return false;
+    }
+    s->min = min((long long)s->min, (long long)exact_key(x));
+    s->max = max((long long)s->max, (long long)exact_key(x));
+    if (fabs(x) != __longlong_as_double(0x7ff0000000000000ll))
+        return true;
+    s->positive += x > 0;
+    s->negative += x < 0;
+    return false;
+}
+
+/* Hands over the elements of a slice from number `at` to before `end`, each so many further on, but for
+   those that are missing: returns how many of these there are. */
+template <typename Type, typename Take>
+__device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_again &job,
+                                                      uint64_t slice, uint64_t at, uint64_t end,
+                                                      unsigned further, Take take)
+{
+    typedef typename slice_taker<Type>::raw raw;
+    typedef typename slice_word<sizeof(raw) == 8>::type word;
+    const unsigned char *from = cuda_slice_from(&job, slice) + (int64_t)at * job.step;
+    uint64_t missing = 0;
+
+#pragma unroll 1
+    for (; at < end; at += (uint64_t)further * SLICE_RECORD_GROUP) {
+        raw x[SLICE_RECORD_GROUP];
+        unsigned gone = 0;
+
+#pragma unroll
+        for (int i = 0; i < SLICE_RECORD_GROUP; i++, from += (int64_t)further * job.step) {
+            x[i] = at + (uint64_t)further * i < end ? slice_load<raw>(from) : 0;
+            if (job.swap)
+                x[i] = slice_swapped(x[i]);
+        }
+        if (job.missing.count > 0)
+            gone = missing_among<unsigned, word, SLICE_RECORD_GROUP>(
+                &job.missing, [&](int n) { return (word)x[n]; });
+#pragma unroll
+        for (int i = 0; i < SLICE_RECORD_GROUP; i++)
+            if (at + (uint64_t)further * i < end) {
+                if (gone >> i & 1)
+                    missing++;
+                else
+                    take(slice_wide_value<Type>(x[i]));
+            }
+    }
+    return missing;
+}
+
+/* How many slices are listed. */
+__device__ static __forceinline__ uint64_t slice_listed(const struct cuda_slice_again &job)
+{
+    const uint64_t found = job.list.found[0];
+
+    return found <= job.list.room ? found : job.all;
+}
+
+/* The number of the i-th of those. */
+__device__ static __forceinline__ uint64_t slice_of_list(const struct cuda_slice_again &job,
+                                                         uint64_t i)
+{
+    return job.list.found[0] <= job.list.room ? job.list.found[1 + i] : i;
+}
+
 struct slice_whole_state : cuda_slice_whole {
     __device__ __forceinline__ void clear()
     {
@@ -57,9 +129,9 @@ struct slice_whole_state : cuda_slice_whole {
 #pragma unroll
         for (int i = 0; i < ENGINE_SLICE_SQUARES; i++)
             squares[i] = 0;
-        min = INT64_MAX;
-        max = INT64_MIN;
-        missing = nan = positive = negative = 0;
+        seen.min = INT64_MAX;
+        seen.max = INT64_MIN;
+        seen.missing = seen.nan = seen.positive = seen.negative = 0;
     }
 
     /* Takes an element; the square of one that is NARROW is exact. */
@@ -67,17 +139,8 @@ struct slice_whole_state : cuda_slice_whole {
     {
         double error = 0;
 
-        if (!(x == x)) {
-            nan++;
+        if (!slice_see(&seen, x))
             return;
-        }
-        min = ::min((long long)min, (long long)exact_key(x));
-        max = ::max((long long)max, (long long)exact_key(x));
-        if (fabs(x) == __longlong_as_double(0x7ff0000000000000ll)) {
-            positive += x > 0;
-            negative += x < 0;
-            return;
-        }
         sum.left = !cuda_terms_add(sum.term, CUDA_SLICE_TERMS, x) || sum.left;
         if (op != CUDA_SLICE_VAR && op != CUDA_SLICE_STD)
             return;
@@ -96,59 +159,193 @@ struct slice_whole_state : cuda_slice_whole {
         sum.left = (__shfl_xor_sync(SLICE_ALL_LANES, (int)sum.left, distance) != 0) || sum.left;
         sum.left = !slice_exchange_terms(sum.term, distance) || sum.left;
         sum.left = !slice_exchange_terms(squares, distance) || sum.left;
-        min = ::min((long long)min, __shfl_xor_sync(SLICE_ALL_LANES, (long long)min, distance));
-        max = ::max((long long)max, __shfl_xor_sync(SLICE_ALL_LANES, (long long)max, distance));
-        missing += __shfl_xor_sync(SLICE_ALL_LANES, missing, distance);
-        nan += __shfl_xor_sync(SLICE_ALL_LANES, nan, distance);
-        positive += __shfl_xor_sync(SLICE_ALL_LANES, positive, distance);
-        negative += __shfl_xor_sync(SLICE_ALL_LANES, negative, distance);
+        seen.min = ::min((long long)seen.min,
+                         __shfl_xor_sync(SLICE_ALL_LANES, (long long)seen.min, distance));
+        seen.max = ::max((long long)seen.max,
+                         __shfl_xor_sync(SLICE_ALL_LANES, (long long)seen.max, distance));
+        seen.missing += __shfl_xor_sync(SLICE_ALL_LANES, seen.missing, distance);
+        seen.nan += __shfl_xor_sync(SLICE_ALL_LANES, seen.nan, distance);
+        seen.positive += __shfl_xor_sync(SLICE_ALL_LANES, seen.positive, distance);
+        seen.negative += __shfl_xor_sync(SLICE_ALL_LANES, seen.negative, distance);
     }
 };
 
 template <typename Type>
 __global__ void __launch_bounds__(SLICE_THREADS)
-    slice_whole(const __grid_constant__ struct cuda_slice_whole_launch job)
+    slice_whole(const __grid_constant__ struct cuda_slice_again job)
 {
-    typedef typename slice_taker<Type>::raw raw;
-    typedef typename slice_word<sizeof(raw) == 8>::type word;
-    const uint64_t number = ((uint64_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / 32;
+    const uint64_t listed = slice_listed(job);
     const unsigned lane = threadIdx.x % 32;
     struct slice_whole_state state;
 
-    if (number >= job.count)
-        return;
-    const uint64_t slice = job.list[number];
-    const unsigned char *from = cuda_slice_whole_from(&job, slice) + lane * job.step;
+    for (uint64_t i = ((uint64_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / 32; i < listed;
+         i += (uint64_t)job.blocks * (SLICE_THREADS / 32)) {
+        const uint64_t slice = slice_of_list(job, i);
 
-    state.clear();
+        if (job.results[slice] != CUDA_SLICE_UNKNOWN)
+            continue;
+        state.clear();
+        const uint64_t missing = slice_walk<Type>(job, slice, lane, job.length, 32, [&](double x) {
+            state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x, job.wish.op);
+        });
+        state.seen.missing = missing;
 #pragma unroll 1
-    for (uint64_t at = lane; at < job.length; at += 32 * SLICE_RECORD_GROUP) {
-        raw x[SLICE_RECORD_GROUP];
-        unsigned gone = 0;
-
-#pragma unroll
-        for (int i = 0; i < SLICE_RECORD_GROUP; i++, from += 32 * job.step) {
-            x[i] = at + 32 * i < job.length ? slice_load<raw>(from) : 0;
-            if (job.swap)
-                x[i] = slice_swapped(x[i]);
-        }
-        if (job.missing.count > 0)
-            gone = missing_among<unsigned, word, SLICE_RECORD_GROUP>(
-                &job.missing, [&](int n) { return (word)x[n]; });
-#pragma unroll
-        for (int i = 0; i < SLICE_RECORD_GROUP; i++)
-            if (at + 32 * i < job.length) {
-                if (gone >> i & 1)
-                    state.missing++;
-                else
-                    state.take<sizeof(raw) <= 4>(slice_wide_value<Type>(x[i]), job.wish.op);
-            }
+        for (unsigned distance = 16; distance > 0; distance /= 2)
+            state.exchange(distance);
+        if (lane == 0)
+            job.results[slice] = cuda_slice_whole_result(&job.wish, &state);
     }
-#pragma unroll 1
-    for (unsigned distance = 16; distance > 0; distance /= 2)
-        state.exchange(distance);
-    if (lane == 0)
-        job.results[slice] = cuda_slice_whole_result(&job.wish, &state);
+}
+
+/* Numbers that a thread adds up before what they cannot take goes to the superaccumulator, and the
+   magnitude of those that go there at once, so that no sum of others overflows. */
+static const int SLICE_EXACT_TERMS = 3;
+#define SLICE_EXACT_LARGE 0x1p960
+
+/* The state of a block in its segment of a slice. */
+struct slice_exact_state {
+    superaccumulator<1, 2046> cells;
+    struct cuda_slice_sum sum;
+    bool last;
+};
+
+/* An exact_key as an unsigned number in the same order. */
+__device__ static __forceinline__ uint64_t slice_unsigned_key(int64_t key)
+{
+    return (uint64_t)key ^ UINT64_C(1) << 63;
+}
+
+/* Adds to a number that all threads add to. */
+__device__ static __forceinline__ void slice_add_atomic(void *to, uint64_t x)
+{
+    if (x != 0)
+        atomicAdd((unsigned long long *)to, (unsigned long long)x);
+}
+
+/* Adds what is known of elements to a sum. */
+__device__ static __forceinline__ void slice_add_seen(struct cuda_slice_sum *to, uint64_t least,
+                                                      uint64_t most, uint64_t missing, uint64_t nan,
+                                                      uint64_t positive, uint64_t negative)
+{
+    typedef unsigned long long word;
+
+    atomicMax((word *)&to->least, (word)least);
+    atomicMax((word *)&to->most, (word)most);
+    slice_add_atomic(&to->missing, missing);
+    slice_add_atomic(&to->nan, nan);
+    slice_add_atomic(&to->positive, positive);
+    slice_add_atomic(&to->negative, negative);
+}
+
+/* Finds the sum of a segment in shared memory. All threads of the block together. */
+template <typename Type>
+__device__ static __forceinline__ void
+slice_exact_segment(const struct cuda_slice_again &job, struct slice_exact_state *s, uint64_t slice,
+                    uint64_t begin, uint64_t end)
+{
+    struct cuda_slice_seen seen = {INT64_MAX, INT64_MIN, 0, 0, 0, 0};
+    double term[SLICE_EXACT_TERMS] = {};
+
+    s->cells.clear();
+    for (unsigned i = threadIdx.x; i < sizeof s->sum / sizeof(uint64_t); i += THREADS)
+        ((uint64_t *)&s->sum)[i] = 0;
+    __syncthreads();
+    seen.missing = slice_walk<Type>(job, slice, begin + threadIdx.x, end, THREADS, [&](double x) {
+        if (!slice_see(&seen, x))
+            return;
+        if (fabs(x) < SLICE_EXACT_LARGE) {
+#pragma unroll
+            for (int i = 0; i < SLICE_EXACT_TERMS; i++)
+                if (x != 0)
+                    term[i] = exact_two_sum(term[i], x, &x);
+        }
+        s->cells.add(x);
+    });
+#pragma unroll
+    for (int i = 0; i < SLICE_EXACT_TERMS; i++)
+        s->cells.add(term[i]);
+    slice_add_seen(&s->sum, ~slice_unsigned_key(seen.min), slice_unsigned_key(seen.max),
+                   seen.missing, seen.nan, seen.positive, seen.negative);
+    __syncthreads();
+    s->cells.add_to(s->sum.digit);
+    __syncthreads();
+}
+
+/* Adds the sum of a block to that of the slice. The last one of `blocks` gets that, and true; and makes
+   it zero. All threads of the block together. */
+__device__ static __forceinline__ bool slice_exact_merge(struct slice_exact_state *s,
+                                                         struct cuda_slice_sum *to, uint64_t blocks)
+{
+    for (unsigned i = threadIdx.x; i < EXACT_DIGITS; i += THREADS)
+        slice_add_atomic(&to->digit[i], (uint64_t)s->sum.digit[i]);
+    if (threadIdx.x == 0)
+        slice_add_seen(to, s->sum.least, s->sum.most, s->sum.missing, s->sum.nan, s->sum.positive,
+                       s->sum.negative);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        s->last = atomicAdd(&to->blocks, 1u) + 1 == blocks;
+    __syncthreads();
+    if (!s->last)
+        return false;
+    __threadfence();
+    for (unsigned i = threadIdx.x; i < sizeof *to / sizeof(uint64_t); i += THREADS) {
+        ((uint64_t *)&s->sum)[i] = ((volatile uint64_t *)to)[i];
+        ((volatile uint64_t *)to)[i] = 0;
+    }
+    __syncthreads();
+    return true;
+}
+
+/* The bits of the result of a sum. */
+__device__ static __forceinline__ uint64_t slice_exact_result(const struct cuda_slice_wish *w,
+                                                              const struct cuda_slice_sum *s)
+{
+    const struct cuda_slice_seen seen = {(int64_t)(~s->least ^ UINT64_C(1) << 63),
+                                         (int64_t)(s->most ^ UINT64_C(1) << 63),
+                                         s->missing,
+                                         s->nan,
+                                         s->positive,
+                                         s->negative};
+    uint64_t bits;
+
+    if (!cuda_slice_seen_result(w, &seen, &bits))
+        bits = exact_bits(
+            exact_mean_of(s->digit, w->op == CUDA_SLICE_SUM ? 1 : w->count - s->missing - s->nan));
+    return bits;
+}
+
+template <typename Type>
+__global__ void __launch_bounds__(THREADS)
+    slice_exact(const __grid_constant__ struct cuda_slice_again job)
+{
+    __shared__ struct slice_exact_state state;
+    const uint64_t listed = slice_listed(job);
+
+    if (listed == 0)
+        return;
+    const uint64_t segment = listed <= job.sum_count ? job.segment : job.length;
+    const uint64_t segments = (job.length + segment - 1) / segment;
+
+    for (uint64_t i = blockIdx.x; i < listed * segments; i += job.blocks) {
+        const uint64_t slice = slice_of_list(job, i / segments);
+        const uint64_t begin = i % segments * segment;
+        const uint64_t end = job.length - begin < segment ? job.length : begin + segment;
+
+        /* It is set when all blocks have looked. */
+        if (job.results[slice] != CUDA_SLICE_UNKNOWN)
+            continue;
+        slice_exact_segment<Type>(job, &state, slice, begin, end);
+        if ((segments == 1 || slice_exact_merge(&state, &job.sums[i / segments], segments)) &&
+            threadIdx.x == 0)
+            job.results[slice] = slice_exact_result(&job.wish, &state.sum);
+        __syncthreads();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(job.done, 1u) + 1 == job.blocks) {
+        *job.done = 0;
+        job.list.found[0] = 0;
+    }
 }
 
 #endif

@@ -593,8 +593,7 @@ static gpr_status reduce_some(const struct along *a, uint64_t first, uint64_t co
     struct error error = {.kind = ERROR_NONE};
 
     if (a->axis.wish.letter == 'f' &&
-        (!cuda_array_reduce_listed(summer, &a->input->view.view.shaped, a->layout.axis, left,
-                                   a->results, &error) ||
+        (!cuda_array_reduce_listed(summer, a->results, &error) ||
          !cuda_array_find_unknown(summer, a->results, first, count, &error) ||
          !cuda_array_unknown(summer, &unknown, &left, &error)))
         return fail(a, &error);
@@ -648,10 +647,12 @@ static gpr_status reduce_axis(const struct along *a)
         .stream = input->view.stream};
     struct error error = {.kind = ERROR_NONE};
 
-    return cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
-                                    &error)
-               ? reduce_unknown(a)
-               : fail(a, &error);
+    if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
+                                  &error))
+        return fail(a, &error);
+    return a->request.no_wait && cuda_array_finds_all(elements.type, &a->axis.wish)
+               ? GPR_OK
+               : reduce_unknown(a);
 }
 
 /* Finds the first NaN of elements of a view without a mask. UINT64_MAX: there is none. */
@@ -743,8 +744,11 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         context->device_summer = cuda_summer_open();
     if (!context->device_summer)
         return lib_fail_memory(context);
-    a.axis = (struct cuda_array_axis){
-        .outer = a.layout.outer, .length = a.layout.length, .inner = a.layout.inner};
+    a.axis = (struct cuda_array_axis){.outer = a.layout.outer,
+                                      .length = a.layout.length,
+                                      .inner = a.layout.inner,
+                                      .shaped = given,
+                                      .number = axis};
     if (request->nan == NAN_ERROR)
         a.request.nan = NAN_PROPAGATE;
     for (unsigned i = 0; i < request->operations.count; i++) {

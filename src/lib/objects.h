@@ -99,7 +99,7 @@ struct gpr_request {
     struct missing_values missing; /* whose texts are allocated by malloc */
     enum nan_policy nan;
     uint64_t ddof;
-    bool ignore_dtype, cast;
+    bool ignore_dtype, cast, no_wait;
     struct source_options input; /* how inputs are read; a part from 0 to UINT64_MAX is all */
 };
 

@@ -233,6 +233,8 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
         return GPR_OK;
     case GPR_CAST:
         return set_flag(request, &request->cast, "GPR_CAST", value);
+    case GPR_NO_WAIT:
+        return set_flag(request, &request->no_wait, "GPR_NO_WAIT", value);
     case GPR_IGNORE_DTYPE:
         return set_flag(request, &request->ignore_dtype, "GPR_IGNORE_DTYPE", value);
     }

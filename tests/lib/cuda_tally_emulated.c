@@ -32,12 +32,23 @@ cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t str
 
 static void run_slices_whole(const void *launch)
 {
-    emulated_slices_whole(launch);
+    emulated_slices_again(launch, false);
 }
 
-cudaError_t cuda_slices_whole(const struct cuda_slice_whole_launch *launch, cudaStream_t stream)
+cudaError_t cuda_slices_whole(const struct cuda_slice_again *launch, cudaStream_t stream)
 {
     emulated_queue(stream, run_slices_whole, launch, sizeof *launch);
+    return cudaSuccess;
+}
+
+static void run_slices_exact(const void *launch)
+{
+    emulated_slices_again(launch, true);
+}
+
+cudaError_t cuda_slices_exact(const struct cuda_slice_again *launch, cudaStream_t stream)
+{
+    emulated_queue(stream, run_slices_exact, launch, sizeof *launch);
     return cudaSuccess;
 }
 

@@ -32,16 +32,20 @@ void emulated_slices(const struct cuda_slice_launch *l)
 
 static void run_whole(const void *argument)
 {
-    const struct cuda_slice_whole_launch *l = (const struct cuda_slice_whole_launch *)argument;
+    const struct cuda_slice_again *l = (const struct cuda_slice_again *)argument;
 
-    slice_choose_whole(l).kernel(*l);
+    slice_choose_whole(l->type)(*l);
 }
 
-void emulated_slices_whole(const struct cuda_slice_whole_launch *l)
+static void run_exact(const void *argument)
 {
-    const size_t threads = slice_choose_whole(l).threads;
-    const unsigned blocks = (unsigned)((threads + SLICE_THREADS - 1) / SLICE_THREADS);
+    const struct cuda_slice_again *l = (const struct cuda_slice_again *)argument;
 
-    emulated_grid.x = blocks;
-    emulation_run(blocks, 1, SLICE_THREADS, run_whole, l);
+    slice_choose_exact(l->type)(*l);
+}
+
+void emulated_slices_again(const struct cuda_slice_again *l, bool exact)
+{
+    emulated_grid.x = l->blocks;
+    emulation_run(l->blocks, 1, exact ? THREADS : SLICE_THREADS, exact ? run_exact : run_whole, l);
 }

@@ -18,7 +18,9 @@ extern "C" {
 /* By so many blocks. */
 void emulated_tally(const struct cuda_tally_launch *launch, unsigned blocks);
 void emulated_slices(const struct cuda_slice_launch *launch);
-void emulated_slices_whole(const struct cuda_slice_whole_launch *launch);
+
+/* cuda_slices_exact, or cuda_slices_whole. */
+void emulated_slices_again(const struct cuda_slice_again *launch, bool exact);
 
 #ifdef __cplusplus
 }

@@ -649,13 +649,15 @@ static void check_axes(unsigned long runs)
                  (!missing ||
                   gpr_request_missing(request, rng_below(&rng, 2) ? "0" : "1") == GPR_OK) &&
                  gpr_request_set(request, GPR_DDOF, rng_below(&rng, 3)) == GPR_OK &&
-                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK,
+                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
+                 gpr_request_set(request, GPR_NO_WAIT, rng_below(&rng, 2)) == GPR_OK,
              "a request");
         inputs[0] = open_view(&s, false);
         inputs[1] = open_view(&s, true);
         if (gpr_reduce_axis(inputs[0], 0, request, axis, here, count) == GPR_OK)
             good =
                 gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
+                cudaStreamSynchronize(stream) == cudaSuccess &&
                 cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
                 memcmp(expected, got, count * 8) == 0 &&
                 (!twice ||

@@ -887,23 +887,24 @@ static void check_results(unsigned runs)
     tap_family_end(&family, "results of slices");
 }
 
-static bool run_whole(const struct cuda_slice_whole_launch *launch)
+static bool run_again(const struct cuda_slice_again *launch, bool exact)
 {
 #ifdef TEST_CUDA
-    return kernel_ran(cuda_slices_whole(launch, NULL));
+    return kernel_ran(exact ? cuda_slices_exact(launch, NULL) : cuda_slices_whole(launch, NULL));
 #else
-    emulated_slices_whole(launch);
+    emulated_slices_again(launch, exact);
     return true;
 #endif
 }
 
-/* Reduces some slices of data whole, and compares their results with those of elements taken one by
-   one. The others must stay as they are. */
-static void check_whole_of(struct tap_family *family, struct cuda_slice_whole_launch *l,
-                           enum data_kind kind, size_t slices, bool columns)
+/* Finds some slices of data again, and compares their results with those of elements taken one by
+   one. The others must stay as they are, and sums be zero afterwards. */
+static void check_again_of(struct tap_family *family, struct cuda_slice_again *l, bool exact,
+                           enum data_kind kind, size_t count, bool columns)
 {
     const size_t size = element_size(l->type), length = (size_t)l->length, off = below(8);
-    const size_t count = l->count, bytes = (slices + count) * sizeof(uint64_t);
+    const size_t slices = (size_t)l->all, words = slices + 1 + count;
+    const size_t bytes = (words + 1) * sizeof(uint64_t) + l->sum_count * sizeof *l->sums;
     uint64_t *const numbers = (uint64_t *)(void *)come_back;
     const struct moments_terms terms = {.skip_nan = l->wish.skip_nan,
                                         .ddof = l->wish.ddof,
@@ -916,18 +917,27 @@ static void check_whole_of(struct tap_family *family, struct cuda_slice_whole_la
     l->slices.strides[0] = (int64_t)(columns ? size : length * size);
     l->step = (int64_t)(columns ? slices * size : size);
     l->results = (uint64_t *)(void *)found;
-    l->list = l->results + slices;
-    memset(come_back, 0xa5, bytes);
-    for (size_t i = 0; i < count; i++)
-        numbers[slices + i] = i * slices / count;
+    l->list.found = l->results + slices;
+    l->done = (void *)(l->results + words);
+    l->sums = (void *)(l->results + words + 1);
+    memset(come_back, 0, bytes);
+    memset(numbers, 0xa5, slices * sizeof *numbers);
+    numbers[slices] = count;
+    for (size_t i = 0; i < count; i++) {
+        numbers[slices + 1 + i] = i * slices / count;
+        numbers[i * slices / count] = CUDA_SLICE_UNKNOWN;
+    }
     if (!tap_case(family,
                   copy_in(memory + off, l->swap ? swapped : data, slices * length * size) &&
-                      copy_in(found, come_back, bytes) && run_whole(l) &&
+                      copy_in(found, come_back, bytes) && run_again(l, exact) &&
                       copy_out(come_back, found, bytes),
                   "running"))
         return;
+    for (size_t i = words; i < bytes / sizeof *numbers; i++)
+        tap_case(family, numbers[i] == 0, "the sums are not zero afterwards");
+    tap_case(family, !exact || numbers[slices] == 0, "the list is not empty afterwards");
     for (size_t slice = 0, i = 0; slice < slices; slice++) {
-        const bool listed = i < count && numbers[slices + i] == slice;
+        const bool listed = i < count && numbers[slices + 1 + i] == slice;
         const uint64_t bits = numbers[slice];
         struct partial p;
         struct result r;
@@ -953,14 +963,14 @@ static void check_whole_of(struct tap_family *family, struct cuda_slice_whole_la
 
         tap_case(family,
                  !listed                      ? bits == UINT64_C(0xa5a5a5a5a5a5a5a5)
-                 : bits == CUDA_SLICE_UNKNOWN ? !is_easy(kind)
+                 : bits == CUDA_SLICE_UNKNOWN ? !exact && !is_easy(kind)
                                               : bits == exact_bits(wanted),
                  "%s, %s: operation %d of %zu elements: %a, not %a", element_name(l->type),
                  data_kind_name(kind), (int)l->wish.op, length, exact_from_bits(bits), wanted);
     }
 }
 
-static void check_whole(unsigned runs)
+static void check_again(unsigned runs)
 {
     static const enum element_type types[] = {ELEMENT_F32,  ELEMENT_F64,    ELEMENT_F16,
                                               ELEMENT_BF16, ELEMENT_F8E4M3, ELEMENT_F8E5M2};
@@ -971,15 +981,21 @@ static void check_whole(unsigned runs)
         const enum data_kind kind = (enum data_kind)(run / 6 % DATA_KINDS);
         const size_t slices = 1 + below(9), length = 1 + below(below(2) ? 40 : 700);
         const size_t all = slices * length;
-        struct cuda_slice_whole_launch l = {.type = type,
-                                            .swap = below(4) == 0,
-                                            .length = length,
-                                            .count = 1 + below(slices),
-                                            .wish = {.op = (enum cuda_slice_op)below(6),
-                                                     .letter = 'f',
-                                                     .skip_nan = below(2),
-                                                     .count = length,
-                                                     .ddof = below(3)}};
+        const bool exact = below(2);
+        const size_t count = 1 + below(slices);
+        struct cuda_slice_again l = {.type = type,
+                                     .swap = below(4) == 0,
+                                     .length = length,
+                                     .all = slices,
+                                     .list.room = below(3) ? count : count - 1,
+                                     .blocks = 1 + (unsigned)below(3),
+                                     .segment = 1 + below(300),
+                                     .sum_count = below(2) ? slices : count - 1,
+                                     .wish = {.op = (enum cuda_slice_op)below(exact ? 4 : 6),
+                                              .letter = 'f',
+                                              .skip_nan = below(2),
+                                              .count = length,
+                                              .ddof = below(3)}};
 
         if (element_size(type) == 1)
             for (size_t i = 0; i < all; i++)
@@ -995,10 +1011,10 @@ static void check_whole(unsigned runs)
         }
         if (l.swap)
             element_swap(swapped, data, all, element_size(type));
-        check_whole_of(&family, &l, element_size(type) == 1 ? DATA_UNIFORM : kind, slices,
+        check_again_of(&family, &l, exact, element_size(type) == 1 ? DATA_UNIFORM : kind, count,
                        below(2));
     }
-    tap_family_end(&family, "slices that are reduced whole");
+    tap_family_end(&family, "slices that are found again");
 }
 
 /* A quotient and a root that lie in the middle between two numbers, or next to it. */
@@ -1201,7 +1217,7 @@ int main(int argc, char *argv[])
     check_float8(ELEMENT_F8E5M2);
     check_square_range();
     check_results(20 * runs);
-    check_whole(5 * runs);
+    check_again(5 * runs);
     check_middles();
     free(data);
     free(swapped);
