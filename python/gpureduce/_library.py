@@ -230,11 +230,12 @@ def library_version() -> str:
 
 
 RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
-                   Optional[Tuple[int, float, float]], int, int, Tuple[bytes, ...]]
-"""Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing."""
+                   Optional[Tuple[int, float, float]], int, int, Tuple[bytes, ...], bool]
+"""Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing; wait."""
 
 REQUESTS_MAX = 64
-KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST = 1, 2, 3, 4, 5, 8, 9
+KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT = \
+    1, 2, 3, 4, 5, 8, 9, 10
 
 AUTO, CPU, GPU = 0, 1, 2
 _DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}
@@ -345,6 +346,7 @@ class Context:
         self.input_ref = byref(self.input)
         self.result_ref = byref(self.result)
         self.double_ref = byref(self.double)
+        self.spare: Tuple[Any, Any] = (None, None)
         self.pending: Optional[BaseException] = None
         self.progress: Optional[Progress] = None
         self.messages: List[str] = []
@@ -441,7 +443,7 @@ class Context:
 
     def new_request(self, key: RequestKey) -> c_void_p:
         """Makes a request, which the caller frees."""
-        ops, quantiles, histogram, nan, ddof, missing = key
+        ops, quantiles, histogram, nan, ddof, missing, wait = key
         handle = c_void_p()
         self.check(request_new(self.handle, byref(handle)))
         try:
@@ -455,6 +457,7 @@ class Context:
                 self.check(request_missing(handle, value))
             self.check(request_set(handle, KEY_NAN, nan))
             self.check(request_set(handle, KEY_DDOF, ddof))
+            self.check(request_set(handle, KEY_NO_WAIT, int(not wait)))
         except BaseException:
             request_free(handle)
             raise

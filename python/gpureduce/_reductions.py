@@ -90,8 +90,8 @@ def missing_text(value: Any) -> bytes:
 
 def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, ddof: Any = 0,
              quantiles: Tuple[Tuple[bytes, int, int], ...] = (),
-             histogram: Optional[Tuple[int, float, float]] = None) -> RequestKey:
-    """The key of a request."""
+             histogram: Optional[Tuple[int, float, float]] = None, wait: bool = True) -> RequestKey:
+    """The key of a request. Not to wait for results on a GPU is for those who go on on its stream."""
     if nan not in NAN:
         raise ValueError(f"nan is 'propagate', 'skip' or 'error', not {nan!r}")
     if missing is None:
@@ -100,7 +100,7 @@ def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, 
         values = tuple(missing_text(value) for value in missing)
     else:
         values = (missing_text(missing),)
-    return tuple(ops), quantiles, histogram, NAN[nan], lib.natural("ddof", ddof), values
+    return tuple(ops), quantiles, histogram, NAN[nan], lib.natural("ddof", ddof), values, wait
 
 
 def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
@@ -707,7 +707,7 @@ def finish(result: Any, out: Any) -> Any:
 
 
 _SIMPLE: Dict[str, Tuple[bytes, RequestKey, int]] = {
-    op: (op.encode(), make_key([op.encode()]), small)
+    op: (op.encode(), make_key([op.encode()], wait=False), small)
     for small, ops in ((1 << 17, ("sum", "mean", "min", "max")), (1 << 15, ("std", "var", "median")))
     for op in ops}
 """The name and the key of operations, and the elements up to which the GIL is kept: that takes some 30
@@ -715,6 +715,9 @@ microseconds, of a median 300."""
 _ONE = ctypes.c_size_t(0)
 _EXACT = float(2**53)
 _HERE = (HOST, 0, 0)
+_SPARE = 8192
+"""The results along an axis of a GPU for which a context keeps memory from one call to the next."""
+_NO_SPARE = (None, None)
 _INTEGERS = frozenset(("sum", "min", "max"))
 """The operations whose results are integers if the elements are."""
 _WIDE = frozenset((b"i64", b"u64"))
@@ -790,7 +793,8 @@ def simple(op: str, x: Any) -> Any:
 
 
 def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
-    """An operation along an axis of a tensor of torch's on a GPU, in C order, at the least cost.
+    """An operation along an axis of a tensor of torch's on a GPU, in C order, at the least cost: as
+    torch's own, it need not be done when this returns.
 
     NotImplemented if x is anything else, or the result takes more.
     """
@@ -814,14 +818,22 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         context.check(lib.view_set_data(context.view, pointer, dtype, order, rank, context.shape, None))
         context.check(lib.open_view(context.handle, context.view, context.input_ref))
         kept = shape[:axis] + shape[axis + 1:]
-        word = getattr(torch, _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
+        kind = kind_of(dtype)
+        word = torch.float64 if kind == "f" else \
+            getattr(torch, _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
         if word is None:
             return NotImplemented
-        found = torch.empty(kept, dtype=word, device=x.device)
+        like = kept, word, place, torch.is_inference_mode_enabled()
+        (known, found), context.spare = context.spare, _NO_SPARE
+        if known != like:
+            found = x.new_empty(kept, dtype=word)
         context.address.value = found.data_ptr()
         if lib.reduce_axis(context.input, 0, request, axis, byref(context.address), size // shape[axis]):
             return NotImplemented
-        return found.to(x.dtype) if _keeps_type(op, kind_of(dtype)) else found
+        if size // shape[axis] <= _SPARE:
+            # While the GPU works there is time to allocate for the next call.
+            context.spare = like, torch.empty_like(found)
+        return found.to(x.dtype) if _keeps_type(op, kind) else found
     finally:
         _give_back(context)
 

@@ -424,3 +424,35 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
     if dtype == "i8":
         with pytest.raises(OverflowError):
             gr.sum(torch.full((2, 4), 2**62).cuda(), axis=1)
+
+
+def test_streams_of_an_axis_on_a_gpu():
+    """Results along an axis are there for what follows on the stream, and none is a graph's."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    rng = np.random.default_rng(8)
+    x = np.ldexp(rng.standard_normal((5, 200001)), rng.integers(-400, 400, (5, 200001)))
+    x[1, 7], x[2, 9], x[3] = np.nan, np.inf, np.concatenate((x[0, :100000], x[0, 100000::-1]))
+    x[3, 100000:] *= -1
+    arrays = [(y, torch.from_numpy(np.ascontiguousarray(y)).cuda()) for y in (x, x[:, ::-1], x[:, 1:])]
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    found = []
+    for i, function in enumerate((gr.sum, gr.mean, gr.min, gr.max) * 9):
+        with torch.cuda.stream(streams[i % 3]):
+            y, there = arrays[i // 4 % 3]
+            # What follows on the stream finds the results.
+            found.append((function(y, axis=1), function(there, axis=1) * 1))
+    torch.cuda.synchronize()
+    for wanted, got in found:
+        assert np.array_equal(got.cpu().numpy(), wanted, equal_nan=True)
+    with torch.cuda.stream(streams[0]), pytest.raises(gr.DeviceError, match="the stream is being captured"):
+        graph = torch.cuda.CUDAGraph()
+        graph.capture_begin()
+        try:
+            kept = arrays[0][1] * 2  # torch warns of a graph that is empty
+            gr.sum(kept, axis=1)
+        finally:
+            graph.capture_end()
+    assert np.array_equal(gr.sum(arrays[0][1], axis=1).cpu().numpy(), gr.sum(x, axis=1), equal_nan=True)
