@@ -121,11 +121,10 @@ fails 'voids of one byte are none of two' 'data/npy/void1.npy: the .npy header s
 run -q -o sum -t i8 above.npy
 is 'the header says otherwise' 0 9007199254740993 'gpureduce: warning: above.npy: the .npy header overrides what was asked for: --dtype (it says i64)'
 { header '<c8' 1; cat high.bin; } >complex.npy
-shell 'cat complex.npy | gpureduce'
+shell 'cat complex.npy | gpureduce -q -o max'
 size=$(($(wc -c <complex.npy) - 8))
-fails 'complex numbers in a pipe' "standard input: byte 20: dtype '<c8' is not supported: it is pairs of f32, a real and an imaginary part; --format=raw --dtype=f32 --skip=$size reads these"
-run -q -o count --format=raw --dtype=f32 --skip=$size complex.npy
-is 'what the message says works' 0 2
+is 'complex numbers in a pipe' 0 '1.5399896e-36
+-6.45008e-40'
 { header '>M8[ns]' 1; cat high.bin; } >time.npy
 run time.npy
 fails 'dates' "time.npy: byte 20: dtype '>M8[ns]' is not supported: it is time, counted in integers; those of NaT are the least there are; --format=raw --dtype=i64 --endian=big --skip=$((size + 4)) reads these"
