@@ -770,8 +770,10 @@ struct source *source_open_array(const struct source *container,
     struct source_options one = *options;
 
     one.array = array;
-    one.has_descriptor = container->unpacked;
-    one.descriptor = container->fd;
+    if (container->unpacked) {
+        one.has_descriptor = true;
+        one.descriptor = container->fd;
+    }
     one.earlier = container->unpacked ? NULL : &container->info.file;
     return source_open(container->path, &one, workers, error);
 }
