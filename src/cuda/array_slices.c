@@ -416,7 +416,8 @@ static bool enter_device(struct cuda_summer *s, const struct cuda_array_elements
     /* The memory of the summer is not the graph's. */
     if (capture != cudaStreamCaptureStatusNone)
         return error_set(error, ERROR_GPU, "the stream is being captured");
-    return !s->done || s->stream == e->stream ||
+    /* Also on a stream of the same handle, which may be another one: of another thread, or made anew. */
+    return !s->done ||
            cuda_guest_check(cudaStreamWaitEvent(e->stream, s->done, 0), "waiting", error);
 }
 
