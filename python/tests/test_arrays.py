@@ -361,12 +361,18 @@ def test_axes_on_a_gpu(package):
             assert type(gr.sum(y, axis=0, nan="skip")) is type(y)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])
-def test_indices_of_masked_tensors_on_a_gpu(dtype):
-    """Indices, and those of NaNs, are those of the first elements that a mask leaves."""
+def torch_with_a_gpu():
+    """The module; without it, or a GPU, the test is skipped."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
+    return torch
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])
+def test_indices_of_masked_tensors_on_a_gpu(dtype):
+    """Indices, and those of NaNs, are those of the first elements that a mask leaves."""
+    torch = torch_with_a_gpu()
     rng = np.random.default_rng(7)
     for size, kept in ((1, 0.5), (300, 0.02), (5000, 0.5), (1 << 20, 0.001), (1 << 20, 0.9)):
         x = (rng.standard_normal(size) * 50).astype(dtype)
@@ -392,9 +398,7 @@ def test_indices_of_masked_tensors_on_a_gpu(dtype):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i4", "i8", "?"])
 def test_an_axis_of_a_tensor_on_a_gpu(dtype):
     """Functions of one operation take a shorter way: they have the results of the host, too."""
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU")
+    torch = torch_with_a_gpu()
     rng = np.random.default_rng(6)
     for shape in ((2, 3), (70, 33), (3, 40, 130), (2, 5000)):
         x = (rng.standard_normal(shape) * 50).astype(dtype)
@@ -428,9 +432,7 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
 
 def test_streams_of_an_axis_on_a_gpu():
     """Results along an axis are there for what follows on the stream, and none is a graph's."""
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU")
+    torch = torch_with_a_gpu()
     rng = np.random.default_rng(8)
     x = np.ldexp(rng.standard_normal((5, 200001)), rng.integers(-400, 400, (5, 200001)))
     x[1, 7], x[2, 9], x[3] = np.nan, np.inf, np.concatenate((x[0, :100000], x[0, 100000::-1]))
