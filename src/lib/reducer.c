@@ -37,7 +37,8 @@ struct reducer {
     struct log log;
     struct warnings warnings;
     struct source_tuning tuning;
-    uint64_t total; /* bytes of the input that is being read; UINT64_MAX if unknown */
+    uint64_t total;            /* bytes of the input that is being read; UINT64_MAX if unknown */
+    _Atomic uint64_t unpacked; /* see struct source_options */
 
     /* For small views. */
     struct engine_state *cpu;     /* NULL before it is needed */
@@ -319,7 +320,7 @@ static const struct view *choose_view(const gpr_input *input, const gpr_request 
 }
 
 /* How an input is read, up to `length` elements. */
-static struct source_options input_options(const struct reducer *r, const gpr_input *input,
+static struct source_options input_options(struct reducer *r, const gpr_input *input,
                                            uint64_t length)
 {
     struct source_options options = input->options;
@@ -329,9 +330,10 @@ static struct source_options input_options(const struct reducer *r, const gpr_in
     options.length = length < options.length ? length : options.length;
     options.cancellable = true;
     options.cancelled = is_cancelled;
-    options.cancel_context = (void *)(uintptr_t)r;
+    options.cancel_context = r;
     options.tuning = r->context->mapped ? NULL : &r->tuning;
     options.memory = r->context->memory;
+    options.unpacked = &r->unpacked;
     return options;
 }
 

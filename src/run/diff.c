@@ -125,6 +125,7 @@ struct diff {
 
     struct source **files[DIFF_SIDES]; /* the files of each side */
     int file_counts[DIFF_SIDES];
+    _Atomic uint64_t unpacked; /* see struct source_options */
 
     struct diff_item *items;
     size_t item_count;
@@ -1887,10 +1888,12 @@ static void join_renamed(struct diff *d)
  */
 
 /* How the files of a side are read. */
-static struct source_options options_of(const struct diff *d, int side)
+static struct source_options options_of(struct diff *d, int side)
 {
     struct source_options input = *input_of(d, side);
 
+    if (!input.unpacked)
+        input.unpacked = &d->unpacked;
     input.in_order = true;
     input.undecoded = false;
     input.as_bytes = true;

@@ -646,8 +646,8 @@ void source_close(struct source *s)
         s->reader->close(s->reader);
     if (s->close_fd)
         close(s->fd);
-    if (s->unpacked)
-        atomic_fetch_sub(s->unpacked, s->info.input_bytes);
+    if (s->unpacked_bytes)
+        atomic_fetch_sub(s->unpacked_bytes, s->info.input_bytes);
     zstd_file_destroy(&s->zstd);
     close_damages(s->damages);
     container_close(s->container);

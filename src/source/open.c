@@ -378,6 +378,7 @@ static bool unpack_content(struct source *s, const struct source_options *option
                            const struct container_format *format, struct reader *reader,
                            unsigned workers)
 {
+    _Atomic uint64_t alone = 0, *held = options->unpacked ? options->unpacked : &alone;
     enum source_verdict verdict = SOURCE_REREAD;
     uint64_t size = 0;
     int fd = -1;
@@ -388,7 +389,7 @@ static bool unpack_content(struct source *s, const struct source_options *option
 
         if (!raw)
             return false;
-        fd = unpack(raw, workers, options->memory, &size, &verdict);
+        fd = unpack(raw, workers, options->memory, held, &size, &verdict);
         if (source_why(raw)->kind != ERROR_NONE)
             source_fail(s, *source_why(raw));
         source_close(raw);
@@ -404,7 +405,8 @@ static bool unpack_content(struct source *s, const struct source_options *option
         s->head_size = 0;
         s->start = 0;
         s->fd = fd;
-        s->unpacked = &unpack_held;
+        s->unpacked = true;
+        s->unpacked_bytes = options->unpacked;
         s->close_fd = s->has_size = true;
         s->info.compressed = false;
         s->info.input_bytes = size;
@@ -742,6 +744,9 @@ struct source *source_renew(struct source *s, const struct source_options *optio
         again->info.input_bytes = s->info.input_bytes;
         again->info.repeatable = s->info.repeatable;
         again->info.file = s->info.file;
+        again->unpacked = s->unpacked;
+        again->unpacked_bytes = s->unpacked_bytes;
+        s->unpacked_bytes = NULL;
         s->close_fd = false;
         s->head = NULL;
     }

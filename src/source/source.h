@@ -171,8 +171,10 @@ struct source_options {
     bool arrays_in_order; /* hand out the arrays of compressed containers, and of those in pipes, as
                              they come, if their format allows. If not, the content is kept in
                              memory, so that arrays can be opened one by one */
-    uint64_t memory; /* bytes of such content, at most, of all open inputs of the process; 0, and if
-                             that is less: source_memory() */
+    uint64_t memory; /* bytes of such content, at most; 0, and if that is less: source_memory() */
+    _Atomic uint64_t
+        *unpacked;    /* bytes of such content of all open inputs that share the memory; it
+                                   outlives them. NULL: this input has it alone */
     unsigned threads; /* that decompress it while the input is opened; 0: as many as workers */
     bool cancellable; /* source_cancel may be called */
     /* With `cancellable`: asked by threads that wait for an input, whether it is to be cancelled.

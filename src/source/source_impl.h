@@ -57,8 +57,8 @@ struct source {
     const struct container_format *directory; /* the format of a directory, a store of files, that
                                                  has_size says nothing of; NULL: it is none */
     bool has_size;                            /* the input can be read at any offset */
-    _Atomic uint64_t *unpacked;               /* fd is the content of the input, whose bytes are
-                                                 counted here; NULL: fd is its file */
+    bool unpacked;                            /* fd is not its file, but the content of that */
+    _Atomic uint64_t *unpacked_bytes;         /* whose bytes are counted here; NULL: nowhere */
     struct reader *reader; /* reads the input from its beginning, until the source is open */
     const char *path;      /* the path that the user gave */
     char *name;            /* the input's name in messages */

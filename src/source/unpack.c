@@ -3,6 +3,7 @@
 #include "source/unpack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,12 @@
 /* Bytes that a worker reads and writes at a time. */
 #define PIECE ((size_t)1 << 20)
 
-_Atomic uint64_t unpack_held;
-
 struct unpacking {
     struct source *raw;
     int fd;
-    uint64_t most;          /* of unpack_held */
-    _Atomic uint64_t bytes; /* that were counted there */
+    uint64_t most;          /* of *held */
+    _Atomic uint64_t *held; /* bytes of all such files that are open */
+    _Atomic uint64_t bytes; /* of this one */
     _Atomic bool full;      /* there are more */
 };
 
@@ -39,7 +39,7 @@ static int open_nameless(void)
 #endif
     if (snprintf(path, sizeof path, "%s/gpureduce-XXXXXX", folder && *folder ? folder : "/tmp") <
         (int)sizeof path)
-        fd = mkstemp(path);
+        fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
     return fd;
@@ -52,7 +52,7 @@ static bool write_chunk(struct unpacking *u, const struct chunk *chunk)
     size_t done = 0;
 
     atomic_fetch_add(&u->bytes, chunk->count);
-    if (atomic_fetch_add(&unpack_held, chunk->count) + chunk->count > u->most) {
+    if (atomic_fetch_add(u->held, chunk->count) + chunk->count > u->most) {
         atomic_store(&u->full, true);
         source_cancel(u->raw);
     }
@@ -86,12 +86,15 @@ static void work(void *context, unsigned worker)
     free(request.buffer);
 }
 
-int unpack(struct source *raw, unsigned workers, uint64_t memory, uint64_t *size,
-           enum source_verdict *verdict)
+int unpack(struct source *raw, unsigned workers, uint64_t memory, _Atomic uint64_t *held,
+           uint64_t *size, enum source_verdict *verdict)
 {
     const uint64_t half = source_memory();
-    struct unpacking u = {
-        .raw = raw, .fd = open_nameless(), .most = memory && memory < half ? memory : half};
+    struct unpacking u = {.raw = raw,
+                          .fd = open_nameless(),
+                          .most = memory && memory < half ? memory : half,
+                          .held = held};
+    uint64_t others;
 
     *verdict = SOURCE_BROKEN;
     if (u.fd < 0) {
@@ -104,8 +107,8 @@ int unpack(struct source *raw, unsigned workers, uint64_t memory, uint64_t *size
     *size = u.bytes;
     if (*verdict == SOURCE_COMPLETE)
         return u.fd;
-    *size = u.full ? u.most : 0;
     close(u.fd);
-    atomic_fetch_sub(&unpack_held, u.bytes);
+    others = atomic_fetch_sub(held, u.bytes) - u.bytes;
+    *size = !u.full ? 0 : others < u.most ? u.most - others : 1;
     return -1;
 }
