@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import math
 import sys
+from contextlib import suppress
 from ctypes import byref, c_void_p
 from fractions import Fraction
 from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
@@ -831,8 +832,10 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         if lib.reduce_axis(context.input, 0, request, axis, byref(context.address), size // shape[axis]):
             return NotImplemented
         if size // shape[axis] <= _SPARE:
-            # While the GPU works there is time to allocate for the next call.
-            context.spare = like, torch.empty_like(found)
+            # While the GPU works there is time to allocate for the next call, which does so where
+            # there is no memory now.
+            with suppress(RuntimeError):
+                context.spare = like, torch.empty_like(found)
         return found.to(x.dtype) if _keeps_type(op, kind) else found
     finally:
         _give_back(context)
