@@ -218,8 +218,8 @@ static bool take_place(struct checkpoint *k, uint32_t index, uint32_t info)
     if (!GROW(k->places, k->place_room, k->place_count + 1) ||
         !GROW(k->offsets, k->offset_room, k->offset_count + CONTAINER_DIMENSIONS_MAX))
         return container_no_memory(k->in);
-    if (offset != PICKLE_ABSENT && !pickle_counts(p, offset, k->offsets + k->offset_count,
-                                                  CONTAINER_DIMENSIONS_MAX, &place.dimensions))
+    if (offset != PICKLE_ABSENT &&
+        !pickle_counts(p, offset, k->offsets + k->offset_count, &place.dimensions))
         return malformed(k, index, "the place of a shard");
     k->offset_count += place.dimensions;
     place.name = name->text;
@@ -599,10 +599,8 @@ static bool take_shards(struct checkpoint *k, uint32_t value)
         unsigned offsets, sizes;
         bool empty = false;
 
-        if (!pickle_counts(p, pickle_find(p, chunk, "offsets"), shard.offsets,
-                           CONTAINER_DIMENSIONS_MAX, &offsets) ||
-            !pickle_counts(p, pickle_find(p, chunk, "sizes"), shard.sizes, CONTAINER_DIMENSIONS_MAX,
-                           &sizes) ||
+        if (!pickle_counts(p, pickle_find(p, chunk, "offsets"), shard.offsets, &offsets) ||
+            !pickle_counts(p, pickle_find(p, chunk, "sizes"), shard.sizes, &sizes) ||
             offsets != a->dimensions || sizes != a->dimensions)
             return false;
         for (unsigned d = 0; d < a->dimensions; d++) {
@@ -657,8 +655,8 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
     if (!a)
         return container_no_memory(k->in);
     k->array = a;
-    if (!dtype || !pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes,
-                                 CONTAINER_DIMENSIONS_MAX, &dimensions))
+    if (!dtype ||
+        !pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes, &dimensions))
         return malformed(k, value, "this tensor");
     container_name_type(a, dtype->other ? dtype->name : element_name(dtype->type));
     a->dimensions = dimensions;

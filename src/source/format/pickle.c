@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/format/container.h"
 #include "sys/bytes.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
@@ -636,15 +637,14 @@ bool pickle_count(const struct pickle *p, uint32_t value, uint64_t *x)
     return *x <= INT64_MAX;
 }
 
-bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned most,
-                   unsigned *number)
+bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned *number)
 {
     const struct pickle_value *v = value == PICKLE_ABSENT ? NULL : &p->values[value];
     uint32_t item;
 
     if (v && v->kind == PICKLE_CALL)
         v = pickle_items(p, &p->values[v->arguments], &item, 1) == 1 ? &p->values[item] : NULL;
-    if (!v || v->kind != PICKLE_TUPLE || v->count > most)
+    if (!v || v->kind != PICKLE_TUPLE || v->count > CONTAINER_DIMENSIONS_MAX)
         return false;
     item = v->first;
     for (uint32_t i = 0; i < v->count; i++, item = p->items[item].next)

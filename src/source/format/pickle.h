@@ -97,9 +97,8 @@ uint32_t pickle_find(const struct pickle *p, uint32_t value, const char *key);
 /* Takes an integer that is not negative. False for any other value, and PICKLE_ABSENT. */
 bool pickle_count(const struct pickle *p, uint32_t value, uint64_t *x);
 
-/* Takes up to `most` such integers of a tuple, or of a call whose one argument is a tuple, as
-   torch.Size(...) is. False for any other value, and PICKLE_ABSENT. */
-bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned most,
-                   unsigned *number);
+/* Takes up to CONTAINER_DIMENSIONS_MAX such integers of a tuple, or of a call whose one argument is a
+   tuple, as torch.Size(...) is. False for any other value, and PICKLE_ABSENT. */
+bool pickle_counts(const struct pickle *p, uint32_t value, uint64_t *counts, unsigned *number);
 
 #endif

@@ -87,14 +87,14 @@ enum use {
     OTHER_TENSOR,     /* in another form */
     NUMPY,            /* an array of NumPy */
     SIZES,            /* a tuple of integers */
-    TYPE,             /* dtypes[row] */
-    STORAGE           /* storages of elements of type dtypes[row] */
+    TYPE,             /* one of dtypes, whose globals are numbered after those of uses */
+    STORAGE           /* storages of elements of a type */
 };
 
 static const struct {
     struct pickle_global global;
     enum use use;
-    const char *dtype; /* of TYPE and STORAGE */
+    const char *dtype; /* of STORAGE */
 } uses[] = {
     {{"collections", "OrderedDict"}, DICTIONARY, NULL},
     {{"collections", "defaultdict"}, DICTIONARY, NULL},
@@ -170,10 +170,6 @@ static const struct {
     {{"torch.nested._internal.nested_tensor", "NestedTensor"}, NOTHING, NULL},
     {{"torch._utils", "_rebuild_device_tensor_from_numpy"}, OTHER_TENSOR, NULL},
     {{"torch._utils", "_rebuild_wrapper_subclass"}, OTHER_TENSOR, NULL},
-#define TORCH_TYPE(name)            \
-    {                               \
-        {"torch", name}, TYPE, name \
-    }
 #define TORCH_STORAGE(storage, name)      \
     {                                     \
         {"torch", storage}, STORAGE, name \
@@ -197,33 +193,6 @@ static const struct {
     TORCH_STORAGE("QUInt2x4Storage", "quint2x4"),
     {{"torch.storage", "UntypedStorage"}, STORAGE, "uint8"},
     TORCH_STORAGE("UntypedStorage", "uint8"),
-    TORCH_TYPE("float32"),
-    TORCH_TYPE("float64"),
-    TORCH_TYPE("float16"),
-    TORCH_TYPE("bfloat16"),
-    TORCH_TYPE("float8_e4m3fn"),
-    TORCH_TYPE("float8_e5m2"),
-    TORCH_TYPE("int8"),
-    TORCH_TYPE("int16"),
-    TORCH_TYPE("int32"),
-    TORCH_TYPE("int64"),
-    TORCH_TYPE("uint8"),
-    TORCH_TYPE("uint16"),
-    TORCH_TYPE("uint32"),
-    TORCH_TYPE("uint64"),
-    TORCH_TYPE("bool"),
-    TORCH_TYPE("complex32"),
-    TORCH_TYPE("complex64"),
-    TORCH_TYPE("complex128"),
-    TORCH_TYPE("qint8"),
-    TORCH_TYPE("quint8"),
-    TORCH_TYPE("qint32"),
-    TORCH_TYPE("quint4x2"),
-    TORCH_TYPE("quint2x4"),
-    TORCH_TYPE("float8_e4m3fnuz"),
-    TORCH_TYPE("float8_e5m2fnuz"),
-    TORCH_TYPE("float8_e8m0fnu"),
-    TORCH_TYPE("float4_e2m1fn_x2"),
 };
 
 enum { USES = sizeof uses / sizeof *uses };
@@ -449,31 +418,22 @@ static enum use use_of(const struct file *f, uint32_t value)
 {
     const struct pickle_value *v = value_of(f, value);
 
-    return v->kind == PICKLE_GLOBAL ? uses[v->global].use : NOTHING;
+    return v->kind != PICKLE_GLOBAL ? NOTHING : v->global < USES ? uses[v->global].use : TYPE;
 }
 
 /* The type that a global of TYPE or STORAGE stands for; NULL for none. */
 static const struct pytorch_dtype *dtype_of(const struct file *f, uint32_t value, enum use use)
 {
-    const char *name;
+    const size_t global = value_of(f, value)->global;
 
     if (use_of(f, value) != use)
         return NULL;
-    name = uses[value_of(f, value)->global].dtype;
+    if (use == TYPE)
+        return &dtypes[global - USES];
     for (size_t i = 0; i < PYTORCH_DTYPES; i++)
-        if (strcmp(dtypes[i].name, name) == 0)
+        if (strcmp(dtypes[i].name, uses[global].dtype) == 0)
             return &dtypes[i];
     return NULL;
-}
-
-static bool take_count(const struct file *f, uint32_t value, uint64_t *x)
-{
-    return pickle_count(&f->pickle, value, x);
-}
-
-static bool take_counts(const struct file *f, uint32_t value, uint64_t *counts, unsigned *number)
-{
-    return pickle_counts(&f->pickle, value, counts, CONTAINER_DIMENSIONS_MAX, number);
 }
 
 /* The storage that a value is: ('storage', CLASS, KEY, LOCATION, ELEMENTS). False if it is none. */
@@ -489,7 +449,7 @@ static bool take_storage(const struct file *f, uint32_t value, const struct pyto
     *dtype = dtype_of(f, values[1], STORAGE);
     *key = value_of(f, values[2]);
     return *dtype && (*key)->kind == PICKLE_TEXT && (*key)->count <= KEY_MAX &&
-           take_count(f, values[4], elements);
+           pickle_count(&f->pickle, values[4], elements);
 }
 
 /* How elements lie in a storage: `count` runs of `run` elements, which begin `stride` elements
@@ -772,14 +732,15 @@ static bool rebuild_tensor(struct file *f, uint32_t value, enum use use, uint32_
     const unsigned metadata = use == TENSOR_OF ? 7 : 6;
     struct tensor t = {.changed = false};
     uint32_t values[8];
-    const size_t count = pickle_items(&f->pickle, value_of(f, arguments), values, 8);
+    const struct pickle *const p = &f->pickle;
+    const size_t count = pickle_items(p, value_of(f, arguments), values, 8);
     const struct pickle_value *key;
     unsigned strides;
     uint64_t elements;
 
-    if (count < (use == TENSOR_OF ? 7 : 4) || !take_count(f, values[1], &t.offset) ||
-        !take_counts(f, values[2], t.sizes, &t.dimensions) ||
-        !take_counts(f, values[3], t.strides, &strides) || strides != t.dimensions ||
+    if (count < (use == TENSOR_OF ? 7 : 4) || !pickle_count(p, values[1], &t.offset) ||
+        !pickle_counts(p, values[2], t.sizes, &t.dimensions) ||
+        !pickle_counts(p, values[3], t.strides, &strides) || strides != t.dimensions ||
         !take_storage(f, values[0], &t.dtype, &key, &elements))
         return malformed(f, value, "this tensor");
     t.storage = values[0];
@@ -981,7 +942,7 @@ static bool walk(struct file *f, uint32_t value, unsigned depth)
 
 static bool read_pickle(struct file *f)
 {
-    struct pickle_global globals[USES];
+    struct pickle_global globals[USES + PYTORCH_DTYPES];
     size_t size;
     void *bytes = read_part(f, "data.pkl", PICKLE_MAX, &size, &f->pickle_offset);
     bool good;
@@ -990,7 +951,9 @@ static bool read_pickle(struct file *f)
         return false;
     for (size_t i = 0; i < USES; i++)
         globals[i] = uses[i].global;
-    good = pickle_read(&f->pickle, bytes, size, globals, USES);
+    for (size_t i = 0; i < PYTORCH_DTYPES; i++)
+        globals[USES + i] = (struct pickle_global){"torch", dtypes[i].name};
+    good = pickle_read(&f->pickle, bytes, size, globals, USES + PYTORCH_DTYPES);
     if (!good) {
         f->pickle.error.offset += f->pickle_offset;
         (void)container_fail(f->in, f->pickle.error);
