@@ -116,6 +116,14 @@ void container_name_type(struct container_array *a, const char *name)
     a->type_name[length] = '\0';
 }
 
+void container_refuse_type(struct container_array *a, const char *descr)
+{
+    const struct element_foreign *foreign = element_find_foreign(descr);
+
+    a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
+    a->not_numeric = foreign && foreign->not_numeric;
+}
+
 struct container_note {
     struct container_note *next;
     _Alignas(8) char bytes[];

@@ -354,6 +354,9 @@ void container_finish_sizes(struct container *c);
 /* Sets the type's name in the container; a longer one is cut. */
 void container_name_type(struct container_array *a, const char *name);
 
+/* Makes an array unreadable by its type, which NumPy calls so, and none of ours is. */
+void container_refuse_type(struct container_array *a, const char *descr);
+
 /* The error of an unreadable array. */
 struct error container_why(const struct container_array *a);
 

@@ -29,8 +29,6 @@ static bool take_field(void *user, const struct npy_field *field)
     struct file *f = user;
     const struct npy *npy = &f->npy;
     struct container *c = f->container;
-    const struct element_foreign *foreign =
-        field->known ? NULL : element_find_foreign(field->descr);
     const char *const name = container_keep(c, field->name, strlen(field->name) + 1);
     struct container_array *a = name ? container_add(c, name) : NULL;
     bool good = a;
@@ -51,8 +49,7 @@ static bool take_field(void *user, const struct npy_field *field)
     a->offset = npy->data_offset + field->offset;
     a->record_elements = field->elements;
     if (!field->known) {
-        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
-        a->not_numeric = foreign && foreign->not_numeric;
+        container_refuse_type(a, field->descr);
     } else if (field->scattered ||
                (field->dimensions > 0 && npy->fortran_order && npy->dimensions > 1)) {
         a->typed = true;

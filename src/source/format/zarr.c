@@ -376,7 +376,7 @@ static void read_named(struct json_reader *r, char name[WORD_MAX],
     }
 }
 
-/* Finds a member of a configuration: *value stands before its value. */
+/* Finds a member of a configuration, or of attributes: *value stands before its value. */
 static bool find_member(const struct json_reader *configuration, const char *name,
                         struct json_reader *value)
 {
@@ -384,7 +384,7 @@ static bool find_member(const struct json_reader *configuration, const char *nam
     char key[WORD_MAX];
     bool found = false;
 
-    if (!r.at)
+    if (!r.at || peek(&r) != '{')
         return false;
     (void)json_read_begin(&r, '{');
     while (json_read_more(&r, '}') && json_read_key(&r, key, sizeof key)) {
@@ -627,8 +627,7 @@ static void read_filters(struct json_reader *r, struct metadata *m)
     }
 }
 
-/* Refuses all elements of a list. */
-static void refuse_list(struct json_reader *r, struct metadata *m, const char *what)
+static void read_transformers(struct json_reader *r, struct metadata *m)
 {
     struct json_reader configuration;
     char name[WORD_MAX];
@@ -636,32 +635,25 @@ static void refuse_list(struct json_reader *r, struct metadata *m, const char *w
     (void)json_read_begin(r, '[');
     while (json_read_more(r, ']')) {
         read_named(r, name, &configuration);
-        refuse(m, what, name);
+        refuse(m, "storage transformer", name);
     }
 }
 
 static void read_grid(struct json_reader *r, struct metadata *m)
 {
-    struct json_reader configuration;
-    char name[WORD_MAX], key[WORD_MAX];
+    struct json_reader configuration, shape;
+    char name[WORD_MAX];
 
     read_named(r, name, &configuration);
     if (strcmp(name, "regular") != 0 || !configuration.at) {
         refuse(m, "chunk grid", name);
         return;
     }
-    (void)json_read_begin(&configuration, '{');
-    while (json_read_more(&configuration, '}')) {
-        if (!json_read_key(&configuration, key, sizeof key))
-            break;
-        if (strcmp(key, "chunk_shape") == 0) {
-            m->has_chunks = true;
-            read_sizes(&configuration, m, m->chunks, &m->chunk_dimensions);
-        } else {
-            (void)json_read_skip(&configuration);
-        }
-    }
-    r->failed = r->failed || configuration.failed;
+    m->has_chunks = find_member(&configuration, "chunk_shape", &shape);
+    if (!m->has_chunks)
+        return;
+    read_sizes(&shape, m, m->chunks, &m->chunk_dimensions);
+    r->failed = r->failed || shape.failed;
 }
 
 static void read_encoding(struct json_reader *r, struct metadata *m)
@@ -731,19 +723,11 @@ static void read_member2(struct json_reader *r, struct metadata *m, const char *
 }
 
 /* Whether an extension, whose value this reader stands before, says that it need not be known. */
-static bool may_ignore(struct json_reader r)
+static bool may_ignore(const struct json_reader *extension)
 {
-    char key[WORD_MAX];
-    bool may = false;
+    struct json_reader r;
 
-    if (peek(&r) != '{')
-        return false;
-    (void)json_read_begin(&r, '{');
-    while (json_read_more(&r, '}') && json_read_key(&r, key, sizeof key)) {
-        may = may || (strcmp(key, "must_understand") == 0 && peek(&r) == 'f');
-        (void)json_read_skip(&r);
-    }
-    return may && !r.failed;
+    return find_member(extension, "must_understand", &r) && peek(&r) == 'f';
 }
 
 static void read_member3(struct json_reader *r, struct metadata *m, const char *key)
@@ -760,14 +744,14 @@ static void read_member3(struct json_reader *r, struct metadata *m, const char *
     } else if (strcmp(key, "codecs") == 0) {
         read_codecs(r, m);
     } else if (strcmp(key, "storage_transformers") == 0) {
-        refuse_list(r, m, "storage transformer");
+        read_transformers(r, m);
     } else if (strcmp(key, "attributes") == 0) {
         m->has_attributes = true;
         m->attributes = *r;
         (void)json_read_skip(r);
     } else {
         if (strcmp(key, "dimension_names") != 0 && strcmp(key, "consolidated_metadata") != 0 &&
-            !may_ignore(*r))
+            !may_ignore(r))
             refuse(m, "extension", key);
         (void)json_read_skip(r);
     }
@@ -964,23 +948,7 @@ static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX
 /* Finds an attribute. */
 static bool find_attribute(const struct metadata *m, const char *name, struct json_reader *value)
 {
-    struct json_reader r = m->attributes;
-    char key[WORD_MAX];
-    bool found = false;
-
-    if (!m->has_attributes || peek(&r) != '{')
-        return false;
-    (void)json_read_begin(&r, '{');
-    while (json_read_more(&r, '}')) {
-        if (!json_read_key(&r, key, sizeof key))
-            break;
-        if (strcmp(key, name) == 0) {
-            *value = r;
-            found = true;
-        }
-        (void)json_read_skip(&r);
-    }
-    return found;
+    return m->has_attributes && find_member(&m->attributes, name, value);
 }
 
 /* Reads a number that xarray stores as the base 64 of eight bytes, a binary64, the lowest byte
@@ -1395,17 +1363,16 @@ static bool is_text(const char *type)
 static void take_type(struct metadata *m, struct container_array *a)
 {
     enum element_order order = ELEMENT_ORDER_UNSAID;
-    const struct element_foreign *foreign;
 
     container_name_type(a, *m->type ? m->type : "record");
     if (m->version == 3 && strcmp(m->type, "bool") == 0) {
         m->element = ELEMENT_BOOL;
     } else if (!element_parse_numpy(m->type, &m->element, &order)) {
-        foreign = element_find_foreign(m->type);
-        a->not_numeric = foreign ? foreign->not_numeric : is_text(m->type);
-        a->unreadable = foreign          ? foreign->what
-                        : a->not_numeric ? "text, or bytes of unknown meaning"
-                                         : "neither a float nor an integer";
+        container_refuse_type(a, m->type);
+        if (!element_find_foreign(m->type) && is_text(m->type)) {
+            a->not_numeric = true;
+            a->unreadable = "text, or bytes of unknown meaning";
+        }
         return;
     }
     if (m->version == 2 && order == ELEMENT_ORDER_UNSAID && m->element == ELEMENT_BF16)
@@ -1423,8 +1390,6 @@ static void take_type(struct metadata *m, struct container_array *a)
 static void take_field(struct metadata *m, struct container_array *a)
 {
     const struct npy_field *const field = m->field;
-    const struct element_foreign *foreign =
-        field->known ? NULL : element_find_foreign(field->descr);
     const uint64_t bytes = field->elements * element_size(field->type);
 
     container_name_type(a, field->known ? element_name(field->type) : field->descr);
@@ -1436,8 +1401,7 @@ static void take_field(struct metadata *m, struct container_array *a)
     for (unsigned i = 0; i < field->dimensions && !m->refused[0]; i++, m->dimensions++)
         m->sizes[m->dimensions] = m->chunks[m->dimensions] = field->shape[i];
     if (!field->known) {
-        a->unreadable = foreign ? foreign->what : "neither a float nor an integer";
-        a->not_numeric = foreign && foreign->not_numeric;
+        container_refuse_type(a, field->descr);
     } else if (field->scattered) {
         a->typed = true;
         a->unreadable = "its elements are not side by side in a record";
