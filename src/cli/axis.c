@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/stdio.h"
+#include "core/element.h"
 #include "core/name.h"
 #include "run/axis.h"
 #include "source/inputs.h"
@@ -119,23 +120,6 @@ static bool npy_header(const struct axis_plan *plan, struct buffer *bytes)
     return true;
 }
 
-/* Stores the lower bytes of an integer. */
-static void store(unsigned char *to, uint64_t x, size_t size)
-{
-    const uint8_t byte = (uint8_t)x;
-    const uint16_t half = (uint16_t)x;
-    const uint32_t word = (uint32_t)x;
-
-    if (size == sizeof byte)
-        memcpy(to, &byte, size);
-    else if (size == sizeof half)
-        memcpy(to, &half, size);
-    else if (size == sizeof word)
-        memcpy(to, &word, size);
-    else
-        memcpy(to, &x, size);
-}
-
 /* The bits of a value of binary16, which x is. */
 static uint64_t half_bits(double x)
 {
@@ -153,7 +137,7 @@ static void store_float(unsigned char *to, double x, size_t size)
     if (size == sizeof narrow)
         memcpy(to, &narrow, size);
     else
-        store(to, size == 2 ? half_bits(x) : exact_bits(x), size);
+        element_store(size, to, size == 2 ? half_bits(x) : exact_bits(x));
 }
 
 /* Stores an integer. False where it is beyond the type, or there is none. */
@@ -163,7 +147,7 @@ static bool store_integer(unsigned char *to, const struct integer *x, struct sto
 
     if (!axis_integer_bits(x, field.letter == 'i', &bits))
         return false;
-    store(to, bits, field.size);
+    element_store(field.size, to, bits);
     return true;
 }
 
@@ -189,7 +173,7 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
         break;
     case AXIS_COUNT:
         for (size_t i = 0; i < batch->count; i++)
-            store(to + i * step, values.count[i], field.size);
+            element_store(field.size, to + i * step, values.count[i]);
         break;
     case AXIS_INTEGER:
         for (size_t i = 0; i < batch->count; i++)
