@@ -38,7 +38,8 @@ def fill(array):
 def save(name, array, stored=None):
     np.save(os.path.join(directory, name), array)
     found = fields(array if stored is None else stored)
-    expect(os.path.join(directory, name + ".tsv"), {key: value for key, value in found if value.dtype.kind != "S"})
+    shown = str.maketrans({"\\": "\\\\", "\t": "\\t", "\x7f": "\\177"})
+    expect(os.path.join(directory, name + ".tsv"), {key.translate(shown): value for key, value in found if value.dtype.kind != "S"})
 
 
 record = np.dtype([("a", "<f4"), ("b", ">i8"), ("c", "u1", (2, 3)), ("n", [("x", "<f8"), ("deep", [("y", "<i2")])]), ("z", "<c8"),
@@ -50,6 +51,7 @@ turned = fill(np.zeros((20, 20), plain, order="F"))
 save("turned", turned, turned.T)  # indices are those of the elements as they are stored
 save("aligned", fill(np.zeros(9, np.dtype([("\u00e4", "u1"), ("v", "<f8"), ("w", "i2")], align=True))))
 save("unicode", fill(np.zeros(9, [("\u4e2d", "<f4"), ("b", "<f4")])))
+save("escaped", fill(np.zeros(9, [("it's \"\t\\", "<f4"), ("\x7f\u4e2d", "<i2"), ("b", "<f4")])))
 save("single", fill(np.zeros(1000, [("only", "<f4")])))
 save("text", np.zeros(9, [("s", "S5"), ("b", "<f4")]))
 save("complex", fill(np.zeros((40, 5), "<c16")))

@@ -12,7 +12,7 @@ BLOSC = ('lz4', 'lz4hc', 'blosclz', 'zlib', 'zstd')
 TYPES = ('i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>i8', '<u8', '<f2', '<f4', '>f4', '<f8', '>f8')
 
 
-RECORD = [('a', '<f4'), ('b', '>i2'), ('z', '<c8')]
+RECORD = [('a', '<f4'), ('b\u4e2d\U0001d400', '>i2'), ('z', '<c8')]
 
 
 def make_values(shape, kind):

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sys/bytes.h"
+#include "sys/escape.h"
 
 static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
@@ -82,8 +83,49 @@ static bool close_tuple(struct parser *p)
     return accept(p, p->json ? ']' : ')');
 }
 
-/* A quoted string without escapes, shorter than size; `any`: of other characters than those of ASCII,
-   too, as UTF-8. Python 2 wrote some with a u in front. */
+/* The character that so many hexadecimal digits number. */
+static bool parse_code(struct parser *p, int digits, uint32_t *code)
+{
+    *code = 0;
+    for (int i = 0; i < digits; i++, p->position++) {
+        const char c = p->position < p->end ? p->text[p->position] : '\0';
+
+        if (!isxdigit((unsigned char)c))
+            return false;
+        *code = *code << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return true;
+}
+
+/* The character that an escape of Python or JSON stands for, after its backslash, as UTF-8. Returns
+   its bytes; 0 where there is none, and for NUL. */
+static size_t parse_escape(struct parser *p, char utf8[4])
+{
+    static const char letters[] = "\\'\"/bfnrt", meanings[] = "\\'\"/\b\f\n\r\t";
+    const char letter = p->position < p->end ? p->text[p->position++] : '\0';
+    const char *plain = letter ? strchr(letters, letter) : NULL;
+    const int digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+    uint32_t code, low;
+
+    if (plain) {
+        *utf8 = meanings[plain - letters];
+        return 1;
+    }
+    if (digits == 0 || !parse_code(p, digits, &code) || code == 0)
+        return 0;
+    /* JSON has a pair of surrogates for a character of more than 16 bits. */
+    if (p->json && code >= 0xd800 && code < 0xdc00 && p->end - p->position > 2 &&
+        memcmp(p->text + p->position, "\\u", 2) == 0) {
+        p->position += 2;
+        if (!parse_code(p, 4, &low) || low < 0xdc00 || low > 0xdfff)
+            return 0;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    return code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : escape_utf8(utf8, code);
+}
+
+/* A quoted string, shorter than size; `any`: of other characters than those of ASCII, too, as UTF-8,
+   which may be escaped. Python 2 wrote some with a u in front. */
 static bool parse_text(struct parser *p, char *out, size_t size, bool any)
 {
     size_t length = 0;
@@ -95,18 +137,22 @@ static bool parse_text(struct parser *p, char *out, size_t size, bool any)
         return fail(p, "a quoted string is expected");
     quote = p->text[p->position++];
     while (p->position < p->end && p->text[p->position] != quote) {
-        char c = p->text[p->position];
-        if (length + 1 >= size || c == '\\' ||
-            (!isprint((unsigned char)c) && !(any && (unsigned char)c >= 0x80)))
+        const unsigned char c = (unsigned char)p->text[p->position++];
+        char utf8[4] = {(char)c};
+        size_t bytes = 1;
+
+        if (c == '\\')
+            bytes = any ? parse_escape(p, utf8) : 0;
+        else if (c >= 0x80 && any && p->latin)
+            bytes = escape_utf8(utf8, c);
+        else if (!isprint(c) && !(any && c >= 0x80))
+            bytes = 0;
+        if (bytes == 0 || length + bytes >= size) {
+            p->position--;
             return fail(p, "a string is too long or contains unsupported characters");
-        if (p->latin && (unsigned char)c >= 0x80) {
-            if (length + 2 >= size)
-                return fail(p, "a string is too long or contains unsupported characters");
-            out[length++] = (char)(0xc0 | (unsigned char)c >> 6);
-            c = (char)(0x80 | ((unsigned char)c & 0x3f));
         }
-        out[length++] = c;
-        p->position++;
+        memcpy(out + length, utf8, bytes);
+        length += bytes;
     }
     if (p->position >= p->end)
         return fail(p, "a string does not end");
