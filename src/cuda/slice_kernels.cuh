@@ -174,6 +174,31 @@ template <typename Type> struct slice_plain<Type, double> {
     }
 };
 
+/* Adds up COUNT vectors plainly in pairs, as binary32 first: bf16 has 8 bits, and the two of a pair
+   are seldom so far apart that those have no room for their sum. Other types have no such sum. */
+template <typename Type, int N, int COUNT> struct slice_pairs {
+    __device__ static __forceinline__ bool add(slice_plain<Type> *,
+                                               const typename slice_type<Type>::template words<N> *)
+    {
+        return false;
+    }
+};
+template <int COUNT> struct slice_pairs<bf16, 8, COUNT> {
+    __device__ static __forceinline__ bool add(slice_plain<bf16> *plain, const slice_words<16> *v)
+    {
+        plain->begin(0, 0);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const float x = bf16::element(v[i].w[j], 0), y = bf16::element(v[i].w[j], 1);
+
+                plain->all.add((double)__fadd_rd(x, y), (double)__fadd_ru(x, y));
+            }
+        return plain->fits();
+    }
+};
+
 /* Begins a plain sum with all elements of COUNT vectors, none of which is larger than `largest`. */
 template <typename Type, int N, int COUNT, bool AT_ONCE = slice_type<Type>::AT_ONCE>
 struct slice_beginner {
@@ -599,6 +624,10 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         slice_plain<Type> plain;
 
         static_assert(!PLAIN || !slice_plain<Type>::BOUNDED, "lanes add up by themselves");
+        if (PLAIN && slice_pairs<Type, N, VECTORS>::add(&plain, v[part])) {
+            plain.add_to(sum);
+            return;
+        }
         if (PLAIN)
             slice_beginner<Type, N, VECTORS>::begin(&plain, v[part], 0);
         if (PLAIN && plain.fits())
@@ -713,7 +742,8 @@ static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
    narrow types half a warp, which has two of them where that needs no more registers than there are.
    LONG: there may be parts of CUDA_SLICE_LONG elements. */
 template <typename Type, int N,
-          bool LONG = N == 4 && slice_type<Type>::PLAIN && !slice_plain<Type>::BOUNDED &&
+          bool LONG = (N == 4 || N == 8) && slice_type<Type>::PLAIN &&
+                      !slice_plain<Type>::BOUNDED &&
                       sizeof(typename slice_summing<Type>::type) == sizeof(slice_sum),
           bool NARROW = (N > 4)>
 struct slice_long {
@@ -725,13 +755,13 @@ struct slice_long {
         return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
     }
 };
-template <typename Type, int N> struct slice_long<Type, N, true, false> {
+template <typename Type, int N, bool NARROW> struct slice_long<Type, N, true, NARROW> {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
     {
-        const int turns = CUDA_SLICE_LONG / CUDA_SLICE_PART;
+        const int turns = CUDA_SLICE_LONG / CUDA_SLICE_PART, lanes = NARROW ? 16 : 32;
 
         return l->part > CUDA_SLICE_PART && l->length > CUDA_SLICE_PART
-                   ? slice_choose_lanes<Type, 32, N, 8, 1, turns>(l)
+                   ? slice_choose_lanes<Type, lanes, N, 8, 1, turns>(l)
                    : slice_long<Type, N, false>::choose(l);
     }
 };

@@ -137,11 +137,10 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
 /* Whether rows of so many elements may be cut into long parts. */
 static inline bool cuda_slices_have_long(enum element_type type, unsigned wants, uint64_t length)
 {
-    const bool floats =
-        type == ELEMENT_F32 && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+    const size_t size = element_size(type);
 
-    return length % 4 == 0 &&
-           (floats || (wants == PARTIAL_SUM && (type == ELEMENT_I32 || type == ELEMENT_U32)));
+    return (size == 2 || size == 4) && length % (16 / size) == 0 &&
+           (wants == PARTIAL_SUM || !cuda_slices_are_records(type, wants));
 }
 
 /* Finds what is wanted of slices on the device: asynchronous, on the stream and the device that

@@ -701,7 +701,7 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                      struct session_options *options)
 {
     gpr_context *context = input->context;
-    const struct reducer *r = get(context);
+    struct reducer *r = get(context);
 
     if (!r) {
         (void)lib_fail_memory(context);

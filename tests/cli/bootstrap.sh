@@ -194,7 +194,8 @@ is 'installing fails: it goes on' 0 '' 'bootstrap: missing Debian packages:
 bootstrap: installing them (./bootstrap --no-install would not): apt-get update && apt-get install -y --no-install-recommends zstd
 bootstrap: apt-get failed (bootstrap-install.log says why)
 bootstrap: going on without: zstd'
-ok 'installing fails: its log is kept' same copy/bootstrap-install.log 'no network'
+ok 'installing fails: its log is kept' same copy/bootstrap-install.log 'no network
+no network'
 fresh
 bootstrap --broken
 is 'configure fails' 1 '' 'no

@@ -277,7 +277,7 @@ static void draw_shape(struct cuda_slice_launch *l)
         l->part = 16 + 16 * below(CUDA_SLICE_PART / 16);
         l->parts = (l->length + l->part - 1) / l->part;
     } else if (!l->columns && cuda_slices_have_long(l->type, l->wants, l->length) && below(2)) {
-        l->length = 4 * (1 + below(6000));
+        l->length = (element_size(l->type) == 2 ? 8 : 4) * (1 + below(3000));
         most = ELEMENTS_MAX / l->length;
         l->rows = l->rows < most ? l->rows : most;
         l->part = CUDA_SLICE_LONG;
