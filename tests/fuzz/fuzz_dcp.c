@@ -1,6 +1,7 @@
 /*
- * The metadata of PyTorch's checkpoints. Any bytes as .metadata, in a folder with a file of two
- * shards: what is taken lies within that file, and what is refused has a reason.
+ * The metadata of PyTorch's checkpoints. Any bytes as .metadata, in a folder with a file of three
+ * shards, the last of which is complex: what is taken lies within that file, and what is refused has a
+ * reason.
  */
 #include "config.h"
 
@@ -29,36 +30,61 @@ static void remove_folder(void)
     (void)rmdir(folder);
 }
 
-/* Adds the archive of a tensor of f32 of this shape. */
-static void add_shard(struct fuzz_bytes *b, uint8_t rows, uint8_t columns)
+/* Adds the archive of a tensor of this shape, whose elements have so many bytes. */
+static void add_shard(struct fuzz_bytes *b, const char *storage, uint8_t rows, uint8_t columns,
+                      uint8_t size)
 {
     static const uint8_t numbers[256];
-    const uint8_t pickle[] = {0x80,    2,   'c',     't',  'o',
-                              'r',     'c', 'h',     '.',  '_',
-                              'u',     't', 'i',     'l',  's',
-                              '\n',    '_', 'r',     'e',  'b',
-                              'u',     'i', 'l',     'd',  '_',
-                              't',     'e', 'n',     's',  'o',
-                              'r',     '_', 'v',     '2',  '\n',
-                              '(',     '(', 'X',     7,    0,
-                              0,       0,   's',     't',  'o',
-                              'r',     'a', 'g',     'e',  'c',
-                              't',     'o', 'r',     'c',  'h',
-                              '\n',    'F', 'l',     'o',  'a',
-                              't',     'S', 't',     'o',  'r',
-                              'a',     'g', 'e',     '\n', 'X',
-                              1,       0,   0,       0,    '0',
-                              'X',     3,   0,       0,    0,
-                              'c',     'p', 'u',     'K',  (uint8_t)(rows * columns),
-                              't',     'Q', 'K',     0,    'K',
-                              rows,    'K', columns, 0x86, 'K',
-                              columns, 'K', 1,       0x86, 0x89,
-                              '}',     't', 'R',     '.'};
+    static const char head[] =
+        "\x80\2ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n";
+    const uint8_t tail[] = {'\n',
+                            'X',
+                            1,
+                            0,
+                            0,
+                            0,
+                            '0',
+                            'X',
+                            3,
+                            0,
+                            0,
+                            0,
+                            'c',
+                            'p',
+                            'u',
+                            'K',
+                            (uint8_t)(rows * columns),
+                            't',
+                            'Q',
+                            'K',
+                            0,
+                            'K',
+                            rows,
+                            'K',
+                            columns,
+                            0x86,
+                            'K',
+                            columns,
+                            'K',
+                            1,
+                            0x86,
+                            0x89,
+                            '}',
+                            't',
+                            'R',
+                            '.'};
+    struct fuzz_bytes pickle = {0};
     static const char *const names[] = {"archive/data.pkl", "archive/data/0"};
-    const uint8_t *const contents[] = {pickle, numbers};
-    const size_t sizes[] = {sizeof pickle, (size_t)rows * columns * 4};
+    const uint8_t *contents[] = {NULL, numbers};
+    size_t sizes[] = {0, (size_t)rows * columns * size};
 
+    fuzz_add(&pickle, head, sizeof head - 1);
+    fuzz_add(&pickle, storage, strlen(storage));
+    fuzz_add(&pickle, tail, sizeof tail);
+    contents[0] = pickle.data;
+    sizes[0] = pickle.size;
     fuzz_add_archive(b, names, contents, sizes, 2);
+    fuzz_free(&pickle);
 }
 
 static void make_folder(void)
@@ -68,8 +94,9 @@ static void make_folder(void)
     fuzz_check(mkdtemp(folder) != NULL, "no folder");
     directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fuzz_check(directory >= 0, "no folder");
-    add_shard(&shards, 4, 2);
-    add_shard(&shards, 3, 2);
+    add_shard(&shards, "FloatStorage", 4, 2, 4);
+    add_shard(&shards, "FloatStorage", 3, 2, 4);
+    add_shard(&shards, "ComplexFloatStorage", 4, 2, 8);
     fuzz_write_file(directory, SHARDS, shards.data, shards.size);
     shards_size = shards.size;
     fuzz_free(&shards);
@@ -78,24 +105,26 @@ static void make_folder(void)
 
 static void check_array(const struct container_array *a)
 {
-    const size_t size = element_size(a->type);
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, size = element_size(a->type), parts = 1;
     char path[PATH_MAX];
 
     if (!fuzz_check_array(a))
         return;
     fuzz_check(*a->name && a->tiles, "no name, or no tiles");
+    if (a->tiles->filter_count > 0)
+        parts = 2;
     for (uint64_t i = 0; i < a->tiles->count; i++) {
         const struct container_tile *t = &a->tiles->tiles[i];
 
         bytes += t->compressed;
         fuzz_check(container_chunk_path(a, a->tiles, i, path) && strcmp(path, SHARDS) == 0,
                    "a tile in %s", path);
-        fuzz_check(t->compressed > 0 && t->compressed <= a->tiles->elements * size &&
+        fuzz_check(t->compressed > 0 && t->compressed <= a->tiles->elements * size * parts &&
                        t->offset <= shards_size && t->compressed <= shards_size - t->offset,
                    "a tile of %" PRIu32 " bytes at %" PRIu64, t->compressed, t->offset);
     }
-    fuzz_check(bytes == a->length, "%" PRIu64 " bytes of tiles, not %" PRIu64, bytes, a->length);
+    fuzz_check(bytes == a->length * parts, "%" PRIu64 " bytes of tiles, not %" PRIu64, bytes,
+               a->length * parts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True  # the sources may be read-only
 directory = sys.argv[1]
 wrong, other = [], []
 DTYPES = {"f32": ("float32", "FloatStorage", "f"), "f64": ("float64", "DoubleStorage", "d"), "i16": ("int16", "ShortStorage", "h"),
-          "u8": ("uint8", "ByteStorage", "B"), "complex64": ("complex64", "ComplexFloatStorage", "d")}
+          "u8": ("uint8", "ByteStorage", "B"), "complex64": ("complex64", "ComplexFloatStorage", "f")}
 HEAD = "array\tdtype\tshape\tsum\tmin\tmax\targmin\targmax\tnan\tcount\n"
 MODULES = {}
 
@@ -106,6 +106,8 @@ def archive(kind, sizes, values, strides=None, big=False):
         file.writestr("archive/data.pkl", dump(Tensor(Storage(kind, len(values)), 0, tuple(sizes), strides or strides_of(sizes), False, {}), 2))
         file.writestr("archive/byteorder", "big" if big else "little")
         file.writestr("archive/version", "3\n")
+        if kind == "complex64":
+            values = [part for v in values for part in (v.real, v.imag)]
         file.writestr("archive/data/0", struct.pack(("<>"[big]) + f"{len(values)}{DTYPES[kind][2]}", *values))
     return out.getvalue()
 
@@ -142,12 +144,16 @@ class Checkpoint:
         properties = attributes(Properties, state=(getattr(MODULES["torch"], DTYPES[kind][0]), Layout(), False, Encoding(0), False, strides))
         self.all[array] = attributes(TensorStorage, properties=properties, size=Size(shape), chunks=[
             attributes(Chunk, offsets=Size(o), sizes=Size(s)) for o, s in boxes])
-        if flat:
-            least, most = min(flat), max(flat)
-            row = [sum(flat), least, most, flat.index(least), flat.index(most), 0, len(flat)]
-        else:
-            row = [0, "nan", "nan", "nan", "nan", 0, 0]
-        self.rows.append([array, kind, "[" + ",".join(map(str, shape)) + "]", *row])
+        parts = [(array, kind, flat)]
+        if kind == "complex64":
+            parts = [(f"{array}.{part}", "f32", [int(getattr(v, name)) for v in flat]) for part, name in (("re", "real"), ("im", "imag"))]
+        for key, dtype, flat in parts:
+            if flat:
+                least, most = min(flat), max(flat)
+                row = [sum(flat), least, most, flat.index(least), flat.index(most), 0, len(flat)]
+            else:
+                row = [0, "nan", "nan", "nan", "nan", 0, 0]
+            self.rows.append([key, dtype, "[" + ",".join(map(str, shape)) + "]", *row])
 
     def object(self, array, value):
         self.all[array] = attributes(BytesStorage)
@@ -191,6 +197,13 @@ def good(name, protocol, big):
     c.tensor("edges", "f32", (5, 4), rows_of(5, (3, 2), (4,)), turned=True, big=big)
     c.tensor("scalar", "f64", (), [((), ())], value=lambda i: 17, big=big)
     c.tensor("empty", "f32", (0, 3), [((0, 0), (0, 3))], big=big)
+    pairs = {"kind": "complex64", "value": lambda i: complex(i * 37 % 101 - 9, i * 11 % 13 - 5), "big": big}
+    c.tensor("z.rows", shape=(10, 7), boxes=rows_of(10, (3, 3, 3, 1), (7,)), **pairs)
+    c.tensor("z.grid", shape=(9, 11), boxes=[((i, j), (min(5, 9 - i), min(6, 11 - j))) for i in (0, 5) for j in (0, 6)], **pairs)
+    c.tensor("z.turned", shape=(5, 4), boxes=rows_of(5, (3, 2), (4,)), turned=True, **pairs)
+    c.tensor("z.few", shape=(2,), boxes=rows_of(2, (1, 1)), **pairs)
+    c.tensor("z.scalar", shape=(), boxes=[((), ())], **pairs)
+    c.tensor("z.empty", shape=(0, 3), boxes=[((0, 0), (0, 3))], **pairs)
     c.object("opt.lr", 0.1)
     c.save(protocol)
     c.expect()
@@ -210,7 +223,7 @@ def large():
 def refuse(name, array, why, kind="f32", shape=(4, 2), boxes=None, change=lambda c: None, file=None, **more):
     c = Checkpoint(name)
     c.tensor("good", "i16", (3,), rows_of(3, (3,)))
-    c.tensor(array, kind, shape, boxes or rows_of(4, (2, 2), (2,)), **more)
+    c.tensor(array.split(".")[0], kind, shape, boxes or rows_of(4, (2, 2), (2,)), **more)
     change(c)
     c.save()
     if file:
@@ -240,7 +253,7 @@ def claim(kind, shape):
     """Has the metadata say another type or shape than shards have."""
     def change(c):
         c2 = Checkpoint("")
-        c2.tensor("bad", kind, shape, rows_of(shape[0], (shape[0] // 2,) * 2, shape[1:]))
+        c2.tensor("bad", kind, shape, rows_of(shape[0], (shape[0] // 2,) * 2, shape[1:]), complex if kind == "complex64" else int)
         c.all["bad"] = c2.all["bad"]
     return change
 
@@ -264,7 +277,10 @@ def by_hand():
     refuse("extension", "bad", "its shards are changed by an extension: compressed, say", transform_descriptors=["zstd"])
     refuse("type", "bad", "__0_0.distcp: a shard has another type or shape than .metadata says", change=claim("i16", (4, 2)))
     refuse("shape", "bad", "__0_0.distcp: a shard has another type or shape than .metadata says", change=claim("f32", (4, 3)))
-    refuse("complex", "bad", "type complex64 is not supported: complex; .*", kind="complex64", value=lambda i: 0)
+    refuse("complex", "bad.re and 1 more", "__0_0.distcp: a shard is not one tensor of the type that .metadata says",
+           change=claim("complex64", (4, 2)))
+    refuse("real", "bad", "__0_0.distcp: a shard is not one tensor of the type that .metadata says", kind="complex64", value=complex,
+           change=claim("f32", (4, 2)))
 
     def spoil(name, message, change=lambda data: data, checkpoint=None):
         c = Checkpoint(name)
@@ -311,9 +327,11 @@ def by_torch():
     warnings.simplefilter("ignore")
     x, images = torch.randn(40, 30), torch.randn(4, 3, 5, 6).to(memory_format=torch.channels_last)
     checkpoint = {"model": {"w": x, "t": x.t(), "part": x[3:7], "bf": x.to(torch.bfloat16), "i": torch.arange(7), "images": images},
+                  "z": {"w": torch.complex(x, -x), "t": torch.complex(x, x * 2).t(), "part": torch.complex(x, x)[3:7].to(torch.complex128)},
                   "opt": {"state": [{"step": torch.tensor(3.0), "m": x[0]}], "lr": 0.1}, "epoch": 3}
     dcp.save(checkpoint, checkpoint_id=path("torch"), no_dist=True)
     found = {"model.w": x, "model.t": x.t(), "model.part": x[3:7], "model.i": torch.arange(7), "model.images": images, "opt.state.0.m": x[0],
+             "z.w.re": x, "z.w.im": -x, "z.t.re": x.t(), "z.t.im": x.t() * 2, "z.part.re": x[3:7].double(), "z.part.im": x[3:7].double(),
              "opt.state.0.step": torch.tensor(3.0), "model.bf": x.to(torch.bfloat16).float()}
     expect(path("torch.tsv"), {name: t.numpy() for name, t in found.items()})
     with open(path("torch.tsv"), encoding="utf-8") as file:
@@ -330,6 +348,9 @@ def by_torch():
         dcp.load(tensors, checkpoint_id=path(name), no_dist=True)
         with open(path(name + ".tsv"), encoding="utf-8") as file:
             rows = {line.split("\t")[0]: line.rstrip("\n").split("\t") for line in list(file)[1:]}
+        for key in [key for key, t in tensors.items() if t.is_complex()]:
+            t = torch.view_as_real(tensors.pop(key))
+            tensors.update({f"{key}.re": t[..., 0], f"{key}.im": t[..., 1]})
         for key, t in tensors.items():
             row, flat = rows.pop(key), t.flatten().to(torch.float64)
             assert row[2] == str(list(t.shape)).replace(" ", "") and int(row[-1]) == flat.numel(), (name, key)

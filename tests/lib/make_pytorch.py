@@ -194,7 +194,10 @@ def by_torch():
     from expected import expect
 
     def find(value, name, found):
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and value.is_complex():
+            for i, part in enumerate(("re", "im")):
+                found[f"{name or 'tensor'}.{part}"] = torch.view_as_real(value.detach())[..., i]
+        elif isinstance(value, torch.Tensor):
             found[name or "tensor"] = value
         elif isinstance(value, (dict, list, tuple)):
             for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -245,11 +248,23 @@ def by_torch():
         "step": x[::2], "one": x[1, 2, 3], "strided": flat[::3], "ones": x[:, :, 2:3], "of_one": x[2:3, :, 4:5], "empty": x[:0],
         "none": x[:, 7:], "flat": flat[10:50], "block": x[2:4, :, 1:4][:, :1], "wide": torch.randn(40, 3000)[:, 10:2900],
         "wider": torch.randn(3, 90000)[:, 5:]})
+    for name, kind in (("complex", torch.complex64), ("complex2", torch.complex128), ("complex3", torch.complex32)):
+        z = torch.complex(x.double(), torch.randn(6, 7, 5).double()).to(kind)
+        flat = z.reshape(-1)
+        save(name, {
+            "whole": z, "row": z[2], "columns": z[:, :, 1:3], "column": z[:, :, 2], "step": z[::2], "strided": flat[::3], "one": z[1, 2, 3],
+            "empty": z[:0], "of_one": z[2:3, :, 4:5], "block": z[2:4, :, 1:4][:, :1], "middle": z[:, 2:4], "flat": flat[10:50],
+            "swapped": z.permute(1, 0, 2), "every": z.permute(1, 0, 2)[::3, :, ::2], "between": flat[:4][None, :, None].expand(5, 4, 6),
+            "channels": z.reshape(2, 3, 5, 7).contiguous(memory_format=torch.channels_last), "unfolded": flat.unfold(0, 4, 1),
+            "deep": [{"parameter": torch.nn.Parameter(flat[:9].clone()) if kind != torch.complex32 else flat[:9]}], "scalar": z[0, 0, 0].clone(),
+            "wide": torch.ones(40, 3000, dtype=torch.float64).cumsum(1).to(kind)[:, 10:2900]})
+    save("complex-tensor", torch.complex(x, -x))
     # Indices of such arrays are those of the elements as they are stored.
-    turned = {"columns": x[0].t(), "all": x.permute(2, 1, 0), "part": torch.randn(9, 4).t()[1:3],
+    turned = {"columns": x[0].t(), "complex": torch.complex(x[0], x[1]).t(), "all": x.permute(2, 1, 0), "part": torch.randn(9, 4).t()[1:3],
               "many": torch.randn(5, 700).t()[10:600]}
     save("turned", {key: t.t() if t.dim() == 2 else t.permute(2, 1, 0) for key, t in turned.items()})
     torch.save(turned, path("turned.pt"))
+    turned.update({"complex." + part: turned["complex"] for part in ("re", "im")})
     with open(path("turned.tsv"), encoding="utf-8") as file:
         lines = [line.split("\t") for line in file]
     with open(path("turned.tsv"), "w", encoding="utf-8") as file:
@@ -269,16 +284,18 @@ def by_torch():
                "unfolded": flat.unfold(0, 4, 1), "bytes": torch.arange(720).to(torch.int8).view(8, 9, 10).permute(1, 2, 0)[1:, 2:]}
     save("strides", strided)
     torch.save({key: t.contiguous() for key, t in strided.items()}, path("contiguous.pt"))
-    values = {"complex": torch.ones(3, dtype=torch.complex64), "sparse": torch.eye(3).to_sparse(),
+    values = {"sparse": torch.eye(3).to_sparse(),
               "quantised": torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 3, torch.qint8),
               "per": torch.quantize_per_channel(torch.randn(2, 4), torch.tensor([0.1, 0.2]), torch.tensor([1, 2]), 0, torch.quint8),
               "negative": torch.imag(torch.ones(3, dtype=torch.complex64).conj()),
-              "conjugate": torch.ones(3, dtype=torch.complex128).conj(), "fnuz": torch.zeros(3).to(torch.float8_e4m3fnuz),
+              "conjugate": torch.ones(3, dtype=torch.complex128).conj(), "half": torch.ones(3, dtype=torch.complex32).conj(), "fnuz": torch.zeros(3).to(torch.float8_e4m3fnuz),
               "array": np.arange(5.0)}
     refused("unsupported", values, {
-        "complex": ("complex64", "complex; .*"), "sparse": ("sparse_coo", "a sparse tensor; .*"),
+        "sparse": ("sparse_coo", "a sparse tensor; .*"),
         "quantised": ("qint8", "quantised; .*"), "per": ("quint8", "quantised; .*"),
-        "negative": ("f32", "a view that torch negates .*"), "conjugate": ("complex128", "complex; .*"),
+        "negative": ("f32", "a view that torch negates .*"),
+        **{f"{name}.{part}": (kind, "a view that torch negates .*") for name, kind in (("conjugate", "f64"), ("half", "f16"))
+           for part in ("re", "im")},
         "fnuz": ("float8_e4m3fnuz", "another float .*"), "array": ("numpy", "an array of NumPy .*")})
     torch.save(model, path("module.pt"))
     wrong.append("module|the pickle names torch.nn.modules.container.Sequential, which no file of tensors alone needs")

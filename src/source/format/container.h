@@ -137,7 +137,8 @@ struct container_tiles {
     unsigned filter_count;               /* filters in `filters` */
     struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
     bool edges_plain; /* tiles that extend beyond the array are stored without filters */
-    bool edges_cut;   /* tiles are stored as far as they lie in the array, and without filters */
+    bool edges_cut;   /* tiles are stored as far as they lie in the array, with no filter but
+                         CONTAINER_FIELD */
     bool dense;       /* the elements of all of them lie one after the other, in `order` */
 };
 

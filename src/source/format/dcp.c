@@ -96,7 +96,9 @@ struct checkpoint {
 
     /* The tensor that is looked at. */
     struct container_array *array;
+    const char *name; /* without the suffix of a part */
     const struct pytorch_dtype *dtype;
+    unsigned part; /* of complex numbers */
     struct shard *shards;
     size_t shard_count, shard_room;
     uint64_t step[CONTAINER_DIMENSIONS_MAX]; /* all shards begin and end at multiples; 0: they have
@@ -297,13 +299,27 @@ static const char *keep_path(struct checkpoint *k, const struct place *place)
     return k->path;
 }
 
+/* Whether the elements of a shard are one after the other, or, if they are parts, the numbers. */
+static bool is_dense(const struct checkpoint *k, const struct container_array *a)
+{
+    const uint64_t run = a->record_elements > 0 ? a->record_elements : 1;
+
+    return a->tiles
+               ? a->tiles->dense && (a->tiles->filter_count > 0) == (pytorch_parts(k->dtype) > 1)
+               : a->elements <= 1 ||
+                     run * k->dtype->size ==
+                         (a->record_elements > 0 ? a->record_stride : element_size(a->type));
+}
+
 /* Looks at the archive of a shard, and finds its elements. */
 static bool take_archive(struct checkpoint *k, struct shard *shard, const struct container *c)
 {
-    const struct container_array *a = c->count == 1 ? &c->arrays[0] : NULL;
+    const struct container_array *a =
+        c->count == pytorch_parts(k->dtype) ? &c->arrays[k->part] : NULL;
 
     if (!a)
-        return REFUSE(k, false, "%s: a shard is not one tensor", shard->path);
+        return REFUSE(k, false, "%s: a shard is not one tensor of the type that " METADATA " says",
+                      shard->path);
     if (a->unreadable)
         return REFUSE(k, a->missing, "%s: %s", shard->path, a->unreadable);
     if (a->type != k->array->type || a->dimensions != k->array->dimensions ||
@@ -311,13 +327,13 @@ static bool take_archive(struct checkpoint *k, struct shard *shard, const struct
          memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0))
         return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
                       shard->path);
-    if (a->record_elements > 0 || (a->tiles && !a->tiles->dense))
+    if (!is_dense(k, a))
         return REFUSE(k, false, "%s: the elements of a shard are not one after the other",
                       shard->path);
     if (shard != k->shards && a->big_endian != k->array->big_endian)
         return REFUSE(k, false, "its shards have different byte orders");
     k->array->big_endian = a->big_endian;
-    shard->begin += a->offset;
+    shard->begin += a->offset - k->part * element_size(a->type);
     for (unsigned i = 0; i < a->dimensions; i++)
         shard->order[i] = a->tiles           ? a->tiles->order[i]
                           : a->fortran_order ? a->dimensions - 1 - i
@@ -363,8 +379,8 @@ static bool read_archive(struct checkpoint *k, struct shard *shard, const struct
 /* Finds a shard: its file, and the place of its elements. */
 static bool find_shard(struct checkpoint *k, struct shard *shard)
 {
-    const struct place wanted = {.name = k->array->name,
-                                 .name_length = (uint32_t)strlen(k->array->name),
+    const struct place wanted = {.name = k->name,
+                                 .name_length = (uint32_t)strlen(k->name),
                                  .offsets = shard->offsets,
                                  .dimensions = k->array->dimensions};
     const struct place *place = k->place_count > 0 ? bsearch(&wanted, k->places, k->place_count,
@@ -439,7 +455,7 @@ static bool are_together(const struct checkpoint *k)
 static void divide(struct checkpoint *k)
 {
     const unsigned dimensions = k->array->dimensions;
-    uint64_t row = element_size(k->array->type);
+    uint64_t row = k->dtype->size;
 
     for (unsigned i = 0; i < dimensions; i++)
         row *= k->tile[i];
@@ -505,7 +521,7 @@ static bool put_tiles(const struct checkpoint *k, const struct shard *shard,
 
     memcpy(at, shard->offsets, sizeof at);
     do {
-        uint64_t number = 0, element = 0, size = element_size(a->type);
+        uint64_t number = 0, element = 0, size = k->dtype->size;
 
         for (unsigned i = 0; i < a->dimensions; i++) {
             const uint64_t left = a->sizes[i] - at[i];
@@ -516,8 +532,8 @@ static bool put_tiles(const struct checkpoint *k, const struct shard *shard,
         }
         if (tiles[number].compressed > 0)
             return false;
-        tiles[number] = (struct container_tile){
-            .offset = shard->begin + element * element_size(a->type), .compressed = (uint32_t)size};
+        tiles[number] = (struct container_tile){.offset = shard->begin + element * k->dtype->size,
+                                                .compressed = (uint32_t)size};
         paths[number] = shard->path;
     } while (next_tile(k, shard, at));
     return true;
@@ -550,7 +566,7 @@ static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
             t->count = UINT64_MAX;
     }
     if (t->count > CONTAINER_TILES_MAX - k->tiles ||
-        t->elements > CONTAINER_TILE_BYTES_MAX / element_size(a->type))
+        t->elements > CONTAINER_TILE_BYTES_MAX / k->dtype->size)
         return REFUSE(k, false, "more than 16777216 tiles, or tiles of more than 1 GiB");
     k->tiles += t->count;
     tiles = calloc((size_t)t->count, sizeof *tiles);
@@ -570,6 +586,8 @@ static bool make_tiles(struct checkpoint *k, struct container_tiles *t)
         t->files = files.paths ? container_keep(c, &files, sizeof files) : NULL;
         a->tiles = t;
         a->compressed = a->length;
+        if (pytorch_parts(k->dtype) > 1)
+            t->filters[t->filter_count++] = pytorch_filter(k->dtype, k->part);
         good = t->sizes && t->tiles && t->files && (!turned || t->order);
     } else {
         good = false;
@@ -642,12 +660,13 @@ static bool leave_tiles(struct checkpoint *k, struct container_tiles *t)
     return t->sizes || container_no_memory(k->in);
 }
 
-/* Adds a tensor, and finds its shards. */
-static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
-                       struct container_tiles *t)
+/* Adds a tensor, or a part of it, and finds its shards. */
+static bool add_part(struct checkpoint *k, uint32_t value, struct container_tiles *t)
 {
-    struct container_array *a = container_add(k->container, name);
-    const struct pytorch_dtype *dtype = find_dtype(k, value);
+    const struct pytorch_dtype *const dtype = k->dtype;
+    const char *const name =
+        container_note(k->container, "%s%s", k->name, pytorch_suffix(dtype, k->part));
+    struct container_array *a = name ? container_add(k->container, name) : NULL;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX] = {0};
     unsigned dimensions;
     bool good = true;
@@ -655,8 +674,7 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
     if (!a)
         return container_no_memory(k->in);
     k->array = a;
-    if (!dtype ||
-        !pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes, &dimensions))
+    if (!pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes, &dimensions))
         return malformed(k, value, "this tensor");
     container_name_type(a, dtype->other ? dtype->name : element_name(dtype->type));
     a->dimensions = dimensions;
@@ -669,7 +687,7 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
     a->unreadable = dtype->other;
     if (a->unreadable)
         return true;
-    a->length = a->elements * dtype->size;
+    a->length = a->elements * element_size(a->type);
     if (a->elements == 0 || k->in->headers_only ||
         !container_wants(k->in->patterns, k->in->pattern_count, name, false))
         return leave_tiles(k, t);
@@ -681,6 +699,20 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
     if (good && !a->unreadable)
         good = make_tiles(k, t);
     return good;
+}
+
+/* Adds a tensor: one array, or those of its parts. */
+static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
+                       struct container_tiles *t)
+{
+    k->name = name;
+    k->dtype = find_dtype(k, value);
+    if (!k->dtype)
+        return malformed(k, value, "this tensor");
+    for (k->part = 0; k->part < pytorch_parts(k->dtype); k->part++)
+        if (!add_part(k, value, &t[k->part]))
+            return false;
+    return true;
 }
 
 /* Adds an object that is no tensor. */
@@ -704,7 +736,7 @@ static bool add_all(struct checkpoint *k, uint32_t value)
 
     if (v->kind != PICKLE_DICT)
         return malformed(k, value, "state_dict_metadata");
-    k->container->tiles = calloc((size_t)v->count / 2 + 1, sizeof *k->container->tiles);
+    k->container->tiles = calloc((size_t)v->count + 1, sizeof *k->container->tiles);
     if (!k->container->tiles)
         return container_no_memory(k->in);
     for (uint32_t i = 0; good && i + 1 < v->count; i += 2) {
@@ -723,7 +755,7 @@ static bool add_all(struct checkpoint *k, uint32_t value)
             return container_no_memory(k->in);
         switch (use_of(k, entry)) {
         case TENSOR:
-            good = add_tensor(k, name, entry, &k->container->tiles[i / 2]);
+            good = add_tensor(k, name, entry, &k->container->tiles[i]);
             break;
         case BYTES:
             good = add_object(k, name);

@@ -49,10 +49,9 @@ static const struct pytorch_dtype dtypes[] = {
     {"uint32", 4, NULL, ELEMENT_U32},
     {"uint64", 8, NULL, ELEMENT_U64},
     {"bool", 1, NULL, ELEMENT_BOOL},
-#define COMPLEX "complex; in Python, torch.view_as_real(t) has the parts as numbers"
-    {"complex32", 4, COMPLEX, 0},
-    {"complex64", 8, COMPLEX, 0},
-    {"complex128", 16, COMPLEX, 0},
+    {"complex32", 4, NULL, ELEMENT_F16},
+    {"complex64", 8, NULL, ELEMENT_F32},
+    {"complex128", 16, NULL, ELEMENT_F64},
 #define QUANTISED "quantised; in Python, t.dequantize() has its numbers"
     {"qint8", 1, QUANTISED, 0},
     {"quint8", 1, QUANTISED, 0},
@@ -398,7 +397,8 @@ struct tensor {
     uint64_t offset; /* elements of the storage before its first */
     unsigned dimensions;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX], strides[CONTAINER_DIMENSIONS_MAX];
-    bool changed; /* torch conjugates or negates what is stored */
+    bool changed;  /* torch conjugates or negates what is stored */
+    unsigned part; /* of complex numbers: the part that is looked at */
 };
 
 static const struct pickle_value *value_of(const struct file *f, uint32_t value)
@@ -566,8 +566,9 @@ static void place_tiles(const struct tensor *t, unsigned size, uint64_t at,
    or in several places. `at`: of its first element in the file. False without memory. Sets why that
    cannot be done. */
 static bool make_tiles(struct file *f, struct container_array *a, const struct tensor *t,
-                       unsigned size, uint64_t at)
+                       uint64_t at)
 {
+    const unsigned size = t->dtype->size;
     struct container *c = f->container;
     uint64_t order[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
     const unsigned together = find_order(t, order);
@@ -601,16 +602,20 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
     free(places);
     good = tiles.sizes && tiles.order && (tiles.tiles || f->in->headers_only);
     tiles.count = tiles.tiles ? tiles.count : 0;
+    if (pytorch_parts(t->dtype) > 1)
+        tiles.filters[tiles.filter_count++] = pytorch_filter(t->dtype, t->part);
     a->tiles = container_keep(c, &tiles, sizeof tiles);
     a->compressed = a->length;
     return (good && a->tiles) || container_no_memory(f->in);
 }
 
-/* Places the elements of a tensor, of `size` bytes, in a storage of so many bytes at an offset of
+/* Places the elements of a tensor, or a part of them, in a storage of so many bytes at an offset of
    the file. False without memory. Sets why that cannot be done. */
 static bool place_elements(struct file *f, struct container_array *a, const struct tensor *t,
-                           unsigned size, uint64_t at, uint64_t bytes)
+                           uint64_t at, uint64_t bytes)
 {
+    const uint64_t size = t->dtype->size, parts = pytorch_parts(t->dtype), each = size / parts;
+    struct tensor apart = *t; /* strides count parts */
     struct layout l = {1, 0, 1};
     uint64_t end = a->elements > 0, last;
     bool good = true;
@@ -619,32 +624,37 @@ static bool place_elements(struct file *f, struct container_array *a, const stru
         good = good && !__builtin_mul_overflow(t->sizes[i] - 1, t->strides[i], &last) &&
                !__builtin_add_overflow(end, last, &end);
     good = good && !__builtin_add_overflow(end, t->offset, &end) &&
-           !__builtin_mul_overflow(end, (uint64_t)size, &end) && end <= bytes;
+           !__builtin_mul_overflow(end, size, &end) && end <= bytes;
     if (!good) {
         a->typed = true;
         a->unreadable = "its elements do not lie in its storage";
         return true;
     }
-    a->offset = at + t->offset * size;
-    a->length = a->elements * size;
-    if (a->elements > 0 && !find_layout(t, false, &l)) {
-        a->fortran_order = find_layout(t, true, &l);
+    at += t->offset * size;
+    a->offset = at + (a->elements > 0 ? t->part * each : 0);
+    a->length = a->elements * each;
+    for (unsigned i = 0; i < t->dimensions; i++)
+        apart.strides[i] *= parts;
+    if (a->elements > 0 && !find_layout(&apart, false, &l)) {
+        a->fortran_order = find_layout(&apart, true, &l);
         if (!a->fortran_order)
-            return make_tiles(f, a, t, size, a->offset);
+            return make_tiles(f, a, t, at);
     }
     if (l.count > 1) {
         a->record_elements = l.run;
-        a->record_stride = l.stride * size;
+        a->record_stride = l.stride * each;
     }
     return true;
 }
 
-/* Adds an array that is called f->name; NULL on failure. */
-static struct container_array *add_array(struct file *f, const char *type)
+/* Adds an array that is called f->name, with a suffix; NULL on failure. */
+static struct container_array *add_array(struct file *f, const char *suffix, const char *type)
 {
-    const char *name = *f->name ? f->name : "tensor";
-    const size_t size = strlen(name) + 1;
+    char name[NAME_MAX_BYTES + 4];
+    const size_t size =
+        (size_t)snprintf(name, sizeof name, "%s%s", *f->name ? f->name : "tensor", suffix) + 1;
     struct container_array *a;
+    const char *kept;
 
     f->names += size;
     if (f->names > NAMES_MAX || f->container->count >= ARRAYS_MAX) {
@@ -654,8 +664,8 @@ static struct container_array *add_array(struct file *f, const char *type)
                               ARRAYS_MAX, NAMES_MAX);
         return NULL;
     }
-    name = container_keep(f->container, name, size);
-    a = name ? container_add(f->container, name) : NULL;
+    kept = container_keep(f->container, name, size);
+    a = kept ? container_add(f->container, kept) : NULL;
     if (!a) {
         (void)container_no_memory(f->in);
         return NULL;
@@ -667,15 +677,15 @@ static struct container_array *add_array(struct file *f, const char *type)
 /* Adds an array whose numbers cannot be read. */
 static bool add_other(struct file *f, const char *type, const char *why)
 {
-    struct container_array *a = add_array(f, type);
+    struct container_array *a = add_array(f, "", type);
 
     if (a)
         a->unreadable = why;
     return a;
 }
 
-/* Adds a tensor that has been taken from the pickle. */
-static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
+/* Adds a tensor that has been taken from the pickle, or a part of it. */
+static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
 {
     const struct pickle_value *key;
     const struct pytorch_dtype *stored;
@@ -685,7 +695,8 @@ static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
 
     if (!take_storage(f, t->storage, &stored, &key, &elements))
         return malformed(f, t->storage, "this storage");
-    a = add_array(f, t->dtype->other ? t->dtype->name : element_name(t->dtype->type));
+    a = add_array(f, pytorch_suffix(t->dtype, t->part),
+                  t->dtype->other ? t->dtype->name : element_name(t->dtype->type));
     if (!a)
         return false;
     for (unsigned i = 0; i < t->dimensions; i++)
@@ -713,7 +724,7 @@ static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
     }
     if (!place_part(f, part))
         return false;
-    if (!place_elements(f, a, t, t->dtype->size, part->offset, part->member.size))
+    if (!place_elements(f, a, t, part->offset, part->member.size))
         return false;
     if (t->dtype->other) {
         a->unreadable = t->dtype->other;
@@ -723,6 +734,15 @@ static bool add_tensor(struct file *f, uint32_t value, const struct tensor *t)
                         "t.resolve_conj() has its numbers";
         a->typed = true;
     }
+    return true;
+}
+
+/* Adds a tensor: one array, or those of its parts. */
+static bool add_tensor(struct file *f, uint32_t value, struct tensor *t)
+{
+    for (t->part = 0; t->part < pytorch_parts(t->dtype); t->part++)
+        if (!add_part(f, value, t))
+            return false;
     return true;
 }
 
