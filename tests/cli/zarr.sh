@@ -223,6 +223,55 @@ run --tsv -o sum complex
 is 'the parts of complex numbers' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum
 complex${tab}re${tab}f32${tab}[5]${tab}7.5
 complex${tab}im${tab}f32${tab}[5]${tab}-inf"
+# record3 NAME FIELDS FILL CONFIGURATION: five records in chunks of two, the first of which is there.
+record3() {
+    make3 "$1" x "$3" "$keys,\"codecs\":[{\"name\":\"bytes\"$4}]"
+    sed -i "s/\"x\"/{\"name\":\"struct\",\"configuration\":{\"fields\":$2}}/" "$1/zarr.json"
+    printf '\001\000\002\003\000\004' >"$1/c/0"
+}
+big=',"configuration":{"endian":"big"}'
+fields='[{"data_type":"uint8","name":"a"},{"name":"b","data_type":"int16"}]'
+for fill in '{"b":-2,"a":7}' '"B/7/"'; do
+    record3 struct "$fields" "$fill" "$big"
+    run --tsv -o sum struct
+    is "records of version 3, big-endian, the fill value $fill" 0 "file${tab}array${tab}dtype${tab}shape${tab}sum
+struct${tab}a${tab}u8${tab}[5]${tab}25
+struct${tab}b${tab}i16${tab}[5]${tab}0"
+done
+record3 little "$fields" '"B/7/"' ''
+run -q -o sum little
+is 'records without a byte order' 0 '25
+1530'
+record3 texts '[["s",{"name":"null_terminated_bytes","configuration":{"length_bytes":1}}],["b","int16"]]' null "$big"
+run -q -o sum --array=b texts
+is 'a text beside a number' 0 6
+run --list --tsv texts
+ok 'the text is listed' grep -q "^texts${tab}s${tab}|S1${tab}" out
+record3 raw '[["r","r8"],["t",{"name":"raw_bytes","configuration":{"length_bytes":1}}],["b","uint8"]]' null "$big"
+run -q -o sum --array=b raw
+is 'bytes beside a number' 0 6
+for bad in '{"a":7}' '{"a":7,"b":70000}' '{"a":7,"b":1,"b":1}' '{"a":7,"b":[1,2]}' '{"a":7,"b":{"c":1}}' '"B/7"' 1; do
+    record3 unfilled "$fields" "$bad" "$big"
+    run -q -o sum --array=b unfilled
+    fails "the fill value $bad of a record" "unfilled: array b: Zarr's fill_value of this array is not supported"
+done
+while IFS=\; read -r type why; do
+    record3 wrong "$type" null "$big"
+    run -q -o sum wrong
+    fails "the fields $type" "wrong: array array: $why"
+done <<'END'
+[];it has no fields
+{};it has no fields
+[{"name":"a"}];a field is malformed, or its name is
+[["a","int8",[2]]];a field is malformed, or its name is
+[["","int8"]];a field is malformed, or its name is
+[["a","string"]];a field has the type string, which is not supported
+[["a","complex32"]];a field has the type complex32, which is not supported
+[["a",">i2"]];a field has the type >i2, which is not supported
+[["a","r9"]];a field has the type r9, which is not supported
+[["a",{"name":"struct"}]];it has no fields
+[["u",{"name":"fixed_length_utf32","configuration":{"length_bytes":3}}]];a field has the type fixed_length_utf32, which is not supported
+END
 for bits in float8_e4m3fn:0x7f float8_e5m2:0x7e float16:0x7e00 bfloat16:0x7fc0 float32:0x7fc00000 float64:0x7ff8000000000000; do
     make3 bits "${bits%:*}" "\"${bits#*:}\"" "$keys$bytes"
     make3 quiet "${bits%:*}" '"NaN"' "$keys$bytes"

@@ -25,6 +25,7 @@
 #include "source/format/filters.h"
 #include "source/format/npy.h"
 #include "source/format/zip.h"
+#include "sys/buffer.h"
 #include "sys/bytes.h"
 #include "sys/escape.h"
 #include "sys/grow.h"
@@ -53,8 +54,8 @@ struct metadata {
     unsigned dimensions, chunk_dimensions;
     bool has_sizes, has_chunks, has_encoding, typed, has_codecs, has_fill, has_attributes;
     char type[WORD_MAX];
-    struct json_reader type_at;    /* of version 2, before its value */
-    bool structured;               /* it is a list of fields */
+    struct json_reader type_at;    /* before its value */
+    bool structured;               /* it has fields */
     uint64_t record;               /* then, or of a complex type: bytes of an element */
     const struct npy_field *field; /* of records, that the array has; NULL: it has their elements */
     enum element_type element;
@@ -672,6 +673,12 @@ static void read_encoding(struct json_reader *r, struct metadata *m)
         m->separator = m->plain_keys ? '.' : '/';
 }
 
+/* Whether a type of version 3 has fields. zarr called it "structured" before 3.2. */
+static bool is_record(const char *type)
+{
+    return strcmp(type, "struct") == 0 || strcmp(type, "structured") == 0;
+}
+
 /* Reads a member whose name both versions have. False if it is none. */
 static bool read_common(struct json_reader *r, struct metadata *m, const char *key)
 {
@@ -692,6 +699,7 @@ static bool read_common(struct json_reader *r, struct metadata *m, const char *k
         m->structured = m->version == 2 && peek(r) == '[';
         m->type_at = *r;
         read_named(r, m->type, &unused);
+        m->structured = m->structured || (m->version == 3 && is_record(m->type));
     } else {
         return false;
     }
@@ -896,7 +904,8 @@ static int byte64(const char *text, size_t i)
     return first < 0 || second < 0 ? -1 : (first << (2 + shift) | second >> (4 - shift)) & 0xff;
 }
 
-/* Reads the fill value of a field: that of a record is in base 64. False if its elements differ. */
+/* Reads the fill value of a field: that of a record is in base 64, in version 3 little-endian. False
+   if its elements differ. */
 static bool read_field_fill(const struct metadata *m, const char *text, unsigned char *bytes)
 {
     const size_t size = element_size(m->element);
@@ -905,7 +914,9 @@ static bool read_field_fill(const struct metadata *m, const char *text, unsigned
     if (end > strcspn(text, "\"") / 4 * 3)
         return false;
     for (uint64_t i = m->field->offset; i < end; i++) {
-        const uint64_t place = (i - m->field->offset) % size;
+        const uint64_t at = (i - m->field->offset) % size;
+        const uint64_t place =
+            m->version == 3 && m->order_of_bytes == ELEMENT_ORDER_BIG ? size - 1 - at : at;
         const int byte = byte64(text, (size_t)i);
 
         if (byte < 0 || (i - m->field->offset >= size && bytes[place] != byte))
@@ -915,25 +926,63 @@ static bool read_field_fill(const struct metadata *m, const char *text, unsigned
     return true;
 }
 
+/* Goes to the fill value of a field in that of a record, an object of version 3. `path`: the names of
+   the fields that it lies in, and its own, with dots between them. False where there is none, or
+   there are several. */
+static bool find_field_fill(struct json_reader *r, const char *path)
+{
+    while (peek(r) == '{') {
+        struct json_reader members = *r;
+        size_t length = 0;
+        unsigned found = 0;
+        char key[NPY_NAME_MAX + 1]; /* longer than any path if it is cut */
+
+        (void)json_read_begin(&members, '{');
+        while (json_read_more(&members, '}') && json_read_key(&members, key, sizeof key)) {
+            const size_t size = strlen(key);
+
+            if (strncmp(path, key, size) == 0 && (path[size] == '.' || path[size] == '\0')) {
+                *r = members;
+                length = size;
+                found++;
+            }
+            (void)json_read_skip(&members);
+        }
+        if (found != 1)
+            return false;
+        path += length + (path[length] == '.');
+    }
+    if (peek(r) != '[')
+        return *path == '\0';
+    return (strcmp(path, "re") == 0 || strcmp(path, "im") == 0) && json_read_begin(r, '[') &&
+           json_read_more(r, ']') &&
+           (*path == 'r' || (json_read_skip(r) && json_read_more(r, ']')));
+}
+
 /* Reads the fill value into `bytes`, in the byte order of the file: zeros without one. */
 static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX])
 {
     const size_t size = element_size(m->element);
     const bool imaginary = m->field && !m->structured && m->field->offset > 0;
+    bool zero = m->structured; /* the only number that stands for a record */
     struct json_reader r = m->fill;
     uint64_t bits = 0;
 
     memset(bytes, 0, CONTAINER_FILL_MAX);
     if (m->has_fill && m->structured && peek(&r) == '"')
         return read_field_fill(m, r.at + 1, bytes);
-    if (m->has_fill && m->field && !m->structured && peek(&r) == '[') {
+    if (m->has_fill && m->structured && m->version == 3 && peek(&r) == '{') {
+        if (!find_field_fill(&r, m->field->name))
+            return false;
+        zero = false;
+    } else if (m->has_fill && m->field && !m->structured && peek(&r) == '[') {
         if (!json_read_begin(&r, '[') || !json_read_more(&r, ']') ||
             (imaginary && (!json_read_skip(&r) || !json_read_more(&r, ']'))))
             return false;
     } else if (imaginary) {
         return true;
     }
-    if (m->has_fill && (!read_element(m, r, &bits) || (m->structured && bits != 0)))
+    if (m->has_fill && (!read_element(m, r, &bits) || (zero && bits != 0)))
         return false;
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)(bits >>
@@ -1494,34 +1543,133 @@ static bool has_fields(const struct metadata *m)
                                   (strcmp(type + 1, "c8") == 0 || strcmp(type + 1, "c16") == 0));
 }
 
+static bool write_fields(struct store *z, const struct json_reader *configuration, char order,
+                         struct buffer *to);
+
+/* Writes a type of version 3 as version 2 has it: a name after a byte order, or a list of fields. False
+   where its size is unknown: in->error says so. NOLINTNEXTLINE(misc-no-recursion): to JSON_DEPTH_MAX */
+static bool write_type(struct store *z, struct json_reader r, char order, struct buffer *to)
+{
+    static const char *const names[][2] = {{"bool", "b1"},
+                                           {"complex64", "c8"},
+                                           {"complex128", "c16"},
+                                           {"numpy.datetime64", "M8"},
+                                           {"numpy.timedelta64", "m8"}};
+    static const struct {
+        const char *name;
+        char kind;
+        unsigned unit; /* bytes */
+    } sized[] = {
+        {"null_terminated_bytes", 'S', 1}, {"raw_bytes", 'V', 1}, {"fixed_length_utf32", 'U', 4}};
+    char name[WORD_MAX], quoted[ESCAPE_QUOTE_MAX], after;
+    enum element_order unsaid = ELEMENT_ORDER_UNSAID;
+    struct json_reader configuration, length;
+    enum element_type type;
+    uint64_t size;
+    unsigned bits;
+
+    read_named(&r, name, &configuration);
+    if (is_record(name))
+        return write_fields(z, &configuration, order, to);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i][0]) == 0) {
+            buffer_print(to, "\"%c%s\"", order, names[i][1]);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
+        if (strcmp(name, sized[i].name) == 0 &&
+            find_member(&configuration, "length_bytes", &length) &&
+            json_read_integer(&length, &size) && size % sized[i].unit == 0) {
+            buffer_print(to, "\"|%c%" PRIu64 "\"", sized[i].kind, size / sized[i].unit);
+            return true;
+        }
+    if (sscanf(name, "r%9u%c", &bits, &after) == 1 && bits % 8 == 0) {
+        buffer_print(to, "\"|V%u\"", bits / 8);
+        return true;
+    }
+    if (element_parse_numpy(name, &type, &unsaid) && unsaid == ELEMENT_ORDER_UNSAID) {
+        buffer_print(to, "\"%c%s\"", order, name);
+        return true;
+    }
+    return container_wrong(z->in, ERROR_NO_OFFSET,
+                           "a field has the type %.60s, which is not supported",
+                           escape_quote(quoted, name));
+}
+
+/* Writes the fields of a record of version 3 as a list of version 2. False where one is malformed, or
+   its size is unknown: in->error says so. NOLINTNEXTLINE(misc-no-recursion): to JSON_DEPTH_MAX */
+static bool write_fields(struct store *z, const struct json_reader *configuration, char order,
+                         struct buffer *to)
+{
+    const char *separator = "[", *name, *end;
+    struct json_reader r;
+
+    if (!find_member(configuration, "fields", &r) || peek(&r) != '[')
+        return container_wrong(z->in, ERROR_NO_OFFSET, "it has no fields");
+    (void)json_read_begin(&r, '[');
+    for (; json_read_more(&r, ']'); separator = ",") {
+        struct json_reader field = r, type = r;
+        bool good = peek(&r) == '{'
+                        ? find_member(&r, "name", &field) && find_member(&r, "data_type", &type)
+                        : json_read_begin(&field, '[') && json_read_more(&field, ']');
+
+        good = good && peek(&field) == '"' && field.at[1] != '"';
+        name = field.at;
+        good = good && json_read_skip(&field);
+        end = field.at;
+        if (good && peek(&r) == '[') {
+            good = json_read_more(&field, ']');
+            type = field;
+            good = good && json_read_skip(&field) && !json_read_more(&field, ']') && !field.failed;
+        }
+        if (!good)
+            return container_wrong(z->in, ERROR_NO_OFFSET, "a field is malformed, or its name is");
+        buffer_print(to, "%s[", separator);
+        buffer_bytes(to, name, (size_t)(end - name));
+        buffer_char(to, ',');
+        if (!write_type(z, type, order, to))
+            return false;
+        buffer_print(to, "]");
+        (void)json_read_skip(&r);
+    }
+    buffer_print(to, "%s]", *separator == '[' ? "[" : "");
+    return true;
+}
+
+/* Adds the arrays of the fields of a type of version 2, in JSON. False without memory, or if it is wrong:
+   in->error says so. */
+static bool take_fields(struct store *z, const char *path, const char *text, size_t size)
+{
+    struct records records = {.store = z, .path = path};
+    char error[NPY_ERROR_MAX];
+    uint64_t bytes;
+
+    if (!npy_find_fields_json(text, size, take_record, &records, &bytes, error) || bytes == 0)
+        return container_wrong(z->in, ERROR_NO_OFFSET, "%s", *error ? error : "it has no fields");
+    records.bytes = bytes;
+    return npy_find_fields_json(text, size, take_record, &records, &bytes, error);
+}
+
 /* Adds an array, or those of its fields. False without memory, or if its type is wrong: in->error says
    so. */
 static bool take_arrays(struct store *z, const char *path, struct container_tiles *t)
 {
     struct metadata *const m = &z->metadata;
-    struct records records = {.store = z, .path = path};
     struct json_reader end = m->type_at;
-    const char *text = end.at;
-    char error[NPY_ERROR_MAX], type[8];
-    uint64_t bytes;
-    size_t size;
+    struct buffer type = {0};
+    bool good;
 
     if (!has_fields(m))
         return take_array(z, path, *path ? path : "array", m, t);
     (void)json_read_skip(&end);
-    size = (size_t)(end.at - text);
-    if (m->version == 3) {
-        if (m->order_of_bytes == ELEMENT_ORDER_UNSAID)
-            refuse(m, "type without a byte order", m->type);
-        snprintf(type, sizeof type, "\"%c%s\"", m->order_of_bytes == ELEMENT_ORDER_BIG ? '>' : '<',
-                 strcmp(m->type, "complex64") == 0 ? "c8" : "c16");
-        text = type;
-        size = strlen(type);
-    }
-    if (!npy_find_fields_json(text, size, take_record, &records, &bytes, error) || bytes == 0)
-        return container_wrong(z->in, ERROR_NO_OFFSET, "%s", *error ? error : "it has no fields");
-    records.bytes = bytes;
-    return npy_find_fields_json(text, size, take_record, &records, &bytes, error);
+    if (m->version == 2)
+        return take_fields(z, path, m->type_at.at, (size_t)(end.at - m->type_at.at));
+    if (m->order_of_bytes == ELEMENT_ORDER_UNSAID && !m->structured)
+        refuse(m, "type without a byte order", m->type);
+    good = write_type(z, m->type_at, m->order_of_bytes == ELEMENT_ORDER_BIG ? '>' : '<', &type) &&
+           !type.failed && take_fields(z, path, type.data, type.size);
+    buffer_free(&type);
+    return good;
 }
 
 /* Whether the metadata have all that an array needs. */
