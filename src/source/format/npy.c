@@ -88,10 +88,11 @@ static bool parse_code(struct parser *p, int digits, uint32_t *code)
 {
     *code = 0;
     for (int i = 0; i < digits; i++, p->position++) {
-        const char c = p->position < p->end ? p->text[p->position] : '\0';
+        char c;
 
-        if (!isxdigit((unsigned char)c))
+        if (p->position == p->end || !isxdigit((unsigned char)p->text[p->position]))
             return false;
+        c = p->text[p->position];
         *code = *code << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
     }
     return true;
@@ -102,11 +103,16 @@ static bool parse_code(struct parser *p, int digits, uint32_t *code)
 static size_t parse_escape(struct parser *p, char utf8[4])
 {
     static const char letters[] = "\\'\"/bfnrt", meanings[] = "\\'\"/\b\f\n\r\t";
-    const char letter = p->position < p->end ? p->text[p->position++] : '\0';
-    const char *plain = letter ? strchr(letters, letter) : NULL;
-    const int digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
     uint32_t code, low;
+    const char *plain;
+    char letter;
+    int digits;
 
+    if (p->position == p->end)
+        return 0;
+    letter = p->text[p->position++];
+    plain = letter ? strchr(letters, letter) : NULL;
+    digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
     if (plain) {
         *utf8 = meanings[plain - letters];
         return 1;

@@ -1561,12 +1561,13 @@ static bool write_type(struct store *z, struct json_reader r, char order, struct
         unsigned unit; /* bytes */
     } sized[] = {
         {"null_terminated_bytes", 'S', 1}, {"raw_bytes", 'V', 1}, {"fixed_length_utf32", 'U', 4}};
-    char name[WORD_MAX], quoted[ESCAPE_QUOTE_MAX], after;
+    char name[WORD_MAX], quoted[ESCAPE_QUOTE_MAX];
     enum element_order unsaid = ELEMENT_ORDER_UNSAID;
     struct json_reader configuration, length;
     enum element_type type;
     uint64_t size;
-    unsigned bits;
+    unsigned long bits;
+    size_t digits;
 
     read_named(&r, name, &configuration);
     if (is_record(name))
@@ -1583,8 +1584,10 @@ static bool write_type(struct store *z, struct json_reader r, char order, struct
             buffer_print(to, "\"|%c%" PRIu64 "\"", sized[i].kind, size / sized[i].unit);
             return true;
         }
-    if (sscanf(name, "r%9u%c", &bits, &after) == 1 && bits % 8 == 0) {
-        buffer_print(to, "\"|V%u\"", bits / 8);
+    digits = name[0] == 'r' ? strspn(name + 1, "0123456789") : 0;
+    bits = digits > 0 && digits < 10 && !name[1 + digits] ? strtoul(name + 1, NULL, 10) : 1;
+    if (bits % 8 == 0) {
+        buffer_print(to, "\"|V%lu\"", bits / 8);
         return true;
     }
     if (element_parse_numpy(name, &type, &unsaid) && unsaid == ELEMENT_ORDER_UNSAID) {
