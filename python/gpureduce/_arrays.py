@@ -653,6 +653,8 @@ def with_mask(array: Array, mask: Any) -> Array:
 
     if array.memory != HOST:
         return _with_mask_on_device(array, mask)
+    if np.ma.is_masked(mask):
+        raise ValueError("the mask has masked elements")
     mask = np.asarray(mask)
     if mask.dtype != bool:
         raise TypeError(f"a mask has elements of type bool, not {mask.dtype}")

@@ -1079,7 +1079,7 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     low, high = (0.0, 1.0) if ends[2] == 0 else (float(ends[0]), float(ends[1]))
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"the range from {low} to {high} is not finite; give one")
-    if ends[2] == 0 or low == high:
+    if ends[2] == 0 or ends[0] == ends[1]:
         return count(*(_around(low) if low == high else (low, high)))[:2]
     return counts, edges
 

@@ -323,6 +323,8 @@ def test_masks_that_are_refused():
         gr.sum(x, mask=[0, 1, 0])
     with pytest.raises(ValueError):
         gr.sum(x, mask=[True, False])
+    with pytest.raises(ValueError, match="masked elements"):
+        gr.sum(x, mask=np.ma.array([True, False, False], mask=[False, True, False]))
 
 
 @pytest.mark.parametrize("package", ["torch", "cupy"])

@@ -175,6 +175,8 @@ def test_histogram_arguments():
     counts, edges = gr.histogram([5.0, 5.0], 2)
     assert counts.tolist() == [0, 2] and edges.tolist() == [4.5, 5, 5.5]
     assert gr.histogram(X, 4, (0, 8))[0].tolist() == [2, 2, 2, 3]
+    # The ends are rounded to one edge, and are two integers.
+    assert gr.histogram(np.array([2**63 - 1, 2**63 - 3]), 2)[0].tolist() == [1, 1]
     with pytest.raises(TypeError):
         gr.histogram(X, [0, 1, 2])
     for wrong in ((1, 0), (0, math.inf), (math.nan, 1)):
