@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from contextlib import suppress
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 NATIVE, LITTLE, BIG = 0, 1, 2
 MASK_NONE, MASK_MISSING_BYTES, MASK_VALID_BYTES, MASK_VALID_BITS = 0, 1, 2, 3
@@ -584,6 +585,40 @@ def of_cuda(x: Any) -> Array:
                           stream=0 if stream is None else stream)
 
 
+def _types(x: Any) -> Set[type]:
+    """The types of what a list of lists has."""
+    found = set(map(type, x))
+    if any(issubclass(kind, (list, tuple)) for kind in found):
+        found.update(*(_types(one) for one in x if isinstance(one, (list, tuple))))
+    return found
+
+
+def of_list(x: Any) -> Array:
+    """A list, as NumPy's array of it. TypeError where that has not the numbers of the list."""
+    import operator
+
+    import numpy as np
+
+    types = _types(x)
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in types):
+        raise TypeError("a list of masked elements is not supported; use numpy.ma.array or numpy.ma.stack")
+    found = np.asarray(x)
+    if found.dtype.kind != "f" or types <= {float}:
+        return of_numpy(found)
+    integers: List[int] = []
+    for one in np.asarray(x, dtype=object).flat:
+        with suppress(TypeError):
+            integers.append(operator.index(one))
+    if len(integers) == found.size > 0 and min(integers) >= 0:  # some are beyond int64
+        return of_numpy(np.array(integers, "u8").reshape(found.shape))
+    if len(integers) == found.size > 0:
+        raise TypeError("a list of integers for which NumPy has no type; some are negative, others beyond int64")
+    for integer in integers:
+        if float(integer) != integer:
+            raise TypeError(f"a list of floats with {integer}, which float64 rounds; use an array of floats")
+    return of_numpy(found)
+
+
 def describe(x: Any) -> Array:
     """Any array, as the library sees it. TypeError if it is none, or its elements are no numbers."""
     numpy = sys.modules.get("numpy")
@@ -628,7 +663,9 @@ def describe(x: Any) -> Array:
         return of_numpy(np.asarray(x))
     if hasattr(x, "__dlpack_device__"):
         return of_dlpack(x)
-    if hasattr(x, "__array__") or isinstance(x, (list, tuple, int, float, complex)):
+    if isinstance(x, (list, tuple)):
+        return of_list(x)
+    if hasattr(x, "__array__") or isinstance(x, (int, float, complex)):
         import numpy as np
 
         return of_numpy(np.asarray(x))

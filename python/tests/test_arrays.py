@@ -6,6 +6,8 @@ import itertools
 import mmap
 import re
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -315,6 +317,27 @@ def test_types_that_are_refused(x, message):
     for function in (gr.sum, gr.median, gr.exact_sum, gr.histogram):
         with pytest.raises(TypeError, match=message):
             function(x)
+
+
+@pytest.mark.parametrize("x, message", [
+    ([2**53 + 1, 0.5], "9007199254740993"), ([[1.5], (2**63 - 1,)], "9223372036854775807"), ([2**63, -1], "negative"),
+    ([np.uint64(5), np.int64(-3)], "negative"), ([np.array([2**53 + 1]), np.array([0.5])], "9007199254740993"),
+    ([Fraction(1, 3), 0.5], "astype"), ([Decimal("0.1")], "astype"), ([2**64, 0.5], "astype"),
+    ([1.0, np.ma.masked], "masked"), ([[np.ma.array([1, 2], mask=[True, False])]], "masked")])
+def test_lists_that_numpy_changes(x, message):
+    for function in (gr.sum, gr.exact_sum, gr.digest, gr.Accumulator("float64").add):
+        with pytest.raises(TypeError, match=message):
+            function(x)
+
+
+@pytest.mark.parametrize("x", [
+    [2**53 + 2, 0.5], [2**63, 0.25], [True, 0.5], [[1, 2**60], [3.5, False]], [2**64 - 1, 1], [-2**63, -1], [[np.uint64(2)], [np.int64(3)]],
+    [np.float32(0.1), 1, 2.5], (np.array([1, 2]), [0.5, 3]), [np.float16(2), np.int8(3)], [np.bool_(True), 2.0], []])
+def test_lists(x):
+    numbers = [one if isinstance(one, (int, np.integer)) else float(one) for one in np.asarray(x, dtype=object).flat]
+    exact = sum(Fraction(int(one) if isinstance(one, np.integer) else one) for one in numbers)
+    assert gr.exact_sum(x) == exact
+    assert gr.sum(x) == (float(exact) if not numbers or float in map(type, numbers) else exact)
 
 
 def test_masks_that_are_refused():
