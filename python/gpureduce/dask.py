@@ -2,6 +2,8 @@
 
 The functions take a dask array, or an array of xarray's that has one, and return a dask array without
 dimensions, which `compute` makes a number. Each chunk gives an accumulator of some hundred bytes.
+With `axis` they return an array of the other dimensions; each chunk then gets all of the elements
+along the axis.
 
 >>> import dask.array as da
 >>> import gpureduce.dask as gd
@@ -12,12 +14,14 @@ dimensions, which `compute` makes a number. Each chunk gives an accumulator of s
 
 from __future__ import annotations
 
+import builtins
 from functools import partial
 from importlib import import_module
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
+from . import _reductions
 from ._accumulators import Accumulator
-from ._arrays import TYPE_NAMES, describe, parse_type
+from ._arrays import TYPE_NAMES, axes_of, describe, parse_type
 from ._reductions import INDICES, op_names
 
 __all__ = ["accumulate", "max", "mean", "min", "reduce", "std", "sum", "var"]
@@ -94,9 +98,30 @@ def _result(part: Accumulator, op: str, dtype: Any) -> Any:
     return np.asarray(value, dtype=dtype)
 
 
-def _one(x: Any, op: str, settings: Dict[str, Any]) -> Any:
+def _along(chunk: Any, op: str, dtype: Any, axes: Tuple[int, ...], settings: Dict[str, Any]) -> Any:
+    import numpy as np
+
+    found = getattr(_reductions, op)(chunk, axis=axes, **settings)
+    if found.dtype != dtype and found.size > 0:  # with a NaN among integers, say
+        raise ValueError(f"the {op} of a chunk is {found.dtype}, not {dtype}: a slice of it has no elements, or it has another type")
+    return np.asarray(found, dtype=dtype)
+
+
+def _one(x: Any, op: str, axis: Any, settings: Dict[str, Any]) -> Any:
+    import numpy as np
+
     array = _array_of(x)
     part = accumulate(x, (op,), **settings)
+    axes = axes_of(tuple(range(array.ndim)) if axis is None else axis, array.ndim)
+    if not axes and array.ndim > 0:
+        raise ValueError("axis=() leaves nothing to reduce")
+    if len(axes) < array.ndim:
+        one = np.ones((1,) * array.ndim, array.dtype)
+        dtype = getattr(_reductions, op)(one, axis=axes, **{**settings, "missing": None}).dtype
+        if builtins.any(len(array.chunks[i]) > 1 for i in axes):
+            array = array.rechunk({i: -1 if i in axes else "auto" for i in range(array.ndim)})
+        return array.map_blocks(_along, op, dtype, axes, settings, drop_axis=axes, dtype=dtype,
+                                meta=np.empty((0,) * (array.ndim - len(axes)), dtype))
     dtype = "f8"
     if array.dtype.kind in "iub":
         if op == "sum":
@@ -116,35 +141,39 @@ def reduce(x: Any, ops: Any, **settings: Any) -> Any:
     >>> gd.reduce(da.arange(10, chunks=3), ["sum", "std"], ddof=1).compute()
     Results(sum=45, std=3.0276503540974917)
     """
+    if "axis" in settings:
+        raise TypeError("several operations along an axis are not supported; use sum, mean, std, var, min and max")
     return accumulate(x, ops, **settings).result()
 
 
-def sum(x: Any, **settings: Any) -> Any:
+def sum(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The sum; of integers as an object, an int of Python's, whatever its size. Settings: nan, missing.
+
+    Along an axis sums of integers are of 64 bits; one that does not fit is an OverflowError.
     """
-    return _one(x, "sum", settings)
+    return _one(x, "sum", axis, settings)
 
 
-def mean(x: Any, **settings: Any) -> Any:
+def mean(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The mean, float64. Settings: nan, missing."""
-    return _one(x, "mean", settings)
+    return _one(x, "mean", axis, settings)
 
 
-def std(x: Any, **settings: Any) -> Any:
+def std(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The standard deviation, float64. Settings: ddof, nan, missing."""
-    return _one(x, "std", settings)
+    return _one(x, "std", axis, settings)
 
 
-def var(x: Any, **settings: Any) -> Any:
+def var(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The variance, float64. Settings: ddof, nan, missing."""
-    return _one(x, "var", settings)
+    return _one(x, "var", axis, settings)
 
 
-def min(x: Any, **settings: Any) -> Any:
+def min(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The least element; NaN, or of integers a ValueError, if there is none. Settings: nan, missing."""
-    return _one(x, "min", settings)
+    return _one(x, "min", axis, settings)
 
 
-def max(x: Any, **settings: Any) -> Any:
+def max(x: Any, axis: Any = None, **settings: Any) -> Any:
     """The greatest element; otherwise like `min`."""
-    return _one(x, "max", settings)
+    return _one(x, "max", axis, settings)

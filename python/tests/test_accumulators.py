@@ -184,11 +184,49 @@ def test_dask(chunks):
     with pytest.raises(ValueError):
         gd.reduce(x, "argmin")
     # Not only when a task runs.
-    for wrong, error in (({"axis": 0}, TypeError), ({"nan": "no"}, ValueError), ({"ddof": -1}, ValueError)):
+    for wrong, error in (({"axis": 2}, ValueError), ({"nan": "no"}, ValueError), ({"ddof": -1}, ValueError)):
         with pytest.raises(error):
             gd.std(x, **wrong)
     with pytest.raises(gr.UnsupportedError, match="quantiles"):
         gd.reduce(x, "median")
+
+
+@pytest.mark.parametrize("chunks", [(4, 3, 2), (9, 5, 4), (1, 5, 4)])
+@pytest.mark.parametrize("axis", [0, -1, (0, 2), (2, 1), [1]])
+def test_dask_along_axes(chunks, axis):
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    kept = [i for i in range(3) if i not in axes and i - 3 not in axes]
+    for dtype in ("f4", "f8", ">i2", "u8", "?"):
+        array = make(dtype, (9, 5, 4), 3, "finite") if dtype[0] == "f" else np.arange(180).reshape(9, 5, 4).astype(dtype)
+        for name in ("sum", "mean", "min", "max", "std", "var"):
+            found = getattr(gd, name)(da.from_array(array, chunks=chunks), axis=axis)
+            values = found.compute()
+            assert values.dtype == found.dtype and found.shape == values.shape == tuple(array.shape[i] for i in kept)
+            for index in np.ndindex(values.shape):
+                one = array[tuple(index[kept.index(i)] if i in kept else slice(None) for i in range(3))]
+                assert same(float(values[index]), float(expected(name, one)))
+
+
+def test_dask_along_axes_refused():
+    import dask.array as da
+    import gpureduce.dask as gd
+
+    x = da.from_array(np.array([[2**62 + 1, 2], [2**62, 2]]), chunks=1)
+    with pytest.raises(OverflowError):
+        gd.sum(x, axis=0).compute()
+    assert gd.max(x, axis=0, missing=2).compute().tolist() == [2**62 + 1, 2]  # as of NumPy's arrays
+    assert gd.sum(x - 1, axis=1, missing=1).compute().tolist() == [2**62, 2**62 - 1]
+    assert gd.sum(x, axis=(0, 1)).compute() == 2**63 + 5 and gd.sum(x, axis=[-1, 0]).dtype == object
+    assert gd.mean(da.zeros((0, 3)), axis=1).compute().shape == (0,)
+    assert gd.sum(da.zeros((0, 3), dtype="i4"), axis=1).dtype == np.int64
+    for wrong, error in (({"axis": ()}, ValueError), ({"axis": 0, "keepdims": True}, TypeError), ({"axis": 0, "nan": "no"}, ValueError)):
+        with pytest.raises(error):
+            gd.sum(x, **wrong)
+    with pytest.raises(TypeError, match="several operations"):
+        gd.reduce(x, "sum,min", axis=0)
 
 
 def test_dask_of_no_elements_and_of_many_chunks():
