@@ -161,8 +161,12 @@ struct difference_bounds difference_bounds(const struct difference *d,
         return bounds;
     }
     r = look_at(terms->type, d->absolute.a, d->absolute.b);
-    bounds.absolute = r.high;
-    bounds.absolute_low = isfinite(r.high) ? r.low : 0;
+    bounds.absolute = bounds.absolute_high = r.high;
+    bounds.absolute_low = r.low;
+    if (isinf(r.high))
+        bounds.absolute_high =
+            exact_two_sum(DIFFERENCE_SMALLER * fabs(r.large), DIFFERENCE_SMALLER * fabs(r.small),
+                          &bounds.absolute_low);
     r = look_at(terms->type, d->relative.a, d->relative.b);
     /* Divided by a power of two, so that products do not overflow. */
     if (!element_is_integer(terms->type))

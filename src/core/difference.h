@@ -183,13 +183,14 @@ void difference_raise(struct difference *d, const struct difference_terms *terms
 bool difference_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b);
 
 /* The peaks in binary64, so that most pairs need no exact comparison. If there are scales, `absolute`
-   is just below the peak, and `absolute_low`, `small` and `large` are not set. */
+   is just below the peak, and `absolute_high`, `absolute_low`, `small` and `large` are not set. */
+#define DIFFERENCE_SMALLER 0x1p-64
 struct difference_bounds {
     bool any; /* there are peaks; nothing else is set where not */
-    /* |a - b|, and what rounding has lost of it, with the sign that it has if a - b is positive.
-       Without a loss where that is not known: then it is above the greatest binary64, or of
-       integers of 64 bits. */
-    double absolute, absolute_low;
+    /* |a - b|. It is also absolute_high + absolute_low, if not of integers of 64 bits, the nearest number
+       and what rounding has lost; above the greatest binary64 these are multiplied by
+       DIFFERENCE_SMALLER. */
+    double absolute, absolute_high, absolute_low;
     /* A pair whose |a - b| / max(|a|, |b|), with up to three roundings, is below this is below the
        peak, and so is one whose |a - b| is below the product of this and max(|a|, |b|); and the
        peak's number that is less in magnitude, and the other one, both perhaps divided by one power of

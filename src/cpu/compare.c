@@ -140,12 +140,23 @@ static ALWAYS_INLINE void count_different(struct cpu_compare *c, uint64_t index)
         c->difference.first = index;
 }
 
+/* Finds the bounds again, if a peak is another pair. */
+static void find_bounds(struct cpu_compare *c)
+{
+    const struct difference *d = &c->difference;
+    const struct difference_bounds *old = &c->bounds;
+
+    if (!old->any || d->absolute.index != old->absolute_at ||
+        d->relative.index != old->relative_at || d->ulps.index != old->ulps_at)
+        c->bounds = difference_bounds(d, &c->setup.terms);
+}
+
 /* Takes a pair into the peaks, by exact comparison. */
 static __attribute__((noinline)) void raise(struct cpu_compare *c, uint64_t a, uint64_t b,
                                             uint64_t index)
 {
     difference_raise(&c->difference, &c->setup.terms, a, b, index);
-    c->bounds = difference_bounds(&c->difference, &c->setup.terms);
+    find_bounds(c);
 }
 
 /* Whether a pair is within what is tolerated, where its differences, rounded, tell; otherwise asks
@@ -174,14 +185,17 @@ static bool tolerates(const struct cpu_compare *c)
 }
 
 /* Whether |x - y|, which rounds to what the peak's rounds to, is no more than that. The elements are no
-   integers of 64 bits. */
+   integers of 64 bits. Numbers whose difference is beyond the greatest are both far above the least. */
 static bool is_no_more(const struct cpu_compare *c, double x, double y, uint64_t index)
 {
+    const double scale = isinf(c->bounds.absolute) ? DIFFERENCE_SMALLER : 1;
     double low;
-    const double high = exact_two_sum(x, -y, &low);
+    const double high = exact_two_sum(scale * x, scale * -y, &low);
 
     return isfinite(high) && index > c->bounds.absolute_at &&
-           (high < 0 ? -low : low) <= c->bounds.absolute_low;
+           (fabs(high) < c->bounds.absolute_high ||
+            (fabs(high) == c->bounds.absolute_high &&
+             (high < 0 ? -low : low) <= c->bounds.absolute_low));
 }
 
 /* Whether an exact_two_product by x is exact, where the factors are small enough. */
@@ -192,11 +206,15 @@ static bool is_exact(double product, double x)
 
 /* Whether a relative difference is no more than the peak's, of which it is a few roundings off at
    most: 1 - small / large. Products of `narrow` elements are exact; those of others if both are less
-   than `limit`. */
+   than `limit`, and not too small: the pair is multiplied by a power of two. */
 static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, double y,
                                         uint64_t index, bool narrow, double limit)
 {
-    const double small = fabs(x) < fabs(y) ? x : y, large = fabs(x) < fabs(y) ? y : x;
+    const double larger = fabs(x) < fabs(y) ? y : x;
+    const double scale = narrow || (fabs(larger) < 0x1p1000 && fabs(larger) > 0x1p-800) ? 1
+                         : fabs(larger) < 1                                             ? 0x1p200
+                                                                                        : 0x1p-64;
+    const double small = scale * (fabs(x) < fabs(y) ? x : y), large = scale * larger;
     double here_low = 0, there_low = 0;
     const double here =
         narrow ? small * c->bounds.large : exact_two_product(small, c->bounds.large, &here_low);
@@ -204,7 +222,8 @@ static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, d
         narrow ? c->bounds.small * large : exact_two_product(c->bounds.small, large, &there_low);
     const bool exact = narrow ? isfinite(here) && isfinite(there)
                               : fabs(large) < limit && fabs(c->bounds.large) < limit &&
-                                    is_exact(here, small) && is_exact(there, c->bounds.small);
+                                    is_exact(here, fabs(x) < fabs(y) ? x : y) &&
+                                    is_exact(there, c->bounds.small);
     const bool less = here < there || (here == there && here_low < there_low);
     const bool more = here > there || (here == there && here_low > there_low);
 
@@ -404,16 +423,12 @@ static void take_scaled(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t 
 /* Takes a pair of which the approximations do not tell that it differs. */
 static void take_exactly(struct cpu_compare *c, uint64_t p, uint64_t q, uint64_t index)
 {
-    const struct difference *d = &c->difference;
-    const uint64_t absolute = d->absolute.index, relative = d->relative.index;
-
     if (is_equal(&c->setup.terms, p, q)) {
         c->difference.rewritten += difference_is_rewritten(&c->setup.terms, p, q);
         return;
     }
     difference_take(&c->difference, &c->setup.terms, p, q, index);
-    if (d->absolute.index != absolute || d->relative.index != relative)
-        c->bounds = difference_bounds(d, &c->setup.terms);
+    find_bounds(c);
 }
 
 /* Takes pairs among n elements that have scales. Those of which one is missing are left alone; of

@@ -283,6 +283,13 @@ def make_pairs():
     pairs["f64.huge"] = (t, [t.greatest, 0], [t.greatest | t.sign, 1])
     pairs["f64.huge, twice"] = (t, [t.greatest - 1, t.greatest], [t.greatest | t.sign] * 2)
     pairs["f64.huge, by the other"] = (t, [t.greatest] * 2, [(t.greatest - 1) | t.sign, t.greatest | t.sign])
+    # Pairs of one ratio, or of two whose difference is an ulp, also where a - b is beyond the greatest.
+    for name, exponents in (("huge", (1000, 1024)), ("tiny", (-1000, -820)), ("subnormal", (-1073, -1010))):
+        a = [math.ldexp(1 + rnd.getrandbits(26) / 2**26, rnd.randint(*exponents) - 1) for _ in range(300)]
+        for times in (1 - 2**-10, 0.5, -1, -0.5):
+            bits = [struct.unpack("300Q", struct.pack("300d", *side)) for side in (a, [x * times for x in a])]
+            pairs[f"f64.{name}, {times} times"] = (t, *bits)
+            pairs[f"f64.{name}, about {times} times"] = (t, bits[0], [step(t, x, rnd.choice((0, 0, 1))) for x in bits[1]])
     # Cosines that lie in the middle between two binary64: one element beside others whose squares add
     # up so that the length is a power of two.
     t = TYPES["i64"]
