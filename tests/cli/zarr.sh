@@ -120,7 +120,7 @@ for text in '' '{' '{"zarr_format":2}' '[]' '{"zarr_format":3,"shape":[5],"chunk
     rm -rf bad && mkdir -p bad/a bad/b && printf '{"zarr_format":2}' >bad/.zgroup && cp plain/.zarray plain/0 bad/a
     printf '%s' "$text" >bad/b/.zarray
     run -q -o sum bad
-    ok "metadata '$text'" test "$status:$(tr '\n' : <out)$(grep -c '^gpureduce: bad: array b: .zarray: .*not .*' err)" = 1:24:NA:1
+    ok "metadata '$text'" test "$status:$(tr '\n' : <out)$(grep -c '^gpureduce: bad: array b: b/.zarray: .*not .*' err)" = 1:24:NA:1
     run --list --tsv bad
     ok "metadata '$text', a list" test "$status:$(cut -f 2 out | tr '\n' :)" = 1:array:a:b:
 done
@@ -173,7 +173,7 @@ done
 while IFS=\; read -r type why; do
     records wrong "$type" null
     run -q -o sum wrong
-    fails "the type $type" "wrong: array array: $why"
+    fails "the type $type" "wrong: array array: .zarray: byte 50: $why"
 done <<'END'
 [];it has no fields
 [["a", "|O"]];a field holds Python objects, which are pickled and not read
@@ -183,6 +183,26 @@ END
 printf '\001' >fields/0
 run -q -o sum --array=a fields
 fails 'a short chunk of records' 'fields: array a: chunk 0: 1 bytes, for a chunk of 10'
+
+# nest NAME DEPTH: records in each other, so many, the innermost of one byte.
+nest() {
+    type='"uint8"'
+    for _ in $(seq "$2"); do
+        type="{\"name\":\"struct\",\"configuration\":{\"fields\":[[\"a\",$type]]}}"
+    done
+    mkdir -p "$1/x/c"
+    printf '{"zarr_format":3,"node_type":"group"}' >"$1/zarr.json"
+    printf '{"data_type":%s,"zarr_format":3,"node_type":"array","shape":[1],"fill_value":null,"codecs":["bytes"],
+        "chunk_key_encoding":{"name":"default"},"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}}}' "$type" >"$1/x/zarr.json"
+    printf '\007' >"$1/x/c/0"
+}
+nest nested 3
+run -q -o sum nested
+is 'records in each other' 0 7
+nest deep 4
+run -q -o sum deep
+fails 'too many records in each other' \
+    "deep: array x: x/zarr.json: byte $(grep -bo '[[{]' deep/x/zarr.json | sed -n '17s/:.*//p'): more than 16 lists and objects in each other"
 
 # A type of TensorStore's own.
 make brain ',"compressor":null' && sed -i 's/"|u1"/"bfloat16"/' brain/.zarray
@@ -258,7 +278,7 @@ done
 while IFS=\; read -r type why; do
     record3 wrong "$type" null "$big"
     run -q -o sum wrong
-    fails "the fields $type" "wrong: array array: $why"
+    fails "the fields $type" "wrong: array array: zarr.json: byte 61: $why"
 done <<'END'
 [];it has no fields
 {};it has no fields

@@ -247,6 +247,20 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
                            offset + done);
 }
 
+/* Adds to what in->error says where that is: a file of metadata, and a byte of it if it is known. */
+static void name_file(struct store *s, const char *folder, const char *name, uint64_t at)
+{
+    const struct error why = s->in->error;
+    char byte[32] = "";
+
+    if (why.kind != ERROR_DATA)
+        return;
+    if (at != ERROR_NO_OFFSET)
+        snprintf(byte, sizeof byte, "byte %" PRIu64 ": ", at);
+    (void)container_wrong(s->in, ERROR_NO_OFFSET, "%.100s%s%s: %s%s", folder, *folder ? "/" : "",
+                          name, byte, why.text);
+}
+
 /* Reads a file of metadata, which free gives back. NULL where there is none, or it cannot be read:
    in->error then says why. */
 static char *read_metadata(struct store *s, const char *folder, const char *name)
@@ -271,11 +285,7 @@ static char *read_metadata(struct store *s, const char *folder, const char *name
         }
         free(text);
     }
-    if (in->error.kind == ERROR_DATA) {
-        const struct error why = in->error;
-
-        (void)container_wrong(in, ERROR_NO_OFFSET, "%s: %s", name, why.text);
-    }
+    name_file(s, folder, name, ERROR_NO_OFFSET);
     return quoted;
 }
 
@@ -299,6 +309,23 @@ static bool add_wrong(struct store *z, const char *path)
 /*
  * Parsing.
  */
+
+/* Says where a file of metadata is no JSON, or not that of Zarr. Returns false. */
+static bool wrong_json(struct store *z, const char *folder, const char *name, const char *text,
+                       const struct json_reader *r, const char *what)
+{
+    size_t at = (size_t)(r->at - text);
+
+    if (r->depth == JSON_DEPTH_MAX && at > 0 && strchr("[{", text[at - 1])) {
+        at--;
+        (void)container_wrong(z->in, ERROR_NO_OFFSET,
+                              "more than %d lists and objects in each other", JSON_DEPTH_MAX);
+    } else {
+        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s", what);
+    }
+    name_file(z, folder, name, at);
+    return false;
+}
 
 /* Reads a list of sizes. */
 static void read_sizes(struct json_reader *r, struct metadata *m, uint64_t *sizes, unsigned *count)
@@ -765,26 +792,24 @@ static void read_member3(struct json_reader *r, struct metadata *m, const char *
     }
 }
 
-/* Parses metadata of an array, or in version 3 of a group. False where it is no such JSON: *at is
-   then the offset of a byte near the error. */
-static bool parse(const char *text, unsigned version, struct metadata *m, size_t *at)
+/* Parses metadata of an array, or in version 3 of a group. False where it is no such JSON: *r has then
+   stopped near the error. */
+static bool parse(const char *text, unsigned version, struct metadata *m, struct json_reader *r)
 {
-    struct json_reader r;
     char key[WORD_MAX];
 
     *m = (struct metadata){.version = version, .is_array = version == 2};
-    json_read(&r, text);
-    (void)json_read_begin(&r, '{');
-    while (json_read_more(&r, '}')) {
-        if (!json_read_key(&r, key, sizeof key))
+    json_read(r, text);
+    (void)json_read_begin(r, '{');
+    while (json_read_more(r, '}')) {
+        if (!json_read_key(r, key, sizeof key))
             break;
-        if (!read_common(&r, m, key))
-            (version == 2 ? read_member2 : read_member3)(&r, m, key);
+        if (!read_common(r, m, key))
+            (version == 2 ? read_member2 : read_member3)(r, m, key);
     }
     if (m->has_compressor)
         add_filter(m, m->compressor);
-    *at = (size_t)(r.at - text);
-    return json_read_end(&r);
+    return json_read_end(r);
 }
 
 /*
@@ -1695,8 +1720,7 @@ static bool read_attributes(struct store *z, const char *path, struct metadata *
     json_read(&m->attributes, *text ? *text : "");
     r = m->attributes;
     if (*text && (!json_read_skip(&r) || !json_read_end(&r)))
-        return container_wrong(z->in, ERROR_NO_OFFSET, ".zattrs: byte %zu: not JSON",
-                               (size_t)(r.at - *text));
+        return wrong_json(z, path, ".zattrs", *text, &r, "not JSON");
     return z->in->error.kind == ERROR_NONE;
 }
 
@@ -1706,23 +1730,30 @@ static bool add_array(struct store *z, const char *path, struct container_tiles 
     const unsigned version = text ? 3 : 2;
     const char *const name = version == 3 ? "zarr.json" : ".zarray";
     struct metadata *const m = &z->metadata;
+    struct json_reader r;
     bool good = false;
-    size_t at;
 
     if (!text && z->in->error.kind == ERROR_NONE)
         text = read_metadata(z, path, ".zarray");
     if (!text && z->in->error.kind == ERROR_NONE)
         (void)container_wrong(z->in, ERROR_NO_OFFSET, "its metadata are gone");
-    if (text && !parse(text, version, m, &at))
-        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: byte %zu: not JSON of Zarr", name, at);
-    else if (text && !is_complete(m))
-        (void)container_wrong(z->in, ERROR_NO_OFFSET, "%s: not the metadata of an array", name);
-    else if (text)
+    if (text && !parse(text, version, m, &r)) {
+        (void)wrong_json(z, path, name, text, &r, "not JSON of Zarr");
+    } else if (text && !is_complete(m)) {
+        (void)container_wrong(z->in, ERROR_NO_OFFSET, "not the metadata of an array");
+        name_file(z, path, name, ERROR_NO_OFFSET);
+    } else if (text) {
         good = version == 3 || read_attributes(z, path, m, &attributes);
+    }
     if (good && version == 2 && !m->separator)
         m->separator = '.';
-    good = (good && take_arrays(z, path, t)) ||
-           (z->in->error.kind == ERROR_NONE ? container_no_memory(z->in) : add_wrong(z, path));
+    if (good && !take_arrays(z, path, t)) {
+        good = false;
+        json_read_space(&m->type_at);
+        name_file(z, path, name, (uint64_t)(m->type_at.at - text));
+    }
+    good =
+        good || (z->in->error.kind == ERROR_NONE ? container_no_memory(z->in) : add_wrong(z, path));
     free(attributes);
     free(text);
     return good;
@@ -1747,13 +1778,13 @@ static enum node find_node(struct store *z, const char *path)
 
     for (int i = 0; i < 3; i++) {
         char *text = read_metadata(z, path, names[i]);
+        struct json_reader r;
         bool group;
-        size_t at;
 
         if (!text && z->in->error.kind == ERROR_NONE)
             continue;
         group = text &&
-                (i == 2 || (i == 0 && parse(text, 3, &z->metadata, &at) && !z->metadata.is_array));
+                (i == 2 || (i == 0 && parse(text, 3, &z->metadata, &r) && !z->metadata.is_array));
         free(text);
         return group ? NODE_GROUP : NODE_ARRAY;
     }
@@ -1931,9 +1962,7 @@ static bool read_consolidated(struct store *z)
             break;
     }
     z->consolidated = text;
-    good = good && (json_read_end(&r) ||
-                    container_wrong(z->in, ERROR_NO_OFFSET, ".zmetadata: byte %zu: not JSON",
-                                    (size_t)(r.at - text)));
+    good = good && (json_read_end(&r) || wrong_json(z, "", ".zmetadata", text, &r, "not JSON"));
     sort_members(z);
     return good;
 }
