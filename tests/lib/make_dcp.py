@@ -99,11 +99,11 @@ def strides_of(sizes):
     return tuple(math.prod(sizes[i + 1:]) for i in range(len(sizes)))
 
 
-def archive(kind, sizes, values, strides=None, big=False):
-    """What torch.save makes of a tensor of these values, in the order of its storage."""
+def archive(kind, sizes, values, strides=None, big=False, root=None):
+    """What torch.save makes of a tensor of these values, in the order of its storage; or of `root`."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as file:
-        file.writestr("archive/data.pkl", dump(Tensor(Storage(kind, len(values)), 0, tuple(sizes), strides or strides_of(sizes), False, {}), 2))
+        file.writestr("archive/data.pkl", dump(root or Tensor(Storage(kind, len(values)), 0, tuple(sizes), strides or strides_of(sizes), False, {}), 2))
         file.writestr("archive/byteorder", "big" if big else "little")
         file.writestr("archive/version", "3\n")
         if kind == "complex64":
@@ -258,6 +258,15 @@ def claim(kind, shape):
     return change
 
 
+def part(c):
+    """Has a shard be two tensors of one real number."""
+    content = archive("f32", (4,), [1, 2, 3, 4], root=[Tensor(Storage("f32", 4), at, (1,), (1,), False, {}) for at in (0, 2)])
+    for index, info in c.places.items():
+        if index.fqn == "bad":
+            info.offset, info.length = len(c.files[info.relative_path]), len(content)
+            c.files[info.relative_path] += content
+
+
 def by_hand():
     for protocol in (2, 3, 4, 5):
         good(f"hand{protocol}", protocol, False)
@@ -279,6 +288,8 @@ def by_hand():
     refuse("shape", "bad", "__0_0.distcp: a shard has another type or shape than .metadata says", change=claim("f32", (4, 3)))
     refuse("complex", "bad.re and 1 more", "__0_0.distcp: a shard is not one tensor of the type that .metadata says",
            change=claim("complex64", (4, 2)))
+    refuse("parts", "bad.re and 1 more", "__0_0.distcp: a shard is not one tensor of the type that .metadata says",
+           kind="complex64", value=complex, shape=(1,), boxes=rows_of(1, (1,)), change=part)
     refuse("real", "bad", "__0_0.distcp: a shard is not one tensor of the type that .metadata says", kind="complex64", value=complex,
            change=claim("f32", (4, 2)))
 

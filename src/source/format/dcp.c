@@ -101,6 +101,8 @@ struct checkpoint {
     unsigned part; /* of complex numbers */
     struct shard *shards;
     size_t shard_count, shard_room;
+    bool found;                              /* the shards, for a part before */
+    bool big_endian;                         /* the shards */
     uint64_t step[CONTAINER_DIMENSIONS_MAX]; /* all shards begin and end at multiples; 0: they have
                                                 all of the dimension */
     uint64_t tile[CONTAINER_DIMENSIONS_MAX]; /* sizes of a tile */
@@ -311,33 +313,38 @@ static bool is_dense(const struct checkpoint *k, const struct container_array *a
                          (a->record_elements > 0 ? a->record_stride : element_size(a->type));
 }
 
-/* Looks at the archive of a shard, and finds its elements. */
+/* Looks at the archive of a shard, and finds its elements: an array, or those of the parts. */
 static bool take_archive(struct checkpoint *k, struct shard *shard, const struct container *c)
 {
-    const struct container_array *a =
-        c->count == pytorch_parts(k->dtype) ? &c->arrays[k->part] : NULL;
+    const unsigned parts = pytorch_parts(k->dtype);
+    const struct container_array *const first = c->arrays, *a = first;
+    bool one = c->count == parts;
 
-    if (!a)
+    for (unsigned part = 1; one && part < parts; part++)
+        one = first[part].offset == first->offset + part * element_size(k->dtype->type);
+    if (!one)
         return REFUSE(k, false, "%s: a shard is not one tensor of the type that " METADATA " says",
                       shard->path);
-    if (a->unreadable)
-        return REFUSE(k, a->missing, "%s: %s", shard->path, a->unreadable);
-    if (a->type != k->array->type || a->dimensions != k->array->dimensions ||
-        (a->dimensions > 0 &&
-         memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0))
-        return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
-                      shard->path);
-    if (!is_dense(k, a))
-        return REFUSE(k, false, "%s: the elements of a shard are not one after the other",
-                      shard->path);
-    if (shard != k->shards && a->big_endian != k->array->big_endian)
+    for (; a < first + parts; a++) {
+        if (a->unreadable)
+            return REFUSE(k, a->missing, "%s: %s", shard->path, a->unreadable);
+        if (a->type != k->array->type || a->dimensions != k->array->dimensions ||
+            (a->dimensions > 0 &&
+             memcmp(a->sizes, shard->sizes, a->dimensions * sizeof *a->sizes) != 0))
+            return REFUSE(k, false, "%s: a shard has another type or shape than " METADATA " says",
+                          shard->path);
+        if (!is_dense(k, a))
+            return REFUSE(k, false, "%s: the elements of a shard are not one after the other",
+                          shard->path);
+    }
+    if (shard != k->shards && first->big_endian != k->big_endian)
         return REFUSE(k, false, "its shards have different byte orders");
-    k->array->big_endian = a->big_endian;
-    shard->begin += a->offset - k->part * element_size(a->type);
-    for (unsigned i = 0; i < a->dimensions; i++)
-        shard->order[i] = a->tiles           ? a->tiles->order[i]
-                          : a->fortran_order ? a->dimensions - 1 - i
-                                             : i;
+    k->big_endian = first->big_endian;
+    shard->begin += first->offset;
+    for (unsigned i = 0; i < first->dimensions; i++)
+        shard->order[i] = first->tiles           ? first->tiles->order[i]
+                          : first->fortran_order ? first->dimensions - 1 - i
+                                                 : i;
     return true;
 }
 
@@ -691,11 +698,13 @@ static bool add_part(struct checkpoint *k, uint32_t value, struct container_tile
     if (a->elements == 0 || k->in->headers_only ||
         !container_wants(k->in->patterns, k->in->pattern_count, name, false))
         return leave_tiles(k, t);
-    if (!take_shards(k, pickle_find(&k->pickle, value, "chunks")))
+    if (!k->found && !take_shards(k, pickle_find(&k->pickle, value, "chunks")))
         return k->in->error.kind == ERROR_MEMORY ? false
                                                  : malformed(k, value, "a shard of this tensor");
-    for (size_t j = 0; good && !a->unreadable && j < k->shard_count; j++)
+    for (size_t j = 0; !k->found && good && !a->unreadable && j < k->shard_count; j++)
         good = find_shard(k, &k->shards[j]);
+    k->found = good && !a->unreadable;
+    a->big_endian = k->big_endian;
     if (good && !a->unreadable)
         good = make_tiles(k, t);
     return good;
@@ -706,6 +715,7 @@ static bool add_tensor(struct checkpoint *k, const char *name, uint32_t value,
                        struct container_tiles *t)
 {
     k->name = name;
+    k->found = false;
     k->dtype = find_dtype(k, value);
     if (!k->dtype)
         return malformed(k, value, "this tensor");
