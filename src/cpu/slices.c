@@ -1737,24 +1737,23 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     }
 }
 
-void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                      const struct cpu_slices *other, size_t from, size_t count)
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
+                      size_t count)
 {
-    begin(s, first + count);
+    begin(s, count);
     for (size_t i = 0; i < count; i++) {
         struct partial *p;
 
-        if (s->fast && from + i < other->filled)
-            add_slice(z, s, first + i, other, from + i);
-        if (slices_is_special(other, from + i) &&
-            !special_add(s, first + i, &other->special[from + i]))
+        if (s->fast && i < other->filled)
+            add_slice(z, s, i, other, i);
+        if (slices_is_special(other, i) && !special_add(s, i, &other->special[i]))
             z->failed = true;
         if (other->records)
-            add_record(z, s, first + i, &other->records[from + i]);
-        if (!other->used[from + i])
+            add_record(z, s, i, &other->records[i]);
+        if (!other->used[i])
             continue;
-        p = partial_of(z, s, first + i);
+        p = partial_of(z, s, i);
         if (p)
-            partial_merge(p, other->partial[from + i]);
+            partial_merge(p, other->partial[i]);
     }
 }

@@ -142,9 +142,9 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
    order. */
 void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint64_t count);
 
-/* Adds slices of `other` to as many of s: exact, in any order. z says what of. */
-void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                      const struct cpu_slices *other, size_t from, size_t count);
+/* Adds the first `count` slices of `other` to those of s: exact, in any order. z says what of. */
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
+                      size_t count);
 
 /* Adds a GPU's results for parts of slices, of elements of the slicer's type: of `count` slices,
    from the one number `first` on, the parts from the one number `at` on that are `step` apart.

@@ -372,11 +372,9 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
     return true;
 }
 
-/* Makes output of the results of `count` slices that are complete, from the one number `from` of s
-   on: what the worker has to hand in. The first is number `first` of all. False on failure, or
-   where nobody needs more. */
-static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
-                    uint64_t first)
+/* Makes output of the results of the first `count` slices of s, which are complete: what the worker has
+   to hand in. The first is number `first` of all. False on failure, or where nobody needs more. */
+static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t count, uint64_t first)
 {
     struct axis_run *run = w->run;
     struct axis_batch *b = &w->batch;
@@ -394,7 +392,7 @@ static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t fr
         if (!piece->bytes.data)
             (void)buffer_extend(&piece->bytes, AXIS_PIECE_BYTES);
         before = piece->bytes.size;
-        if (!finish_batch(w, s, from + i, some, first + i)) {
+        if (!finish_batch(w, s, i, some, first + i)) {
             piece->bytes.size = before;
             (void)hand_in(w);
             axis_order_fail(&run->order);
@@ -656,7 +654,7 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
     axis_run_unlock(run);
     if (!complete)
         return true;
-    good = deliver(w, &g->slices, 0, run->group_slices, g->number * run->group_slices);
+    good = deliver(w, &g->slices, run->group_slices, g->number * run->group_slices);
     close_group(g);
     return good;
 }
@@ -674,7 +672,7 @@ static bool flush_part(struct axis_worker *w)
     if (!g)
         return false;
     axis_group_lock(g);
-    cpu_slicer_merge(&w->slicer, &g->slices, 0, &w->part, 0, w->run->group_slices);
+    cpu_slicer_merge(&w->slicer, &g->slices, &w->part, w->run->group_slices);
     axis_group_unlock(g);
     return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
 }
@@ -725,7 +723,7 @@ static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_
         for (size_t i = 0; i < some && good; i++)
             good = take_group(w, chunk, &w->slices, i * slices, data + i * elements * size, 0,
                               elements);
-    return good && deliver(w, &w->slices, 0, some * slices, number * slices);
+    return good && deliver(w, &w->slices, some * slices, number * slices);
 }
 
 static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
@@ -891,7 +889,7 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
         cpu_slices_clear(&w->slices, some);
         good =
             mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
-        good = good && deliver(w, &w->slices, 0, some, block * run->layout->inner + first + i);
+        good = good && deliver(w, &w->slices, some, block * run->layout->inner + first + i);
     }
     return good;
 }
@@ -1065,7 +1063,7 @@ static bool reduce_left(struct axis_worker *w, uint64_t slice, size_t count)
     }
     if (w->slicer.failed)
         return fail(w);
-    return deliver(w, &w->slices, 0, count, slice);
+    return deliver(w, &w->slices, count, slice);
 }
 
 /* Takes slices until there are none, after begin_worker. */
@@ -1267,7 +1265,7 @@ static bool deliver_empty(struct axis_run *run)
     if (!good)
         (void)source_no_memory(run->source);
     for (uint64_t k = 0; k < results && good; k += 1024)
-        good = deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
+        good = deliver(&w, &w.slices, results - k < 1024 ? (size_t)(results - k) : 1024, k);
     good = hand_in(&w) && good;
     cpu_slices_close(&w.slices);
     axis_batch_close(&w.batch);

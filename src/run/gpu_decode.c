@@ -312,7 +312,7 @@ static void note_reduced(struct feed *x, struct worker *w)
     phase = phases_note_chunk(&x->run->phases, stats->chunks, now);
     stats->phase_elements[phase] += reduced - x->reduced;
     if (x->reduced == 0)
-        phases_note_ramped(&x->run->phases, 1);
+        phases_note_ramped(&x->run->phases);
     if (stats->first_chunk_at == 0)
         stats->first_chunk_at = now;
     x->reduced = reduced;
@@ -749,7 +749,7 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;
     if (x->reduced == 0 && x->decode->count > 1)
-        phases_note_ramped(&x->run->phases, 1);
+        phases_note_ramped(&x->run->phases);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);
 }

@@ -35,9 +35,9 @@ void phases_note_start(struct phases *p, uint64_t now)
     note(&p->started_at, now);
 }
 
-void phases_note_ramped(struct phases *p, unsigned count)
+void phases_note_ramped(struct phases *p)
 {
-    if (atomic_fetch_sub(&p->ramping, count) == count)
+    if (atomic_fetch_sub(&p->ramping, 1) == 1)
         note(&p->steady_from, clock_now());
 }
 

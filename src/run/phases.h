@@ -25,8 +25,8 @@ void phases_begin(struct phases *p, unsigned workers);
 /* A worker asked for data. */
 void phases_note_start(struct phases *p, uint64_t now);
 
-/* `count` of the first workers have had their first chunk, or will have none. */
-void phases_note_ramped(struct phases *p, unsigned count);
+/* One of the first workers has had its first chunk, or will have none. */
+void phases_note_ramped(struct phases *p);
 
 /* A worker has got its chunk number `number`, from 1. Returns the phase that this happened in. */
 enum profile_phase phases_note_chunk(struct phases *p, unsigned number, uint64_t now);

@@ -41,7 +41,7 @@ static void worker_work(void *context, unsigned number)
     else
         work_run(w);
     if (w->first && w->stats.chunks == 0)
-        phases_note_ramped(&run->phases, 1);
+        phases_note_ramped(&run->phases);
 }
 
 /* A worker that has no thread leaves the run. If that is the first one, none has a thread, and it
@@ -52,7 +52,7 @@ static void worker_leave(void *context, unsigned number)
     struct worker *w = &run->workers[number];
 
     if (w->first && w->engine_number > 0)
-        phases_note_ramped(&run->phases, 1);
+        phases_note_ramped(&run->phases);
     if (w->engine == ENGINE_CPU)
         atomic_fetch_sub(&run->cpu_at_work, 1);
     w->run = NULL;
@@ -345,7 +345,7 @@ static void work_alone(struct run *run, enum engine_id id)
 
     work_run(w);
     if (w->stats.chunks == 0)
-        phases_note_ramped(&run->phases, 1);
+        phases_note_ramped(&run->phases);
     observe(run, clock_now());
 }
 

@@ -168,7 +168,7 @@ static void note_chunk(struct worker *w, const struct chunk *chunk, uint64_t now
     if (stats->chunks == 1) {
         stats->first_chunk_at = now;
         if (w->first)
-            phases_note_ramped(&w->run->phases, 1);
+            phases_note_ramped(&w->run->phases);
     }
 }
 
