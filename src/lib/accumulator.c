@@ -464,6 +464,7 @@ gpr_status lib_accumulator_collect(const gpr_accumulator *a, struct partial *p)
 static bool is_like(const gpr_accumulator *a, const gpr_accumulator *b)
 {
     return a->type == b->type && a->request.wants == b->request.wants &&
+           a->request.ddof == b->request.ddof && a->nan == b->nan &&
            missing_same(&a->missing, &b->missing);
 }
 
@@ -493,7 +494,7 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
     lib_begin(a->context);
     if (!is_like(a, other))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
-                        "the accumulators have other types, operations or missing values");
+                        "the accumulators have other types or requests");
     if (other->kind == ACCUMULATOR_EMPTY || (!has_elements(other) && has_elements(a)))
         return GPR_OK;
     if (a->kind == ACCUMULATOR_PLACED && other->kind == ACCUMULATOR_PLACED &&

@@ -369,6 +369,16 @@ static void test_refusals(void)
     tap_ok(gpr_accumulator_merge(acc, bag) == GPR_ERROR_ARGUMENT, "another request: %s",
            gpr_error_text(context));
 
+    for (int i = 0; i < 2; i++) {
+        others = make_request(false, "3");
+        (void)gpr_request_set(others, i == 0 ? GPR_DDOF : GPR_NAN, 1);
+        other = accumulator_of("f32", others);
+        tap_ok(gpr_accumulator_merge(bag, other) == GPR_ERROR_ARGUMENT, "another %s: %s",
+               i == 0 ? "ddof" : "treatment of NaNs", gpr_error_text(context));
+        gpr_accumulator_free(other);
+        gpr_request_free(others);
+    }
+    other = NULL;
     tap_ok(gpr_accumulator_add(bag, four) == GPR_OK && gpr_accumulator_add(bag, four) == GPR_OK &&
                value(bag, "sum") == 14 && value(bag, "missing") == 2,
            "a bag takes elements again, but for a missing value");
