@@ -252,6 +252,7 @@ static void check_refused(void)
         {"{x:1}", 0, 9, "name of an array"},
         {"{\"\xff\":{}}", 0, 10, "name of an array"},
         {"{\"\xed\xa0\x80\":{}}", 0, 10, "name of an array"},
+        {"{\"\\u0000x\":{}}", 0, 16, "name of an array"},
         {"{\"x\":" X("F32", "[1]", 0, 4) ",}", 4, 62, "name of an array"},
         {"{\"x\":1}", 0, 13, "description"},
         {"{\"x\":null}", 0, 13, "description"},
