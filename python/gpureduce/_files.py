@@ -12,10 +12,11 @@ from operator import index
 from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
 
 from . import _library as lib
-from ._arrays import TYPE_NAMES, describe, kind_of, parse_type
+from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
-from ._reductions import (QUANTILES_MAX, SUMMARY, Number, Results, exact_of, make_key, op_names, ratio,
-                          set_view, value_of)
+from ._reductions import (COUNTS, QUANTILES_MAX, SUMMARY, Number, Results, along_axis, checked_axes,
+                          columns_of_one, exact_of, finish, kept_dimensions, make_key, op_names, ratio, set_view,
+                          typed, value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
@@ -78,45 +79,91 @@ class FileArray:
         sizes = " x ".join("?" if n is None else str(n) for n in self.shape)
         return f"<gpureduce array {self.name!r}: {self.dtype}, {sizes or 'one element'}>"
 
-    def reduce(self, ops: Union[str, Sequence[str]], *, ddof: int = 0, nan: str = "propagate",
-               missing: Any = None) -> Results:
-        """Several operations in one pass over the file: see `gpureduce.reduce`."""
+    def reduce(self, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: int = 0, keepdims: bool = False,
+               nan: str = "propagate", missing: Any = None) -> Results:
+        """Several operations in one pass over the file: see `gpureduce.reduce`.
+
+        Args:
+            axis: one axis, or None or a tuple of all. Medians, quantiles and digests are of all elements:
+                along an axis they are an UnsupportedError, and so is an integer that does not fit 64 bits.
+
+        Along an axis the results of arrays with a scale are float64, or 64-bit integers where the scale keeps
+        them integers.
+        """
         names = op_names(ops)
         key = make_key([name.encode() for name in names], nan, missing, ddof)
+        if axis is None and not keepdims:
+            return Results(dict(zip(names, self._whole(key))))
+        return Results(dict(zip(names, self._along(names, key, axis, keepdims))))
+
+    def _whole(self, key: Any) -> List[Any]:
+        """The results of operations for all elements."""
         with self._file._reduced(self._number, key) as (context, result):
-            return Results({name: value_of(context, result, name.encode(), kind_of(self._type))
-                            for name in names})
+            return [value_of(context, result, op, kind_of(self._type)) for op in key[0]]
 
-    def _one(self, op: str, nan: str, missing: Any, ddof: int = 0) -> Number:
-        return cast(Number, self.reduce([op], ddof=ddof, nan=nan, missing=missing)[op])
+    def _along(self, names: Tuple[str, ...], key: Any, axis: Any, keepdims: bool) -> List[Any]:
+        """The results of operations along axes, or of all elements with the dimensions kept."""
+        if self.why_unreadable is not None:
+            return self._whole(key)  # an error that says why
+        shape = tuple(n for n in self.shape if n is not None)
+        if len(shape) < len(self.shape):
+            raise lib.UnsupportedError("an array of unknown size has no axis; decompress it into a file first")
+        axes = checked_axes(axis, shape, names, keepdims)
+        if len(axes) == len(shape):
+            results = self._whole(key)
+            if not keepdims:
+                return results
+            results = columns_of_one(key[0], results, kind_of(self._type))
+        elif len(axes) > 1:
+            raise lib.UnsupportedError("an array of a file is reduced along one axis, or along all; read it into memory"
+                                       " and call gpureduce.reduce for several")
+        else:
+            file = self._file
+            with file._lock:
+                file._check_open()
+                results = along_axis(file._context, file._input, self._number, key, shape, axes[0],
+                                     file._progress, True)
+        array = Array(0, self._type, NATIVE, shape, None, None)
+        results = [typed(name, one, array) if self.scale is None or name in COUNTS else one
+                   for name, one in zip(names, results)]
+        return kept_dimensions(results, shape, axes) if keepdims else results
 
-    def sum(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The sum: see `gpureduce.sum`."""
-        return self._one("sum", nan, missing)
+    def _one(self, op: str, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, ddof: int = 0) -> Any:
+        return finish(self.reduce([op], axis, ddof=ddof, keepdims=keepdims, nan=nan, missing=missing)[op], out)
 
-    def mean(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The mean: see `gpureduce.mean`."""
-        return self._one("mean", nan, missing)
+    def sum(self, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+            nan: str = "propagate", missing: Any = None) -> Any:
+        """The sum: see `gpureduce.sum`; axis as of `reduce`."""
+        return self._one("sum", axis, out, keepdims, nan, missing)
 
-    def min(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The least element; NaN if there is none."""
-        return self._one("min", nan, missing)
+    def mean(self, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+             nan: str = "propagate", missing: Any = None) -> Any:
+        """The mean: see `gpureduce.mean`; axis as of `reduce`."""
+        return self._one("mean", axis, out, keepdims, nan, missing)
 
-    def max(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The greatest element; NaN if there is none."""
-        return self._one("max", nan, missing)
+    def min(self, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+            nan: str = "propagate", missing: Any = None) -> Any:
+        """The least element; NaN if there is none. Along an axis: see `gpureduce.min`; axis as of `reduce`."""
+        return self._one("min", axis, out, keepdims, nan, missing)
 
-    def std(self, *, ddof: int = 0, nan: str = "propagate", missing: Any = None) -> Number:
-        """The standard deviation: see `gpureduce.std`."""
-        return self._one("std", nan, missing, ddof)
+    def max(self, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+            nan: str = "propagate", missing: Any = None) -> Any:
+        """The greatest element; otherwise like `min`."""
+        return self._one("max", axis, out, keepdims, nan, missing)
 
-    def var(self, *, ddof: int = 0, nan: str = "propagate", missing: Any = None) -> Number:
-        """The variance: see `gpureduce.var`."""
-        return self._one("var", nan, missing, ddof)
+    def std(self, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
+            nan: str = "propagate", missing: Any = None) -> Any:
+        """The standard deviation: see `gpureduce.std`; axis as of `reduce`."""
+        return self._one("std", axis, out, keepdims, nan, missing, ddof)
+
+    def var(self, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
+            nan: str = "propagate", missing: Any = None) -> Any:
+        """The variance: see `gpureduce.var`; axis as of `reduce`."""
+        return self._one("var", axis, out, keepdims, nan, missing, ddof)
 
     def median(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The median: see `gpureduce.median`."""
-        return self._one("median", nan, missing)
+        """The median of all elements: see `gpureduce.median`."""
+        return cast(Number, self._one("median", None, None, False, nan, missing))
 
     def quantile(self, q: Any, *, nan: str = "propagate", missing: Any = None) -> Any:
         """A quantile, or several in a list: see `gpureduce.quantile`."""

@@ -283,29 +283,37 @@ def _no_room(what: str) -> OverflowError:
                          " reduce the slices one by one for integers of any size")
 
 
+def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
+               progress: Optional[Progress], all_or_none: bool) -> List[Any]:
+    """The results of operations along one axis of an array of an input, whose shape is given: an array each. For
+    an operation that the library cannot compute along an axis it is None, or with `all_or_none` an error."""
+    import numpy as np
+
+    kept = shape[:axis] + shape[axis + 1:]
+    found: List[Any] = [None] * len(key[0])
+    pointers = (ctypes.c_void_p * len(key[0]))()
+    some: List[bytes] = []
+    for i, op in enumerate(key[0]):
+        name = lib.axis_dtype(source, number, context.request(((op,),) + key[1:]), op)
+        if name is not None:
+            found[i] = np.empty(kept, _WORDS[name])
+            pointers[len(some)] = found[i].ctypes.data
+            some.append(op)
+        elif all_or_none:
+            raise context.error(lib.error_status(context.handle))
+    if some:
+        request = context.request((tuple(some),) + key[1:])
+        context.run(lib.reduce_axis, source, number, request, axis, pointers, math.prod(kept), progress=progress)
+    return found
+
+
 def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
                  ) -> List[Any]:
     """The results of operations along one axis, an array each; None for an operation that the library
     cannot compute along an axis."""
-    import numpy as np
-
-    shape = array.shape[:axis] + array.shape[axis + 1:]
     try:
         with _Opened(array) as context:
-            found: List[Any] = [None] * len(key[0])
-            pointers = (ctypes.c_void_p * len(key[0]))()
-            some: List[bytes] = []
-            for i, op in enumerate(key[0]):
-                name = lib.axis_dtype(context.input, 0, context.request(((op,),) + key[1:]), op)
-                if name is not None:
-                    found[i] = np.empty(shape, {b"f64": "f8", b"i64": "i8", b"u64": "u8"}[name])
-                    pointers[len(some)] = found[i].ctypes.data
-                    some.append(op)
-            if some:
-                request = context.request((tuple(some),) + key[1:])
-                context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
-                            math.prod(shape), progress=progress)
-            return found
+            return along_axis(context, context.input, 0, key, array.shape, axis, progress, False)
     except lib.UnsupportedError:
         # An integer does not fit, or there is none; each slice tells which.
         return [None] * len(key[0])
@@ -622,7 +630,7 @@ def _keeps_type(op: str, kind: str) -> bool:
     return op in ("min", "max") or op in TYPED and kind != "i"
 
 
-def _typed(op: str, values: Any, array: Array) -> Any:
+def typed(op: str, values: Any, array: Array) -> Any:
     """Results along an axis in the type that NumPy's users expect."""
     import numpy as np
 
@@ -645,6 +653,35 @@ def _typed(op: str, values: Any, array: Array) -> Any:
     return values
 
 
+def columns_of_one(ops: Sequence[bytes], values: Sequence[Number], kind: str) -> List[Any]:
+    """Results of all elements as arrays of one number each."""
+    return [_column(op, [value], kind) for op, value in zip(ops, values)]
+
+
+def kept_dimensions(results: Sequence[Any], shape: Tuple[int, ...], axes: Sequence[int]) -> List[Any]:
+    """Results along axes of an array of a shape, with these axes of size 1."""
+    wide = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return [one.reshape(wide) for one in results]
+
+
+def checked_axes(axis: Any, shape: Tuple[int, ...], names: Sequence[str], keepdims: bool) -> Tuple[int, ...]:
+    """The axes of an array of a shape that an argument names, None for all, ascending. An error if these
+    operations cannot be along them."""
+    rank = len(shape)
+    axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
+    least = [name for name in names if name in ("min", "max") or name in INDICES]
+    if least and math.prod(shape[i] for i in axes) == 0 and \
+            math.prod(n for i, n in enumerate(shape) if i not in axes) > 0:
+        raise ValueError(_NO_ELEMENTS.format(least[0]))
+    if "digest" in names and (keepdims or len(axes) < rank):
+        raise lib.UnsupportedError("a digest is of all elements: it has no axis")
+    if 1 < len(axes) < rank and INDICES.intersection(names):
+        raise ValueError("argmin and argmax are along one axis, or of all elements")
+    if not axes and rank > 0:
+        raise ValueError("axis=() leaves nothing to reduce")
+    return axes
+
+
 #
 # The functions
 #
@@ -659,34 +696,22 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
         array = with_mask(array, mask)
     key = make_key([name.encode() for name in names], nan, missing, ddof, quantiles)
     rank = len(array.shape)
-    axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
-    least = [name for name in names if name in ("min", "max") or name in INDICES]
-    if least and math.prod(array.shape[i] for i in axes) == 0 and \
-            math.prod(n for i, n in enumerate(array.shape) if i not in axes) > 0:
-        raise ValueError(_NO_ELEMENTS.format(least[0]))
-    if "digest" in names and (keepdims or len(axes) < rank):
-        raise lib.UnsupportedError("a digest is of all elements: it has no axis")
-    if len(axes) == rank:
-        results: List[Any] = []
+    axes = checked_axes(axis, array.shape, names, keepdims)
+    results: List[Any] = []
+    if len(axes) < rank:
+        results = reduce_axes(array, key, axes, progress)
+    else:
         # The library takes a number of quantiles at a time.
         for i in range(0, builtins.max(len(quantiles), 1), QUANTILES_MAX):
             part = quantiles[i:i + QUANTILES_MAX]
             results += reduce_array(array, (key[0] if i == 0 else (), part) + key[2:], progress)
         if not keepdims:
             return results
-        wide = [_column(op, [value], array.kind).reshape((1,) * rank)
-                for op, value in zip(key[0] + tuple(q[0] for q in quantiles), results)]
-        return [_typed(name, one, array) for name, one in zip(names, wide)] + wide[len(names):]
-    if len(axes) > 1 and INDICES.intersection(names):
-        raise ValueError("argmin and argmax are along one axis, or of all elements")
-    if not axes:
-        raise ValueError("axis=() leaves nothing to reduce")
-    results = reduce_axes(array, key, axes, progress)
-    results = [_typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
+        results = columns_of_one(key[0] + tuple(q[0] for q in quantiles), results, array.kind)
+    results = [typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
     if keepdims:
-        shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
-        results = [one.reshape(shape) for one in results]
-    if array.memory != HOST:
+        results = kept_dimensions(results, array.shape, axes)
+    if array.memory != HOST and len(axes) < rank:
         results = [on_device(one, array, name is not None and _keeps_type(name, array.kind))
                    for one, name in itertools.zip_longest(results, names)]
     return results

@@ -2,10 +2,13 @@
 
 import gzip
 import json
+import math
 import os
 import struct
 import subprocess
 import sys
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -152,6 +155,167 @@ def test_errors(tmp_path):
     with pytest.raises(gr.Error, match="ends at byte 500") as caught:
         gr.open(path)[0].sum()
     assert isinstance(caught.value, (ValueError, OSError))
+
+
+OPS = ("sum", "mean", "min", "max", "std", "var")
+
+
+def printed(path, op, axis, *more):
+    """The results along an axis that the program prints, in C order of the other dimensions."""
+    done = subprocess.run([os.environ["GPUREDUCE_PROGRAM"], path, f"--axis={axis}", f"--op={op}", "--json", *more],
+                          capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def along(x, op, axis):
+    """Results along an axis by exact arithmetic, rounded once: integers, or floats."""
+    def one(row):
+        row = [Fraction(value) for value in row.tolist() if value is not None and value == value]
+        if op == "sum":
+            return sum(row)
+        if not row:
+            return np.nan
+        if op in ("min", "max"):
+            return {"min": min, "max": max}[op](row)
+        mean = sum(row) / len(row)
+        square = sum((value - mean)**2 for value in row) / len(row)
+        return {"mean": mean, "var": square, "std": square}[op]
+
+    y = np.moveaxis(x, axis, -1)
+    rows = [one(y[i]) for i in np.ndindex(y.shape[:-1])]
+    values = [root(value) if op == "std" and value == value else
+              int(value) if x.dtype.kind in "iub" and op in ("sum", "min", "max") else float(value)
+              for value in rows]
+    return values, y.shape[:-1]
+
+
+def root(square):
+    """The square root of a fraction, rounded once: by integers of many more bits than a float has."""
+    above, below = square.numerator << 600, square.denominator
+    return float(Fraction(math.isqrt(above // below), 1 << 300))
+
+
+def check_axes(a, x):
+    """Each operation along each axis of an array of a file, against exact arithmetic."""
+    for axis in range(-x.ndim, x.ndim):
+        for op in OPS:
+            if op in ("min", "max") and x.shape[axis] == 0:
+                with pytest.raises(ValueError, match="without elements"):
+                    getattr(a, op)(axis=axis)
+                continue
+            expected, shape = along(x, op, axis)
+            found = getattr(a, op)(axis=axis)
+            assert found.shape == shape
+            wide = "f8" if x.dtype.kind == "f" else "u8" if x.dtype.kind == "u" else "i8"
+            want = x.dtype.newbyteorder("=") if op in ("min", "max") else wide if op == "sum" else "f8"
+            assert found.dtype == want, (op, axis)
+            np.testing.assert_array_equal(found, np.array(expected, want).reshape(shape))
+            kept = getattr(a, op)(axis=axis, keepdims=True)
+            np.testing.assert_array_equal(kept, np.expand_dims(found, axis))
+            out = np.empty(shape, want)
+            assert getattr(a, op)(axis=(axis,), out=out) is out
+            np.testing.assert_array_equal(out, found)
+
+
+@pytest.mark.parametrize("dtype", ["f4", ">f8", "f2", "i1", ">i2", "u8", "i8", "u1"])
+def test_axes_of_npy(tmp_path, dtype):
+    rng = np.random.default_rng(5)
+    for shape in ((3, 4, 5), (1, 7, 2), (0, 3, 2), (3, 0, 2)):
+        x = (rng.integers(0, 100, shape) * (0.37 if "f" in dtype else 1)).astype(dtype)
+        for name, y in (("c", x), ("f", np.asfortranarray(x))):
+            np.save(tmp_path / f"{name}.npy", y)
+            with gr.open(tmp_path / f"{name}.npy") as f:
+                check_axes(f[0], x)
+        packed = tmp_path / "x.npy.gz"
+        packed.write_bytes(gzip.compress((tmp_path / "f.npy").read_bytes()))
+        with gr.open(packed) as f:
+            check_axes(f[0], x)
+
+
+def test_axes_of_containers(tmp_path):
+    x, n = np.random.default_rng(1).normal(size=(4, 3, 6)).astype("f4"), np.arange(12, dtype="i4").reshape(3, 4)
+    np.savez_compressed(tmp_path / "x.npz", x=x, n=n)
+    files = ["x.npz"]
+    head = {"x": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]},
+            "n": {"dtype": "I32", "shape": n.shape, "data_offsets": [x.nbytes, x.nbytes + n.nbytes]}}
+    text = json.dumps(head).encode()
+    (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + x.tobytes() + n.tobytes())
+    files.append("x.safetensors")
+    try:
+        import h5py
+    except ImportError:
+        pass
+    else:
+        with h5py.File(tmp_path / "x.h5", "w") as f:
+            f["n"] = n
+            f.create_dataset("x", data=x, chunks=(2, 2, 4), compression="gzip")
+        files.append("x.h5")
+    for name in files:
+        with gr.open(tmp_path / name) as f:
+            check_axes(f["x"], x)
+            check_axes(f["n"], n)
+            r = f["n"].reduce("sum,argmax,count,l1", 0, keepdims=True)
+            assert r.sum.tolist() == [[12, 15, 18, 21]] and r.argmax.shape == (1, 4)
+            assert r.count.dtype == np.int64 and r.l1.dtype == np.float64
+
+
+def test_axes_of_packed_numbers(tmp_path):
+    netCDF4 = pytest.importorskip("netCDF4")
+    path = tmp_path / "x.nc"
+    stored = np.array([[1, 2, -9], [3, -9, -9], [5, 6, -9]], "i2")
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("y", 3)
+        f.createDimension("x", 3)
+        for name in ("t", "n"):
+            v = f.createVariable(name, "i2", ("y", "x"), fill_value=-9)
+            if name == "t":
+                v.scale_factor, v.add_offset = 0.1, 273.15
+            v.set_auto_maskandscale(False)
+            v[:] = stored
+    scaled = np.array([[None if n == -9 else Fraction(0.1) * int(n) + Fraction(273.15) for n in row] for row in stored])
+    with gr.open(path) as f, gr.open(path, stored=True) as raw:
+        for op in ("mean", "min", "max", "var", "std"):
+            for axis in (0, 1):
+                found = getattr(f["t"], op)(axis=axis)
+                assert found.dtype == np.float64
+                np.testing.assert_array_equal(found, along(scaled, op, axis)[0])
+        assert f["n"].min(axis=0).tolist() == [1, 2, -9] and f["n"].min(axis=0).dtype == np.int16
+        assert f["n"].sum(axis=1).tolist()[:2] == [3, 3]
+        check_axes(raw["t"], stored)
+        for op in OPS:
+            found = f["t"].reduce(op, 0)[op].tolist()
+            lines = printed(path, op, 0, "--array=t")
+            for value in found:
+                assert value != value or repr(value) in lines or f"{value:.17g}" in lines, (op, value, lines)
+
+
+def test_axes_that_cannot_be(tmp_path):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "big.npy", np.full((2, 2), 2**62))
+    with gr.open(tmp_path / "x.npy") as f:
+        a = f[0]
+        assert a.sum(axis=(0, 1, 2)) == 276.0 and a.max(keepdims=True).tolist() == [[[23.0]]]
+        assert a.median() == 11.5 and a.reduce("median", (2, 0, 1)).median == 11.5
+        for bad in (3, -4):
+            with pytest.raises(ValueError, match="out of bounds"):
+                a.sum(axis=bad)
+        with pytest.raises(gr.UnsupportedError, match="into memory"):
+            a.sum(axis=(0, 1))
+        for ops in ("median", "sum,q0.1", "digest"):
+            with pytest.raises(gr.UnsupportedError, match="axis"):
+                a.reduce(ops, 0)
+        with pytest.raises(ValueError, match="shape"):
+            a.sum(axis=0, out=np.empty(3))
+    with pytest.raises(ValueError, match="closed"):
+        a.sum(axis=0)
+    with gr.open(tmp_path / "big.npy") as f, pytest.raises(gr.UnsupportedError, match="does not fit"):
+        f[0].sum(axis=0)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(x.tobytes()))
+    with gr.open(tmp_path / "x.gz", dtype="f8") as f:
+        if f[0].shape == (None,):
+            with pytest.raises(gr.UnsupportedError, match="unknown size"):
+                f[0].sum(axis=0)
 
 
 @skipped
