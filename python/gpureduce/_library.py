@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 import threading
 import warnings
@@ -94,6 +95,29 @@ _ERRORS: Dict[int, Any] = {
     1: OutOfMemoryError, 2: ArgumentError, 3: ReadError, 4: DataError, 5: ChangedError,
     6: UnsupportedError, 7: NaNError, 8: DeviceError, 9: CancelledError, 10: InternalError,
 }
+
+_TRY = re.compile(r"; try(?: (bool|bf16|f8e4m3|f8e5m2|[iuf][0-9]+))?(?: in GPR_ORDER_(BIG|LITTLE))?$")
+_SPOKEN = (("(GPR_DEVICE)", "(gpureduce.configure(device='cpu'))"), ("(GPR_SKIP)", "(skip=)"),
+           ("GPR_STORED ignores", "stored=True ignores"), (" GPR_SKIP", " skip"))
+"""Advice of the library, and how it is given in Python."""
+
+
+def _try_type(match: "re.Match[str]") -> str:
+    name, order = match.groups()
+    mark = {None: "", "BIG": ">", "LITTLE": "<"}[order]
+    if name is None:
+        return f"; try a dtype that begins with '{mark}'"
+    code = re.fullmatch("([iuf])(8|16|32|64)", name)
+    return f"; try dtype='{mark}{code[1] + str(int(code[2]) // 8) if code else name.replace('bf16', 'bfloat16')}'"
+
+
+def spoken(text: bytes) -> str:
+    """A text of the library that names the arguments of Python, where it named the keys of C."""
+    found = text.decode("utf-8", "replace")
+    for key, argument in _SPOKEN:
+        found = found.replace(key, argument)
+    return _TRY.sub(_try_type, found)
+
 
 _PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
 _LOG = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
@@ -312,7 +336,7 @@ def _progressed(user: int, done: int, of: int) -> int:
 
 
 def _logged(user: int, text: bytes) -> None:
-    _contexts[user].messages.append(text.decode("utf-8", "replace"))
+    _contexts[user].messages.append(spoken(text))
 
 
 _on_progress, _on_log = _PROGRESS(_progressed), _LOG(_logged)
@@ -375,7 +399,7 @@ class Context:
         pending, self.pending = self.pending, None
         if pending is not None:
             return pending
-        text = (error_text(self.handle) or b"").decode("utf-8", "replace")
+        text = spoken(error_text(self.handle) or b"")
         error: Error = _ERRORS.get(status, InternalError)(text or f"error {status}")
         offset, array = error_offset(self.handle), error_array(self.handle)
         error.offset = None if offset == UNKNOWN else offset

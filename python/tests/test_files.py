@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpureduce as gr
+from gpureduce._library import spoken
 from oracle import LAYOUTS, TYPES, layouts, make, numbers
 
 # A file with an array that cannot be read warns of it.
@@ -155,6 +156,21 @@ def test_errors(tmp_path):
     with pytest.raises(gr.Error, match="ends at byte 500") as caught:
         gr.open(path)[0].sum()
     assert isinstance(caught.value, (ValueError, OSError))
+
+
+def test_errors_name_arguments_of_python(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(bytes(13))
+    with pytest.raises(gr.Error, match=r"\(skip=\)") as caught:
+        gr.open(path, dtype="u1", skip=100)[0].sum()
+    assert "GPR_" not in str(caught.value)
+    for text, found in ((b"a; try i16 in GPR_ORDER_BIG", "a; try dtype='>i2'"), (b"a; try f64", "a; try dtype='f8'"),
+                        (b"a; try in GPR_ORDER_LITTLE", "a; try a dtype that begins with '<'"),
+                        (b"a; try another type", "a; try another type"),
+                        (b"a; GPR_STORED ignores attributes", "a; stored=True ignores attributes"),
+                        (b"a; the CPU can (GPR_DEVICE)", "a; the CPU can (gpureduce.configure(device='cpu'))"),
+                        (b"a: type order GPR_SKIP", "a: type order skip")):
+        assert spoken(text) == found
 
 
 OPS = ("sum", "mean", "min", "max", "std", "var")
