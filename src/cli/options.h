@@ -15,6 +15,7 @@
 #include "core/rename.h"
 #include "run/session.h"
 #include "run/shard.h"
+#include "source/sets.h"
 
 /* Operations in one --op list; repeating one is allowed, to no end. */
 #define OPTIONS_OPERATIONS_MAX 64
@@ -74,7 +75,8 @@ struct options {
     int file_count;
     struct source_part *parts; /* of each file, on the heap; NULL: all of it */
     unsigned left_out;         /* operands that stand for files, and it is not known for which */
-    bool expanded;             /* `files` are on the heap: see operands.h */
+    bool expanded;             /* `files` are those of `set`: see operands.h */
+    struct source_set set;
 
     /* Set by commands. */
     bool differs;      /* what --diff compares */

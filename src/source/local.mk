@@ -16,6 +16,7 @@ library_sources += \
 	src/source/reader.c src/source/reader.h \
 	src/source/record.c src/source/record.h \
 	src/source/serial.c src/source/serial.h \
+	src/source/sets.c src/source/sets.h \
 	src/source/source.h \
 	src/source/source_impl.h \
 	src/source/tile_stream.c src/source/tile_stream.h \

@@ -19,6 +19,7 @@ cli/list.c: source/inputs.h is behind the library
 cli/manifest.c: run/session.h is behind the library
 cli/options.h: run/session.h is behind the library
 cli/options.h: run/shard.h is behind the library
+cli/options.h: source/sets.h is behind the library
 cli/process.h: run/session_options.h is behind the library
 cli/record.h: run/session_options.h is behind the library
 cli/reduce.c: run/session.h is behind the library
