@@ -384,7 +384,8 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
     """Opens a file of any format that the program gpureduce reads.
 
     Args:
-        path: a str, bytes, or an object of pathlib's.
+        path: a str, bytes, or an object of pathlib's. A directory of safetensors or GGUF files, and an
+            index (*.safetensors.index.json), stand for all arrays of their files.
         dtype: the element type of a raw file, such as "float64", ">i2" or np.int8; little-endian float32
             if not given.
         skip: bytes before the first element of a raw file.

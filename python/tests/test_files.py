@@ -93,6 +93,55 @@ def test_raw(tmp_path):
             gr.open(path, dtype=">f8", skip=skip)
 
 
+def write_safetensors(path, **arrays):
+    """A safetensors file of arrays of float32."""
+    header, data = {}, b""
+    for name, x in arrays.items():
+        begin, data = len(data), data + x.tobytes()
+        header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def test_sets_of_files(tmp_path):
+    a, b, c = (np.arange(n, dtype="f4") + n for n in (10, 6, 5))
+    write_safetensors(tmp_path / "m-1.safetensors", a=a, c=c)
+    write_safetensors(tmp_path / "m-2.safetensors", b=b.reshape(2, 3))
+    with gr.open(tmp_path) as f:
+        assert (f.format, f.keys()) == ("safetensors", ["a", "c", "b"])
+        assert [x.sum() for x in f] == [145, 35, 51] and f["b"].shape == (2, 3) and f[2].size == 6
+        assert [row.results["max"] for row in f.summary()] == [19, 9, 11]
+    index = tmp_path / "m.safetensors.index.json"
+    places = {"a": "m-1.safetensors", "b": "m-2.safetensors", "c": "m-1.safetensors"}
+    index.write_text(json.dumps({"weight_map": places}))
+    with gr.open(index) as f:
+        assert f["b"].sum() == 51 and f["a"].quantile(0.5) == 14.5
+    assert gr.total([tmp_path, index], "sum,count").sum == 2 * (145 + 35 + 51)
+    other = tmp_path / "other"
+    other.mkdir()
+    write_safetensors(other / "all.safetensors", a=a, b=b.reshape(2, 3), c=c)
+    with gr.open(other) as f:
+        assert f.keys() == ["a", "b", "c"] and f["c"].max() == 9
+    assert gr.diff(tmp_path, other).different == 0
+    write_safetensors(other / "all.safetensors", a=a, b=b.reshape(2, 3) * 2)
+    found = gr.diff(other, index)
+    assert found.different == 2 and [(row["array"], row["differs"]) for row in found.rows] == [
+        ("b", "values"), ("c", "only-b")]
+    places["d"] = "m-2.safetensors"
+    index.write_text(json.dumps({"weight_map": places}))
+    with gr.open(index) as f:
+        assert "d" in f.keys() and f["d"].why_unreadable and f["b"].sum() == 51
+        with pytest.raises(gr.DataError, match="array d"):
+            f["d"].sum()
+    index.write_text('{"weight_map": {"a": "../x"}}')
+    with pytest.raises(gr.DataError, match="names a file that is not a"):
+        gr.open(tmp_path)
+    index.unlink()
+    (tmp_path / "m-2.safetensors").write_bytes(b"short")
+    with pytest.raises(gr.DataError, match="m-2.safetensors"):
+        gr.open(tmp_path)
+
+
 def test_meaning(tmp_path):
     path = tmp_path / "x.fits"
     cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",

@@ -437,6 +437,7 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
     if (a->kind == ACCUMULATOR_BAG)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
                         "the accumulator has elements without their places");
+    input = lib_part(input, &array);
     if (reducer_reduce(input, array, &a->request, &result) != GPR_OK)
         return a->context->status;
     status = take_result(a, input, array, &result->found);

@@ -204,12 +204,14 @@ static gpr_status check_operations(gpr_context *context, const gpr_request *requ
 /* Finds the type and the scale of the elements of an array. */
 static gpr_status find_elements(const gpr_input *input, size_t array, struct axis_plan *plan)
 {
-    const struct container *container = lib_container(input);
+    const struct container *container;
     char name[NAME_INPUT_MAX];
 
     if (array >= gpr_input_arrays(input))
         return lib_fail(input->context, GPR_ERROR_ARGUMENT, "the input has no array number %zu",
                         array);
+    input = lib_part(input, &array);
+    container = lib_container(input);
     if (container) {
         plan->type = container->arrays[array].type;
         plan->scale = container_scale(&container->arrays[array]);
@@ -339,7 +341,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
 {
     gpr_context *context = input->context;
     struct axis_output out = {.context = context, .results = results, .count = count};
-    const struct container *container = lib_container(input);
+    const struct container *container;
     struct session_options options;
     char name[NAME_INPUT_MAX];
     struct source *source;
@@ -352,6 +354,8 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
         return context->status;
     if (device_holds(input))
         return device_reduce_axis(input, request, axis, results, count);
+    input = lib_part(input, &array);
+    container = lib_container(input);
     if (!reducer_prepare(input, request, &options))
         return context->status;
     for (unsigned i = 0; i < ARRAY_DIMENSIONS_MAX; i++)

@@ -69,6 +69,33 @@ static gpr_input *make_source(gpr_context *context, const char *path, const gpr_
     return made;
 }
 
+/* Whether an input stands for other files than itself. */
+static bool is_set(const gpr_input *input)
+{
+    return input->set.index || input->set.count > 1 ||
+           (input->set.count == 1 && strcmp(input->set.paths[0], input->path) != 0);
+}
+
+/* Opens each of the files that an input stands for. */
+static gpr_status open_parts(gpr_input *made)
+{
+    gpr_status status = GPR_OK;
+
+    made->parts = calloc(made->set.count, sizeof(gpr_input *));
+    if (!made->parts)
+        return lib_fail_memory(made->context);
+    for (size_t i = 0; i < made->set.count && status == GPR_OK; i++) {
+        gpr_input *part = made->parts[i] = make(made->context, made->set.paths[i]);
+
+        if (!part)
+            return made->context->status;
+        part->options = made->options;
+        part->options.index = made->set.index;
+        status = reducer_open(part);
+    }
+    return status;
+}
+
 /* Opens what `made` names; NULL: there is an error. */
 static gpr_status open_source(gpr_context *context, gpr_input *made, gpr_input **input)
 {
@@ -76,7 +103,9 @@ static gpr_status open_source(gpr_context *context, gpr_input *made, gpr_input *
 
     if (!made)
         return context->status;
-    status = reducer_open(made);
+    status = reducer_find_files(made);
+    if (status == GPR_OK)
+        status = is_set(made) ? open_parts(made) : reducer_open(made);
     if (status == GPR_OK)
         *input = made;
     else
@@ -123,27 +152,64 @@ gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_fu
     return open_source(context, made, input);
 }
 
-void gpr_close(gpr_input *input)
+/* Closes an input without parts. NULL is allowed. */
+static void close_file(gpr_input *input)
 {
     if (!input)
         return;
     if (input->source)
         source_close(input->source);
+    source_set_free(&input->set);
     free(input->path);
     free(input);
 }
 
-size_t gpr_input_arrays(const gpr_input *input)
+void gpr_close(gpr_input *input)
+{
+    for (size_t i = 0; input && input->parts && i < input->set.count; i++)
+        close_file(input->parts[i]);
+    if (input)
+        free(input->parts);
+    close_file(input);
+}
+
+/* The number of arrays of an input without parts. */
+static size_t count_arrays(const gpr_input *input)
 {
     const struct container *container = lib_container(input);
 
     return container ? container->count : 1;
 }
 
+size_t gpr_input_arrays(const gpr_input *input)
+{
+    size_t count = 0;
+
+    if (!input->parts)
+        return count_arrays(input);
+    for (size_t i = 0; i < input->set.count; i++)
+        count += count_arrays(input->parts[i]);
+    return count;
+}
+
+gpr_input *lib_part(const gpr_input *input, size_t *array)
+{
+    size_t i = 0, count;
+
+    if (!input->parts)
+        return (gpr_input *)(uintptr_t)input;
+    while (i + 1 < input->set.count && *array >= (count = count_arrays(input->parts[i]))) {
+        *array -= count;
+        i++;
+    }
+    return input->parts[i];
+}
+
 const char *gpr_input_format(const gpr_input *input)
 {
     if (input->in_memory)
         return "memory";
+    input = input->parts ? input->parts[0] : input;
     return input->pipe ? "pipe" : source_info(input->source)->format;
 }
 
@@ -151,26 +217,28 @@ const char *gpr_input_format(const gpr_input *input)
 static const struct container_array no_array = {
     .name = "", .unreadable = "the input has no such array", .typed = true, .elements = UINT64_MAX};
 
-/* An array of a container; NULL if the input is none. */
-static const struct container_array *array_of(const gpr_input *input, size_t array)
+/* An array of a container; NULL if the input is none. *input becomes the file that has it. */
+static const struct container_array *array_of(const gpr_input **input, size_t array)
 {
-    const struct container *container = lib_container(input);
+    const struct container *container;
 
-    if (array >= gpr_input_arrays(input))
+    if (array >= gpr_input_arrays(*input))
         return &no_array;
+    *input = lib_part(*input, &array);
+    container = lib_container(*input);
     return container ? &container->arrays[array] : NULL;
 }
 
 const char *gpr_array_name(const gpr_input *input, size_t array)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
 
     return a ? a->name : "";
 }
 
 const char *gpr_array_dtype(const gpr_input *input, size_t array)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
 
     if (a)
         return a->unreadable ? a->type_name : element_name(a->type);
@@ -181,16 +249,16 @@ const char *gpr_array_dtype(const gpr_input *input, size_t array)
 
 const char *gpr_array_why_unreadable(const gpr_input *input, size_t array)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
 
     return a ? a->unreadable : NULL;
 }
 
 unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank, uint64_t *shape)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
     const struct source_info *info = input->source ? source_info(input->source) : NULL;
-    const uint64_t count = a ? 0 : gpr_array_count(input, array);
+    const uint64_t count = a ? 0 : gpr_array_count(input, 0);
     const uint64_t *sizes = &count;
     unsigned dimensions = 1;
 
@@ -211,7 +279,7 @@ unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank, ui
 
 uint64_t gpr_array_count(const gpr_input *input, size_t array)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
 
     if (a)
         return a->unreadable || a->elements < input->options.length ? a->elements
@@ -223,7 +291,8 @@ uint64_t gpr_array_count(const gpr_input *input, size_t array)
 
 uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
 {
-    const struct container_array *a = array_of(input, array);
+    const uint64_t count = gpr_array_count(input, array);
+    const struct container_array *a = array_of(&input, array);
     const struct view *view = &input->view.view;
     struct array_facts facts;
 
@@ -234,7 +303,7 @@ uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
                : fact == GPR_FACT_BIG_ENDIAN ? view->swap != element_host_is_big()
                : fact == GPR_FACT_COMPRESSED ? 0
                                              : UINT64_MAX;
-    array_facts_find(&facts, source_info(input->source), a, gpr_array_count(input, array));
+    array_facts_find(&facts, source_info(input->source), a, count);
     switch (fact) {
     case GPR_FACT_BYTES:
         return facts.bytes;
@@ -256,7 +325,7 @@ uint64_t gpr_array_fact(const gpr_input *input, size_t array, gpr_fact fact)
 
 int gpr_array_scale(const gpr_input *input, size_t array, double *scale, double *offset)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
     const struct scale none = {.given = false};
     const struct scale found = input->in_memory      ? input->view.view.scale
                                : a && !a->unreadable ? container_scale(a)
@@ -269,7 +338,7 @@ int gpr_array_scale(const gpr_input *input, size_t array, double *scale, double 
 
 size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_t size)
 {
-    const struct container_array *a = array_of(input, array);
+    const struct container_array *a = array_of(&input, array);
     const struct missing_values none = {.count = 0};
     struct missing missing;
     struct buffer shown = {0};
@@ -298,6 +367,7 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
     if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    input = lib_part(input, &array);
     return reducer_reduce(input, array, request, result);
 }
 

@@ -20,6 +20,7 @@
 #include "core/view.h"
 #include "run/reduction.h"
 #include "run/session_options.h"
+#include "source/sets.h"
 #include "source/source.h"
 
 /* Settings of a context, at most. */
@@ -114,6 +115,11 @@ struct gpr_input {
     bool reordered;
     struct view fast;
 
+    /* The files that a path stands for, and, if they are several, or others than itself, an input for
+       each, which have the arrays: nothing below is set then. `parts` NULL: it is one file. */
+    struct source_set set;
+    gpr_input **parts;
+
     /* The source of a path or a descriptor. */
     struct source *source;         /* open; of a pipe connected, and NULL once it is reduced */
     bool pipe;                     /* it can be reduced once, and nothing is known of it before */
@@ -139,6 +145,10 @@ static inline const struct container *lib_container(const gpr_input *input)
 {
     return input->source && !input->pipe ? source_info(input->source)->container : NULL;
 }
+
+/* Finds the input that has array number *array: of a set of files one of its parts, and sets *array to
+   the number there; else the input itself. */
+gpr_input *lib_part(const gpr_input *input, size_t *array);
 
 /* Finds an element type by the name that the header lists, and whether elements in an order of
    bytes are to be swapped. A status other than GPR_OK is that of the context then. */

@@ -352,6 +352,26 @@ static bool cut_part(gpr_input *input, struct source_options *options, struct er
     return true;
 }
 
+gpr_status reducer_find_files(gpr_input *input)
+{
+    const struct source_options *options = &input->options;
+    struct reducer *r = get(input->context);
+    char name[NAME_INPUT_MAX];
+    struct error error;
+    const char *about;
+    bool good;
+
+    if (!r)
+        return lib_fail_memory(input->context);
+    if (options->has_descriptor || options->read || options->part.end > 0)
+        return GPR_OK;
+    input->set.log = &r->log;
+    good = source_set_add(&input->set, input->path, options->format, &error, &about);
+    source_set_check(&input->set);
+    tell_warnings(r);
+    return good ? GPR_OK : lib_fail_error(input->context, name_input(name, about), NULL, &error);
+}
+
 gpr_status reducer_open(gpr_input *input)
 {
     struct reducer *r = get(input->context);
@@ -384,7 +404,7 @@ static void set_again(struct source_options *options, const gpr_input *input)
 {
     if (input->in_memory) {
         options->view = &input->view.view;
-    } else if (!input->pipe) {
+    } else if (!input->pipe && !input->parts) {
         options->earlier = &source_info(input->source)->file;
         options->reopened = true;
     }
@@ -658,22 +678,43 @@ static bool take_total(gpr_result *result, const struct total *total)
     return result_take(result, &total->types);
 }
 
+/* How many files inputs stand for. */
+static size_t count_files(gpr_input *const *inputs, size_t count)
+{
+    size_t files = 0;
+
+    for (size_t i = 0; i < count; i++)
+        files += inputs[i]->parts ? inputs[i]->set.count : 1;
+    return files;
+}
+
+/* Lists them, as inputs. */
+static void list_files(gpr_input **files, gpr_input *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count_files(&inputs[i], 1); k++)
+            *files++ = inputs[i]->parts ? inputs[i]->parts[k] : inputs[i];
+}
+
 gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                          gpr_result **result)
 {
     gpr_context *context = inputs[0]->context;
-    struct several several = {.r = get(context), .inputs = inputs, .request = request};
-    char **paths = malloc(count * sizeof *paths);
+    const size_t files = count_files(inputs, count);
+    gpr_input **const all_files = malloc(files * sizeof(gpr_input *));
+    struct several several = {.r = get(context), .inputs = all_files, .request = request};
+    char **paths = malloc(files * sizeof *paths);
     gpr_result *made = result_new(request);
     struct total *total = malloc(sizeof *total);
     gpr_status status = GPR_ERROR_MEMORY;
 
-    if (several.r && paths && made && total) {
+    if (several.r && all_files && paths && made && total) {
         const struct session_inputs all = {
-            .paths = paths, .count = (int)count, .prepare = prepare_input, .context = &several};
+            .paths = paths, .count = (int)files, .prepare = prepare_input, .context = &several};
 
-        for (size_t i = 0; i < count; i++)
-            paths[i] = inputs[i]->path;
+        list_files(all_files, inputs, count);
+        for (size_t i = 0; i < files; i++)
+            paths[i] = all_files[i]->path;
         total_clear(total);
         lib_begin_long(context);
         status = reduce_several(&several, &all, total);
@@ -684,6 +725,7 @@ gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_reque
     } else {
         (void)lib_fail_memory(context);
     }
+    free(all_files);
     free(paths);
     free(total);
     if (status == GPR_OK)

@@ -29,6 +29,10 @@ bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint6
 gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                          gpr_result **result);
 
+/* Finds the files that an input stands for whose path and other fields are set; those that are read
+   from a descriptor or a function, or in parts, stand for themselves. */
+gpr_status reducer_find_files(gpr_input *input);
+
 /* Opens the source of an input whose path, or descriptor, and other fields are set. */
 gpr_status reducer_open(gpr_input *input);
 

@@ -1,5 +1,5 @@
 /*
- * gpr_plan_shards: which units of 2 MiB, one by one, belong to which shard.
+ * gpr_plan_shards: which units of 2 MiB, one by one, belong to which shard; and sets of files.
  */
 /* Tags: ports */
 #include "config.h"
@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <gpureduce.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -204,6 +206,66 @@ static void test_parts(gpr_context *context)
     gpr_request_free(part);
 }
 
+/* Makes a safetensors file of one row of three elements, of this name. */
+static void make_row(const char *path, const char *name, float first)
+{
+    const float x[] = {first, 2, 3};
+    char header[128] = "";
+    const int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    const uint64_t length = (uint64_t)snprintf(
+        header, sizeof header,
+        "{\"%s\":{\"dtype\":\"F32\",\"shape\":[1,3],\"data_offsets\":[0,12]}}", name);
+    unsigned char size[8] = {(unsigned char)length};
+
+    if (fd < 0 || write(fd, size, sizeof size) != sizeof size ||
+        write(fd, header, (size_t)length) != (ssize_t)length ||
+        write(fd, x, sizeof x) != sizeof x || close(fd) != 0)
+        bail(path);
+}
+
+/* A directory of files is one input, whose arrays are numbered through. */
+static void test_sets(gpr_context *context)
+{
+    double sums[3] = {0}, *results = sums;
+    gpr_accumulator *acc = NULL;
+    gpr_result *result = NULL;
+    gpr_request *request;
+    gpr_input *input;
+    double value = 0;
+
+    if (mkdir("set", 0700) != 0)
+        bail("set");
+    make_row("set/1.safetensors", "x", 1);
+    make_row("set/2.safetensors", "y", 5);
+    if (gpr_request_new(context, &request) != GPR_OK || gpr_request_op(request, "sum") != GPR_OK ||
+        gpr_accumulator_new(context, "f32", request, &acc) != GPR_OK)
+        bail("objects");
+    tap_ok(gpr_open_path(context, "set", NULL, &input) == GPR_OK && gpr_input_arrays(input) == 2 &&
+               strcmp(gpr_array_name(input, 1), "y") == 0 && gpr_array_count(input, 1) == 3 &&
+               gpr_array_shape(input, 1, 0, NULL) == 2 && *gpr_array_name(input, 2) == '\0' &&
+               gpr_array_why_unreadable(input, 2) && !gpr_array_why_unreadable(input, 1),
+           "facts of arrays: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce(input, 2, request, &result) == GPR_ERROR_ARGUMENT &&
+               strstr(gpr_error_text(context), "number 2") &&
+               gpr_reduce(input, 1, request, &result) == GPR_OK &&
+               gpr_result_double(result, "sum", &value) == GPR_OK && value == 10,
+           "a sum: %s", gpr_error_text(context));
+    tap_ok(strcmp(gpr_axis_dtype(input, 1, request, "sum"), "f64") == 0 &&
+               gpr_reduce_axis(input, 1, request, 0, (void *const *)&results, 3) == GPR_OK &&
+               sums[0] == 5 && sums[1] == 2 && sums[2] == 3,
+           "sums of columns: %s", gpr_error_text(context));
+    tap_ok(gpr_accumulator_add_input(acc, input, 1) == GPR_OK &&
+               is_line_of(acc, "\"input\":\"set/2.safetensors\",\"array\":\"y\"", 3),
+           "an accumulator has the name of the file: %s", gpr_error_text(context));
+    gpr_accumulator_free(acc);
+    gpr_result_free(result);
+    gpr_request_free(request);
+    gpr_close(input);
+    unlink("set/1.safetensors");
+    unlink("set/2.safetensors");
+    rmdir("set");
+}
+
 int main(void)
 {
     char folder[] = "test_library_shards.XXXXXX";
@@ -218,6 +280,7 @@ int main(void)
     test_errors(context);
     test_parts(context);
     test_names(context);
+    test_sets(context);
     gpr_context_free(context);
     for (size_t i = 0; i < FILES; i++)
         unlink(paths[i]);
