@@ -225,12 +225,12 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
  */
 
 /* Opens a file, of any format that gpureduce(1) reads; "-" is not special. `options`: a request
-   whose format, type, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_BEGIN and GPR_END say how it is read,
-   and all else of which means nothing; NULL: elements of raw files are little-endian f32. Nothing
-   is read of a pipe before it is reduced; but opening a FIFO waits for a program that writes to it.
-   A directory of safetensors or GGUF files, and an index of safetensors, stand for all arrays of
-   their files, which are open until gpr_close; an array that the index has and its file lacks is
-   one that cannot be read. */
+   whose format, type, shape, GPR_SKIP, GPR_LENGTH, GPR_STORED, GPR_WINDOW, GPR_BEGIN and GPR_END say
+   how it is read, and all else of which means nothing; NULL: elements of raw files are little-endian
+   f32. Nothing is read of a pipe before it is reduced; but opening a FIFO waits for a program that
+   writes to it. A directory of safetensors or GGUF files, and an index of safetensors, stand for all
+   arrays of their files, which are open until gpr_close; an array that the index has and its file
+   lacks is one that cannot be read. */
 GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                                  gpr_input **input);
 
@@ -275,7 +275,7 @@ GPR_API const char *gpr_array_dtype(const gpr_input *input, size_t array);
 /* The reason why it cannot be read; NULL if it can. */
 GPR_API const char *gpr_array_why_unreadable(const gpr_input *input, size_t array);
 /* Its dimensions, and the sizes of the first `rank` of them in `shape`. A raw file has one
-   dimension; the size that a pipe has is UINT64_MAX. `shape` may be NULL if `rank` is 0. */
+   dimension, unless gpr_request_shape has given others; the size that a pipe has is UINT64_MAX. `shape` may be NULL if `rank` is 0. */
 GPR_API unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank,
                                  uint64_t *shape);
 /* The number of its elements, GPR_LENGTH at most; UINT64_MAX if unknown. */
@@ -347,7 +347,9 @@ typedef enum gpr_key {
                              same */
     GPR_CAST = 9, /* 1: a comparison finds whether each element of the second input is what rounding
                     that of the first to its type gives */
-    GPR_NO_WAIT = 10 /* 1: gpr_reduce_axis of device memory need not wait for the results */
+    GPR_NO_WAIT = 10, /* 1: gpr_reduce_axis of device memory need not wait for the results */
+    GPR_WINDOW = 11   /* the largest window of a zstd frame that is read, as the logarithm of its
+                         bytes to base 2: from 10 to 31; 27 at first. A decoder keeps it in memory */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -360,6 +362,11 @@ GPR_API gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t v
 
 /* Sets how raw files are read: their element type and its order. */
 GPR_API gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order);
+
+/* Sets the shape of raw files, in C order, of `rank` sizes, at most 64; one may be UINT64_MAX: what the
+   others leave of the elements. A file that has another number of elements is an error when it is
+   opened. Where a header states the shape, that counts, and a warning says so. */
+GPR_API gpr_status gpr_request_shape(gpr_request *request, unsigned rank, const uint64_t *shape);
 
 /* Sets the format of inputs by its name, as of --format of gpureduce(1): "auto", as at first: the
    first bytes tell it, which they do not of "fortran" and "zlib"; "raw" reads them as numbers

@@ -21,8 +21,8 @@ from ._reductions import (COUNTS, QUANTILES_MAX, SUMMARY, Number, Results, along
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
 
-def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Optional[str]
-             ) -> c_void_p:
+def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Optional[str],
+             shape: Optional[Sequence[int]] = None, window: Optional[int] = None) -> c_void_p:
     """A request that says how files are read; the caller frees it."""
     raw = None if dtype is None else parse_type(dtype)
     options = context.new_request(make_key([]))
@@ -33,6 +33,11 @@ def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Opti
         context.check(lib.request_set(options, lib.KEY_STORED, stored))
         if format is not None:
             context.check(lib.request_format(options, os.fsencode(format)))
+        if shape is not None:
+            sizes = [lib.UNKNOWN if n == -1 else lib.natural("shape", n) for n in shape]
+            context.check(lib.request_shape(options, len(sizes), (c_uint64 * len(sizes))(*sizes)))
+        if window is not None:
+            context.check(lib.request_set(options, lib.KEY_WINDOW, lib.natural("window", window)))
     except BaseException:
         lib.request_free(options)
         raise
@@ -45,7 +50,7 @@ class FileArray:
     Attributes:
         name: its name in the file; "" where the file is one array.
         dtype: its element type, such as "float32"; of one that cannot be read, what the file calls it.
-        shape: its sizes. Raw numbers have one dimension.
+        shape: its sizes. Raw numbers have one dimension, unless `open` was given others.
         why_unreadable: the reason why it cannot be read; None if it can.
         scale: (factor, offset) if the file says that a stored number x stands for factor * x + offset,
             which results are of; None if it stands for itself.
@@ -231,14 +236,15 @@ class File:
     """
 
     def __init__(self, path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
-                 format: Optional[str] = None, progress: Optional[Progress] = None) -> None:
+                 format: Optional[str] = None, shape: Optional[Sequence[int]] = None,
+                 window: Optional[int] = None, progress: Optional[Progress] = None) -> None:
         os.stat(path)  # the usual exceptions, such as FileNotFoundError
         self.path = path
         self._progress = progress
         self._lock = threading.RLock()
         self._input: Optional[int] = None
         self._context = context = Context()
-        options = _options(context, dtype, skip, stored, format)
+        options = _options(context, dtype, skip, stored, format, shape, window)
         handle = c_void_p()
         try:
             context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
@@ -380,7 +386,8 @@ class Summary(Sequence[Row]):
 
 
 def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
-         format: Optional[str] = None, progress: Optional[Progress] = None) -> File:
+         format: Optional[str] = None, shape: Optional[Sequence[int]] = None,
+         window: Optional[int] = None, progress: Optional[Progress] = None) -> File:
     """Opens a file of any format that the program gpureduce reads.
 
     Args:
@@ -393,6 +400,9 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
             values.
         format: as of --format of the program: "fortran" and "zlib" have to be named, and "raw" reads any
             file as numbers. If not given, the first bytes tell it.
+        shape: the sizes of a raw file, in C order; one may be -1: what the others leave.
+        window: the largest window of a zstd frame that is read, as the logarithm of its bytes to base 2,
+            up to 31; 27 if not given.
         progress: is called while its arrays are reduced, as by `gpureduce.reduce`.
 
     Raises:
@@ -407,7 +417,8 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
     ...     f.format, len(f), f[0].dtype, f[0].shape, f[0].sum()
     ('npy', 1, 'int64', (5,), 10)
     """
-    return File(path, dtype=dtype, skip=skip, stored=stored, format=format, progress=progress)
+    return File(path, dtype=dtype, skip=skip, stored=stored, format=format, shape=shape, window=window,
+                progress=progress)
 
 
 class Difference(NamedTuple):

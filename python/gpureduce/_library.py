@@ -98,7 +98,8 @@ _ERRORS: Dict[int, Any] = {
 
 _TRY = re.compile(r"; try(?: (bool|bf16|f8e4m3|f8e5m2|[iuf][0-9]+))?(?: in GPR_ORDER_(BIG|LITTLE))?$")
 _SPOKEN = (("(GPR_DEVICE)", "(gpureduce.configure(device='cpu'))"), ("(GPR_SKIP)", "(skip=)"),
-           ("GPR_STORED ignores", "stored=True ignores"), (" GPR_SKIP", " skip"))
+           ("GPR_STORED ignores", "stored=True ignores"), (" GPR_SKIP", " skip"),
+           ("(gpr_request_shape)", "(shape=)"), ("GPR_WINDOW", "window="))
 """Advice of the library, and how it is given in Python."""
 
 
@@ -210,6 +211,7 @@ request_histogram = quick("gpr_request_histogram", c_int, c_void_p, c_uint64, c_
 request_missing = quick("gpr_request_missing", c_int, c_void_p, c_char_p)
 request_set = quick("gpr_request_set", c_int, c_void_p, c_int, c_uint64)
 request_type = quick("gpr_request_type", c_int, c_void_p, c_char_p, c_int)
+request_shape = quick("gpr_request_shape", c_int, c_void_p, c_uint, c_void_p)
 request_format = quick("gpr_request_format", c_int, c_void_p, c_char_p)
 
 reduce = slow("gpr_reduce", c_int)
@@ -258,8 +260,8 @@ RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
 """Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing; wait."""
 
 REQUESTS_MAX = 64
-KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT = \
-    1, 2, 3, 4, 5, 8, 9, 10
+KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT, KEY_WINDOW = \
+    1, 2, 3, 4, 5, 8, 9, 10, 11
 
 AUTO, CPU, GPU = 0, 1, 2
 _DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}

@@ -142,6 +142,34 @@ def test_sets_of_files(tmp_path):
         gr.open(tmp_path)
 
 
+def test_raw_shapes(tmp_path):
+    path = tmp_path / "x.bin"
+    x = np.arange(24, dtype=">i2").reshape(2, 3, 4)
+    x.tofile(path)
+    for shape in ((2, 3, 4), [2, -1, 4], (np.int64(2), 3, -1)):
+        with gr.open(path, dtype=">i2", shape=shape) as f:
+            assert f[0].shape == (2, 3, 4) and f[0].sum() == x.sum() and f[0].size == 24
+            for axis in range(3):
+                assert f[0].sum(axis=axis).tolist() == x.sum(axis).tolist()
+    for shape, error in (((5, -1), "divided by the other sizes"), ((2, 3), "the shape has another number"),
+                         ((2**40, 2**40), "the shape has another number")):
+        with pytest.raises(gr.UnsupportedError, match=error):
+            gr.open(path, dtype=">i2", shape=shape)
+    with pytest.raises(gr.ArgumentError, match="one size of a shape may be left open, not 2"):
+        gr.open(path, dtype=">i2", shape=(-1, -1))
+    with pytest.raises(gr.ArgumentError, match="at most 64 dimensions"):
+        gr.open(path, dtype=">i2", shape=(1,) * 65)
+    with pytest.raises((TypeError, ValueError)):
+        gr.open(path, shape=(-2, 3))
+    np.save(tmp_path / "y.npy", x)
+    with pytest.warns(gr.GpureduceWarning, match="its header states the shape; the one that was given is ignored"):
+        assert gr.open(tmp_path / "y.npy", shape=(24,))[0].shape == (2, 3, 4)
+    with gr.open(path, dtype="f8", window=31) as f:
+        assert f[0].shape == (6,)
+    with pytest.raises(gr.ArgumentError, match="window= is from 10 to 31"):
+        gr.open(path, window=32)
+
+
 def test_meaning(tmp_path):
     path = tmp_path / "x.fits"
     cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",

@@ -23,7 +23,8 @@ static bool product(const uint64_t *sizes, unsigned first, unsigned last, uint64
     return fits || zero;
 }
 
-bool axis_complete_shape(struct array_shape *shape, uint64_t elements)
+/* Sets the open size, if there is one. False if the shape has another number of elements. */
+static bool complete(struct array_shape *shape, uint64_t elements)
 {
     uint64_t *open = NULL, others;
 
@@ -38,6 +39,32 @@ bool axis_complete_shape(struct array_shape *shape, uint64_t elements)
         return others == elements;
     *open = others > 0 && elements % others == 0 ? elements / others : AXIS_SIZE_OPEN;
     return *open != AXIS_SIZE_OPEN;
+}
+
+bool axis_fit_shape(struct array_shape *shape, uint64_t elements, struct error *error)
+{
+    const bool known = elements != UINT64_MAX;
+    bool open = false;
+
+    if (known && complete(shape, elements))
+        return true;
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        open = open || shape->sizes[i] == AXIS_SIZE_OPEN;
+    if (!known && !open)
+        return true;
+    if (!known)
+        *error = error_advised((struct advice){.kind = ADVICE_SIZES},
+                               "its number of elements is unknown");
+    else if (open)
+        *error =
+            error_advised((struct advice){.kind = ADVICE_WRONG_SHAPE},
+                          "%" PRIu64 " element%s cannot be divided by the other sizes of the shape",
+                          elements, plural(elements));
+    else
+        *error = error_advised((struct advice){.kind = ADVICE_WRONG_SHAPE},
+                               "holds %" PRIu64 " element%s, but the shape has another number",
+                               elements, plural(elements));
+    return false;
 }
 
 bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,

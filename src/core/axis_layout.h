@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/array_shape.h"
+#include "core/error.h"
 
 /* A request. */
 struct axis_request {
@@ -33,9 +34,9 @@ struct axis_layout {
     struct array_shape result; /* of the results */
 };
 
-/* Sets the open size of a shape, where it has one, so that it is one of so many elements. False if
-   there is none such. */
-bool axis_complete_shape(struct array_shape *shape, uint64_t elements);
+/* Sets the open size of a shape, where it has one, so that it is one of so many elements; UINT64_MAX:
+   their number is unknown. False, with the reason in *error, if there is none such. */
+bool axis_fit_shape(struct array_shape *shape, uint64_t elements, struct error *error);
 
 /* Results of an array without elements, at most: no file is long for a shape that asks for more. */
 #define AXIS_EMPTY_MAX (1 << 24)

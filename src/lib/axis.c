@@ -286,12 +286,13 @@ static struct source *open_array(gpr_input *input, size_t array,
     return NULL;
 }
 
-/* Reduces what is open. False, with the reason in out->error, or an error of the context. */
+/* Reduces what is open, whose raw elements have this shape, if that is known. False, with the reason in out->error, or an error of the context. */
 static bool reduce(struct axis_output *out, const struct session_options *options,
-                   const gpr_request *request, unsigned axis, struct source *source)
+                   const gpr_request *request, unsigned axis, const struct array_shape *shape,
+                   struct source *source)
 {
     const struct axis_sink sink = {.begin = begin, .render = render, .context = out};
-    const struct axis_request along = {.axis = (int64_t)axis};
+    const struct axis_request along = {.axis = (int64_t)axis, .shape = *shape};
     const struct operation *operations[OPERATIONS_MAX];
     struct axis_outcome outcome;
     struct engine_state *gpu;
@@ -368,7 +369,8 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     }
     lib_begin_long(context);
     source = open_array(input, array, &options, &out.error);
-    if ((!source || !reduce(&out, &options, request, axis, source)) && context->status == GPR_OK)
+    if ((!source || !reduce(&out, &options, request, axis, &input->shape, source)) &&
+        context->status == GPR_OK)
         (void)lib_fail_error(context, name_input(name, input->path),
                              container ? container->arrays[array].name : NULL, &out.error);
     if (source)

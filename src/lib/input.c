@@ -59,6 +59,7 @@ static gpr_input *make_source(gpr_context *context, const char *path, const gpr_
     if (!made || !request)
         return made;
     made->options = request->input;
+    made->shape = request->shape;
     if (made->options.part.begin == 0 && made->options.part.end == UINT64_MAX)
         made->options.part.end = 0; /* as sources have it */
     else if (made->options.part.begin >= made->options.part.end) {
@@ -91,6 +92,7 @@ static gpr_status open_parts(gpr_input *made)
             return made->context->status;
         part->options = made->options;
         part->options.index = made->set.index;
+        part->shape = made->shape;
         status = reducer_open(part);
     }
     return status;
@@ -271,6 +273,9 @@ unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank, ui
     } else if (info && !input->pipe && info->shape.known) {
         sizes = info->shape.sizes;
         dimensions = info->shape.dimensions;
+    } else if (input->shape.known) {
+        sizes = input->shape.sizes;
+        dimensions = input->shape.dimensions;
     }
     for (unsigned i = 0; i < rank && i < dimensions; i++)
         shape[i] = sizes[i];

@@ -123,6 +123,17 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
                  a->overridden & OVERRIDDEN_ORDER ? " order" : "",
                  a->overridden & OVERRIDDEN_SKIP ? " GPR_SKIP" : "");
         break;
+    case ADVICE_SHAPE:
+    case ADVICE_SIZES:
+        snprintf(text, ADVICE_MAX, "; give %s (gpr_request_shape)",
+                 a->kind == ADVICE_SHAPE ? "the shape" : "all sizes of the shape");
+        break;
+    case ADVICE_SHAPE_UNUSED:
+        snprintf(text, ADVICE_MAX, "; the one that was given is ignored");
+        break;
+    case ADVICE_WINDOW:
+        snprintf(text, ADVICE_MAX, "; GPR_WINDOW allows a larger one");
+        break;
     case ADVICE_FORTRAN:
         snprintf(text, ADVICE_MAX, "; give the format fortran");
         break;
@@ -131,11 +142,7 @@ static void advise(char text[ADVICE_MAX], const struct advice *a)
     case ADVICE_ARRAY:
     case ADVICE_NO_ARRAY:
     case ADVICE_NO_SHARD:
-    case ADVICE_SHAPE:
-    case ADVICE_SIZES:
     case ADVICE_WRONG_SHAPE:
-    case ADVICE_SHAPE_UNUSED:
-    case ADVICE_WINDOW:
     case ADVICE_BINS:
     case ADVICE_TYPE_OF_BYTES:
     case ADVICE_RAW_TYPE:

@@ -102,6 +102,7 @@ struct gpr_request {
     uint64_t ddof;
     bool ignore_dtype, cast, no_wait;
     struct source_options input; /* how inputs are read; a part from 0 to UINT64_MAX is all */
+    struct array_shape shape;    /* of raw elements, as struct axis_request has it */
 };
 
 struct gpr_input {
@@ -124,6 +125,7 @@ struct gpr_input {
     struct source *source;         /* open; of a pipe connected, and NULL once it is reduced */
     bool pipe;                     /* it can be reduced once, and nothing is known of it before */
     struct source_options options; /* those it was opened with */
+    struct array_shape shape;      /* of raw elements, if that was given */
 };
 
 struct gpr_result {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/axis_layout.h"
 #include "core/name.h"
 #include "core/view.h"
 #include "lib/device.h"
@@ -372,6 +373,22 @@ gpr_status reducer_find_files(gpr_input *input)
     return good ? GPR_OK : lib_fail_error(input->context, name_input(name, about), NULL, &error);
 }
 
+/* Sees whether the elements of an input that is open have the shape that was asked for. A header that
+   states the shape counts for more, and a warning says so. */
+static bool take_shape(struct reducer *r, gpr_input *input, struct error *error)
+{
+    const struct source_info *info = source_info(input->source);
+
+    if (!input->shape.known)
+        return true;
+    if (!info->container && !info->shape.known)
+        return axis_fit_shape(&input->shape, info->elements, error);
+    input->shape.known = false;
+    log_warn(&r->log, info->name, (struct advice){.kind = ADVICE_SHAPE_UNUSED},
+             "its header states the shape");
+    return true;
+}
+
 gpr_status reducer_open(gpr_input *input)
 {
     struct reducer *r = get(input->context);
@@ -395,6 +412,7 @@ gpr_status reducer_open(gpr_input *input)
         error = *source_why(input->source);
         good = false;
     }
+    good = good && (input->pipe || take_shape(r, input, &error));
     tell_warnings(r);
     return good ? GPR_OK : lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/axis_layout.h"
 #include "core/nearest.h"
 #include "lib/objects.h"
 #include "sys/escape.h"
@@ -231,6 +232,12 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
     case GPR_END:
         request->input.part.end = value;
         return GPR_OK;
+    case GPR_WINDOW:
+        if (value < SOURCE_WINDOW_LOG_MIN || value > SOURCE_WINDOW_LOG_MAX)
+            return lib_fail(context, GPR_ERROR_ARGUMENT, "GPR_WINDOW is from %d to %d",
+                            SOURCE_WINDOW_LOG_MIN, SOURCE_WINDOW_LOG_MAX);
+        request->input.window_log = (int)value;
+        return GPR_OK;
     case GPR_CAST:
         return set_flag(request, &request->cast, "GPR_CAST", value);
     case GPR_NO_WAIT:
@@ -253,6 +260,26 @@ gpr_status gpr_request_format(gpr_request *request, const char *format)
         }
     return lib_fail(request->context, GPR_ERROR_ARGUMENT, "unknown format %s",
                     escape_quote(shown, format));
+}
+
+gpr_status gpr_request_shape(gpr_request *request, unsigned rank, const uint64_t *shape)
+{
+    struct array_shape made = {.known = true, .dimensions = rank};
+    unsigned open = 0;
+
+    lib_begin(request->context);
+    if (rank > ARRAY_DIMENSIONS_MAX)
+        return lib_fail(request->context, GPR_ERROR_ARGUMENT,
+                        "a shape has at most %d dimensions, not %u", ARRAY_DIMENSIONS_MAX, rank);
+    for (unsigned i = 0; i < rank; i++) {
+        made.sizes[i] = shape[i];
+        open += shape[i] == AXIS_SIZE_OPEN;
+    }
+    if (open > 1)
+        return lib_fail(request->context, GPR_ERROR_ARGUMENT,
+                        "one size of a shape may be left open, not %u", open);
+    request->shape = made;
+    return GPR_OK;
 }
 
 gpr_status gpr_request_type(gpr_request *request, const char *dtype, gpr_order order)

@@ -1311,7 +1311,7 @@ static bool reduce(struct axis_run *run, unsigned count)
 static bool find_shape(const struct axis_run *run, const struct axis_request *request,
                        struct array_shape *shape)
 {
-    const uint64_t elements = run->info->elements;
+    struct error error;
 
     *shape = run->info->shape;
     if (shape->known) {
@@ -1326,25 +1326,9 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
                       "has no header with a shape");
         return false;
     }
-    if (elements != SOURCE_UNKNOWN && axis_complete_shape(shape, elements))
+    if (axis_fit_shape(shape, run->info->elements, &error))
         return true;
-    for (unsigned i = 0; i < shape->dimensions; i++)
-        if (shape->sizes[i] == AXIS_SIZE_OPEN) {
-            if (elements == SOURCE_UNKNOWN)
-                source_refuse(run->source, (struct advice){.kind = ADVICE_SIZES},
-                              "its number of elements is unknown");
-            else
-                source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
-                              "%" PRIu64
-                              " element%s cannot be divided by the other sizes of the shape",
-                              elements, plural(elements));
-            return false;
-        }
-    if (elements == SOURCE_UNKNOWN)
-        return true;
-    source_refuse(run->source, (struct advice){.kind = ADVICE_WRONG_SHAPE},
-                  "holds %" PRIu64 " element%s, but the shape has another number", elements,
-                  plural(elements));
+    source_fail(run->source, error);
     return false;
 }
 
