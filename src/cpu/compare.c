@@ -214,7 +214,8 @@ static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, d
     const double scale = narrow || (fabs(larger) < 0x1p1000 && fabs(larger) > 0x1p-800) ? 1
                          : fabs(larger) < 1                                             ? 0x1p200
                                                                                         : 0x1p-64;
-    const double small = scale * (fabs(x) < fabs(y) ? x : y), large = scale * larger;
+    const double smaller = fabs(x) < fabs(y) ? x : y;
+    const double small = scale * smaller, large = scale * larger;
     double here_low = 0, there_low = 0;
     const double here =
         narrow ? small * c->bounds.large : exact_two_product(small, c->bounds.large, &here_low);
@@ -222,7 +223,7 @@ static ALWAYS_INLINE bool is_no_steeper(const struct cpu_compare *c, double x, d
         narrow ? c->bounds.small * large : exact_two_product(c->bounds.small, large, &there_low);
     const bool exact = narrow ? isfinite(here) && isfinite(there)
                               : fabs(large) < limit && fabs(c->bounds.large) < limit &&
-                                    is_exact(here, fabs(x) < fabs(y) ? x : y) &&
+                                    small / scale == smaller && is_exact(here, smaller) &&
                                     is_exact(there, c->bounds.small);
     const bool less = here < there || (here == there && here_low < there_low);
     const bool more = here > there || (here == there && here_low > there_low);
