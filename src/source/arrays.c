@@ -351,6 +351,8 @@ static bool lay_out(struct source *s, const struct container_format *format,
         return false;
     if (!source_open_damages(s))
         return false;
+    if (s->container->warning && !options->reopened && options->part.begin == 0)
+        log_warn(s->log, s->name, NO_ADVICE, "%s", s->container->warning);
     warn_overridden(s, options);
     s->info.container = s->container;
     s->info.picks = s->picks;

@@ -272,6 +272,8 @@ struct container {
 
     uint64_t end;        /* offset after the last array, if container_input.endless */
     bool nothing_behind; /* the file has to end there */
+
+    const char *warning; /* about the file as a whole; NULL: none. Set by the format */
 };
 
 /* The file that a container is read from, and what is requested of it. The caller sets it. */

@@ -421,7 +421,14 @@ static bool find_next(struct file *f, uint64_t at, bool *found)
                                "truncated inside HDU %zu: its %" PRIu64
                                " byte%s of data begin at offset %" PRIu64,
                                h->number, h->length, plural(h->length), h->data);
-    if (at >= f->in->size)
+    if (at > f->in->size) {
+        f->container->warning = container_note(
+            f->container,
+            "%" PRIu64 " of the %u bytes of the last block are missing; the file may be truncated",
+            at - f->in->size, BLOCK);
+        return f->container->warning || container_no_memory(f->in);
+    }
+    if (at == f->in->size)
         return true;
     if (!there)
         return container_wrong(f->in, at, "only %" PRIu64 " byte%s of a block after HDU %zu",
