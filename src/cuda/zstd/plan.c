@@ -313,7 +313,6 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     block->behind = plan->base + (uint32_t)*at;
     stream->size += plan->expected - expected;
     if (trailer > 0) {
-        block->has_checksum = true;
         block->checksum = zstd_load32(source + *at);
         *at += trailer;
     }

@@ -62,8 +62,7 @@ struct zstd_plan_block {
     uint64_t content;  /* of its frame; ZSTD_UNKNOWN where that is not stated */
     uint64_t frame;    /* offset in the input of its frame's first byte */
     bool checked;      /* its frame has a checksum */
-    bool has_checksum; /* it is the last block, and one follows */
-    uint32_t checksum;
+    uint32_t checksum; /* of the frame, if it is its last block and `checked` */
 };
 
 /* A slice: a run of blocks that are executed together. */
