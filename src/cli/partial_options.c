@@ -183,13 +183,15 @@ bool partial_choose_shard(struct options *options)
         return false;
     }
     for (int i = 0; i < options->file_count; i++) {
+        char *const file = options->files[i];
+
         if (!parts[i].any) {
             if (parts[i].error)
-                complain(options->files[i], parts[i].error);
-            free(options->files[i]);
+                complain(file, parts[i].error);
             continue;
         }
-        options->files[kept] = options->files[i];
+        options->files[i] = options->files[kept]; /* the set frees all of them */
+        options->files[kept] = file;
         options->parts[kept++] = parts[i].part;
     }
     options->file_count = kept;
