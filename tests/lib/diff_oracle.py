@@ -290,10 +290,11 @@ def make_pairs():
             bits = [struct.unpack("300Q", struct.pack("300d", *side)) for side in (a, [x * times for x in a])]
             pairs[f"f64.{name}, {times} times"] = (t, *bits)
             pairs[f"f64.{name}, about {times} times"] = (t, bits[0], [step(t, x, rnd.choice((0, 0, 1))) for x in bits[1]])
-    # Ratios so small that one power of two cannot bring both numbers of a pair near 1.
-    bits = [struct.unpack("300Q", struct.pack("300d", *(math.ldexp(x, e) for e in shifts)))
-            for shifts in [[rnd.randint(0, 38) for _ in range(300)]] for x in (math.ldexp(1, 985), math.ldexp(4 / 3, -1015))]
-    pairs["f64.huge, by tiny"] = (t, bits[0], [step(t, x, rnd.choice((0, 1, -1, 3))) for x in bits[1]])
+    # The last pair has the greatest relative difference, and no other. Multiplied by 2^-64 its ratio would be rounded up,
+    # above that of the pair before it.
+    sides = ((2.0**1020, 2.0**985, 1.5 * 2.0**1010),
+             (2.0**1019, (1 + 2.0**-21) * 2.0**-1015, (1.5 + 0.6 * 2.0**-20) * 2.0**-990))
+    pairs["f64.huge, by tiny"] = (t, *(struct.unpack("3Q", struct.pack("3d", *side)) for side in sides))
     # Cosines that lie in the middle between two binary64: one element beside others whose squares add
     # up so that the length is a power of two.
     t = TYPES["i64"]
