@@ -195,7 +195,6 @@ bool partial_choose_shard(struct options *options)
         options->parts[kept++] = parts[i].part;
     }
     options->file_count = kept;
-    options->set.count = (size_t)kept;
     free(parts);
     return true;
 }
