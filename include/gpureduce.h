@@ -229,8 +229,8 @@ GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int or
    how it is read, and all else of which means nothing; NULL: elements of raw files are little-endian
    f32. Nothing is read of a pipe before it is reduced; but opening a FIFO waits for a program that
    writes to it. A directory of safetensors or GGUF files, and an index of safetensors, stand for all
-   arrays of their files, which are open until gpr_close; an array that the index has and its file
-   lacks is one that cannot be read. */
+   arrays of their files, all of which must be there and are open until gpr_close; an array that the
+   index has and its file lacks is one that cannot be read. */
 GPR_API gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                                  gpr_input **input);
 
