@@ -275,7 +275,8 @@ GPR_API const char *gpr_array_dtype(const gpr_input *input, size_t array);
 /* The reason why it cannot be read; NULL if it can. */
 GPR_API const char *gpr_array_why_unreadable(const gpr_input *input, size_t array);
 /* Its dimensions, and the sizes of the first `rank` of them in `shape`. A raw file has one
-   dimension, unless gpr_request_shape has given others; the size that a pipe has is UINT64_MAX. `shape` may be NULL if `rank` is 0. */
+   dimension, unless gpr_request_shape has given others; the size that a pipe has is UINT64_MAX.
+   `shape` may be NULL if `rank` is 0. */
 GPR_API unsigned gpr_array_shape(const gpr_input *input, size_t array, unsigned rank,
                                  uint64_t *shape);
 /* The number of its elements, GPR_LENGTH at most; UINT64_MAX if unknown. */

@@ -103,7 +103,8 @@ def _along(chunk: Any, op: str, dtype: Any, axes: Tuple[int, ...], settings: Dic
 
     found = getattr(_reductions, op)(chunk, axis=axes, **settings)
     if found.dtype != dtype and found.size > 0:  # with a NaN among integers, say
-        raise ValueError(f"the {op} of a chunk is {found.dtype}, not {dtype}: a slice of it has no elements, or it has another type")
+        raise ValueError(f"the {op} of a chunk is {found.dtype}, not {dtype}: a slice of it has no elements, or it has"
+                         " another type")
     return np.asarray(found, dtype=dtype)
 
 

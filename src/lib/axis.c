@@ -286,7 +286,8 @@ static struct source *open_array(gpr_input *input, size_t array,
     return NULL;
 }
 
-/* Reduces what is open, whose raw elements have this shape, if that is known. False, with the reason in out->error, or an error of the context. */
+/* Reduces what is open, whose raw elements have this shape, if that is known. False, with the reason in
+   out->error, or an error of the context. */
 static bool reduce(struct axis_output *out, const struct session_options *options,
                    const gpr_request *request, unsigned axis, const struct array_shape *shape,
                    struct source *source)

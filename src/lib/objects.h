@@ -117,7 +117,7 @@ struct gpr_input {
     struct view fast;
 
     /* The files that a path stands for, and, if they are several, or others than itself, an input for
-       each, which have the arrays: nothing below is set then. `parts` NULL: it is one file. */
+       each, which have the arrays: there is no source then. `parts` NULL: it is one file. */
     struct source_set set;
     gpr_input **parts;
 

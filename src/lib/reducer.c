@@ -696,29 +696,27 @@ static bool take_total(gpr_result *result, const struct total *total)
     return result_take(result, &total->types);
 }
 
-/* How many files inputs stand for. */
-static size_t count_files(gpr_input *const *inputs, size_t count)
+/* Counts the files that inputs stand for, and, unless `files` is NULL, lists them there. */
+static size_t list_files(gpr_input *const *inputs, size_t count, gpr_input **files)
 {
-    size_t files = 0;
+    size_t found = 0;
 
-    for (size_t i = 0; i < count; i++)
-        files += inputs[i]->parts ? inputs[i]->set.count : 1;
-    return files;
-}
+    for (size_t i = 0; i < count; i++) {
+        gpr_input *const *parts = inputs[i]->parts ? inputs[i]->parts : &inputs[i];
+        const size_t some = inputs[i]->parts ? inputs[i]->set.count : 1;
 
-/* Lists them, as inputs. */
-static void list_files(gpr_input **files, gpr_input *const *inputs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < count_files(&inputs[i], 1); k++)
-            *files++ = inputs[i]->parts ? inputs[i]->parts[k] : inputs[i];
+        if (files)
+            memcpy(files + found, parts, some * sizeof *files);
+        found += some;
+    }
+    return found;
 }
 
 gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                          gpr_result **result)
 {
     gpr_context *context = inputs[0]->context;
-    const size_t files = count_files(inputs, count);
+    const size_t files = list_files(inputs, count, NULL);
     gpr_input **const all_files = malloc(files * sizeof(gpr_input *));
     struct several several = {.r = get(context), .inputs = all_files, .request = request};
     char **paths = malloc(files * sizeof *paths);
@@ -730,7 +728,7 @@ gpr_status reducer_total(gpr_input *const *inputs, size_t count, const gpr_reque
         const struct session_inputs all = {
             .paths = paths, .count = (int)files, .prepare = prepare_input, .context = &several};
 
-        list_files(all_files, inputs, count);
+        (void)list_files(inputs, count, all_files);
         for (size_t i = 0; i < files; i++)
             paths[i] = all_files[i]->path;
         total_clear(total);
