@@ -3,6 +3,7 @@
 #include "core/order.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sys/bytes.h"
@@ -131,4 +132,117 @@ uint64_t *order_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned b
         keys = sorted;
     }
     return keys;
+}
+
+/*
+ * Order statistics: keys are counted by their leading digits, and the search goes on among those that
+ * have the digits of a rank.
+ */
+
+/* So many keys are sorted. */
+#define FEW 24
+
+/* Keys among which order statistics are looked for. */
+struct select_group {
+    uint64_t *keys, *scratch;
+    size_t count;
+    uint64_t before; /* how many keys of other groups are less */
+    struct order_statistic *wanted;
+    unsigned wanted_count;
+};
+
+/* How many keys have each digit, and the number of the group that they are, from 1; 0: of none. */
+struct select_digits {
+    uint32_t counts[DIGITS];
+    uint8_t group[DIGITS];
+};
+
+static void select_few(const struct select_group *g)
+{
+    for (size_t i = 1; i < g->count; i++) {
+        const uint64_t key = g->keys[i];
+        size_t at = i;
+
+        for (; at > 0 && g->keys[at - 1] > key; at--)
+            g->keys[at] = g->keys[at - 1];
+        g->keys[at] = key;
+    }
+    for (unsigned i = 0; i < g->wanted_count; i++)
+        g->wanted[i].key = g->keys[g->wanted[i].rank - g->before];
+}
+
+/* Divides a group whose keys, shifted, are digits from that of `least` on: keys among which some are
+   wanted are moved to its scratch, and make groups. Returns how many these are. */
+static unsigned divide(const struct select_group *g, uint64_t least, unsigned shift,
+                       struct select_digits *digits, struct select_group *groups)
+{
+    uint64_t *ends[ORDER_STATISTICS_MAX];
+    uint64_t before = g->before;
+    size_t digit = 0, moved = 0;
+    unsigned made = 0;
+
+    memset(digits, 0, sizeof *digits);
+    for (size_t i = 0; i < g->count; i++)
+        digits->counts[(g->keys[i] - least) >> shift]++;
+    for (unsigned i = 0; i < g->wanted_count; i++) {
+        for (; g->wanted[i].rank - before >= digits->counts[digit]; digit++)
+            before += digits->counts[digit];
+        if (digits->group[digit] == 0) {
+            ends[made] = g->scratch + moved;
+            groups[made] = (struct select_group){.keys = ends[made],
+                                                 .scratch = g->keys + moved,
+                                                 .count = digits->counts[digit],
+                                                 .before = before,
+                                                 .wanted = g->wanted + i};
+            moved += digits->counts[digit];
+            digits->group[digit] = (uint8_t)++made;
+        }
+        groups[made - 1].wanted_count++;
+    }
+    for (size_t i = 0; i < g->count; i++) {
+        const unsigned group = digits->group[(g->keys[i] - least) >> shift];
+
+        if (group > 0)
+            *ends[group - 1]++ = g->keys[i];
+    }
+    return made;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct order_statistic *x = a, *y = b;
+
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_statistic *wanted,
+                  unsigned wanted_count)
+{
+    /* Each is there for an order statistic of its own, so that there is room for all. */
+    struct select_group waiting[ORDER_STATISTICS_MAX];
+    struct select_digits digits;
+    unsigned waits = wanted_count > 0;
+
+    qsort(wanted, wanted_count, sizeof *wanted, compare_ranks);
+    waiting[0] = (struct select_group){keys, scratch, count, 0, wanted, wanted_count};
+    while (waits > 0) {
+        const struct select_group g = waiting[--waits];
+        uint64_t least = g.keys[0], greatest = g.keys[0];
+        unsigned shift = 0;
+
+        if (g.count <= FEW) {
+            select_few(&g);
+            continue;
+        }
+        for (size_t i = 1; i < g.count; i++) {
+            least = g.keys[i] < least ? g.keys[i] : least;
+            greatest = g.keys[i] > greatest ? g.keys[i] : greatest;
+        }
+        for (unsigned i = 0; least == greatest && i < g.wanted_count; i++)
+            g.wanted[i].key = least;
+        while ((greatest - least) >> shift >> DIGIT_BITS != 0)
+            shift++;
+        if (least < greatest)
+            waits += divide(&g, least, shift, &digits, waiting + waits);
+    }
 }

@@ -79,4 +79,18 @@ uint64_t order_first(enum element_type type, double x, bool beyond);
    as many. Returns the sorted keys, which are in one of the two. */
 uint64_t *order_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned bits);
 
+/* A key that is looked for by its number in ascending order, from 0. */
+struct order_statistic {
+    uint64_t rank, key;
+    unsigned owner; /* the caller's */
+};
+
+/* The most that are looked for at a time. */
+#define ORDER_STATISTICS_MAX 64
+
+/* Sets the keys of order statistics, which are sorted by their ranks, among `count` keys, fewer than
+   2^32. The keys are changed, and so is `scratch`, which has room for as many. */
+void order_select(uint64_t *keys, uint64_t *scratch, size_t count, struct order_statistic *wanted,
+                  unsigned wanted_count);
+
 #endif

@@ -46,6 +46,89 @@ void pass_request_drop_optional(struct pass_request *request)
     }
 }
 
+bool pass_request_of_keys(const struct pass_request *request)
+{
+    return request->quantile_count > 0 && request->histogram.kind == HISTOGRAM_NONE;
+}
+
+/* The quantile of stored numbers that stands for one of scaled ones. */
+static struct quantile stored_quantile(const struct quantile *q, const struct scale *scale)
+{
+    return scale->factor < 0 ? quantile_reversed(q) : *q;
+}
+
+/*
+ * Quantiles of few elements.
+ */
+
+bool pass_keys_open(struct pass_keys *k)
+{
+    *k = (struct pass_keys){.plan = {.kind = TALLY_KEYS, .room = SIZE_MAX}, .set = {.count = 1}};
+    return tally_open(&k->set.tally[0], &k->plan);
+}
+
+void pass_keys_close(struct pass_keys *k)
+{
+    tally_close(&k->set.tally[0]);
+}
+
+void pass_keys_begin(struct pass_keys *k, enum element_type type)
+{
+    k->plan.type = type;
+    k->set.tally[0].kept_count = 0;
+    k->set.tally[0].failed = false;
+}
+
+/* The scratch of the tally, with room for as many keys as that. NULL without memory. */
+static uint64_t *scratch_of(struct pass_keys *k)
+{
+    struct tally *t = &k->set.tally[0];
+
+    if (k->scratch_room >= t->kept_count)
+        return t->scratch;
+    free(t->scratch);
+    t->scratch = malloc(t->kept_room * sizeof(uint64_t));
+    k->scratch_room = t->scratch ? t->kept_room : 0;
+    return t->scratch;
+}
+
+bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
+                    const struct scale *scale, const struct partial *partial, bool propagate,
+                    struct result *result, uint32_t *quantiles)
+{
+    const struct tally *t = &k->set.tally[0];
+    struct order_statistic wanted[2 * PASS_PLAN_QUANTILES_MAX];
+    uint64_t keys[2 * PASS_PLAN_QUANTILES_MAX];
+    const uint64_t n = t->kept_count;
+    const bool none = n == 0 || (propagate && partial->nan > 0);
+    const unsigned count = none ? 0 : 2 * request->quantile_count;
+    uint64_t *const scratch = scratch_of(k);
+
+    if (count > 0 && !scratch)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        const struct quantile q = stored_quantile(&request->quantiles[i / 2], scale);
+        const struct quantile_place place = quantile_place(&q, n);
+
+        wanted[i] = (struct order_statistic){.rank = place.rank + (i % 2 && place.fraction > 0),
+                                             .owner = i};
+    }
+    order_select(t->kept, scratch, (size_t)n, wanted, count);
+    for (unsigned i = 0; i < count; i++)
+        keys[wanted[i].owner] = wanted[i].key;
+    for (unsigned i = 0; i < request->quantile_count; i++) {
+        const struct quantile q = stored_quantile(&request->quantiles[i], scale);
+
+        result->quantiles[request->places[i]] =
+            none ? (double)NAN
+                 : quantile_between(k->plan.type, scale, keys[(size_t)2 * i],
+                                    keys[(size_t)2 * i + 1], quantile_place(&q, n).fraction,
+                                    q.denominator);
+        *quantiles |= UINT32_C(1) << request->places[i];
+    }
+    return true;
+}
+
 struct pass_plan *pass_plan_open(const struct pass_request *request, enum element_type type,
                                  const struct scale *scale, uint64_t elements, unsigned workers,
                                  bool propagate)
@@ -58,8 +141,7 @@ struct pass_plan *pass_plan_open(const struct pass_request *request, enum elemen
     s->type = type;
     s->scale = *scale;
     for (unsigned i = 0; i < request->quantile_count; i++)
-        s->quantiles[i] =
-            scale->factor < 0 ? quantile_reversed(&request->quantiles[i]) : request->quantiles[i];
+        s->quantiles[i] = stored_quantile(&request->quantiles[i], scale);
     s->propagate = propagate;
     s->quantiles_done = request->quantile_count == 0;
     s->histogram_done = request->histogram.kind == HISTOGRAM_NONE;

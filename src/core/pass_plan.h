@@ -48,6 +48,34 @@ bool pass_request_any(const struct pass_request *request);
 /* Removes the quantiles that are not required. */
 void pass_request_drop_optional(struct pass_request *request);
 
+/* Elements that quantiles are found of by their keys alone, at most: more are sampled. */
+#define PASS_KEYS_MAX ((uint64_t)1 << 18)
+
+/* Whether the request is for quantiles alone, which the keys of few elements tell. */
+bool pass_request_of_keys(const struct pass_request *request);
+
+/* A tally of the keys of one array after the other, and what it takes to find their quantiles. */
+struct pass_keys {
+    struct tally_plan plan;
+    struct tally_set set; /* of one tally */
+    size_t scratch_room;  /* keys that its scratch has room for */
+};
+
+/* Makes it ready for the elements of the first array. False without memory; the caller closes it in
+   any case, which is allowed of one of all zeros, too. */
+bool pass_keys_open(struct pass_keys *k);
+void pass_keys_close(struct pass_keys *k);
+
+/* Begins with the elements of another array, of this type. */
+void pass_keys_begin(struct pass_keys *k, enum element_type type);
+
+/* Finds the quantiles of a request, which pass_request_of_keys is true of, of all elements that were
+   tallied; `partial` is of the same, of stored numbers with this scale. `propagate`: as of
+   pass_plan_open. Sets result->quantiles, and their bits in *quantiles. False without memory. */
+bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
+                    const struct scale *scale, const struct partial *partial, bool propagate,
+                    struct result *result, uint32_t *quantiles);
+
 struct pass_plan;
 
 enum pass_plan_verdict {

@@ -207,6 +207,7 @@ struct wanted {
 /* Two of each quantile. */
 #define WANTED_MAX (2 * SELECTION_QUANTILES_MAX)
 _Static_assert(TALLY_CELLS_MAX > CELLS_EACH * WANTED_MAX, "room for the cells of all");
+_Static_assert(ORDER_STATISTICS_MAX >= WANTED_MAX, "all are looked for at once");
 
 struct selection {
     const struct quantile *quantiles;
@@ -518,9 +519,7 @@ struct part {
     uint64_t low, high; /* its keys, both included */
     size_t fine;        /* the number of its fine count, where there are any */
     uint64_t count, found;
-    uint64_t *keys; /* in the end sorted; where there is one alone, it is low and high */
-    uint64_t rank_min, rank_max; /* the order statistics that it holds lie between these */
-    uint64_t below;              /* of its keys, so many have been left out, all of them less */
+    uint64_t *keys; /* NULL where there is one alone, which is low and high */
 };
 
 struct parts {
@@ -568,43 +567,6 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
     return true;
 }
 
-/* Leaves out most keys of a part that cannot be those of its order statistics. Keys of floats near
-   zero stand close together in a part, and then it has many; and some occur often. */
-#define DIGIT_BITS 11
-#define SORTED_MAX 4096
-static void thin_out(struct part *p)
-{
-    while (p->found > SORTED_MAX && p->low < p->high) {
-        uint64_t counts[1 << DIGIT_BITS] = {0}, rank = p->rank_min - p->below, digit = 0, kept = 0;
-        uint64_t least = p->high, greatest = p->low;
-        unsigned shift = 0;
-
-        for (uint64_t i = 0; i < p->found; i++) {
-            least = p->keys[i] < least ? p->keys[i] : least;
-            greatest = p->keys[i] > greatest ? p->keys[i] : greatest;
-        }
-        p->low = least;
-        p->high = greatest;
-        while ((p->high - p->low) >> shift >> DIGIT_BITS != 0)
-            shift++;
-        for (uint64_t i = 0; i < p->found; i++)
-            counts[(p->keys[i] - p->low) >> shift]++;
-        while (rank >= counts[digit])
-            rank -= counts[digit++];
-        /* Only where they are all in one place. */
-        if (rank + (p->rank_max - p->rank_min) >= counts[digit])
-            break;
-        for (uint64_t i = 0; i < p->found; i++)
-            if ((p->keys[i] - p->low) >> shift == digit)
-                p->keys[kept++] = p->keys[i];
-        p->below = p->rank_min - rank;
-        p->found = kept;
-        p->low += digit << shift;
-        if ((p->high - p->low) >> shift != 0)
-            p->high = p->low + ((UINT64_C(1) << shift) - 1);
-    }
-}
-
 /* Whether all elements of a part have one key, which is then *key; where all workers have them in
    order. No elements are collected for that, and mostly the second one decides. */
 static bool is_one_key(const struct part *p, enum element_type type, const struct tally_set *sets,
@@ -635,7 +597,7 @@ static bool is_one_key(const struct part *p, enum element_type type, const struc
     return true;
 }
 
-/* Collects and sorts the elements of all parts. */
+/* Collects the elements of all parts. */
 static enum selection_verdict collect(const struct selection *s, const struct tally_set *sets,
                                       unsigned workers, struct parts *parts)
 {
@@ -658,25 +620,35 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
         if (!(size == 4 ? collect_keys(parts, s->type, &sets[i].tally[0], 4)
                         : collect_keys(parts, s->type, &sets[i].tally[0], 8)))
             return SELECTION_CHANGED;
-    for (unsigned j = 0; j < parts->count; j++) {
-        struct part *p = &parts->part[j];
-        uint64_t *scratch, *sorted;
-
-        if (!p->keys)
-            continue;
-        if (p->found < p->count)
+    for (unsigned j = 0; j < parts->count; j++)
+        if (parts->part[j].keys && parts->part[j].found < parts->part[j].count)
             return SELECTION_CHANGED;
-        thin_out(p);
-        if (p->low == p->high)
-            continue;
-        scratch = malloc((size_t)p->found * sizeof *scratch);
-        if (!scratch)
-            return SELECTION_MEMORY;
-        sorted = order_sort(p->keys, scratch, (size_t)p->found, (unsigned)(8 * size));
-        free(sorted == scratch ? p->keys : scratch);
-        p->keys = sorted;
-    }
     return SELECTION_TAKEN;
+}
+
+/* Finds the order statistics that lie in part number `number`, whose keys have been collected. False
+   without memory. */
+static bool find_in_part(struct selection *s, unsigned number, const struct part *p)
+{
+    uint64_t *const scratch = p->keys ? malloc((size_t)p->found * sizeof *scratch) : NULL;
+    struct order_statistic found[WANTED_MAX];
+    unsigned count = 0;
+
+    if (p->keys && !scratch)
+        return false;
+    for (unsigned i = 0; i < s->wanted_count; i++)
+        if (s->wanted[i].collected && s->wanted[i].part == number)
+            found[count++] = (struct order_statistic){s->wanted[i].rank_in_part, p->low, i};
+    if (p->keys)
+        order_select(p->keys, scratch, (size_t)p->found, found, count);
+    for (unsigned i = 0; i < count; i++) {
+        struct wanted *w = &s->wanted[found[i].owner];
+
+        w->low = w->high = found[i].key;
+        w->collected = false;
+    }
+    free(scratch);
+    return true;
 }
 
 /* Narrows down to where order statistic w, number *rank of the cell, is by the fine counts. Sets
@@ -725,12 +697,8 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
     while (part < parts->count && parts->part[part].low != w->low)
         part++;
     if (part == parts->count)
-        parts->part[parts->count++] = (struct part){
-            .low = w->low, .high = w->high, .fine = fine, .count = count, .rank_min = UINT64_MAX};
-    if (rank < parts->part[part].rank_min)
-        parts->part[part].rank_min = rank;
-    if (rank > parts->part[part].rank_max)
-        parts->part[part].rank_max = rank;
+        parts->part[parts->count++] =
+            (struct part){.low = w->low, .high = w->high, .fine = fine, .count = count};
     w->part = part;
     w->rank_in_part = rank;
     w->collected = true;
@@ -753,14 +721,8 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
             verdict = locate(&s->wanted[i], total, parts);
     if (verdict == SELECTION_TAKEN)
         verdict = collect(s, sets, workers, parts);
-    for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
-        struct wanted *w = &s->wanted[i];
-        const struct part *p = &parts->part[w->part];
-
-        if (w->collected)
-            w->low = w->high = p->low < p->high ? p->keys[w->rank_in_part - p->below] : p->low;
-        w->collected = false;
-    }
+    for (unsigned j = 0; j < parts->count && verdict == SELECTION_TAKEN; j++)
+        verdict = find_in_part(s, j, &parts->part[j]) ? SELECTION_TAKEN : SELECTION_MEMORY;
     for (unsigned j = 0; j < parts->count; j++)
         free(parts->part[j].keys);
     free(parts);

@@ -28,6 +28,8 @@ size_t tally_size(const struct tally_plan *plan)
         return (size_t)1 << (8 * element_size(plan->type) - plan->shift);
     case TALLY_BINS:
         return (size_t)plan->bins + 2;
+    case TALLY_KEYS:
+        return 1; /* it means nothing */
     }
     return 0;
 }
@@ -79,23 +81,40 @@ unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
     return shift;
 }
 
-/* The cells that are kept, and how keys are made of elements (order_key): all bits but the sign are
-   changed where the sign is set, if `turn` has them, and those in `flip` always. */
+/* How keys are made of elements (order_key) of all types but bool: the bits in `turn` are changed where
+   the sign is set, and those in `flip` always. */
+struct key_rule {
+    unsigned sign_bit;
+    uint64_t turn, flip;
+};
+
+static struct key_rule key_rule(enum element_type type)
+{
+    const uint64_t least = order_key(type, 0), sign = order_sign(type);
+
+    return (struct key_rule){.sign_bit = (unsigned)(8 * element_size(type) - 1),
+                             .turn = order_key(type, sign) ^ sign ^ least,
+                             .flip = least};
+}
+
+static inline uint64_t kept_key(const struct key_rule *rule, uint64_t bits)
+{
+    return bits ^ (-(bits >> rule->sign_bit) & rule->turn) ^ rule->flip;
+}
+
+/* The cells that are kept. */
 struct kept_cells {
-    unsigned count, shift[TALLY_CELLS_MAX], fine_bits, sign_bit;
-    uint64_t first[TALLY_CELLS_MAX], turn, flip;
+    unsigned count, shift[TALLY_CELLS_MAX], fine_bits;
+    uint64_t first[TALLY_CELLS_MAX];
+    struct key_rule rule;
 };
 
 static void find_kept_cells(struct kept_cells *cells, const struct tally_plan *plan)
 {
-    const uint64_t least = order_key(plan->type, 0), sign = order_sign(plan->type);
-
     cells->count = 0;
     cells->first[0] = cells->shift[0] = 0;
     cells->fine_bits = plan->fine_bits;
-    cells->sign_bit = (unsigned)(8 * element_size(plan->type) - 1);
-    cells->flip = least;
-    cells->turn = order_key(plan->type, sign) ^ sign ^ least;
+    cells->rule = key_rule(plan->type);
     for (unsigned i = 0; i < plan->cells; i++) {
         if (plan->keep[i]) {
             cells->first[cells->count] = plan->first[i];
@@ -111,11 +130,6 @@ static inline uint64_t kept_bits(const struct tally *t, size_t i, size_t size)
                                     : ((const uint64_t *)t->kept)[i];
 }
 
-static inline uint64_t kept_key(const struct kept_cells *cells, uint64_t bits)
-{
-    return bits ^ (-(bits >> cells->sign_bit) & cells->turn) ^ cells->flip;
-}
-
 static inline size_t kept_cell(const struct kept_cells *cells, uint64_t key)
 {
     size_t cell = 0;
@@ -129,7 +143,7 @@ static inline size_t kept_cell(const struct kept_cells *cells, uint64_t key)
 /* The number of its fine count. */
 static inline size_t kept_part(const struct kept_cells *cells, uint64_t bits)
 {
-    const uint64_t key = kept_key(cells, bits);
+    const uint64_t key = kept_key(&cells->rule, bits);
     const size_t cell = kept_cell(cells, key);
 
     return (cell << cells->fine_bits) + ((key - cells->first[cell]) >> cells->shift[cell]);
@@ -277,8 +291,8 @@ static void count_cells(const struct tally *t, uint64_t *counts)
     if (t->fine)
         return;
     for (size_t i = 0; i < t->kept_count; i++)
-        counts[kept_cell(&cells,
-                         kept_key(&cells, size == 4 ? kept_bits(t, i, 4) : kept_bits(t, i, 8)))]++;
+        counts[kept_cell(
+            &cells, kept_key(&cells.rule, size == 4 ? kept_bits(t, i, 4) : kept_bits(t, i, 8)))]++;
 }
 
 /* Works out how many elements lie before the cells that follow those that are kept. */
@@ -306,7 +320,8 @@ void tally_count_kept(struct tally *t)
 
 bool tally_reserve(struct tally *t, size_t count)
 {
-    const size_t size = element_size(t->plan->type);
+    const bool keys = t->plan->kind == TALLY_KEYS;
+    const size_t size = keys ? sizeof(uint64_t) : element_size(t->plan->type);
     const size_t most = t->plan->room > count ? t->plan->room : count;
 
     while (t->kept_room - t->kept_count < count && t->kept_room < most) {
@@ -320,14 +335,73 @@ bool tally_reserve(struct tally *t, size_t count)
         t->kept = kept;
         t->kept_room = room;
     }
-    if (t->kept_room - t->kept_count < count) {
+    if (t->kept_room - t->kept_count < count && !keys) {
         count_fine(t);
         t->dropped = true;
         t->kept_count = 0;
     }
-    if (t->kept_room < count)
+    if (t->kept_room - t->kept_count < count)
         t->failed = true;
     return !t->failed;
+}
+
+/* A loop for each size of elements. All keys are written, and those of NaNs over again. */
+#define KEEP_KEYS(integer)                                   \
+    do {                                                     \
+        for (size_t i = 0; i < count; i++) {                 \
+            integer bits;                                    \
+                                                             \
+            memcpy(&bits, x + i * sizeof bits, sizeof bits); \
+            keys[kept] = kept_key(&rule, bits);              \
+            kept += keys[kept] - least <= greatest - least;  \
+        }                                                    \
+    } while (0)
+
+bool tally_keep_keys(struct tally *t, const void *elements, size_t count)
+{
+    const enum element_type type = t->plan->type;
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+    const struct key_rule rule = key_rule(type);
+    const unsigned char *x = elements;
+    uint64_t *keys;
+    size_t kept = 0;
+
+    if (!tally_reserve(t, count))
+        return false;
+    keys = (uint64_t *)t->kept + t->kept_count;
+    switch (element_size(type)) {
+    case 8:
+        KEEP_KEYS(uint64_t);
+        break;
+    case 4:
+        KEEP_KEYS(uint32_t);
+        break;
+    case 2:
+        KEEP_KEYS(uint16_t);
+        break;
+    default:
+        if (type == ELEMENT_BOOL)
+            for (; kept < count; kept++)
+                keys[kept] = order_key(type, x[kept]);
+        else
+            KEEP_KEYS(uint8_t);
+        break;
+    }
+    t->kept_count += kept;
+    return true;
+}
+
+bool tally_keep_same(struct tally *t, const void *element, uint64_t times)
+{
+    const size_t before = t->kept_count;
+    bool good = tally_reserve(t, (size_t)times) && tally_keep_keys(t, element, times > 0);
+
+    for (uint64_t i = 1; good && t->kept_count > before && i < times; i++) {
+        const uint64_t key = ((const uint64_t *)t->kept)[before];
+
+        ((uint64_t *)t->kept)[t->kept_count++] = key;
+    }
+    return good;
 }
 
 bool tally_count_same(struct tally *t, const void *element, uint64_t times)

@@ -18,7 +18,8 @@
 enum tally_kind {
     TALLY_CELLS, /* numbers of elements below some keys; elements of some cells are kept */
     TALLY_WORDS, /* the number of elements for each value of their upper bits */
-    TALLY_BINS   /* the number of elements in each bin of a histogram */
+    TALLY_BINS,  /* the number of elements in each bin of a histogram */
+    TALLY_KEYS   /* all numbers, of which there are few; on the CPU alone */
 };
 
 /* The most cells. */
@@ -93,7 +94,7 @@ struct tally {
 
     /* TALLY_CELLS: the elements that are kept, in the machine's byte order; once some had to be
        dropped, all are counted by tally_end, and none is left. */
-    void *kept;
+    void *kept;                   /* of TALLY_KEYS the keys of all numbers, of uint64_t */
     size_t kept_count, kept_room; /* elements */
     bool dropped;
     uint64_t *fine;  /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
@@ -127,6 +128,11 @@ size_t tally_size(const struct tally_plan *plan);
 
 /* Allocates memory to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
+
+/* TALLY_KEYS: keeps the keys of `count` elements, in the machine's byte order, without those of NaNs,
+   and of an element that is there `times` times. False, with `failed` set, without memory. */
+bool tally_keep_keys(struct tally *t, const void *elements, size_t count);
+bool tally_keep_same(struct tally *t, const void *element, uint64_t times);
 
 /* TALLY_CELLS: counts an element of a kept cell `times` times. Kept elements are counted and
    dropped. False, with `failed` set, without memory. */

@@ -134,7 +134,8 @@ static bool are_nans(const struct missing *m, enum element_type type)
 static bool tallies_only_count(const struct tally_set *tallies)
 {
     for (unsigned i = 0; tallies && i < tallies->count; i++)
-        if (tallies->tally[i].plan->kind == TALLY_CELLS)
+        if (tallies->tally[i].plan->kind == TALLY_CELLS ||
+            tallies->tally[i].plan->kind == TALLY_KEYS)
             return false;
     return true;
 }
@@ -143,6 +144,7 @@ static bool tallies_only_count(const struct tally_set *tallies)
 static bool set_elements(struct engine_worker *worker, const struct engine_setup *setup)
 {
     worker->swap = setup->swap;
+    worker->tallies = setup->tallies;
     worker->has_missing = setup->missing;
     if (setup->missing)
         cpu_missing_set(&worker->missing, worker->kernels, setup->type, setup->missing);
@@ -193,7 +195,6 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
         good = cpu_reducer_open(&worker->reducer, engine->kernels, setup->type, setup->wants);
 
         worker->kernels = engine->kernels;
-        worker->tallies = setup->tallies;
         worker->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
         worker->size = (worker->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         worker->buffer = aligned_alloc(ALIGNMENT, worker->size);

@@ -446,6 +446,8 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
     switch (t->plan->kind) {
     case TALLY_CELLS:
         return take_cells(t, kernels, x, count, nans);
+    case TALLY_KEYS:
+        return tally_keep_keys(t, x, count);
     case TALLY_WORDS:
     case TALLY_BINS:
         break;
@@ -466,6 +468,8 @@ bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
     switch (plan->kind) {
     case TALLY_CELLS:
         return !count_one(t, element, times) || tally_count_same(t, element, times);
+    case TALLY_KEYS:
+        return tally_keep_same(t, element, times);
     case TALLY_WORDS:
         t->counts[bits >> plan->shift] += times;
         if (plan->shift > 0) {
@@ -485,6 +489,8 @@ bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
 
 void cpu_tally_finish(struct tally *t)
 {
+    if (t->plan->kind == TALLY_KEYS)
+        return;
     if (t->scratch && has_narrow_counters(t))
         empty_narrow_counters(t);
     else if (t->scratch)

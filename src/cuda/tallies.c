@@ -57,6 +57,8 @@ static size_t table_bytes(const struct tally_plan *plan)
     case TALLY_BINS:
         size = ((size_t)plan->bins + 1) * sizeof(uint64_t); /* that of a double, too */
         break;
+    case TALLY_KEYS:
+        break;
     }
     return align_up(size, CUDA_JOB_ALIGNMENT);
 }

@@ -621,6 +621,8 @@ static inline struct tally_choice tally_choose(const struct cuda_tally_launch *l
     case TALLY_BINS:
         tally_choose_bins(&c, l);
         break;
+    case TALLY_KEYS:
+        break;
     }
     return c;
 }

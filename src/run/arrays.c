@@ -90,9 +90,9 @@ static void fail(struct arrays *a, size_t k, struct error error)
     a->found[k].done = true;
 }
 
-/* Rounds the result of an array. */
+/* Rounds the result of an array, and finds its quantiles; NULL: they are not wanted. */
 static void round_result(struct arrays *a, size_t k, const struct partial *partial,
-                         struct result *result)
+                         struct pass_keys *keys, struct result *result)
 {
     const struct scale scale = arrays_scale(a, k);
 
@@ -101,6 +101,9 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
     a->found[k].missing = result->missing;
     a->found[k].passes = 1; /* all arrays are read together, once */
     a->found[k].done = true;
+    if (keys && !pass_keys_find(keys, &a->options->passes, &scale, partial,
+                                a->options->nan != NAN_SKIP, result, &a->found[k].quantiles))
+        fail(a, k, (struct error){.kind = ERROR_MEMORY, .text = "out of memory"});
 }
 
 /* Sets what is known of an array but for its result. */
@@ -170,16 +173,15 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
 
 /* Rounds the result of an array, on the worker's thread, and writes its line. Without memory for
    that it is left to whoever prints. */
-static void finish(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
+static void finish(struct arrays *a, unsigned worker, size_t k, const struct partial *partial,
+                   struct pass_keys *keys)
 {
     struct lines *lines = lines_of(a, worker);
     struct found *found = &a->found[k];
 
-    if (!lines) {
-        round_result(a, k, partial, &a->results[k]);
+    round_result(a, k, partial, keys, lines ? &lines->one.result : &a->results[k]);
+    if (!lines || found->error)
         return;
-    }
-    round_result(a, k, partial, &lines->one.result);
     describe(a, k, &lines->one);
     found->offset = lines->out.size;
     a->options->lines->write(a->options->lines->context, a->path, &lines->one, &lines->out);
@@ -259,7 +261,7 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
             fail(a, k, container_why(info->picks[k].array));
         } else if (info->picks[k].elements == 0) {
             keep_partial(a, k, &none);
-            round_result(a, k, &none, &a->results[k]);
+            round_result(a, k, &none, NULL, &a->results[k]);
         }
     }
     return a;
@@ -355,15 +357,18 @@ static bool merge(struct arrays *a, size_t k, const struct partial *partial)
     return complete;
 }
 
-void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
+void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial,
+                 struct pass_keys *keys)
 {
+    if (keys && partial->count < a->info->picks[k].elements) /* the worker has failed */
+        return;
     if (partial->count < a->info->picks[k].elements) {
         if (!merge(a, k, partial))
             return;
         partial = &a->partials[k];
     }
     keep_partial(a, k, partial);
-    finish(a, worker, k, partial);
+    finish(a, worker, k, partial, keys);
 }
 
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
@@ -380,6 +385,11 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     found->quantiles = reduction->quantiles;
     found->passes = reduction->passes;
     keep_partial(a, k, &reduction->partial);
+}
+
+bool arrays_has(const struct arrays *a, size_t k)
+{
+    return a->found[k].done;
 }
 
 void arrays_put_empty(struct arrays *a, size_t k)

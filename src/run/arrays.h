@@ -58,8 +58,13 @@ const struct engine_columns *arrays_columns(const struct arrays *a, size_t k,
 /* The bytes of an element of array number k. */
 size_t arrays_element_size(const struct arrays *a, size_t k);
 
-/* Hands in a worker's partial result of array number k. Any worker. */
-void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial);
+/* Hands in a worker's partial result of array number k, and the keys of its elements, of which the
+   quantiles are found; NULL: these are not wanted. Any worker. */
+void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial,
+                 struct pass_keys *keys);
+
+/* Whether array number k has a result, or an error. */
+bool arrays_has(const struct arrays *a, size_t k);
 
 /* Sets the quantiles of array number k, which has no elements, to NaN. */
 void arrays_put_empty(struct arrays *a, size_t k);

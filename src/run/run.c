@@ -87,6 +87,8 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
     for (unsigned i = 0; i < count; i++) {
         if (run->tallies)
             setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_workers) + i];
+        if (run->keys)
+            setup.tallies = &run->keys[i].set;
         worker_join(&workers[i], run, &setup, in_place, first);
     }
     if (id == ENGINE_CPU)

@@ -55,8 +55,10 @@ struct run {
     struct missing missing;    /* that of the input; see setup.missing */
     struct arrays *arrays;     /* of a container: what is found of each; otherwise NULL */
     struct tally_set *tallies; /* of each CPU worker, and then of each feeder; NULL for none */
-    struct plan *plan;         /* how it is read */
-    bool sole;                 /* one CPU worker is faster than two */
+    struct pass_keys *keys; /* of each CPU worker, which finds quantiles of whole arrays; NULL: it
+                                  does not */
+    struct plan *plan;      /* how it is read */
+    bool sole;              /* one CPU worker is faster than two */
     struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     struct partial_split split;    /* see setup.split */

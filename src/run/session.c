@@ -285,9 +285,12 @@ static void finish_arrays(struct run *run, struct reduction *reduction)
 
     reduction->arrays = run->arrays;
     reduction->format = info->format;
-    for (size_t k = 0; k < info->pick_count; k++)
+    for (size_t k = 0; k < info->pick_count; k++) {
+        if (!arrays_has(run->arrays, k))
+            continue;
         reduction->elements += info->picks[k].elements;
-    reduction->bytes = info->pick_bytes;
+        reduction->bytes += info->picks[k].elements * element_size(info->picks[k].array->type);
+    }
     reduction->compressed = info->compressed;
     reduction->input_bytes = source_stats(run->source).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
@@ -506,6 +509,31 @@ static bool one_by_one(struct session *session, struct run *run)
            suits_gpu(session, run);
 }
 
+/* The most elements of arrays that are reduced whole, each by one worker, which finds their quantiles,
+   too: those are few. 0: there are none of these. */
+static uint64_t whole_most(const struct session *session)
+{
+    const struct session_options *options = session->options;
+
+    return pass_request_of_keys(&options->passes) && options->device != DEVICE_GPU ? PASS_KEYS_MAX
+                                                                                   : 0;
+}
+
+/* Whether several arrays of a container are so small. One alone has all workers. */
+static bool suits_whole(const struct session *session, const struct source_info *info)
+{
+    const uint64_t most = whole_most(session);
+    size_t small = 0;
+
+    for (size_t k = 0; k < info->pick_count; k++)
+        small += info->picks[k].elements <= most;
+    /* With --length an array in Fortran order has no digest, and all others have. */
+    if ((session->options->wants & PARTIAL_DIGEST) &&
+        session->options->input.length != SOURCE_UNKNOWN)
+        return false;
+    return most > 0 && info->parallel && small > 1;
+}
+
 /* Keeps a container that has been opened for this run. False without memory. */
 static bool keep_container(struct session *session, const char *path, struct run *run)
 {
@@ -547,7 +575,27 @@ static bool have_digests(const struct run *run)
     return good;
 }
 
-/* Reduces all arrays of a container in one run, if that is how. */
+/* Opens what each worker finds quantiles by. False without memory. */
+static bool open_keys(struct run *run)
+{
+    const unsigned workers = run->cpu_workers + run->feeders;
+    bool good = true;
+
+    run->keys = calloc(workers, sizeof *run->keys);
+    for (unsigned i = 0; run->keys && i < workers; i++)
+        good = pass_keys_open(&run->keys[i]) && good;
+    return (run->keys && good) || source_no_memory(run->source);
+}
+
+static void close_keys(struct run *run)
+{
+    for (unsigned i = 0; run->keys && i < run->cpu_workers + run->feeders; i++)
+        pass_keys_close(&run->keys[i]);
+    free(run->keys);
+    run->keys = NULL;
+}
+
+/* Reduces all arrays of a container in one run, or those that are small, if that is how. */
 static enum source_verdict reduce_arrays(struct session *session, const char *path, struct run *run,
                                          struct reduction *reduction)
 {
@@ -556,13 +604,17 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
 
     if (!keep_container(session, path, run))
         return SOURCE_BROKEN;
-    if (session->one_by_one)
+    if (session->one_by_one && !suits_whole(session, run->info))
         return SOURCE_COMPLETE;
     run->arrays = session->arrays;
     if (!have_digests(run))
         return SOURCE_BROKEN;
+    if (session->one_by_one && !open_keys(run))
+        return SOURCE_BROKEN;
     verdict = run_workers(run, &none);
-    if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays, run->source)) {
+    close_keys(run);
+    if (verdict == SOURCE_COMPLETE && !session->one_by_one &&
+        !arrays_finish(run->arrays, run->source)) {
         source_error(run->source, ERROR_INTERNAL, "internal error: an array is not complete");
         verdict = SOURCE_BROKEN;
     }
@@ -589,6 +641,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     const unsigned workers = run->cpu_workers + run->feeders;
 
     options.arrays_in_order = !in->array && takes_in_order(session);
+    options.whole_most = in->array ? 0 : whole_most(session);
     options.reopened = in->opened;
     options.earlier = &in->file;
     options.true_indices = in->array ? needs_indices(session->options)
@@ -753,8 +806,8 @@ static bool reduce_input(struct session *session, struct input in, struct reduct
     return verdict == SOURCE_COMPLETE;
 }
 
-/* Reduces the arrays of the container that is kept, each as an input of its own. False when there
-   is no result at all. */
+/* Reduces the arrays of the container that is kept, and have no result yet, each as an input of its
+   own. False when there is no result at all. */
 static bool reduce_one_by_one(struct session *session, const char *path,
                               struct reduction *reduction)
 {
@@ -778,6 +831,8 @@ static bool reduce_one_by_one(struct session *session, const char *path,
             arrays_put_empty(session->arrays, k);
             continue;
         }
+        if (info->picks[k].elements > 0 && arrays_has(session->arrays, k))
+            continue;
         session->inputs += k + 1 < info->pick_count; /* threads are kept */
         (void)reduce_input(session,
                            (struct input){.path = path,

@@ -221,7 +221,8 @@ static bool end_array(struct worker *w, const struct engine *engine, struct engi
     bool good = engine->finish(ew, &w->partial, &times);
 
     w->stats.times.reduce += times.reduce;
-    arrays_take(w->run->arrays, w->number, w->array, &w->partial);
+    arrays_take(w->run->arrays, w->number, w->array, &w->partial,
+                w->run->keys ? &w->run->keys[w->number] : NULL);
     return good;
 }
 
@@ -241,6 +242,8 @@ static bool change_array(struct worker *w, const struct engine *engine, struct e
     w->kept_setup.wants = w->setup.wants;
     w->kept_setup.split =
         scale_find_split(&scale, w->kept_setup.type, &w->kept_setup.wants, &w->split);
+    if (w->run->keys)
+        pass_keys_begin(&w->run->keys[w->number], w->kept_setup.type);
     return engine->restart(ew, &w->kept_setup);
 }
 

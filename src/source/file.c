@@ -138,9 +138,11 @@ static bool set_order(struct array_order *o, const struct source *s)
 {
     struct place *places;
 
-    o->plain_from = 0;
-    for (size_t i = 0; i < o->count; i++) {
-        o->order[i] = i;
+    o->count = o->plain_from = 0;
+    for (size_t i = 0; i < s->info.pick_count; i++) {
+        if (s->whole_most > 0 && s->picks[i].elements > s->whole_most)
+            continue;
+        o->order[o->count++] = i;
         o->plain_from += container_array_whole(s->picks[i].array);
     }
     if (o->plain_from == 0)
@@ -149,9 +151,10 @@ static bool set_order(struct array_order *o, const struct source *s)
     if (!places)
         return false;
     for (size_t i = 0; i < o->count; i++) {
-        const struct container_array *a = s->picks[i].array;
+        const struct container_array *a = s->picks[o->order[i]].array;
 
-        places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->compressed : 0};
+        places[i] =
+            (struct place){o->order[i], container_array_whole(a), a->deflated ? a->compressed : 0};
     }
     qsort(places, o->count, sizeof *places, compare_places);
     for (size_t i = 0; i < o->count; i++)
@@ -164,9 +167,8 @@ static bool set_order(struct array_order *o, const struct source *s)
    then, too. */
 static bool open_order(struct array_order *o, const struct source *s)
 {
-    o->count = s->info.pick_count;
-    o->begins = malloc((o->count + 1) * sizeof *o->begins);
-    o->order = malloc((o->count + 1) * sizeof *o->order);
+    o->begins = malloc((s->info.pick_count + 1) * sizeof *o->begins);
+    o->order = malloc((s->info.pick_count + 1) * sizeof *o->order);
     if (!o->begins || !o->order || !set_order(o, s))
         return false;
     o->begins[0] = 0;
@@ -322,16 +324,18 @@ static void take_tile(struct claim *claim, uint64_t number)
 
 /* Claims tiles of an array, of whose elements the first `limit` are wanted: one; or, where they are
    decoded from the mapping, as many as claim_size's rule gives, so that the pages of a worker lie
-   together. Returns how many. */
-static uint64_t claim_tiles(const struct file_state *f, struct claim *claim,
+   together; or all. Returns how many. */
+static uint64_t claim_tiles(const struct source *s, struct claim *claim,
                             const struct container_array *a, uint64_t number, uint64_t limit,
                             size_t bytes)
 {
+    const struct file_state *f = s->state;
     const uint64_t left = tiles_count(a) - number, most = bytes / tiles_bytes(a);
     uint64_t count = left / 2 / f->workers, offset;
 
     count = count < most ? count : most;
     count = count > 0 && tiles_stored(a, number, &offset) > 0 ? count : 1;
+    count = s->whole_most > 0 ? left : count;
     claim->tiled = a;
     claim->limit = limit;
     claim->number_end = number + count;
@@ -390,7 +394,7 @@ static size_t run_end(const struct file_state *f, size_t place, uint64_t next, s
 static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
-    const size_t count = s->info.pick_count;
+    const size_t count = f->arrays.count;
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
 
     do {
@@ -402,12 +406,14 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
         claim->place = claim->place_end = place + 1;
         if (pick->array->tiles) {
             size = tiles_bytes(pick->array);
-            size *= claim_tiles(f, claim, pick->array, (next - f->arrays.begins[place]) / size,
+            size *= claim_tiles(s, claim, pick->array, (next - f->arrays.begins[place]) / size,
                                 pick->elements, bytes);
             continue;
         }
         if (pick->array->deflated) {
             claim->compressed = pick->array;
+            claim->count = pick->elements;
+        } else if (s->whole_most > 0) {
             claim->count = pick->elements;
         } else {
             claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
@@ -432,7 +438,7 @@ static bool claim_next_tiles(struct source *s, struct claim *claim, size_t bytes
     do {
         if (next >= tiles_count(s->array))
             return false;
-        count = claim_tiles(f, claim, s->array, next, s->info.elements, bytes);
+        count = claim_tiles(s, claim, s->array, next, s->info.elements, bytes);
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + count));
     claim->size = s->info.element_size;
     return true;

@@ -171,6 +171,9 @@ struct source_options {
     bool arrays_in_order; /* hand out the arrays of compressed containers, and of those in pipes, as
                              they come, if their format allows. If not, the content is kept in
                              memory, so that arrays can be opened one by one */
+    /* Hand out arrays of a container of at most so many elements alone, each to one worker, from its
+       beginning to its end. 0: hand out all, and parts of them to several. */
+    uint64_t whole_most;
     uint64_t memory; /* bytes of such content, at most; 0, and if that is less: source_memory() */
     _Atomic uint64_t
         *unpacked;    /* bytes of such content of all open inputs that share the memory; it

@@ -88,6 +88,7 @@ struct source {
     } fortran; /* the lengths around Fortran's records, if info.format is that; marker is 0 if not */
     struct source_wanted *wanted; /* options->wanted */
     bool header;                  /* the elements follow a header that describes them */
+    uint64_t whole_most;          /* from the options, as the next are */
     bool cancellable, no_direct;  /* from the options, as the next four are */
     bool (*cancelled)(void *context);
     void *cancel_context;

@@ -542,6 +542,49 @@ static void take_sample(const struct pass_plan_case *c, struct pass_plan *s)
    others. */
 #define PASSES_MAX 12
 
+/* Compares with the quantiles by the keys of all elements, which come in pieces, or as one that is there
+   several times. */
+static void check_keys_of(const struct pass_plan_case *c, const struct partial *partial,
+                          const double *expected, struct tap_family *family)
+{
+    const size_t size = element_size(c->type);
+    struct pass_request request = c->request;
+    struct pass_keys keys;
+    struct result result;
+    uint32_t found = 0;
+
+    if (!pass_keys_open(&keys))
+        abort();
+    for (unsigned i = 0; i < request.quantile_count; i++)
+        request.places[i] = i;
+    for (int again = 0; again < 2; again++) {
+        pass_keys_begin(&keys, c->type);
+        for (size_t i = 0, n; i < c->count; i += n) {
+            const unsigned char *x = c->data + i * size;
+
+            const bool same = once_in(2);
+
+            for (n = 1; same && n < c->count - i && memcmp(x, x + n * size, size) == 0;)
+                n++;
+            n = same ? n : 1 + below(c->count - i);
+            if (same ? !cpu_tally_take_same(&keys.set.tally[0], x, n)
+                     : !cpu_tally_take(&keys.set.tally[0], c->kernels, x, n, partial->nan > 0))
+                abort();
+        }
+    }
+    cpu_tally_finish(&keys.set.tally[0]);
+    tally_end(&keys.set.tally[0]);
+    if (!pass_keys_find(&keys, &request, &c->scale, partial, c->propagate, &result, &found))
+        abort();
+    for (unsigned i = 0; i < c->request.quantile_count; i++)
+        tap_case(family, oracle_same(result.quantiles[i], expected[i]) && (found >> i & 1),
+                 "%zu %s of %s, quantile %llu/%llu by keys: %a, not %a", c->count, c->kind,
+                 element_name(c->type), (unsigned long long)c->request.quantiles[i].numerator,
+                 (unsigned long long)c->request.quantiles[i].denominator, result.quantiles[i],
+                 expected[i]);
+    pass_keys_close(&keys);
+}
+
 static void check_case(const struct pass_plan_case *c, struct tap_family *quantiles,
                        struct tap_family *histograms, unsigned passes[PASSES_MAX + 1])
 {
@@ -552,10 +595,16 @@ static void check_case(const struct pass_plan_case *c, struct tap_family *quanti
     unsigned count = 0;
     size_t numbers;
     struct reference_number *x = reference_sort(c->type, c->data, c->count, &numbers);
+    double wanted[PASS_PLAN_QUANTILES_MAX];
     bool endless;
 
     if (!s)
         abort();
+    for (unsigned i = 0; i < c->request.quantile_count; i++)
+        wanted[i] = numbers == 0 || (c->propagate && numbers < c->count)
+                        ? NAN
+                        : reference_quantile(x, numbers, c->request.quantiles[i].numerator,
+                                             c->request.quantiles[i].denominator);
     partial_clear(&partial);
     for (size_t i = 0; i < c->count; i++)
         partial_take_element(&partial, c->type, c->data + i * element_size(c->type), i);
@@ -572,15 +621,13 @@ static void check_case(const struct pass_plan_case *c, struct tap_family *quanti
              (int)verdict, count);
     for (unsigned i = 0; i < c->request.quantile_count && verdict == PASS_PLAN_DONE; i++) {
         const struct quantile *q = &c->request.quantiles[i];
-        double expected = numbers == 0 || (c->propagate && numbers < c->count)
-                              ? NAN
-                              : reference_quantile(x, numbers, q->numerator, q->denominator);
 
-        tap_case(quantiles, oracle_same(pass_plan_quantile(s, i), expected),
+        tap_case(quantiles, oracle_same(pass_plan_quantile(s, i), wanted[i]),
                  "%zu %s of %s, quantile %llu/%llu: %a, not %a", c->count, c->kind,
                  element_name(c->type), (unsigned long long)q->numerator,
-                 (unsigned long long)q->denominator, pass_plan_quantile(s, i), expected);
+                 (unsigned long long)q->denominator, pass_plan_quantile(s, i), wanted[i]);
     }
+    check_keys_of(c, &partial, wanted, quantiles);
     if (verdict == PASS_PLAN_DONE && c->request.histogram.kind != HISTOGRAM_NONE) {
         const struct histogram *h = pass_plan_histogram(s);
         bool bins = c->request.histogram.kind == HISTOGRAM_BINS;
@@ -764,6 +811,7 @@ static void check_scaled_case(const struct pass_plan_case *c, struct tap_family 
     unsigned count = 0;
     size_t numbers;
     struct scaled_element *x = scale_and_sort(c, &numbers);
+    double wanted[PASS_PLAN_QUANTILES_MAX];
     bool endless = bins && !c->request.histogram.range_given && numbers > 0;
 
     if (!s)
@@ -786,12 +834,15 @@ static void check_scaled_case(const struct pass_plan_case *c, struct tap_family 
                                     ? NAN
                                     : expected_quantile(x, numbers, q);
 
+        wanted[i] = expected;
         tap_case(quantiles, oracle_same(pass_plan_quantile(s, i), expected),
                  "%zu %s of %s %a %a, quantile %llu/%llu: %a, not %a", c->count, c->kind,
                  element_name(c->type), c->scale.factor, c->scale.offset,
                  (unsigned long long)q->numerator, (unsigned long long)q->denominator,
                  pass_plan_quantile(s, i), expected);
     }
+    if (verdict == PASS_PLAN_DONE)
+        check_keys_of(c, &partial, wanted, quantiles);
     if (verdict == PASS_PLAN_DONE && bins) {
         const struct histogram *h = pass_plan_histogram(s);
 
@@ -1103,6 +1154,50 @@ static void check_change(void)
     }
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Order statistics, against a sort: of keys of few bits or many, few of which are different, most of
+   which are the same, or which have one bit each. */
+static void check_select(uint64_t runs)
+{
+    struct tap_family family = {0};
+
+    for (uint64_t run = 0; run < runs; run++) {
+        const size_t count = 1 + below(once_in(50) ? 70000 : 600);
+        const unsigned bits = 1 + (unsigned)below(64), kind = (unsigned)below(4);
+        uint64_t *keys = allocate_exactly(count * sizeof *keys);
+        uint64_t *scratch = allocate_exactly(count * sizeof *keys);
+        uint64_t *sorted = allocate_exactly(count * sizeof *keys);
+        struct order_statistic wanted[ORDER_STATISTICS_MAX];
+        const unsigned wanted_count = (unsigned)below(ORDER_STATISTICS_MAX + 1);
+        bool good = true;
+
+        for (size_t i = 0; i < count; i++) {
+            keys[i] = rng_next(&rng) >> (64 - bits);
+            keys[i] = kind == 1 ? keys[i] % 3 : kind == 2 && !once_in(10) ? 7 : keys[i];
+            keys[i] = kind == 3 ? UINT64_C(1) << below(64) : keys[i];
+        }
+        memcpy(sorted, keys, count * sizeof *keys);
+        qsort(sorted, count, sizeof *sorted, compare_numbers);
+        for (unsigned i = 0; i < wanted_count; i++)
+            wanted[i] = (struct order_statistic){.rank = below(count), .owner = i};
+        order_select(keys, scratch, count, wanted, wanted_count);
+        for (unsigned i = 0; i < wanted_count; i++)
+            good = good && wanted[i].key == sorted[wanted[i].rank];
+        tap_case(&family, good, "%u of %zu keys of %u bits, kind %u", wanted_count, count, bits,
+                 kind);
+        free(keys);
+        free(scratch);
+        free(sorted);
+    }
+    tap_family_end(&family, "order statistics");
+}
+
 int main(void)
 {
     uint64_t seed =
@@ -1111,6 +1206,7 @@ int main(void)
     tap_note("STRESS_SEED=%llu", (unsigned long long)seed);
     rng_seed(&rng, seed);
     check_names();
+    check_select(from_environment("STRESS_RUNS", RUNS));
     check_beside();
     check_places();
     check_keys();
