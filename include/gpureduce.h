@@ -384,6 +384,18 @@ GPR_API gpr_status gpr_request_format(gpr_request *request, const char *format);
 GPR_API gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                               gpr_result **result);
 
+/* A function that is told what array number `array` came to: a result, which is its to free; or NULL,
+   if there is none, as gpr_error_text and its kin then tell. Of the functions that take the context or
+   one of its objects it may call those of results and errors alone. Nonzero cancels. */
+typedef int gpr_result_function(void *user, size_t array, gpr_result *result);
+
+/* Reduces all arrays of an input, each for itself: many small ones faster than gpr_reduce one after the
+   other, since they are read in one run, which results have no profile of. `function` is called for each
+   array, in their order, by the thread that called into the library. An array that cannot be reduced
+   is no error of this function. */
+GPR_API gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
+                                   gpr_result_function *function, void *user);
+
 /* Reduces `count` elements of host memory that lie in a row: a view, its input and, where `result` is
    NULL, its result in one call. values[k] becomes the value of operation k of the request that
    gpr_result_double gives; after an error it may have changed. */

@@ -195,7 +195,8 @@ class FileArray:
 
     def summary(self) -> "Summary":
         """An overview of this array."""
-        return Summary([_row(self)])
+        results = None if self.why_unreadable is not None else self.reduce(SUMMARY)
+        return Summary(SUMMARY, [Row(self.name, self.dtype, self.shape, results, self.why_unreadable)])
 
 
 class _FileReduction:
@@ -312,9 +313,52 @@ class File:
         count = "1 array" if len(self) == 1 else f"{len(self)} arrays"
         return f"<gpureduce file {os.fsdecode(self.path)!r}: {self.format}, {count}{state}>"
 
-    def summary(self) -> "Summary":
-        """An overview of each array. It prints as a table, in notebooks too."""
-        return Summary([_row(array) for array in self])
+    def summary(self, ops: Union[str, Sequence[str]] = SUMMARY, *, ddof: int = 0, nan: str = "propagate",
+                missing: Any = None) -> "Summary":
+        """An overview of each array, or other results of each, found in one go: see `gpureduce.reduce`.
+
+        It prints as a table, in notebooks too.
+
+        >>> import gpureduce as gr
+        >>> import numpy as np, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.npz")
+        >>> np.savez(path, a=np.arange(5), b=[0.5, 2])
+        >>> gr.open(path).summary(["sum", "median"])
+        array  type     shape  sum  median
+        a      int64    5       10       2
+        b      float64  2      2.5    1.25
+        """
+        names = op_names(ops)
+        key = make_key([name.encode() for name in names], nan, missing, ddof)
+        arrays = list(self)
+        found: List[Optional[Results]] = [None] * len(arrays)
+        failures: List[BaseException] = []
+
+        def take(_user: Any, number: int, address: Optional[int]) -> int:
+            array, result = arrays[number], c_void_p(address)
+            try:
+                if result:
+                    values = [value_of(self._context, result, op, kind_of(array._type)) for op in key[0]]
+                    found[number] = Results(dict(zip(names, values)))
+                elif array.why_unreadable is None:
+                    failures.append(self._context.error(lib.error_status(self._context.handle)))
+            except BaseException as error:  # pylint: disable=broad-except
+                failures.append(error)
+            finally:
+                lib.result_free(result)
+            return len(failures)
+
+        with self._lock:
+            self._check_open()
+            try:
+                self._context.run(lib.reduce_each, self._input, self._context.request(key), lib.RESULT(take),
+                                  None, progress=self._progress)
+            except lib.CancelledError:
+                if failures:
+                    raise failures[0] from None
+                raise
+        return Summary(names, [Row(array.name, array.dtype, array.shape, results, array.why_unreadable)
+                               for array, results in zip(arrays, found)])
 
 
 class Row(NamedTuple):
@@ -327,17 +371,11 @@ class Row(NamedTuple):
     why_unreadable: Optional[str]
 
 
-def _row(array: FileArray) -> Row:
-    if array.why_unreadable is not None:
-        return Row(array.name, array.dtype, array.shape, None, array.why_unreadable)
-    return Row(array.name, array.dtype, array.shape, array.reduce(SUMMARY), None)
-
-
 class Summary(Sequence[Row]):
     """An overview of arrays, a `Row` for each. str, repr and notebooks show it as a table."""
 
-    def __init__(self, rows: List[Row]) -> None:
-        self._rows = rows
+    def __init__(self, ops: Sequence[str], rows: List[Row]) -> None:
+        self._ops, self._rows = ops, rows
 
     def __getitem__(self, i: Any) -> Any:
         return self._rows[i]
@@ -346,15 +384,16 @@ class Summary(Sequence[Row]):
         return len(self._rows)
 
     def _cells(self) -> List[List[str]]:
-        cells = [["array", "type", "shape", *SUMMARY]]
+        cells = [["array", "type", "shape", *self._ops]]
         for row in self._rows:
             line = [row.name, row.dtype, "x".join("?" if n is None else str(n) for n in row.shape)]
             if row.results is None:
                 line.append(f"cannot be read: {row.why_unreadable}")
             else:
-                for op in SUMMARY:
+                for op in self._ops:
                     value = row.results[op]
-                    line.append(f"{value:.8g}" if isinstance(value, float) else str(int(value)))
+                    line.append(f"{value:.8g}" if isinstance(value, float) else
+                                value if isinstance(value, str) else str(int(value)))
             cells.append(line)
         return cells
 
@@ -378,7 +417,7 @@ class Summary(Sequence[Row]):
             texts = "".join(f'<td style="text-align: left">{html.escape(cell)}</td>'
                             for cell in line[:3])
             if len(line) == 4:
-                texts += f'<td colspan="{len(SUMMARY)}">{html.escape(line[3])}</td>'
+                texts += f'<td colspan="{len(self._ops)}">{html.escape(line[3])}</td>'
             else:
                 texts += "".join(f"<td>{html.escape(cell)}</td>" for cell in line[3:])
             rows.append(f"<tr>{texts}</tr>")

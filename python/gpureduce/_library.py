@@ -123,6 +123,7 @@ def spoken(text: bytes) -> str:
 _PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)
 _LOG = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 ROW = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p)
+RESULT = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p)
 
 
 def _find() -> str:
@@ -218,6 +219,7 @@ reduce = slow("gpr_reduce", c_int)
 reduce_memory = slow("gpr_reduce_memory", c_int)
 reduce_memory_quick = quick("gpr_reduce_memory", c_int)
 reduce_file = slow("gpr_reduce", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
+reduce_each = slow("gpr_reduce_each", c_int, c_void_p, c_void_p, RESULT, c_void_p)
 reduce_total = slow("gpr_total", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
 axis_dtype = quick("gpr_axis_dtype", c_char_p, c_void_p, c_size_t, c_void_p, c_char_p)
 reduce_axis = slow("gpr_reduce_axis", c_int, c_void_p, c_size_t, c_void_p, c_uint, c_void_p, c_uint64)

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 import gpureduce as gr
 from gpureduce._library import spoken
-from oracle import LAYOUTS, TYPES, layouts, make, numbers
+from oracle import LAYOUTS, TYPES, expected, layouts, make, numbers, quantile, same
 
 # A file with an array that cannot be read warns of it.
 skipped = pytest.mark.filterwarnings("ignore:.*skipped array t")
@@ -296,13 +296,13 @@ def check_axes(a, x):
                 with pytest.raises(ValueError, match="without elements"):
                     getattr(a, op)(axis=axis)
                 continue
-            expected, shape = along(x, op, axis)
+            wanted, shape = along(x, op, axis)
             found = getattr(a, op)(axis=axis)
             assert found.shape == shape
             wide = "f8" if x.dtype.kind == "f" else "u8" if x.dtype.kind == "u" else "i8"
             want = x.dtype.newbyteorder("=") if op in ("min", "max") else wide if op == "sum" else "f8"
             assert found.dtype == want, (op, axis)
-            np.testing.assert_array_equal(found, np.array(expected, want).reshape(shape))
+            np.testing.assert_array_equal(found, np.array(wanted, want).reshape(shape))
             kept = getattr(a, op)(axis=axis, keepdims=True)
             np.testing.assert_array_equal(kept, np.expand_dims(found, axis))
             out = np.empty(shape, want)
@@ -520,3 +520,41 @@ def test_the_program():
     run = subprocess.run([sys.executable, "-m", "gpureduce", "--version"], capture_output=True, text=True,
                          check=False)
     assert run.returncode == 0 and gr.library_version() in run.stdout
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from([t for t in TYPES if isinstance(t, str)]), st.integers(0, 400)), max_size=6),
+       st.sampled_from(["propagate", "skip"]), st.integers(0, 2**32 - 1))
+def test_summary_of_many(tmp_path_factory, members, nan, seed):
+    """Results of all arrays together, against fractions."""
+    random, arrays = np.random.default_rng(seed), {}
+    for i, (dtype, size) in enumerate(members):
+        x = random.integers(0, 100, size).astype(dtype) if dtype == "bool" else random.integers(0, 9, size).astype(dtype)
+        if np.dtype(dtype).kind == "f" and size:
+            x[random.integers(0, size, size // 50)] = np.nan
+            x[random.integers(0, size, size // 9)] = [-0.0, np.inf, 0.5][i % 3]
+        arrays[f"a{i}"] = x
+    path = tmp_path_factory.mktemp("many") / "x.npz"
+    np.savez(path, **arrays)
+    ops = ["sum", "max", "median", "q0.1", "count"]
+    with gr.open(path) as f:
+        rows = list(f.summary(ops, nan=nan))
+    assert [row.name for row in rows] == list(arrays)
+    for row, x in zip(rows, arrays.values()):
+        kept = x[x == x] if nan == "skip" else x
+        for op in ("sum", "max", "median", "count"):
+            assert same(row.results[op], expected(op, kept)), (op, x)
+        propagates = len(kept) > 0 and (kept != kept).any()
+        wanted = math.nan if propagates else quantile([v for v in numbers(kept)], Fraction(1, 10))
+        assert same(row.results["q0.1"], wanted)
+
+
+def test_summary_at_the_bound(tmp_path):
+    """Arrays of about as many elements as are sorted whole."""
+    arrays = {f"a{n}": np.random.default_rng(n).standard_normal(n).astype("f4") for n in (2**18 - 1, 2**18, 2**18 + 1)}
+    np.savez(tmp_path / "x.npz", **arrays)
+    rows = gr.open(tmp_path / "x.npz").summary("summary")
+    for row, x in zip(rows, arrays.values()):
+        low, middle, high = np.quantile(x.astype("f8"), [0.25, 0.5, 0.75])
+        assert np.allclose([row.results["q0.25"], row.results.median, row.results["q0.75"]], [low, middle, high], 1e-6, 0)
+        assert row.results.median == gr.median(x)

@@ -362,6 +362,14 @@ size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_
     return length;
 }
 
+/* Sees whether a request asks for anything. */
+static gpr_status check_request(const gpr_request *request)
+{
+    if (request->operations.count > 0 || request->passes.histogram.kind != HISTOGRAM_NONE)
+        return GPR_OK;
+    return lib_fail(request->context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+}
+
 gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                       gpr_result **result)
 {
@@ -370,10 +378,28 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
     lib_begin(context);
     if (array >= gpr_input_arrays(input))
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
-    if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
-        return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    if (check_request(request) != GPR_OK)
+        return context->status;
     input = lib_part(input, &array);
     return reducer_reduce(input, array, request, result);
+}
+
+gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
+                           gpr_result_function *function, void *user)
+{
+    struct reducer_each each = {.request = request, .function = function, .user = user};
+    const size_t files = input->parts ? input->set.count : 1;
+    gpr_status status;
+
+    lib_begin(input->context);
+    status = check_request(request);
+    for (size_t i = 0; i < files && status == GPR_OK; i++) {
+        gpr_input *part = input->parts ? input->parts[i] : input;
+
+        status = reducer_each(part, &each);
+        each.first += count_arrays(part);
+    }
+    return status;
 }
 
 gpr_status gpr_reduce_memory(const gpr_request *request, const void *data, const char *dtype,
@@ -411,8 +437,8 @@ gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *
     for (size_t i = 0; i < count; i++)
         if (inputs[i]->context != context)
             return lib_fail(context, GPR_ERROR_ARGUMENT, "an input belongs to another context");
-    if (request->operations.count == 0 && request->passes.histogram.kind == HISTOGRAM_NONE)
-        return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
+    if (check_request(request) != GPR_OK)
+        return context->status;
     if (request->wants & PARTIAL_DIGEST)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "several arrays together have no digest");
     return reducer_total(inputs, count, request, result);

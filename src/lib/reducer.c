@@ -44,6 +44,7 @@ struct reducer {
     /* For small views. */
     struct engine_state *cpu;     /* NULL before it is needed */
     struct engine_worker *worker; /* NULL before it is needed */
+    struct pass_keys *keys;       /* NULL before it is needed */
 };
 
 static void note_warning(void *context, const char *name, const struct error *warning)
@@ -153,6 +154,9 @@ UNCHECKED void reducer_close(struct reducer *r)
         engine_cpu.worker_close(r->worker);
     if (r->cpu)
         engine_cpu.close(r->cpu);
+    if (r->keys)
+        pass_keys_close(r->keys);
+    free(r->keys);
     mutex_destroy(&r->warnings.mutex);
     free(r->warnings.texts);
     free(r);
@@ -211,13 +215,42 @@ bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint6
     return true;
 }
 
+/* Has quantiles of a small view found on this thread. False without memory. */
+static bool have_keys(struct reducer *r, enum element_type type)
+{
+    if (!r->keys) {
+        r->keys = malloc(sizeof *r->keys);
+        if (!r->keys || !pass_keys_open(r->keys)) {
+            free(r->keys);
+            r->keys = NULL;
+            return false;
+        }
+    }
+    pass_keys_begin(r->keys, type);
+    return true;
+}
+
+/* Whether a request for a view is one for this thread, which other threads would not help. */
+static bool is_small(const gpr_context *context, const struct view *view,
+                     const gpr_request *request)
+{
+    if (context->device == DEVICE_GPU ||
+        view->elements > REDUCER_ALONE_BYTES / element_size(view->type))
+        return false;
+    return !pass_request_any(&request->passes) ||
+           (pass_request_of_keys(&request->passes) && view->elements <= PASS_KEYS_MAX &&
+            context->memory == 0);
+}
+
 /* Reduces a small view on this thread. False if that cannot be, or finds an error, which a session
    then describes. */
 static bool reduce_directly(struct reducer *r, const struct view *view, const gpr_request *request,
-                            struct partial *partial)
+                            gpr_result *result)
 {
+    const bool quantiles = pass_request_any(&request->passes);
     const uint64_t elements =
         view->elements < request->input.length ? view->elements : request->input.length;
+    struct partial *partial = &result->found.partial;
     struct engine_setup setup = {.type = view->type, .swap = view->swap, .wants = request->wants};
     struct partial_split split;
     struct missing missing = {.count = 0};
@@ -231,6 +264,9 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
         setup.missing = &missing;
         setup.wants |= PARTIAL_MISSING;
     }
+    if (quantiles && !have_keys(r, view->type))
+        return false;
+    setup.tallies = quantiles ? &r->keys->set : NULL;
     setup.split = scale_find_split(&view->scale, view->type, &setup.wants, &split);
     worker = direct_worker(r, &setup);
     if (!worker || !reducer_take_view(worker, view, elements, 0, &left_out) ||
@@ -238,7 +274,11 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
         return false;
     partial->count += left_out;
     partial->missing += left_out;
-    return request->nan != NAN_ERROR || partial->nan == 0;
+    result_round(result, request, view->type, &view->scale);
+    return (request->nan != NAN_ERROR || partial->nan == 0) &&
+           (!quantiles || pass_keys_find(r->keys, &request->passes, &view->scale, partial,
+                                         request->nan != NAN_SKIP, &result->found.result,
+                                         &result->found.quantiles));
 }
 
 /*
@@ -516,6 +556,16 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
     return true;
 }
 
+/* Prepares a session to reduce an input. */
+static gpr_status prepare_session(struct reducer *r, const gpr_input *input,
+                                  const gpr_request *request)
+{
+    if (!set_input(r, input, request))
+        return r->context->status;
+    set_options(&r->options, request);
+    return begin_session(r, request);
+}
+
 /* Reduces an input by a session. */
 static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t array,
                                     const gpr_request *request, struct reduction *reduction)
@@ -523,10 +573,7 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
     const struct container *container = lib_container(input);
     char name[NAME_INPUT_MAX];
 
-    if (!set_input(r, input, request))
-        return r->context->status;
-    set_options(&r->options, request);
-    if (begin_session(r, request) != GPR_OK)
+    if (prepare_session(r, input, request) != GPR_OK)
         return r->context->status;
     reduction->error.kind = ERROR_NONE;
     if (run_session(r, input, array, reduction))
@@ -555,10 +602,8 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
         gpr_result_free(made);
         return lib_fail_masked_digest(context);
     }
-    if (input->in_memory && context->device != DEVICE_GPU && !pass_request_any(&request->passes) &&
-        view->elements <= REDUCER_ALONE_BYTES / element_size(view->type) &&
-        reduce_directly(r, view, request, &made->found.partial)) {
-        result_round(made, request, view->type, &view->scale);
+    if (input->in_memory && is_small(context, view, request) &&
+        reduce_directly(r, view, request, made)) {
         *result = made;
         return GPR_OK;
     }
@@ -576,6 +621,119 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
         *result = made;
     else
         gpr_result_free(made);
+    return status;
+}
+
+/*
+ * All arrays of an input, each for itself.
+ */
+
+/* Whether all arrays of an input are reduced in one run: as in a session, where these cannot be. */
+static bool suits_one_run(const gpr_input *input, const gpr_request *request)
+{
+    return lib_container(input) && input->context->device != DEVICE_GPU &&
+           request->passes.histogram.kind == HISTOGRAM_NONE &&
+           (!(request->wants & PARTIAL_DIGEST) || request->input.length == UINT64_MAX);
+}
+
+/* Tells of what an array came to; NULL: of the error of the context. */
+static gpr_status tell(gpr_context *context, const struct reducer_each *each, size_t array,
+                       gpr_result *result)
+{
+    const bool end = each->function(each->user, each->first + array, result) != 0;
+
+    return end ? lib_fail(context, GPR_ERROR_CANCELLED, "cancelled") : GPR_OK;
+}
+
+/* Reduces one array after the other. */
+static gpr_status reduce_in_turn(gpr_input *input, const struct reducer_each *each)
+{
+    const struct container *container = lib_container(input);
+    const size_t count = container ? container->count : 1;
+    gpr_status status = GPR_OK;
+
+    for (size_t i = 0; i < count && status == GPR_OK; i++) {
+        gpr_result *result = NULL;
+
+        status = reducer_reduce(input, i, each->request, &result);
+        if (status != GPR_ERROR_CANCELLED)
+            status = tell(input->context, each, i, result);
+    }
+    return status;
+}
+
+/* Tells of array number `number` of a session's result, which array number `array` of the input is. */
+static gpr_status tell_of(const gpr_input *input, const struct reducer_each *each, size_t array,
+                          const struct arrays *arrays, size_t number, struct reduction *one)
+{
+    gpr_context *context = input->context;
+    struct partial_types types;
+    char name[NAME_INPUT_MAX];
+    gpr_result *made;
+
+    arrays_get(arrays, number, one);
+    if (one->error.kind != ERROR_NONE) {
+        (void)lib_fail_error(context, name_input(name, input->path), one->array, &one->error);
+        return tell(context, each, array, NULL);
+    }
+    made = result_new(each->request);
+    if (!made)
+        return lib_fail_memory(context);
+    made->found = *one;
+    types = partial_types_of(one->type);
+    (void)result_take(made, &types); /* it has no histogram to copy */
+    made->profiled = false;
+    return tell(context, each, array, made);
+}
+
+/* Reduces all arrays in one run. */
+static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
+                                 const struct reducer_each *each)
+{
+    const struct container *container = lib_container(input);
+    gpr_context *context = input->context;
+    gpr_status status = prepare_session(r, input, each->request);
+    struct reduction all, one;
+    char name[NAME_INPUT_MAX];
+    size_t number = 0;
+
+    if (status != GPR_OK)
+        return status;
+    lib_begin_long(context);
+    if (!session_reduce(r->session, input->path, &all))
+        status = lib_fail_error(context, name_input(name, input->path), NULL, &all.error);
+    tell_warnings(r);
+    status = lib_end_long(context, status);
+    memset(&one, 0, sizeof one);
+    for (size_t i = 0; i < container->count && status == GPR_OK; i++) {
+        const struct container_array *a = &container->arrays[i];
+
+        if (a->unreadable && a->not_numeric) { /* sessions leave these out */
+            one.error = container_why(a);
+            (void)lib_fail_error(context, name_input(name, input->path), a->name, &one.error);
+            status = tell(context, each, i, NULL);
+        } else if (number == arrays_count(all.arrays)) {
+            status = lib_fail(context, GPR_ERROR_CHANGED, "%s: it changed while it was read",
+                              name_input(name, input->path));
+        } else {
+            status = tell_of(input, each, i, all.arrays, number++, &one);
+        }
+    }
+    return status;
+}
+
+gpr_status reducer_each(gpr_input *input, const struct reducer_each *each)
+{
+    gpr_context *context = input->context;
+    struct reducer *r = get(context);
+    gpr_status status;
+
+    if (!r)
+        return lib_fail_memory(context);
+    status = suits_one_run(input, each->request) ? reduce_at_once(r, input, each)
+                                                 : reduce_in_turn(input, each);
+    if (status == GPR_OK)
+        lib_begin(context); /* the errors of arrays have been told */
     return status;
 }
 

@@ -40,6 +40,16 @@ gpr_status reducer_open(gpr_input *input);
 gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *request,
                           gpr_result **result);
 
+/* Reduces all arrays of an input without parts, and tells the caller's function of each: it is number
+   `first` and so on of the caller's input. */
+struct reducer_each {
+    const gpr_request *request;
+    gpr_result_function *function;
+    void *user;
+    size_t first;
+};
+gpr_status reducer_each(gpr_input *input, const struct reducer_each *each);
+
 /* Sets how a job of its own reduces an input for a request: by the threads and the GPU of the
    context, which is told of progress. False, with an error of the context, without memory. */
 bool reducer_prepare(const gpr_input *input, const gpr_request *request,

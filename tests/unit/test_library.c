@@ -876,6 +876,122 @@ static void test_container(gpr_context *context, const float *elements, const gp
     gpr_request_free(selection);
 }
 
+/* Results of arrays as gpr_reduce_each tells of them, and names of arrays that have none. */
+#define EACH_MAX 5
+
+struct told {
+    gpr_context *context;
+    size_t count, end; /* arrays so far; those after which it cancels */
+    gpr_result *results[EACH_MAX];
+    char names[EACH_MAX][16];
+};
+
+static int take_result(void *user, size_t array, gpr_result *result)
+{
+    struct told *t = user;
+    const char *name = gpr_error_array(t->context);
+
+    if (array != t->count || array == EACH_MAX)
+        bail("an array is told of that is not the next one");
+    t->results[t->count] = result;
+    snprintf(t->names[t->count], sizeof *t->names, "%s", !result && name ? name : "");
+    return ++t->count == t->end;
+}
+
+static void forget_results(struct told *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        gpr_result_free(t->results[i]);
+    t->count = 0;
+}
+
+/* Whether each result is that of the array alone. */
+static bool same_as_alone(const struct told *t, gpr_input *input, const gpr_request *request,
+                          const char *const *operations)
+{
+    bool good = t->count == gpr_input_arrays(input);
+
+    for (size_t i = 0; i < t->count; i++) {
+        gpr_result *alone = NULL;
+        const gpr_status status = gpr_reduce(input, i, request, &alone);
+
+        good = good && (status == GPR_OK) == (t->results[i] != NULL) &&
+               strcmp(t->names[i], status == GPR_OK ? "" : gpr_array_name(input, i)) == 0 &&
+               (!alone || same_texts(alone, t->results[i], operations)) &&
+               (!alone || gpr_result_bins(alone) == gpr_result_bins(t->results[i]));
+        gpr_result_free(alone);
+    }
+    return good;
+}
+
+/* All arrays of a container: one that is not supported, a large one, a small one, one of another type
+   and one without elements. */
+static void test_each(gpr_context *context, const float *elements)
+{
+    static const char *const operations[] = {"sum", "std",   "argmin", "median",
+                                             "p10", "count", "digest", NULL};
+    static const char *const sums[] = {"sum", NULL};
+    gpr_request *request = ask(context, operations), *sum = ask(context, sums);
+    gpr_request *nothing = NULL;
+    struct told told = {.context = context};
+    gpr_input *input = NULL;
+    char path[32], header[512];
+    const int fd = make_file(path);
+    const uint64_t length = sizeof header;
+    const size_t all = COUNT * sizeof *elements;
+
+    memset(header, ' ', sizeof header);
+    header[snprintf(header, sizeof header,
+                    "{\"odd\":{\"dtype\":\"F4\",\"shape\":[8],\"data_offsets\":[0,4]},"
+                    "\"w\":{\"dtype\":\"F32\",\"shape\":[%d],\"data_offsets\":[4,%zu]},"
+                    "\"few\":{\"dtype\":\"F32\",\"shape\":[1000],\"data_offsets\":[%zu,%zu]},"
+                    "\"bytes\":{\"dtype\":\"U8\",\"shape\":[99],\"data_offsets\":[%zu,%zu]},"
+                    "\"none\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[%zu,%zu]}}",
+                    COUNT, 4 + all, 4 + all, 4004 + all, 4004 + all, 4103 + all, 4103 + all,
+                    4103 + all)] = ' ';
+    put(fd, &length, sizeof length);
+    put(fd, header, sizeof header);
+    put(fd, "odd", 4);
+    put(fd, elements, all);
+    put(fd, elements + 7, 4099);
+    (void)gpr_open_path(context, path, NULL, &input);
+    tap_ok(gpr_reduce_each(need(input), request, take_result, &told) == GPR_OK &&
+               gpr_error_status(context) == GPR_OK &&
+               same_as_alone(&told, input, request, operations),
+           "all arrays, with quantiles");
+    forget_results(&told);
+    tap_ok(gpr_reduce_each(input, sum, take_result, &told) == GPR_OK &&
+               same_as_alone(&told, input, sum, sums),
+           "all arrays");
+    forget_results(&told);
+    told.end = 2;
+    tap_ok(gpr_reduce_each(input, sum, take_result, &told) == GPR_ERROR_CANCELLED &&
+               told.count == 2,
+           "the function cancels: %s", gpr_error_text(context));
+    forget_results(&told);
+    told.end = 0;
+    (void)gpr_request_histogram(sum, 10, (double)NAN, (double)NAN);
+    tap_ok(gpr_reduce_each(input, sum, take_result, &told) == GPR_OK &&
+               same_as_alone(&told, input, sum, sums),
+           "all arrays, with a histogram of each");
+    forget_results(&told);
+    (void)gpr_request_new(context, &nothing);
+    tap_ok(gpr_reduce_each(input, nothing, take_result, &told) == GPR_ERROR_ARGUMENT &&
+               told.count == 0,
+           "all arrays, for nothing: %s", gpr_error_text(context));
+    gpr_close(input);
+    input = open_elements(context, elements, "f32", 100, 0, 0);
+    tap_ok(gpr_reduce_each(input, request, take_result, &told) == GPR_OK &&
+               same_as_alone(&told, input, request, operations),
+           "an input that is one array");
+    forget_results(&told);
+    gpr_close(input);
+    close(fd);
+    gpr_request_free(nothing);
+    gpr_request_free(request);
+    gpr_request_free(sum);
+}
+
 /* The meaning of stored numbers, by cards of FITS. */
 static void test_meaning(gpr_context *context)
 {
@@ -1142,6 +1258,7 @@ static void test_files(gpr_context *context)
     gpr_request_free(request);
     test_raw(context, elements, expected);
     test_container(context, elements, expected);
+    test_each(context, elements);
     test_meaning(context);
     test_format(context);
     test_callbacks(context, elements, expected);
