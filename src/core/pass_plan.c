@@ -61,9 +61,10 @@ static struct quantile stored_quantile(const struct quantile *q, const struct sc
  * Quantiles of few elements.
  */
 
-bool pass_keys_open(struct pass_keys *k)
+bool pass_keys_open(struct pass_keys *k, enum element_type type)
 {
-    *k = (struct pass_keys){.plan = {.kind = TALLY_KEYS, .room = SIZE_MAX}, .set = {.count = 1}};
+    *k = (struct pass_keys){.plan = {.kind = TALLY_KEYS, .type = type, .room = SIZE_MAX},
+                            .set = {.count = 1}};
     return tally_open(&k->set.tally[0], &k->plan);
 }
 

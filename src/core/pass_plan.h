@@ -61,9 +61,9 @@ struct pass_keys {
     size_t scratch_room;  /* keys that its scratch has room for */
 };
 
-/* Makes it ready for the elements of the first array. False without memory; the caller closes it in
-   any case, which is allowed of one of all zeros, too. */
-bool pass_keys_open(struct pass_keys *k);
+/* Makes it ready for the elements of the first array, of this type. False without memory; the caller
+   closes it in any case, which is allowed of one of all zeros, too. */
+bool pass_keys_open(struct pass_keys *k, enum element_type type);
 void pass_keys_close(struct pass_keys *k);
 
 /* Begins with the elements of another array, of this type. */

@@ -220,7 +220,7 @@ static bool have_keys(struct reducer *r, enum element_type type)
 {
     if (!r->keys) {
         r->keys = malloc(sizeof *r->keys);
-        if (!r->keys || !pass_keys_open(r->keys)) {
+        if (!r->keys || !pass_keys_open(r->keys, type)) {
             free(r->keys);
             r->keys = NULL;
             return false;

@@ -122,6 +122,8 @@ static uint64_t work_bytes(const struct run *run)
         elements = info->pick_bytes;
     else if (info->compressed && info->elements <= SOURCE_UNKNOWN / info->element_size)
         elements = info->elements * info->element_size;
+    if (run->in_container && elements > 0)
+        return elements;
     /* A container may be a directory, whose arrays are in other files. */
     bytes = bytes < elements ? elements : bytes;
     if (run->arrays && bytes != SOURCE_UNKNOWN)
@@ -153,7 +155,7 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
         share = share / COMPRESSION + 1;
     if (work != SOURCE_UNKNOWN && work / share < count)
         count = (unsigned)(work / share) + (work % share > 0);
-    return count > 0 && !run->sole ? count : 1;
+    return count > 0 && !run->sole && (!run->keys || run->arrays) ? count : 1;
 }
 
 /* Workers for a compressed input; no more than there are pieces of it. */
@@ -207,7 +209,7 @@ static void observe(struct run *run, uint64_t now)
     unsigned workers = atomic_load(&run->cpu_at_work);
     struct gpu_observation *o = &run->observed;
 
-    o->no_kernels = run->arrays || run->info->scattered ||
+    o->no_kernels = run->arrays || run->keys || run->info->scattered ||
                     !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
     o->compressed = run->info->compressed;
     o->small = run->info->input_bytes < GPU_INPUT_MIN;
@@ -306,8 +308,10 @@ static void watch(struct run *run)
    GPU that tests call in takes part with threads alone. */
 static bool runs_inline(const struct run *run, enum engine_id id, unsigned workers)
 {
-    return id == ENGINE_CPU && workers == 1 && !run->info->compressed &&
-           work_bytes(run) <= WORKER_BYTES && !session_tuning(run->options)->gpu_always;
+    const uint64_t most = run->info->compressed ? WORKER_BYTES / COMPRESSION : WORKER_BYTES;
+
+    return id == ENGINE_CPU && workers == 1 && (!run->info->compressed || run->in_container) &&
+           work_bytes(run) <= most && !session_tuning(run->options)->gpu_always;
 }
 
 /* Sets up what workers and the session's thread share. */

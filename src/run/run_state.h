@@ -51,14 +51,16 @@ struct run {
     /* The input. */
     struct source *source;
     const struct source_info *info;
+    bool in_container; /* it is one array of a container, and the others are not read */
     struct engine_setup setup;
     struct missing missing;    /* that of the input; see setup.missing */
     struct arrays *arrays;     /* of a container: what is found of each; otherwise NULL */
     struct tally_set *tallies; /* of each CPU worker, and then of each feeder; NULL for none */
-    struct pass_keys *keys; /* of each CPU worker, which finds quantiles of whole arrays; NULL: it
-                                  does not */
-    struct plan *plan;      /* how it is read */
-    bool sole;              /* one CPU worker is faster than two */
+    /* One of each CPU worker, which finds quantiles of whole arrays by it; of an input that is one array
+       the first worker does, alone. NULL: none does. */
+    struct pass_keys *keys;
+    struct plan *plan;         /* how it is read */
+    bool sole;                 /* one CPU worker is faster than two */
     struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     struct partial_split split;    /* see setup.split */

@@ -583,7 +583,7 @@ static bool open_keys(struct run *run)
 
     run->keys = calloc(workers, sizeof *run->keys);
     for (unsigned i = 0; run->keys && i < workers; i++)
-        good = pass_keys_open(&run->keys[i]) && good;
+        good = pass_keys_open(&run->keys[i], run->setup.type) && good;
     return (run->keys && good) || source_no_memory(run->source);
 }
 
@@ -593,6 +593,23 @@ static void close_keys(struct run *run)
         pass_keys_close(&run->keys[i]);
     free(run->keys);
     run->keys = NULL;
+}
+
+/* Whether one array is so small that one worker takes it whole. */
+static bool suits_keys(const struct session *session, const struct run *run)
+{
+    const uint64_t most = whole_most(session);
+
+    return most > 0 && run->info->elements <= most && session->passes.inputs == 0;
+}
+
+/* Finds the quantiles of such an array, whose result is known otherwise. False without memory. */
+static bool find_quantiles(struct run *run, struct reduction *reduction)
+{
+    return pass_keys_find(&run->keys[0], &run->options->passes, &run->info->scale,
+                          &reduction->partial, run->options->nan != NAN_SKIP, &reduction->result,
+                          &reduction->quantiles) ||
+           source_no_memory(run->source);
 }
 
 /* Reduces all arrays of a container in one run, or those that are small, if that is how. */
@@ -721,6 +738,7 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
                       .feeders = session->feeders,
                       .last = session->inputs <= 1 && !options->stays,
                       .plan = &in->plan,
+                      .in_container = in->array != NULL,
                       .called_at = session->called_at,
                       .started_at = in->started_at,
                       .opened_at = clock_now()};
@@ -753,10 +771,11 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
     run.setup.split =
         scale_find_split(&run.info->scale, run.info->type, &run.setup.wants, &run.split);
     set_columns(&run);
-    verdict = have_digests(&run) && find_missing(&run) && engine_has_kernels(&run) &&
-                      passes_begin(&session->passes, &run)
-                  ? run_workers(&run, &partial)
-                  : SOURCE_BROKEN;
+    verdict =
+        have_digests(&run) && find_missing(&run) && engine_has_kernels(&run) &&
+                (suits_keys(session, &run) ? open_keys(&run) : passes_begin(&session->passes, &run))
+            ? run_workers(&run, &partial)
+            : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;
     if (verdict == SOURCE_COMPLETE) {
         partial.missing += source_left_out(run.source);
@@ -767,6 +786,9 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         verdict = SOURCE_BROKEN;
     if (verdict == SOURCE_COMPLETE && !session->passes.more && !session->passes.inputs)
         finish(&run, &partial, &session->passes, reduction);
+    if (verdict == SOURCE_COMPLETE && run.keys && !find_quantiles(&run, reduction))
+        verdict = SOURCE_BROKEN;
+    close_keys(&run);
     passes_pause(&session->passes);
     in->started_at = phases_started_at(&run.phases);
     in->file = run.info->file;

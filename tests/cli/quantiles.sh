@@ -91,6 +91,10 @@ is 'f16 from a pipe' 0 2
 shell 'cat four.f32 | gpureduce -q -o median,sum'
 is 'f32 from a pipe' 1 "NA
 NA" 'gpureduce: standard input: quantiles of f32 need several passes, but this input can be read only once; save it as a file first'
+{ npy 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }" && cat four.f32; } >four.npy
+shell 'cat four.npy | gpureduce -q -o median,q.25'
+is 'few elements from a pipe, whose header says how many' 0 "2.5
+1.75"
 shell 'cat four.f32 | gpureduce -q -o q0,q1'
 is 'extremes from a pipe' 0 "1
 10"

@@ -553,7 +553,7 @@ static void check_keys_of(const struct pass_plan_case *c, const struct partial *
     struct result result;
     uint32_t found = 0;
 
-    if (!pass_keys_open(&keys))
+    if (!pass_keys_open(&keys, c->type))
         abort();
     for (unsigned i = 0; i < request.quantile_count; i++)
         request.places[i] = i;
