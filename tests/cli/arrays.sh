@@ -379,13 +379,14 @@ safetensors odd.safetensors first:U8:3:bytes w:F32:3:with.f32 empty:F64:0,7:none
 for how in '' '-j 1' '-j 5 --chunk-size=1' '-j 2 --chunk-size=8'; do
     for file in small.safetensors odd.safetensors data/containers/small.safetensors data/containers/small.gguf; do
         # shellcheck disable=SC2086 # several words
-        in_order "$file in a pipe" "cat $file" $file --tsv -o sum,min,argmax,nan,count $how
+        ! share_takes_next || in_order "$file in a pipe" "cat $file" $file --tsv -o sum,min,argmax,nan,count $how
     done
 done
 file=data/containers/small.safetensors
 for options in "--array='*.f*'" '--length=7' '--total' '-q' '--list --json' '--sort=-max' '--nan=skip --tsv --total' \
     '--format=safetensors' '--list --format=safetensors'; do
     for writer in "cat $file" "cat $file | dd bs=7"; do
+        share_takes_next || continue
         shell "gpureduce -o sum,max $options $file"
         sed -e "s|$file|-|" out >expected
         shell "$writer 2>/dev/null | gpureduce -o sum,max $options"
@@ -411,13 +412,15 @@ run -q -o sum data/containers/stored.npz
 ok 'an .npz in a pipe' cmp out found
 # Every end of it but the right one.
 for file in small.safetensors data/containers/small.gguf; do
-    end=$(size $file) bad=
+    end=$(size $file) bad='' tried=0
     for n in $(seq 17 41 $((end - 33))) $((end - 33)); do # there is padding
+        share_takes_next || continue
+        tried=$((tried + 1))
         head -c "$n" "$file" >some
         shell 'cat some | gpureduce -q -o sum'
         { [ "$status" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'standard input: .*byte' err; } || bad="$bad $n"
     done
-    ok "$file, cut off" test "$bad" = ''
+    [ $tried = 0 ] || ok "$file, cut off at $tried places" test "$bad" = ''
 done
 shell '{ cat small.safetensors && printf xyz; } | gpureduce -q -o sum'
 fails 'bytes behind it, in a pipe' "standard input: a safetensors file: byte $(size small.safetensors): the arrays end here, 3 bytes before the file does"
@@ -429,6 +432,7 @@ if [ -n "$ZSTD" ]; then
         head -c 5 $file | "$ZSTD" -q >early.zst && tail -c +6 $file | "$ZSTD" -q >>early.zst
         for packed in one unsized torn early; do
             for how in '' '-j 3 --chunk-size=1'; do
+                share_takes_next || continue
                 # shellcheck disable=SC2086 # several words
                 run --tsv -o sum,min,argmax,nan $how $file
                 sed -e "s|$file|$packed.zst|" out >expected

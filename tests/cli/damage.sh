@@ -46,6 +46,7 @@ for file in $zstd_files; do
         for place in $((bytes / 2)) $((bytes - 200)) $((bytes + 300)) $((bytes + 200000)) \
             $(($(size "$file") - 2)); do
             { [ "$place" -gt 0 ] && [ "$place" -lt "$(size "$file")" ]; } || continue
+            share_takes_next || continue
             cat "$file" >x
             flip x "$place"
             alike "$file with byte $place changed"

@@ -110,10 +110,19 @@ check() {
     done
 }
 
+# has_share FILES: whether the next run of these files is in the share. Runs by default all are.
+has_share() {
+    share_takes_next && return
+    # shellcheck disable=SC2086 # words
+    passed_over=$((passed_over + $(printf '%s\n' $1 | wc -l)))
+    return 1
+}
+
 set -f
 while IFS=$tab read -r number options operations files; do
     [ "$options" != none ] || options=
     for name in $sets; do
+        has_share "$files" || continue
         environment=GPUREDUCE_CPU=$name
         device=cpu
         if [ "$name" = gpu ]; then
@@ -143,6 +152,7 @@ while IFS=$tab read -r number options operations files; do
 done <default
 while IFS=$tab read -r number options operations file; do
     [ "$options" != none ] || options=
+    has_share "$file" || continue
     command="cat $file | gpureduce -q -D cpu -o $operations $options"
     # shellcheck disable=SC2002,SC2086 # a pipe is the point; words
     cat "$file" | "$GPUREDUCE" -q -D cpu -o "$operations" $options >out 2>err

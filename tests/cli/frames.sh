@@ -22,9 +22,11 @@ through_pipe() {
 # alike NAME [THREADS [CHUNK-SIZES]]: ./x gives that with these threads and sizes of chunks, or a share of
 # their pairs.
 alike() {
+    tried=
     for threads in ${2:-1 2 16}; do
         for chunk in ${3:-1 100 1MiB}; do
             share_takes_next || continue
+            tried=yes
             run -q -o $operations -j "$threads" --chunk-size "$chunk" x
             if [ "$status" -ne "$expected" ] || ! cmp -s out expected ||
                 ! cmp -s err expected.err; then
@@ -37,7 +39,7 @@ alike() {
             fi
         done
     done
-    pass "$1"
+    [ -z "$tried" ] || pass "$1"
 }
 
 # Three frames of different content and length.

@@ -11,6 +11,7 @@ if find_python 'sys, zarr.codecs, numcodecs, numpy; zarr.__version__ >= "3" or s
     for store in made/*-*.zarr; do
         name=${store%.zarr}
         for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+            share_takes_next || continue
             # shellcheck disable=SC2086 # none, or several words
             run --tsv --stored -o $operations $options "$store"
             { head -n 1 out && sed 1d out | LC_ALL=C sort -t "$tab" -k 2; } | cut -f 2- >found
