@@ -360,6 +360,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     container = lib_container(input);
     if (!reducer_prepare(input, request, &options))
         return context->status;
+    options.threads = reducer_threads(context);
     for (unsigned i = 0; i < ARRAY_DIMENSIONS_MAX; i++)
         out.places[i] = i;
     /* An error about a NaN says where it is. */

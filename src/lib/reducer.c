@@ -30,6 +30,7 @@ MUTEX_ROLE_OF(warnings, struct warnings, mutex);
 
 struct reducer {
     gpr_context *context;
+    unsigned cores; /* that the process may use; 0 before they are counted */
 
     /* For large inputs. */
     struct session *session; /* NULL before it is needed */
@@ -136,6 +137,17 @@ static struct reducer *get(gpr_context *context)
     forbid_mapping(r);
     context->reducer = r;
     return r;
+}
+
+unsigned reducer_threads(gpr_context *context)
+{
+    struct reducer *r = context->reducer;
+
+    if (context->threads > 0)
+        return context->threads;
+    if (r->cores == 0)
+        r->cores = cores_available();
+    return r->cores;
 }
 
 static void close_session(struct reducer *r)
@@ -309,7 +321,7 @@ static bool limit_threads(gpr_context *context, const gpr_request *request, unsi
                        context->memory, kept + each);
         return false;
     }
-    asked = context->threads ? context->threads : cores_available();
+    asked = reducer_threads(context);
     if ((context->memory - kept) / each < asked)
         *threads = (unsigned)((context->memory - kept) / each);
     return true;
@@ -440,7 +452,7 @@ gpr_status reducer_open(gpr_input *input)
     if (!r)
         return lib_fail_memory(input->context);
     options = input_options(r, input, UINT64_MAX);
-    options.threads = r->context->threads ? r->context->threads : cores_available();
+    options.threads = reducer_threads(r->context);
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
         return lib_fail_error(r->context, name_input(name, input->path), NULL, &error);

@@ -50,6 +50,10 @@ struct reducer_each {
 };
 gpr_status reducer_each(gpr_input *input, const struct reducer_each *each);
 
+/* The threads of a call of a context that has a reducer: as many as were set, or one for each core. The
+   cores are counted once: it takes several files of the system, and longer than a small array. */
+unsigned reducer_threads(gpr_context *context);
+
 /* Sets how a job of its own reduces an input for a request: by the threads and the GPU of the
    context, which is told of progress. False, with an error of the context, without memory. */
 bool reducer_prepare(const gpr_input *input, const gpr_request *request,

@@ -249,6 +249,44 @@ static void round_sums(double *restrict to, const double *restrict high, const d
         to[i] = high[i] + low[i] + 0.0;
 }
 
+/* Sets *sum to factor (high + low) + offset count, or with `mean` to that divided by count, rounded
+   once. False where that takes more digits than are looked at here. */
+static bool scale_sum(const struct scale *scale, double high, double low, uint64_t count, bool mean,
+                      double *sum)
+{
+    const double n = (double)count;
+    double error[3], rest, bound, result, further, part, lost;
+
+    high = exact_two_sum(high, low, &low);
+    *sum = 0;
+    if (high == 0 && scale->offset == 0)
+        return true;
+    /* The sum is result + error[0] + error[1] + error[2] + factor low. */
+    part = exact_two_product(scale->factor, high, &error[1]);
+    result = exact_two_sum(part, exact_two_product(scale->offset, n, &error[2]), &error[0]);
+    further = scale->factor * low;
+    rest = error[0] + error[1] + error[2] + further;
+    bound = fabs(error[0]) + fabs(error[1]) + fabs(error[2]) + fabs(further);
+    result = exact_two_sum(result, rest, &rest);
+    if (mean) {
+        const double quotient = result / n;
+
+        part = exact_two_product(quotient, n, &lost);
+        rest = (result - part - lost + rest) / n;
+        bound = bound / n + fabs(rest);
+        result = exact_two_sum(quotient, rest, &rest);
+    }
+    /* Each of the few roundings above is by 2^-53 of what is in this, or, of the least numbers that
+       there are, by 2^-1074. */
+    bound = (bound + fabs(rest)) * 0x1p-48;
+    *sum = result;
+    return count < UINT64_C(1) << 53 && fabs(result) > 0x1p-800 && fabs(result) < 0x1p+900 &&
+           result + (rest - bound) == result && result + (rest + bound) == result;
+}
+
+/* The scale of numbers that are what they are stored as. */
+static const struct scale unscaled = {.factor = 1};
+
 /* Sets an operation of all slices that needed no partial result: they have no NaNs and no
    infinities. False where it takes a partial result to do that. */
 static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from,
@@ -290,7 +328,8 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
                 continue;
             /* Rounded once: both numbers are exact. */
             values.number[i] = sum / count;
-            if (rest == 0 && length < UINT64_C(1) << 53)
+            if ((rest == 0 && length < UINT64_C(1) << 53) ||
+                scale_sum(&unscaled, sum, rest, length, true, &values.number[i]))
                 continue;
             cpu_slices_partial(s, from + i, length, &p);
             partial_finish(&p, true, &result);
@@ -300,41 +339,6 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     default: /* a place in a struct, of which there are many */
         return false;
     }
-}
-
-/* Sets *sum to factor (high + low) + offset count, or with `mean` to that divided by count, rounded
-   once. False where that takes more digits than are looked at here. */
-static bool scale_sum(const struct scale *scale, double high, double low, uint64_t count, bool mean,
-                      double *sum)
-{
-    const double n = (double)count;
-    double error[3], rest, bound, result, further, part, lost;
-
-    high = exact_two_sum(high, low, &low);
-    *sum = 0;
-    if (high == 0 && scale->offset == 0)
-        return true;
-    /* The sum is result + error[0] + error[1] + error[2] + factor low. */
-    part = exact_two_product(scale->factor, high, &error[1]);
-    result = exact_two_sum(part, exact_two_product(scale->offset, n, &error[2]), &error[0]);
-    further = scale->factor * low;
-    rest = error[0] + error[1] + error[2] + further;
-    bound = fabs(error[0]) + fabs(error[1]) + fabs(error[2]) + fabs(further);
-    result = exact_two_sum(result, rest, &rest);
-    if (mean) {
-        const double quotient = result / n;
-
-        part = exact_two_product(quotient, n, &lost);
-        rest = (result - part - lost + rest) / n;
-        bound = bound / n + fabs(rest);
-        result = exact_two_sum(quotient, rest, &rest);
-    }
-    /* Each of the few roundings above is by 2^-53 of what is in this, or, of the least numbers that
-       there are, by 2^-1074. */
-    bound = (bound + fabs(rest)) * 0x1p-48;
-    *sum = result;
-    return count < UINT64_C(1) << 53 && fabs(result) > 0x1p-800 && fabs(result) < 0x1p+900 &&
-           result + (rest - bound) == result && result + (rest + bound) == result;
 }
 
 /* The value of an operation that is an extreme of a slice whose elements have a scale. */
@@ -374,7 +378,6 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     const uint64_t present = b->plan->layout->length - special->missing;
     const uint64_t numbers = present - special->nan;
     const bool propagates = special->nan > 0 && !skip;
-    double rest;
 
     /* The value of NaNs alone is NaN, or 0, or missing. */
     if (numbers == 0 && !propagates)
@@ -390,15 +393,9 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
             values.number[i] =
                 partial_infinite_sum(reverse ? special->negative : special->positive,
                                      reverse ? special->positive : special->negative);
-        else if (scale->given)
-            return scale_sum(scale, s->high[from + i], s->low[from + i], numbers,
-                             op->member == MEMBER(mean), &values.number[i]);
-        else if (op->member == MEMBER(mean)) {
-            const double sum = exact_two_sum(s->high[from + i], s->low[from + i], &rest) + 0.0;
-
-            values.number[i] = sum / (double)numbers;
-            return rest == 0 && numbers < UINT64_C(1) << 53;
-        }
+        else if (scale->given || op->member == MEMBER(mean))
+            return scale_sum(scale->given ? scale : &unscaled, s->high[from + i], s->low[from + i],
+                             numbers, op->member == MEMBER(mean), &values.number[i]);
         return true;
     case MEMBER(min):
     case MEMBER(max):
