@@ -7,7 +7,7 @@
 export MAKEFLAGS="-j$((jobs + 1))" # some tests wait most of their time
 case $tier in
 fast) export CHECK_SHARE=1/5 EMULATED_SHARE=8 KERNELS_RUNS=10 FAULT_STEP=6 ;;
-default) export STRESS_RUNS=600 CHECK_SHARE=1/3 EMULATED_SHARE=4 KERNELS_RUNS=20 FAULT_STEP=3 ;;
+default) export STRESS_RUNS=300 CHECK_SHARE=1/5 EMULATED_SHARE=8 KERNELS_RUNS=10 FAULT_STEP=3 ;;
 *) export STRESS_RUNS=1000 ;;
 esac
 ./bootstrap && make check

@@ -201,6 +201,7 @@ void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const
                             int sum_digits, uint64_t n, const struct moments_terms *terms,
                             struct result *result)
 {
+    const unsigned wanted = ~terms->unwanted;
     uint32_t copied[MOMENTS_SQUARES_MAX];
     struct quotient all = {.digit = squares,
                            .size = size,
@@ -217,19 +218,22 @@ void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const
         }
         return;
     }
-    q = all;
-    q.digit = memcpy(copied, squares, (size_t)all.top * sizeof *squares);
-    result->sumsq = rounded(&q);
-    if (!(terms->unwanted & MOMENTS_L2))
-        result->l2 = rounded_root(&q);
-    divide(&q, n);
-    if (!(terms->unwanted & MOMENTS_RMS))
-        result->rms = rounded_root(&q);
-    if (n <= terms->ddof)
+    if (wanted & (MOMENTS_SUMSQ | MOMENTS_L2 | MOMENTS_RMS)) {
+        q = all;
+        q.digit = memcpy(copied, squares, (size_t)all.top * sizeof *squares);
+        result->sumsq = rounded(&q);
+        if (wanted & MOMENTS_L2)
+            result->l2 = rounded_root(&q);
+        if (wanted & MOMENTS_RMS) {
+            divide(&q, n);
+            result->rms = rounded_root(&q);
+        }
+    }
+    if (n <= terms->ddof || !(wanted & (MOMENTS_VAR | MOMENTS_STD)))
         return;
     variance(&all, sum, sum_digits, n, terms->ddof);
     result->var = rounded(&all);
-    if (!(terms->unwanted & MOMENTS_STD))
+    if (wanted & MOMENTS_STD)
         result->std = rounded_root(&all);
 }
 

@@ -17,12 +17,18 @@
 /* The bits of PARTIAL_ALL that only this module's results need. */
 #define MOMENTS_WANTS (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 
-/* Bits of results that need a square root, which takes as long as everything else. */
-enum moments_root { MOMENTS_L2 = 1, MOMENTS_RMS = 2, MOMENTS_STD = 4 };
+/* Bits of results that take a division or a root, each of which takes long. */
+enum moments_result {
+    MOMENTS_SUMSQ = 1,
+    MOMENTS_L2 = 2,
+    MOMENTS_RMS = 4,
+    MOMENTS_VAR = 8,
+    MOMENTS_STD = 16
+};
 
 /* How results are finished. */
 struct moments_terms {
-    unsigned unwanted;          /* moments_root bits of results that are not needed */
+    unsigned unwanted;          /* moments_result bits of results that are not needed */
     bool skip_nan;              /* see partial_finish */
     uint64_t ddof;              /* number subtracted from the count that a variance is divided by */
     enum element_type type;     /* type of absmax, absmin and range if elements are floats */

@@ -153,15 +153,20 @@ double partial_infinite_sum(uint64_t positive, uint64_t negative)
     return positive > 0 ? INFINITY : -INFINITY;
 }
 
-void partial_finish(const struct partial *p, int skip_nan, struct result *result)
+void partial_finish_counts(const struct partial *p, int skip_nan, struct result *result)
 {
-    const uint64_t numbers = partial_numbers(p);
-
     result->missing = p->missing;
     result->nan = p->nan;
     result->infinity = partial_infinities(p);
     result->first_nan = p->first_nan;
-    result->count = skip_nan ? numbers : p->count - p->missing;
+    result->count = skip_nan ? partial_numbers(p) : p->count - p->missing;
+}
+
+void partial_finish(const struct partial *p, int skip_nan, struct result *result)
+{
+    const uint64_t numbers = partial_numbers(p);
+
+    partial_finish_counts(p, skip_nan, result);
     result->argmin = p->min_index;
     result->argmax = p->max_index;
     result->min = numbers ? exact_key_value(p->min_key) : NAN;

@@ -203,6 +203,10 @@ void partial_take_element(struct partial *p, enum element_type type, const void 
    infinity or NaN. */
 double partial_infinite_sum(uint64_t positive, uint64_t negative);
 
+/* Sets the counts of results: missing, nan, infinity, first_nan and count, which has NaNs unless
+   skip_nan. */
+void partial_finish_counts(const struct partial *p, int skip_nan, struct result *result);
+
 /* Computes the results of floats. With skip_nan NaNs are ignored; if not, a NaN makes the sum,
    mean, minimum and maximum NaN, and argmin and argmax the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);

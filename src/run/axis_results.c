@@ -2,6 +2,7 @@
 
 #include "run/axis_results.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,20 +112,40 @@ static bool wants_moments(const struct axis_plan *plan)
     return false;
 }
 
-/* The roots that nobody asked for. */
-static unsigned unwanted_roots(const struct axis_plan *plan)
+/* The results of squares that nobody asked for. */
+static unsigned unwanted_moments(const struct axis_plan *plan)
 {
-    unsigned unwanted = MOMENTS_L2 | MOMENTS_RMS | MOMENTS_STD;
+    unsigned unwanted = UINT_MAX;
 
     for (size_t i = 0; i < plan->operation_count; i++) {
         const size_t member = plan->operations[i]->member;
 
-        unwanted &= ~(unsigned)(member == MEMBER(l2)    ? MOMENTS_L2
+        unwanted &= ~(unsigned)(member == MEMBER(sumsq) ? MOMENTS_SUMSQ
+                                : member == MEMBER(l2)  ? MOMENTS_L2
                                 : member == MEMBER(rms) ? MOMENTS_RMS
+                                : member == MEMBER(var) ? MOMENTS_VAR
                                 : member == MEMBER(std) ? MOMENTS_STD
                                                         : 0);
     }
     return unwanted;
+}
+
+/* Whether anything is asked for that partial_finish sets, and partial_finish_counts does not. */
+static bool wants_values(const struct axis_plan *plan)
+{
+    for (size_t i = 0; i < plan->operation_count; i++)
+        switch (plan->operations[i]->member) {
+        case MEMBER(sum):
+        case MEMBER(mean):
+        case MEMBER(min):
+        case MEMBER(max):
+        case MEMBER(argmin):
+        case MEMBER(argmax):
+            return true;
+        default:
+            break;
+        }
+    return false;
 }
 
 bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room)
@@ -134,7 +155,8 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t 
     *b = (struct axis_batch){.plan = plan,
                              .room = room,
                              .moments = wants_moments(plan),
-                             .unwanted = unwanted_roots(plan)};
+                             .values_wanted = wants_values(plan),
+                             .unwanted = unwanted_moments(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
         b->values[i].number = calloc(room, value_size(axis_kind(plan, plan->operations[i])));
         good = b->values[i].number;
@@ -164,7 +186,10 @@ static void round_results(const struct axis_batch *b, const struct partial *p,
         scaled_round(p, &plan->scale, &terms, result);
         return;
     }
-    partial_finish_types(p, &terms.types, terms.skip_nan, result);
+    if (b->values_wanted)
+        partial_finish_types(p, &terms.types, terms.skip_nan, result);
+    else
+        partial_finish_counts(p, terms.skip_nan, result);
     if (b->moments)
         moments_finish(p, &terms, result);
 }

@@ -70,6 +70,7 @@ struct axis_batch {
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
     bool moments;                             /* moments_finish is to be called */
+    bool values_wanted;                       /* partial_finish is to be called */
     unsigned unwanted;                        /* as in struct moments_terms */
 
     /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
