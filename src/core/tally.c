@@ -366,8 +366,8 @@ bool tally_keep_keys(struct tally *t, const void *elements, size_t count)
     uint64_t *keys;
     size_t kept = 0;
 
-    if (!tally_reserve(t, count))
-        return false;
+    if (count == 0 || !tally_reserve(t, count))
+        return count == 0;
     keys = (uint64_t *)t->kept + t->kept_count;
     switch (element_size(type)) {
     case 8:

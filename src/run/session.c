@@ -509,17 +509,34 @@ static bool one_by_one(struct session *session, struct run *run)
            suits_gpu(session, run);
 }
 
-/* The most elements of arrays that are reduced whole, each by one worker, which finds their quantiles,
-   too: those are few. 0: there are none of these. */
-static uint64_t whole_most(const struct session *session)
+/* Whether quantiles of few elements are found by one worker. */
+static bool uses_keys(const struct session *session)
 {
-    const struct session_options *options = session->options;
-
-    return pass_request_of_keys(&options->passes) && options->device != DEVICE_GPU ? PASS_KEYS_MAX
-                                                                                   : 0;
+    return pass_request_of_keys(&session->options->passes) &&
+           session->options->device != DEVICE_GPU;
 }
 
-/* Whether several arrays of a container are so small. One alone has all workers. */
+/* Bytes of keys that all workers together keep at most, and of what it takes to search them. */
+#define KEYS_BYTES ((uint64_t)256 << 20)
+
+/* The most elements of arrays of a container that are reduced whole, each by one worker, which finds
+   their quantiles, too. To have all workers share an array takes less of each element, and a
+   millisecond or two more: that is the less worth it the more workers have arrays of their own. 0:
+   there are none of these. */
+static uint64_t whole_most(const struct session *session)
+{
+    const uint64_t workers = session->options->threads ? session->options->threads : session->cores;
+    const uint64_t room = KEYS_BYTES / (2 * sizeof(uint64_t)) / workers;
+    uint64_t most = PASS_KEYS_MAX / 2 * workers;
+
+    if (!uses_keys(session))
+        return 0;
+    most = most < room ? most : room;
+    return most < PASS_KEYS_MAX || session->options->input.memory > 0 ? PASS_KEYS_MAX : most;
+}
+
+/* Whether several arrays of a container are so small. One alone has all workers, unless it is small
+   for one of them. */
 static bool suits_whole(const struct session *session, const struct source_info *info)
 {
     const uint64_t most = whole_most(session);
@@ -598,9 +615,8 @@ static void close_keys(struct run *run)
 /* Whether one array is so small that one worker takes it whole. */
 static bool suits_keys(const struct session *session, const struct run *run)
 {
-    const uint64_t most = whole_most(session);
-
-    return most > 0 && run->info->elements <= most && session->passes.inputs == 0;
+    return uses_keys(session) && run->info->elements <= PASS_KEYS_MAX &&
+           session->passes.inputs == 0;
 }
 
 /* Finds the quantiles of such an array, whose result is known otherwise. False without memory. */
