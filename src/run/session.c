@@ -519,36 +519,26 @@ static bool uses_keys(const struct session *session)
 /* Bytes of keys that all workers together keep at most, and of what it takes to search them. */
 #define KEYS_BYTES ((uint64_t)256 << 20)
 
-/* The most elements of arrays of a container that are reduced whole, each by one worker, which finds
-   their quantiles, too. To have all workers share an array takes less of each element, and a
-   millisecond or two more: that is the less worth it the more workers have arrays of their own. 0:
-   there are none of these. */
-static uint64_t whole_most(const struct session *session)
+/* The most elements of arrays of a container that workers reduce whole, quantiles and all, if there are
+   many of these. All workers together take less of each element, and a millisecond or two more: that is
+   the less worth it the more workers have arrays of their own. */
+static uint64_t whole_many(const struct session *session)
 {
     const uint64_t workers = session->options->threads ? session->options->threads : session->cores;
     const uint64_t room = KEYS_BYTES / (2 * sizeof(uint64_t)) / workers;
-    uint64_t most = PASS_KEYS_MAX / 2 * workers;
+    const uint64_t most = PASS_KEYS_MAX / 2 * workers;
 
-    if (!uses_keys(session))
-        return 0;
-    most = most < room ? most : room;
-    return most < PASS_KEYS_MAX || session->options->input.memory > 0 ? PASS_KEYS_MAX : most;
+    return session->options->input.memory > 0 ? PASS_KEYS_MAX : most < room ? most : room;
 }
 
-/* Whether several arrays of a container are so small. One alone has all workers, unless it is small
-   for one of them. */
+/* Whether workers reduce arrays of a container whole: several, since one alone has all workers. */
 static bool suits_whole(const struct session *session, const struct source_info *info)
 {
-    const uint64_t most = whole_most(session);
-    size_t small = 0;
-
-    for (size_t k = 0; k < info->pick_count; k++)
-        small += info->picks[k].elements <= most;
     /* With --length an array in Fortran order has no digest, and all others have. */
     if ((session->options->wants & PARTIAL_DIGEST) &&
         session->options->input.length != SOURCE_UNKNOWN)
         return false;
-    return most > 0 && info->parallel && small > 1;
+    return uses_keys(session) && info->parallel && info->whole_count > 1;
 }
 
 /* Keeps a container that has been opened for this run. False without memory. */
@@ -674,7 +664,8 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     const unsigned workers = run->cpu_workers + run->feeders;
 
     options.arrays_in_order = !in->array && takes_in_order(session);
-    options.whole_most = in->array ? 0 : whole_most(session);
+    options.whole_most = in->array || !uses_keys(session) ? 0 : PASS_KEYS_MAX;
+    options.whole_many = whole_many(session);
     options.reopened = in->opened;
     options.earlier = &in->file;
     options.true_indices = in->array ? needs_indices(session->options)

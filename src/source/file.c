@@ -132,15 +132,26 @@ static int compare_places(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* The most elements of an array that is handed out whole. */
+static uint64_t whole_limit(const struct source *s, unsigned workers)
+{
+    size_t many = 0;
+
+    for (size_t i = 0; i < s->info.pick_count; i++)
+        many += s->picks[i].elements > s->whole_most && s->picks[i].elements <= s->whole_many;
+    return many >= workers ? s->whole_many : s->whole_most;
+}
+
 /* Sets o->order: all in the order of their numbers, but for those that come before others. False
    without memory. */
-static bool set_order(struct array_order *o, const struct source *s)
+static bool set_order(struct array_order *o, const struct source *s, unsigned workers)
 {
+    const uint64_t most = whole_limit(s, workers);
     struct place *places;
 
     o->count = o->plain_from = 0;
     for (size_t i = 0; i < s->info.pick_count; i++) {
-        if (s->whole_most > 0 && s->picks[i].elements > s->whole_most)
+        if (s->whole_most > 0 && s->picks[i].elements > most)
             continue;
         o->order[o->count++] = i;
         o->plain_from += container_array_whole(s->picks[i].array);
@@ -165,11 +176,11 @@ static bool set_order(struct array_order *o, const struct source *s)
 
 /* Sets the order of the arrays that the source has picked. False without memory; it may be closed
    then, too. */
-static bool open_order(struct array_order *o, const struct source *s)
+static bool open_order(struct array_order *o, const struct source *s, unsigned workers)
 {
     o->begins = malloc((s->info.pick_count + 1) * sizeof *o->begins);
     o->order = malloc((s->info.pick_count + 1) * sizeof *o->order);
-    if (!o->begins || !o->order || !set_order(o, s))
+    if (!o->begins || !o->order || !set_order(o, s, workers))
         return false;
     o->begins[0] = 0;
     for (size_t i = 0; i < o->count; i++) {
@@ -1267,7 +1278,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->claims = aligned_alloc(CACHE_APART, workers * sizeof *f->claims);
     if (f->claims)
         memset(f->claims, 0, workers * sizeof *f->claims);
-    if (!f->claims || (s->info.picks && !open_order(&f->arrays, s))) {
+    if (!f->claims || (s->info.picks && !open_order(&f->arrays, s, workers))) {
         free(f->claims);
         close_order(&f->arrays);
         free(f);
@@ -1367,6 +1378,7 @@ bool file_source_open(struct source *s, unsigned workers)
     atomic_init(&f->next, s->info.first);
     s->state = f;
     s->ops = &ops;
+    s->info.whole_count = f->arrays.count;
     if (f->map)
         s->info.uncached = uncached_share(s, f->map);
     if (s->info.uncached > 0 && !s->no_direct)

@@ -297,6 +297,7 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->read_context = options->read_context;
     s->no_direct = options->no_direct;
     s->whole_most = options->whole_most;
+    s->whole_many = options->whole_many;
     s->access = options->access;
     s->tuning = source_tuning(options);
     atomic_init(&s->limit, SOURCE_UNKNOWN);

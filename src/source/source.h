@@ -171,9 +171,10 @@ struct source_options {
     bool arrays_in_order; /* hand out the arrays of compressed containers, and of those in pipes, as
                              they come, if their format allows. If not, the content is kept in
                              memory, so that arrays can be opened one by one */
-    /* Hand out arrays of a container of at most so many elements alone, each to one worker, from its
-       beginning to its end. 0: hand out all, and parts of them to several. */
-    uint64_t whole_most;
+    /* Hand out arrays of a container of at most `whole_most` elements alone, each to one worker, from
+       its beginning to its end; and those of at most `whole_many` as well, if there are as many of
+       these as workers. 0: hand out all, and parts of them to several. */
+    uint64_t whole_most, whole_many;
     uint64_t memory; /* bytes of such content, at most; 0, and if that is less: source_memory() */
     _Atomic uint64_t
         *unpacked;    /* bytes of such content of all open inputs that share the memory; it
@@ -245,6 +246,7 @@ struct source_info {
                                           this */
     size_t pick_count;                 /* their number in the part that is read */
     size_t pick_total;                 /* their number in all parts */
+    size_t whole_count;                /* with whole_most: of those that are handed out */
     uint64_t pick_bytes;               /* bytes of their elements that are to be reduced */
 
     enum element_type type; /* of a container, that of the last array that is to be reduced */

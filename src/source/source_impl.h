@@ -89,7 +89,8 @@ struct source {
     struct source_wanted *wanted; /* options->wanted */
     bool header;                  /* the elements follow a header that describes them */
     uint64_t whole_most;          /* from the options, as the next are */
-    bool cancellable, no_direct;  /* from the options, as the next four are */
+    uint64_t whole_many;
+    bool cancellable, no_direct; /* from the options, as the next four are */
     bool (*cancelled)(void *context);
     void *cancel_context;
     int64_t (*read)(void *context, void *buffer, uint64_t size, uint64_t offset);

@@ -542,4 +542,30 @@ run --histogram=exponent -t i16 truths
 fails 'exponents of i16' \
     'truths: i16 has no exponents; give the number of bins, as in --histogram=100'
 
+
+#
+# Arrays of more elements than one worker takes alone, but for several workers that have one each; and a
+# small one.
+#
+bench=${program%/*}/gpureduce-bench
+if [ -x "$bench" ]; then
+    set --
+    for dist in normal wide weights field sparse; do
+        "$bench" generate -q -d $dist -b 1200004 >one
+        cat one >"one.$dist"
+        set -- "$@" "$dist:F32:300001:one.$dist"
+    done
+    safetensors several.safetensors "$@" few:F32:4:four.f32
+    for threads in 1 4 7; do
+        run --tsv -j$threads -o median,q0.1,p99.9,min,sum several.safetensors
+        copy out "several.$threads"
+    done
+    run --tsv -o median,q0.1,p99.9,min,sum one.normal one.wide one.weights one.field one.sparse
+    cut -f 2- out >alone
+    sed '$d' several.1 | cut -f 5- >each
+    ok 'large arrays as alone' cmp alone each
+    ok 'by as many workers' cmp several.1 several.4
+    ok 'by more workers' cmp several.1 several.7
+fi
+
 finish
