@@ -640,7 +640,8 @@ gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *req
  * All arrays of an input, each for itself.
  */
 
-/* Whether all arrays of an input are reduced in one run: as in a session, where these cannot be. */
+/* Whether all arrays of an input can be reduced in one run: not for histograms, nor by a GPU; and with a
+   length, one array in Fortran order would leave all others without a digest. */
 static bool suits_one_run(const gpr_input *input, const gpr_request *request)
 {
     return lib_container(input) && input->context->device != DEVICE_GPU &&
