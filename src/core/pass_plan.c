@@ -71,6 +71,7 @@ bool pass_keys_open(struct pass_keys *k, enum element_type type)
 void pass_keys_close(struct pass_keys *k)
 {
     tally_close(&k->set.tally[0]);
+    free(k->scratch);
 }
 
 void pass_keys_begin(struct pass_keys *k, enum element_type type)
@@ -80,17 +81,17 @@ void pass_keys_begin(struct pass_keys *k, enum element_type type)
     k->set.tally[0].failed = false;
 }
 
-/* The scratch of the tally, with room for as many keys as that. NULL without memory. */
-static uint64_t *scratch_of(struct pass_keys *k)
+/* Makes room in the scratch for as many keys as there are. False without memory. */
+static bool make_scratch(struct pass_keys *k)
 {
-    struct tally *t = &k->set.tally[0];
+    const struct tally *t = &k->set.tally[0];
 
     if (k->scratch_room >= t->kept_count)
-        return t->scratch;
-    free(t->scratch);
-    t->scratch = malloc(t->kept_room * sizeof(uint64_t));
-    k->scratch_room = t->scratch ? t->kept_room : 0;
-    return t->scratch;
+        return true;
+    free(k->scratch);
+    k->scratch = malloc(t->kept_room * sizeof *k->scratch);
+    k->scratch_room = k->scratch ? t->kept_room : 0;
+    return k->scratch;
 }
 
 bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
@@ -99,32 +100,31 @@ bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
 {
     const struct tally *t = &k->set.tally[0];
     struct order_statistic wanted[2 * PASS_PLAN_QUANTILES_MAX];
+    struct quantile_place places[PASS_PLAN_QUANTILES_MAX];
     uint64_t keys[2 * PASS_PLAN_QUANTILES_MAX];
     const uint64_t n = t->kept_count;
     const bool none = n == 0 || (propagate && partial->nan > 0);
-    const unsigned count = none ? 0 : 2 * request->quantile_count;
-    uint64_t *const scratch = scratch_of(k);
+    const unsigned count = none ? 0 : request->quantile_count;
 
-    if (count > 0 && !scratch)
+    if (count > 0 && !make_scratch(k))
         return false;
     for (unsigned i = 0; i < count; i++) {
-        const struct quantile q = stored_quantile(&request->quantiles[i / 2], scale);
-        const struct quantile_place place = quantile_place(&q, n);
+        const struct quantile q = stored_quantile(&request->quantiles[i], scale);
+        const struct quantile_place place = places[i] = quantile_place(&q, n);
 
-        wanted[i] = (struct order_statistic){.rank = place.rank + (i % 2 && place.fraction > 0),
-                                             .owner = i};
+        wanted[2 * (size_t)i] = (struct order_statistic){.rank = place.rank, .owner = 2 * i};
+        wanted[2 * (size_t)i + 1] =
+            (struct order_statistic){.rank = place.rank + (place.fraction > 0), .owner = 2 * i + 1};
     }
-    order_select(t->kept, scratch, (size_t)n, wanted, count);
-    for (unsigned i = 0; i < count; i++)
+    order_select(t->kept, k->scratch, (size_t)n, wanted, 2 * count);
+    for (unsigned i = 0; i < 2 * count; i++)
         keys[wanted[i].owner] = wanted[i].key;
     for (unsigned i = 0; i < request->quantile_count; i++) {
-        const struct quantile q = stored_quantile(&request->quantiles[i], scale);
-
         result->quantiles[request->places[i]] =
             none ? (double)NAN
-                 : quantile_between(k->plan.type, scale, keys[(size_t)2 * i],
-                                    keys[(size_t)2 * i + 1], quantile_place(&q, n).fraction,
-                                    q.denominator);
+                 : quantile_between(k->plan.type, scale, keys[2 * (size_t)i],
+                                    keys[2 * (size_t)i + 1], places[i].fraction,
+                                    request->quantiles[i].denominator);
         *quantiles |= UINT32_C(1) << request->places[i];
     }
     return true;

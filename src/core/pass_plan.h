@@ -58,7 +58,8 @@ bool pass_request_of_keys(const struct pass_request *request);
 struct pass_keys {
     struct tally_plan plan;
     struct tally_set set; /* of one tally */
-    size_t scratch_room;  /* keys that its scratch has room for */
+    uint64_t *scratch;    /* for the search; NULL before it is needed */
+    size_t scratch_room;  /* keys that it has room for */
 };
 
 /* Makes it ready for the elements of the first array, of this type. False without memory; the caller

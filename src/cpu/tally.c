@@ -489,8 +489,6 @@ bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
 
 void cpu_tally_finish(struct tally *t)
 {
-    if (t->plan->kind == TALLY_KEYS)
-        return;
     if (t->scratch && has_narrow_counters(t))
         empty_narrow_counters(t);
     else if (t->scratch)

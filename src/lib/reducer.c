@@ -230,16 +230,16 @@ bool reducer_take_view(struct engine_worker *worker, const struct view *v, uint6
 /* Has quantiles of a small view found on this thread. False without memory. */
 static bool have_keys(struct reducer *r, enum element_type type)
 {
-    if (!r->keys) {
-        r->keys = malloc(sizeof *r->keys);
-        if (!r->keys || !pass_keys_open(r->keys, type)) {
-            free(r->keys);
-            r->keys = NULL;
-            return false;
-        }
+    if (r->keys) {
+        pass_keys_begin(r->keys, type);
+        return true;
     }
-    pass_keys_begin(r->keys, type);
-    return true;
+    r->keys = malloc(sizeof *r->keys);
+    if (r->keys && pass_keys_open(r->keys, type))
+        return true;
+    free(r->keys);
+    r->keys = NULL;
+    return false;
 }
 
 /* Whether a request for a view is one for this thread, which other threads would not help. */

@@ -103,7 +103,7 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
     a->found[k].done = true;
     if (keys && !pass_keys_find(keys, &a->options->passes, &scale, partial,
                                 a->options->nan != NAN_SKIP, result, &a->found[k].quantiles))
-        fail(a, k, (struct error){.kind = ERROR_MEMORY, .text = "out of memory"});
+        fail(a, k, error_of(ERROR_MEMORY, "%s", error_no_memory));
 }
 
 /* Sets what is known of an array but for its result. */

@@ -132,11 +132,13 @@ static int compare_places(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The most elements of an array that is handed out whole. */
-static uint64_t whole_limit(const struct source *s, unsigned workers)
+/* The most elements of an array that is handed out. */
+static uint64_t elements_most(const struct source *s, unsigned workers)
 {
     size_t many = 0;
 
+    if (s->whole_most == 0)
+        return UINT64_MAX;
     for (size_t i = 0; i < s->info.pick_count; i++)
         many += s->picks[i].elements > s->whole_most && s->picks[i].elements <= s->whole_many;
     return many >= workers ? s->whole_many : s->whole_most;
@@ -146,12 +148,12 @@ static uint64_t whole_limit(const struct source *s, unsigned workers)
    without memory. */
 static bool set_order(struct array_order *o, const struct source *s, unsigned workers)
 {
-    const uint64_t most = whole_limit(s, workers);
+    const uint64_t most = elements_most(s, workers);
     struct place *places;
 
     o->count = o->plain_from = 0;
     for (size_t i = 0; i < s->info.pick_count; i++) {
-        if (s->whole_most > 0 && s->picks[i].elements > most)
+        if (s->picks[i].elements > most)
             continue;
         o->order[o->count++] = i;
         o->plain_from += container_array_whole(s->picks[i].array);

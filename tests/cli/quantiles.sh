@@ -542,7 +542,6 @@ run --histogram=exponent -t i16 truths
 fails 'exponents of i16' \
     'truths: i16 has no exponents; give the number of bins, as in --histogram=100'
 
-
 #
 # Arrays of more elements than one worker takes alone, but for several workers that have one each; and a
 # small one.
@@ -551,8 +550,7 @@ bench=${program%/*}/gpureduce-bench
 if [ -x "$bench" ]; then
     set --
     for dist in normal wide weights field sparse; do
-        "$bench" generate -q -d $dist -b 1200004 >one
-        cat one >"one.$dist"
+        "$bench" generate -q -d $dist -b 1200004 >"one.$dist"
         set -- "$@" "$dist:F32:300001:one.$dist"
     done
     safetensors several.safetensors "$@" few:F32:4:four.f32
