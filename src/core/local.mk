@@ -33,6 +33,7 @@ library_sources += \
 	src/core/scaled_difference.c src/core/scaled_difference.h \
 	src/core/selection.c src/core/selection.h \
 	src/core/shell.c src/core/shell.h \
+	src/core/slice_sums.h \
 	src/core/moments.c src/core/moments.h \
 	src/core/pass_plan.c src/core/pass_plan.h \
 	src/core/tally.c src/core/tally.h \

@@ -165,7 +165,7 @@ static inline void end(struct cpu_slices *s)
 
 struct cpu_slice_record {
     /* The exact sum of the numbers is that of the elements, the magnitudes or the squares. */
-    double sum[2], absolute[2], squares[ENGINE_SLICE_SQUARES];
+    double sum[2], absolute[2], squares[SLICE_SQUARES_MAX];
     /* As in struct partial. */
     int64_t min_key, max_key, least_magnitude, below_key;
     uint64_t min_index, max_index;
@@ -212,7 +212,7 @@ static void record_set(struct cpu_slice_record *r, const struct engine_found *fo
         r->absolute[0] = more->absolute[i];
         r->absolute[1] = more->absolute_low[i];
     }
-    for (size_t k = 0; more->squares[0] && k < ENGINE_SLICE_SQUARES; k++)
+    for (size_t k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
         r->squares[k] = more->squares[k][i];
     if (more->least) {
         r->least_magnitude = more->least[i];
@@ -245,7 +245,7 @@ static bool record_merge(struct cpu_slice_record *r, const struct cpu_slice_reco
     struct cpu_slice_record s = *r;
 
     if (!add_numbers(s.sum, other->sum, 2) || !add_numbers(s.absolute, other->absolute, 2) ||
-        !add_numbers(s.squares, other->squares, ENGINE_SLICE_SQUARES))
+        !add_numbers(s.squares, other->squares, SLICE_SQUARES_MAX))
         return false;
     if (other->min_key < s.min_key ||
         (other->min_key == s.min_key && other->min_index < s.min_index)) {
@@ -273,7 +273,7 @@ static void record_add_to(const struct cpu_slice_record *r, struct partial *p)
 {
     exact_add_all(&p->sum, r->sum, 2);
     exact_add_all(&p->absolute, r->absolute, 2);
-    for (size_t k = 0; k < ENGINE_SLICE_SQUARES; k++)
+    for (size_t k = 0; k < SLICE_SQUARES_MAX; k++)
         if (r->squares[k] != 0)
             exact_wide_add(&p->squares, r->squares[k]);
     partial_take_min(p, r->min_key, r->min_index);

@@ -305,7 +305,7 @@ __device__ static void exchange(const struct cuda_slice_parts *wanted, unsigned 
     other->sum.left = __shfl_xor_sync(all, (int)s->sum.left, distance) != 0;
     if (wanted->squares[0])
 #pragma unroll
-        for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        for (int k = 0; k < SLICE_SQUARES_MAX; k++)
             other->squares[k] = __shfl_xor_sync(all, s->squares[k], distance);
     if (wanted->min) {
         other->min = __shfl_xor_sync(all, s->min, distance);

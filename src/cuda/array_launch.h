@@ -116,7 +116,7 @@ struct cuda_find_pieces {
    not wanted. */
 struct cuda_slice_parts {
     double *high, *low; /* the sum of both is that of the elements; NaN if that is not known */
-    double *squares[ENGINE_SLICE_SQUARES]; /* the sum of all is that of the squares */
+    double *squares[SLICE_SQUARES_MAX]; /* the sum of all is that of the squares */
     void *min,
         *max; /* element_keys, or, if they are narrow, int32_t as struct engine_found has them */
     uint32_t *missing; /* elements */
@@ -182,8 +182,8 @@ EXACT_SHARED void cuda_parts_take(const struct cuda_slice_parts *p, uint64_t i,
     cuda_slice_clear(&part);
     part.sum.high = p->high[i];
     part.sum.low = p->low[i];
-    CUDA_UNROLL
-    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+    SLICE_UNROLL
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         if (p->squares[k])
             part.squares[k] = p->squares[k][i];
     if (p->min) {
@@ -204,10 +204,10 @@ EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
 
     if (m->groups == 1)
         return cuda_slice_result(&m->wish, s, &m->to[i]);
-    to->high[i] = s->sum.left ? exact_from_bits(CUDA_SLICE_NAN) : s->sum.high;
+    to->high[i] = s->sum.left ? exact_from_bits(SLICE_NAN) : s->sum.high;
     to->low[i] = s->sum.low;
-    CUDA_UNROLL
-    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+    SLICE_UNROLL
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         if (to->squares[k])
             to->squares[k][i] = s->squares[k];
     if (to->min) {

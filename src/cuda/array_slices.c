@@ -166,7 +166,7 @@ static size_t array_bytes(uint64_t count)
 /* The bytes of all that is found of `count` parts. */
 static size_t parts_bytes(const struct cuda_summer *s, uint64_t count)
 {
-    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? ENGINE_SLICE_SQUARES : 0) +
+    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? SLICE_SQUARES_MAX : 0) +
                           (s->wants & PARTIAL_EXTREMES ? 2 : 0) +
                           (s->wants & PARTIAL_MISSING ? 1 : 0);
 
@@ -181,7 +181,7 @@ static struct cuda_slice_parts lay_out(const struct cuda_summer *s, unsigned cha
     struct cuda_slice_parts parts = {.high = (void *)memory, .low = (void *)(memory + bytes)};
 
     memory += 2 * bytes;
-    for (int k = 0; k < ENGINE_SLICE_SQUARES && (s->wants & PARTIAL_SQUARES); k++) {
+    for (int k = 0; k < SLICE_SQUARES_MAX && (s->wants & PARTIAL_SQUARES); k++) {
         parts.squares[k] = (void *)memory;
         memory += bytes;
     }

@@ -309,8 +309,8 @@ __device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
 
 /* Puts the results of slices number i to i + N - 1, and lists those that are not known. */
 template <int N>
-__device__ static __forceinline__ void
-slice_put_results(const struct cuda_slice_launch *job, size_t i, const uint64_t (&bits)[N])
+__device__ static __forceinline__ void slice_put_results(const struct cuda_slice_launch *job,
+                                                         size_t i, const uint64_t (&bits)[N])
 {
     slice_store<N>(job->results + i, bits);
 #pragma unroll
@@ -322,10 +322,10 @@ slice_put_results(const struct cuda_slice_launch *job, size_t i, const uint64_t 
 /* The mean of numbers whose sum takes two: apart, as kernels need no registers for it. */
 __device__ static __noinline__ double slice_long_mean(double high, double low, uint64_t count)
 {
-    const struct cuda_pair sum = {high, low, false};
+    const struct slice_pair sum = {high, low, false};
     double mean;
 
-    return cuda_slice_mean(&sum, count, &mean) ? mean : exact_from_bits(CUDA_SLICE_UNKNOWN);
+    return slice_mean(&sum, count, &mean) ? mean : exact_from_bits(CUDA_SLICE_UNKNOWN);
 }
 
 /* The bits of the result of a slice that is not cut: of a variance nothing is known. Sums of floats of
@@ -339,7 +339,7 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
     double low, high;
 
     if (!finite && of_sum && !wish->skip_nan && sizeof(Key) == sizeof(int32_t))
-        return sum.high == sum.high ? exact_bits(sum.high) : CUDA_SLICE_NAN;
+        return sum.high == sum.high ? exact_bits(sum.high) : SLICE_NAN;
     if (sum.left || !finite)
         return CUDA_SLICE_UNKNOWN;
     if (!of_sum && wish->letter != 'f')

@@ -44,7 +44,7 @@ template <typename Key> struct slice_extreme {
     }
 };
 
-typedef slice_long_sum<ENGINE_SLICE_SQUARES> slice_squares;
+typedef slice_long_sum<SLICE_SQUARES_MAX> slice_squares;
 
 struct slice_record {
     /* If `left` is true in one of them, the record says nothing about the part. */
@@ -139,7 +139,7 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
     }
     if (job->more.squares[0])
 #pragma unroll
-        for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        for (int k = 0; k < SLICE_SQUARES_MAX; k++)
             job->more.squares[k][i] = r->squares.part[k];
     if (job->more.least) {
         job->more.least[i] = r->least;

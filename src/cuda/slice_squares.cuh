@@ -11,7 +11,7 @@
 #include "cuda/moments_state.cuh"
 #include "cuda/slice_kernels.cuh"
 
-/* Numbers that hold a sum of squares; ENGINE_SLICE_SQUARES at most. */
+/* Numbers that hold a sum of squares; SLICE_SQUARES_MAX at most. */
 static const int SLICE_SQUARES = 3;
 
 /* A sum, and that of the squares. */
@@ -206,17 +206,17 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
 };
 
 /* The bits of the result of a slice that is not cut: apart, as kernels need no registers for it. */
-static __device__ __noinline__ uint64_t slice_spread(const struct cuda_slice_wish *wish,
-                                                     double high, double low, double square,
-                                                     double more, double most)
+static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish *wish, double high,
+                                                    double low, double square, double more,
+                                                    double most)
 {
-    const struct cuda_pair sum = {high, low, false};
-    const double squares[ENGINE_SLICE_SQUARES] = {square, more, most};
+    const struct slice_pair sum = {high, low, false};
+    const double squares[SLICE_SQUARES_MAX] = {square, more, most};
     double result;
 
     static_assert(SLICE_SQUARES == 3, "as here");
-    return cuda_slice_spread(&sum, squares, wish->count, wish->ddof, wish->op == CUDA_SLICE_STD,
-                             &result)
+    return slice_spread(&sum, squares, wish->count, wish->ddof, 1, wish->op == CUDA_SLICE_STD,
+                        &result)
                ? exact_bits(result)
                : CUDA_SLICE_UNKNOWN;
 }
@@ -239,11 +239,11 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 
             /* The sum of elements that are not finite is not finite, either. */
             if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
-                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : CUDA_SLICE_NAN;
+                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : SLICE_NAN;
             else if (sum.left || found[j].squares.left)
                 bits[j] = CUDA_SLICE_UNKNOWN;
             else
-                bits[j] = slice_spread(&job->wish, sum.high, sum.low, part[0], part[1], part[2]);
+                bits[j] = spread_bits(&job->wish, sum.high, sum.low, part[0], part[1], part[2]);
         }
         slice_put_results<N>(job, i, bits);
         return;
@@ -258,7 +258,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
     slice_store<N>(job->high + i, high);
     slice_store<N>(job->low + i, low);
 #pragma unroll
-    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++) {
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++) {
 #pragma unroll
         for (int j = 0; j < N; j++)
             square[j] = k < SLICE_SQUARES ? found[j].squares.part[k] : 0;

@@ -46,7 +46,7 @@ __device__ static __forceinline__ bool slice_exchange_terms(double (&term)[COUNT
         other[i] = __shfl_xor_sync(SLICE_ALL_LANES, term[i], distance);
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-        good = cuda_terms_add(term, COUNT, other[i]) && good;
+        good = slice_terms_add(term, COUNT, other[i]) && good;
     return good;
 }
 
@@ -123,11 +123,11 @@ struct slice_whole_state : cuda_slice_whole {
     __device__ __forceinline__ void clear()
     {
 #pragma unroll
-        for (int i = 0; i < CUDA_SLICE_TERMS; i++)
+        for (int i = 0; i < SLICE_TERMS; i++)
             sum.term[i] = 0;
         sum.left = false;
 #pragma unroll
-        for (int i = 0; i < ENGINE_SLICE_SQUARES; i++)
+        for (int i = 0; i < SLICE_SQUARES_MAX; i++)
             squares[i] = 0;
         seen.min = INT64_MAX;
         seen.max = INT64_MIN;
@@ -141,14 +141,14 @@ struct slice_whole_state : cuda_slice_whole {
 
         if (!slice_see(&seen, x))
             return;
-        sum.left = !cuda_terms_add(sum.term, CUDA_SLICE_TERMS, x) || sum.left;
+        sum.left = !slice_terms_add(sum.term, SLICE_TERMS, x) || sum.left;
         if (op != CUDA_SLICE_VAR && op != CUDA_SLICE_STD)
             return;
-        const double square = cuda_slice_product(x, x, &error);
+        const double square = slice_product(x, x, &error);
 
         /* The square of a smaller number may have bits that are lost. */
-        sum.left = !cuda_terms_add(squares, ENGINE_SLICE_SQUARES, square) ||
-                   (!NARROW && (!cuda_terms_add(squares, ENGINE_SLICE_SQUARES, error) ||
+        sum.left = !slice_terms_add(squares, SLICE_SQUARES_MAX, square) ||
+                   (!NARROW && (!slice_terms_add(squares, SLICE_SQUARES_MAX, error) ||
                                 (x != 0 && fabs(x) < 0x1p-400))) ||
                    sum.left;
     }

@@ -40,7 +40,7 @@ static size_t state_bytes(const struct cuda_slices *s, bool rounded)
     if (s->wants & (PARTIAL_ABSOLUTE | PARTIAL_SPLIT))
         bytes += 2 * sizeof(double);
     if (s->wants & PARTIAL_SQUARES)
-        bytes += ENGINE_SLICE_SQUARES * sizeof(double);
+        bytes += SLICE_SQUARES_MAX * sizeof(double);
     if (s->wants & (PARTIAL_SMALL | PARTIAL_SPLIT))
         bytes += sizeof(int64_t) + 2 * sizeof(uint32_t);
     if (s->wants & PARTIAL_WHERE)
@@ -112,7 +112,7 @@ static struct engine_found lay_out(const struct cuda_slices *s, unsigned char *m
     f.max = place_array(&memory, extremes, keys);
     f.more.absolute = place_array(&memory, absolute, eight);
     f.more.absolute_low = place_array(&memory, absolute, eight);
-    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         f.more.squares[k] = place_array(&memory, s->wants & PARTIAL_SQUARES, eight);
     f.more.least = place_array(&memory, small, eight);
     f.more.below = place_array(&memory, split, eight);

@@ -26,6 +26,7 @@
 #include "core/missing.h"
 #include "core/partial.h"
 #include "core/scale.h"
+#include "core/slice_sums.h"
 #include "core/stream.h"
 #include "core/tally.h"
 #include "engine/gpu_tuning.h"
@@ -223,16 +224,13 @@ struct engine_decode {
  */
 struct engine_slicer;
 
-/* The number of doubles whose sum is a sum of squares. */
-#define ENGINE_SLICE_SQUARES 5
-
 /* Results for parts of slices beside sums and extremes: arrays with an entry for each part, in the
    order of struct engine_found; NULL if not requested. */
 struct engine_found_more {
     uint32_t *min_index, *max_index; /* indices of the first extremes in the part of the slice that
                                         reduce was given */
     double *absolute, *absolute_low; /* the sum of both is the exact sum of the magnitudes */
-    double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is the exact sum of the squares */
+    double *squares[SLICE_SQUARES_MAX];     /* the sum of all is the exact sum of the squares */
     int64_t *least;                         /* the least magnitude, as a key (struct partial) */
     uint32_t *zeros, *negative, *subnormal; /* counts */
     /* With PARTIAL_SPLIT these are as struct partial defines them then, and this is its below_key. */

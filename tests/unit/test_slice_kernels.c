@@ -336,7 +336,7 @@ static struct engine_found lay_out_records(unsigned char *base, unsigned wants, 
     f.max = place(end, extremes, count, 8);
     f.more.absolute = place(end, absolute, count, 8);
     f.more.absolute_low = place(end, absolute, count, 8);
-    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         f.more.squares[k] = place(end, wants & PARTIAL_SQUARES, count, 8);
     f.more.least = place(end, small, count, 8);
     f.more.below = place(end, splits, count, 8);
@@ -367,7 +367,7 @@ static void add_record(struct partial *p, const struct engine_found *f, size_t i
         exact_add(&p->absolute, f->more.absolute[i]);
         exact_add(&p->absolute, f->more.absolute_low[i]);
     }
-    for (int k = 0; k < ENGINE_SLICE_SQUARES && f->more.squares[0]; k++)
+    for (int k = 0; k < SLICE_SQUARES_MAX && f->more.squares[0]; k++)
         exact_wide_add(&p->squares, f->more.squares[k][i]);
     if (f->more.least) {
         if (f->more.least[i] < p->least_magnitude)
@@ -692,7 +692,7 @@ static uint64_t float8_result(const struct cuda_slice_launch *l, size_t slice)
     }
     if (nan || positive || negative)
         return l->wish.skip_nan              ? CUDA_SLICE_UNKNOWN
-               : nan || positive == negative ? CUDA_SLICE_NAN
+               : nan || positive == negative ? SLICE_NAN
                                              : exact_bits(positive ? INFINITY : -INFINITY);
     x = ldexp((double)sum, -float8_scale(l->type)); /* below 2^53 */
     return exact_bits(l->wish.op == CUDA_SLICE_MEAN ? x / (double)count : x);
@@ -830,9 +830,9 @@ static bool take_slice(enum element_type type, size_t n, struct cuda_slice_state
         partial_take_element(p, type, data + i * size, i);
         moments_take_element(p, type, data + i * size);
         good = good && fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) &&
-               cuda_terms_add(sum, 2, x) &&
-               cuda_terms_add(s->squares, ENGINE_SLICE_SQUARES, square) &&
-               cuda_terms_add(s->squares, ENGINE_SLICE_SQUARES, rest);
+               slice_terms_add(sum, 2, x) &&
+               slice_terms_add(s->squares, SLICE_SQUARES_MAX, square) &&
+               slice_terms_add(s->squares, SLICE_SQUARES_MAX, rest);
     }
     p->count = n;
     s->sum.high = sum[0];
@@ -1033,19 +1033,18 @@ static void check_middles(void)
     double got;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cuda_terms t = {{cases[i].high, cases[i].low}, false};
-        struct cuda_terms square = {{0}, false};
+        struct slice_terms t = {{cases[i].high, cases[i].low}, false};
+        struct slice_terms square = {{0}, false};
         const double half = 0x1p53 + 2;
         const bool middle = i % 2;
 
-        tap_ok(cuda_slice_divide(&t, cases[i].divisor, 0, &got) && got == cases[i].expected,
+        tap_ok(slice_divide(&t, cases[i].divisor, 0, &got) && got == cases[i].expected,
                "quotient %zu: %a", i, got);
         /* The square of a number of 54 bits, or nearly: to tell that takes another way. */
-        cuda_terms_add_product(&square, 1, half, half);
-        cuda_terms_add_product(&square, 2, half, 1);
-        (void)cuda_terms_add(square.term, CUDA_SLICE_TERMS, middle ? 1 : 0x1p20);
-        tap_ok(cuda_slice_root(&square, 1, 0, &got) ? got == half + 2 : middle, "root %zu: %a", i,
-               got);
+        slice_terms_add_product(&square, 1, half, half);
+        slice_terms_add_product(&square, 2, half, 1);
+        (void)slice_terms_add(square.term, SLICE_TERMS, middle ? 1 : 0x1p20);
+        tap_ok(slice_root(&square, 1, 0, &got) ? got == half + 2 : middle, "root %zu: %a", i, got);
     }
 }
 

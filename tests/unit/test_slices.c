@@ -389,7 +389,7 @@ static void check_merge(void)
    rounded. A part that has not been found counts nothing. */
 static void check_records(enum cpu_slices_kind kind)
 {
-    enum { PARTS = 4, SQUARES = ENGINE_SLICE_SQUARES };
+    enum { PARTS = 4, SQUARES = SLICE_SQUARES_MAX };
     static double high[PARTS] = {0x1p60, 0x1p100, NAN, 0}, low[PARTS] = {0x1p-20, 0x1p47, 1, 0};
     static double squares[SQUARES][PARTS] = {{0x1p200, 0x1p147, 1, -0x1p90},
                                              {0x1p90, 0, 1, -0x1p30},

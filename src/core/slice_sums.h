@@ -1,0 +1,301 @@
+/*
+ * The results of slices: from sums that kernels have found exactly, in a few numbers, to results that
+ * are rounded once. Compiles as C and as CUDA. Pure functions.
+ *
+ * A quotient or a root is found in two steps, the second of which takes what the first has left.
+ * The rest that the second leaves bounds its error; where the bound does not tell how to round, nothing is
+ * known of the result, and the caller finds it another way. So no result is wrong, and hardly any is
+ * unknown.
+ */
+#ifndef GPUREDUCE_SLICE_SUMS_H
+#define GPUREDUCE_SLICE_SUMS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/exact.h"
+
+#ifdef __CUDACC__
+#    define SLICE_UNROLL _Pragma("unroll")
+#else
+#    define SLICE_UNROLL
+#endif
+
+/* The most numbers whose exact sum is the sum of the squares of a slice. */
+#define SLICE_SQUARES_MAX 5
+
+/* Those of the NaN that results are. */
+#define SLICE_NAN UINT64_C(0x7ff8000000000000)
+
+/* A sum of two numbers, and whether it is exact. */
+struct slice_pair {
+    double high, low;
+    bool left;
+};
+
+/* Adds other to a pair. */
+EXACT_SHARED void slice_pair_add(struct slice_pair *p, double high, double low)
+{
+    double error, low_error, rest;
+
+    p->high = exact_two_sum(p->high, high, &error);
+    p->low = exact_two_sum(p->low, low, &low_error);
+    p->low = exact_two_sum(p->low, error, &rest);
+    p->left = p->left || !(rest == 0) || !(low_error == 0); /* NaN, too */
+}
+
+/* Sets *bits to an integer of 64 bits, with a sign or without. False if the sum does not fit. */
+EXACT_SHARED bool slice_pair_integer(const struct slice_pair *sum, bool with_sign, uint64_t *bits)
+{
+    const double end = with_sign ? 0x1p63 : 0x1p64, begin = with_sign ? -0x1p63 : 0;
+    double low;
+    const double high = exact_two_sum(sum->high, sum->low, &low);
+
+    if (high < begin || high > end || (high == begin && low < 0) || (high == end && low >= 0))
+        return false;
+    *bits = high < 0 ? (uint64_t)(int64_t)high : high < 0x1p64 ? (uint64_t)high : 0; /* 2^64 */
+    *bits += (uint64_t)(int64_t)low;
+    return true;
+}
+
+/* Adds x to a number that is the sum of `count` ones: each takes what was rounded off at the one
+   before it. False if the last one leaves something. */
+EXACT_SHARED bool slice_terms_add(double *term, int count, double x)
+{
+    SLICE_UNROLL
+    for (int i = 0; i < count; i++)
+        if (x != 0)
+            term[i] = exact_two_sum(term[i], x, &x);
+    return x == 0; /* not NaN */
+}
+
+/* A number that is exactly the sum of its terms, unless something was left. */
+#define SLICE_TERMS 6
+struct slice_terms {
+    double term[SLICE_TERMS];
+    bool left;
+};
+
+/* Products of numbers within these are exact with their error. */
+#define SLICE_LEAST 0x1p-400
+#define SLICE_GREATEST 0x1p400
+
+/* Returns the rounded a b and sets *error to what rounding lost. */
+EXACT_SHARED double slice_product(double a, double b, double *error)
+{
+#ifdef __CUDA_ARCH__
+    const double product = __dmul_rn(a, b);
+
+    *error = __fma_rn(a, b, -product);
+    return product;
+#else
+    return exact_two_product(a, b, error);
+#endif
+}
+
+/* Adds sign a b, of which b may be up to 2^64. */
+EXACT_SHARED void slice_terms_add_product(struct slice_terms *t, double sign, double a, double b)
+{
+    double error;
+    const double product = slice_product(a, b, &error);
+
+    if (!(fabs(product) < 0x1p900) || (product != 0 && fabs(product) < 0x1p-850) ||
+        !slice_terms_add(t->term, SLICE_TERMS, sign * product) ||
+        !slice_terms_add(t->term, SLICE_TERMS, sign * error))
+        t->left = true;
+}
+
+/* Makes the first term most of the number. */
+EXACT_SHARED void slice_terms_settle(struct slice_terms *t)
+{
+    SLICE_UNROLL
+    for (int time = 0; time < 2; time++) {
+        SLICE_UNROLL
+        for (int i = SLICE_TERMS - 1; i > 0; i--)
+            t->term[i - 1] = exact_two_sum(t->term[i - 1], t->term[i], &t->term[i]);
+    }
+}
+
+/* The magnitudes of the terms from number `first` on. */
+EXACT_SHARED double slice_terms_bound(const struct slice_terms *t, int first)
+{
+    double bound = 0;
+
+    SLICE_UNROLL
+    for (int i = SLICE_TERMS - 1; i >= 0; i--)
+        if (i >= first)
+            bound += fabs(t->term[i]);
+    return bound;
+}
+
+/* Sets *result to x + more, rounded once, of which `more` is off by `bound` at most. False if that
+   could round to another number. */
+EXACT_SHARED bool slice_round(double x, double more, double bound, double *result)
+{
+    double rest;
+
+    *result = exact_two_sum(x, more, &rest);
+    if (bound == 0)
+        return true;
+    bound = bound * 1.001 + fabs(rest) * 0x1p-50;
+    return *result + (rest + bound) == *result && *result + (rest - bound) == *result;
+}
+
+/* Sets *result to t / (divisor + low), rounded once; `t`, which is settled, changes. */
+EXACT_SHARED bool slice_divide(struct slice_terms *t, double divisor, double low, double *result)
+{
+    const double quotient = t->term[0] / divisor;
+    double more;
+
+    slice_terms_add_product(t, -1, quotient, divisor);
+    slice_terms_add_product(t, -1, quotient, low);
+    slice_terms_settle(t);
+    more = t->term[0] / divisor;
+    slice_terms_add_product(t, -1, more, divisor);
+    slice_terms_add_product(t, -1, more, low);
+    return slice_round(quotient, more, slice_terms_bound(t, 0) / divisor, result) && !t->left;
+}
+
+/* Sets *result to the root of t / (divisor + low), rounded once; `t`, which is settled, changes. */
+EXACT_SHARED bool slice_root(struct slice_terms *t, double divisor, double low, double *result)
+{
+    const double root = sqrt(t->term[0] / divisor);
+    double error, more, bound;
+    const double square = slice_product(root, root, &error);
+
+    if (!(root > SLICE_LEAST) || !(root < SLICE_GREATEST))
+        return false;
+    slice_terms_add_product(t, -1, square, divisor);
+    slice_terms_add_product(t, -1, square, low);
+    slice_terms_add_product(t, -1, error, divisor);
+    slice_terms_add_product(t, -1, error, low);
+    slice_terms_settle(t);
+    more = t->term[0] / (2 * root * divisor);
+    bound =
+        slice_terms_bound(t, 1) / (2 * root * divisor) + fabs(more) * 0x1p-48 + more * more / root;
+    return slice_round(root, more, bound, result) && !t->left;
+}
+
+/* Sets *mean to the sum of n numbers divided by n, rounded once. */
+EXACT_SHARED bool slice_mean(const struct slice_pair *sum, uint64_t n, double *mean)
+{
+    struct slice_terms t = {{0, 0, 0, 0, 0, 0}, n >> 53 != 0};
+    const double count = (double)n;
+
+    t.term[0] = exact_two_sum(sum->high, sum->low, &t.term[1]);
+    *mean = (t.term[0] + 0.0) / count;
+    return (t.term[1] == 0 && !t.left) || slice_divide(&t, count, 0, mean);
+}
+
+/* As slice_round, of a variance times the square of the factor, or with `root` of its root times the
+   factor's magnitude. */
+EXACT_SHARED bool slice_round_scaled(double x, double more, double bound, double factor, bool root,
+                                     double *result)
+{
+    const int times = factor == 1 ? 0 : root ? 1 : 2;
+
+    factor = fabs(factor);
+    if (factor < SLICE_LEAST || factor > SLICE_GREATEST)
+        return false;
+    for (int i = 0; i < times; i++) {
+        double error;
+        const double product = slice_product(x, factor, &error);
+
+        if (!(product > 0x1p-700) || !(product < 0x1p900))
+            return false;
+        bound = bound * factor * 1.001 + (fabs(error) + fabs(more * factor)) * 0x1p-50;
+        x = exact_two_sum(product, error + more * factor, &more);
+    }
+    return slice_round(x, more, bound, result);
+}
+
+/* Finds the variance of n numbers, or its root, as slice_spread does, in few operations. False, too,
+   if the numbers are very large or small, or most of the sums of squares cancel. */
+EXACT_SHARED bool slice_spread_soon(double high, double low,
+                                    const double squares[SLICE_SQUARES_MAX], double count,
+                                    double divisor, double factor, bool root, double *result)
+{
+    double rest, n_low, s_low, low_sum, more, error, bound = 0;
+    const double square = exact_two_sum(squares[0], squares[1], &rest);
+    const double n_square = slice_product(count, square, &n_low);
+    const double s_square = slice_product(high, high, &s_low);
+    const double all = exact_two_sum(n_square, -s_square, &low_sum);
+    double above, quotient, off;
+
+    if (!(n_square < 0x1p900) || !(all > 0x1p-700) || !(divisor < 0x1p53) ||
+        (s_square != 0 && s_square < 0x1p-850))
+        return false;
+    SLICE_UNROLL
+    for (int k = 2; k < SLICE_SQUARES_MAX; k++)
+        bound += fabs(squares[k]);
+    /* Each of these sums of what is small is off by a few last places of what is added. */
+    bound =
+        count * bound + low * low +
+        (fabs(low_sum) + fabs(n_low) + fabs(s_low) + count * fabs(rest) + 2 * fabs(high * low)) *
+            0x1p-50;
+    above = exact_two_sum(all, low_sum + (n_low - s_low) + (count * rest - 2 * high * low), &more);
+    quotient = above / divisor;
+    if (root) {
+        const double x = sqrt(quotient), x_square = slice_product(x, x, &error);
+        const double product = slice_product(x_square, divisor, &off);
+        const double left = (above - product) - off - error * divisor + more,
+                     twice = 2 * x * divisor;
+
+        bound += (fabs(above - product) + fabs(off) + fabs(error * divisor) + fabs(more)) * 0x1p-50;
+        rest = left / twice;
+        return slice_round_scaled(x, rest, bound / twice + fabs(rest) * 0x1p-48 + rest * rest / x,
+                                  factor, root, result);
+    }
+    const double product = slice_product(quotient, divisor, &off);
+    const double left = (above - product) - off + more;
+
+    bound += (fabs(above - product) + fabs(off) + fabs(more)) * 0x1p-50;
+    rest = left / divisor;
+    return slice_round_scaled(quotient, rest, bound / divisor + fabs(rest) * 0x1p-48, factor, root,
+                              result);
+}
+
+/* Sets *result to the variance of n numbers times the square of the factor, which is finite and not 0,
+   or with `root` to the root of that, rounded once: of numbers that have this scale. False where
+   nothing is known of it. */
+EXACT_SHARED bool slice_spread(const struct slice_pair *sum,
+                               const double squares[SLICE_SQUARES_MAX], uint64_t n, uint64_t ddof,
+                               double factor, bool root, double *result)
+{
+    struct slice_terms t = {{0, 0, 0, 0, 0, 0}, n >> 53 != 0};
+    const double count = (double)n, rest = (double)(n - ddof);
+    double low, divisor_low;
+    const double high = exact_two_sum(sum->high, sum->low, &low);
+    const double divisor = slice_product(count, rest, &divisor_low);
+
+    *result = exact_from_bits(SLICE_NAN);
+    if (n <= ddof)
+        return true;
+    if (n >> 53 == 0 && divisor_low == 0 &&
+        slice_spread_soon(high, low, squares, count, divisor, factor, root, result))
+        return true;
+    /* (n squares - sum^2) / (n (n - ddof)). */
+    SLICE_UNROLL
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        if (squares[k] != 0)
+            slice_terms_add_product(&t, 1, count, squares[k]);
+    slice_terms_add_product(&t, -1, high, high);
+    if (low != 0) {
+        slice_terms_add_product(&t, -1, 2 * high, low);
+        slice_terms_add_product(&t, -1, low, low);
+    }
+    if (t.left || fabs(high) > SLICE_GREATEST)
+        return false;
+    slice_terms_settle(&t);
+    if (slice_terms_bound(&t, 0) == 0) {
+        *result = 0;
+        return true;
+    }
+    if (factor != 1)
+        return false;
+    return root ? slice_root(&t, divisor, divisor_low, result)
+                : slice_divide(&t, divisor, divisor_low, result);
+}
+
+#endif
