@@ -1,5 +1,6 @@
 """Every function, against fractions: all types, layouts and axes."""
 
+import itertools
 import math
 import sys
 from fractions import Fraction
@@ -85,6 +86,43 @@ def test_axes(dtype, shape, seed, mode, layout, data):
             value = values[index]
             value = float(value) if values.dtype.kind not in "iub" else value.item()
             assert value == wanted or value != value and wanted != wanted, (op, index, value, wanted)
+
+
+def hard_columns(dtype):
+    """Columns whose squares are hard to add: most of the sums cancel, or they are large or small."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(37, 24)) * 100
+    x[:, 1] = 7
+    x[:, 2], x[9, 2] = 7, 8
+    x[:, 3] = 0
+    x[:, 4] = 28800 + random.normal(size=37)
+    if np.dtype(dtype).kind == "f":
+        x[:, 5] = 0.1
+        x[:, 6] = 1e7 + random.normal(size=37) / 2
+        x[:, 7] *= np.exp(random.normal(size=37) * 20)
+        x[3, 8] = math.nan
+        x[4, 9], x[5, 9] = math.inf, 1e30
+        x[:, 10] *= 1e-37
+    if dtype == "f8":
+        x[:, 11] *= 1e200
+        x[:, 12] *= 1e-200
+        x[:, 13], x[2, 13], x[3, 13] = 1, 1e-300, -1e250
+        x[:, 14] *= 1e-315
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "i4", ">f8", ">i4"])
+def test_squares_along_an_axis(dtype):
+    with np.errstate(over="ignore"):
+        x = hard_columns(dtype)
+    ops = ["std", "var", "rms", "l2", "sumsq", "mean", "max"]
+    for ddof, nan, missing in itertools.product((0, 1, 40), ("propagate", "skip"), (None, 8)):
+        for array, axis in ((x, 0), (np.ascontiguousarray(x.T), 1), (x.T, 1)):
+            found = gr.reduce(array, ops, axis=axis, ddof=ddof, nan=nan, missing=missing)
+            for op, (i, column) in itertools.product(ops, enumerate(x.T)):
+                lacking = None if missing is None else [e == missing for e in column.tolist()]
+                wanted = expected(op, column, nan, ddof, lacking)
+                assert same(found[op][i], wanted), (op, i, axis, ddof, nan, missing)
 
 
 @given(st.sampled_from(["i8", "u8"]), st.tuples(st.integers(0, 9), st.integers(0, 9)), seeds,

@@ -141,10 +141,16 @@ struct cpu_integer_slices {
                     int64_t *min, int64_t *max);
 };
 
+/* Sets high[i] + low[i] to the square of element i of a float type, exactly, or to 0 where it is no
+   number; `low` of binary64 alone. False where the square of a number is too large or too small: then
+   that has 0, too. */
+typedef bool cpu_squares_kernel(double *high, double *low, const void *x, size_t n);
+
 /* The kernels of slices that need vectors. */
 struct cpu_slice_tables {
     /* For the types of the first group: sums, and sums and extremes. */
     struct cpu_slice_kernels sums[ELEMENT_FLOATS], extremes[ELEMENT_FLOATS];
+    cpu_squares_kernel *squares[ELEMENT_FLOATS];
     struct cpu_integer_slices integers[ELEMENT_TYPES]; /* NULL where there are none */
 };
 

@@ -223,9 +223,13 @@ static void moments_others(CHUNK)
     {                                                                                          \
         columns_kernel(x, stride, rows, columns, to, calls, type, extremes);                   \
     }
-#define SLICE_INSTANCES(C, name, ...)           \
-    SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0) \
-    SLICE_INSTANCE(extremes_##name, ELEMENT_##C, 1)
+#define SLICE_INSTANCES(C, name, ...)                                                             \
+    SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0)                                                   \
+    SLICE_INSTANCE(extremes_##name, ELEMENT_##C, 1)                                               \
+    static SIMD_TARGET bool squares_of_##name(double *high, double *low, const void *x, size_t n) \
+    {                                                                                             \
+        return squares_kernel(high, low, x, n, ELEMENT_##C);                                      \
+    }
 ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
 ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
@@ -270,6 +274,7 @@ WIDEN_INSTANCE(bf16, BF16)
     [ELEMENT_##CONSTANT] = {rows_sums_##name, columns_sums_##name},
 #define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \
     [ELEMENT_##CONSTANT] = {rows_extremes_##name, columns_extremes_##name},
+#define SLICE_SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_of_##name,
 #define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
 static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_nans32,
                                                        tally_nans64,  tally_bins32,  tally_bins64,
@@ -277,6 +282,7 @@ static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cell
 static const struct cpu_slice_tables slice_tables = {
     .sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
     .extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
+    .squares = {ELEMENT_FLOAT_TABLE(SLICE_SQUARES_ENTRY)},
     .integers = {[ELEMENT_I8] = {integer_rows_i8, integer_columns_i8},
                  [ELEMENT_U8] = {integer_rows_u8, integer_columns_u8},
                  [ELEMENT_BOOL] = {integer_rows_bool, integer_columns_bool},

@@ -132,6 +132,14 @@ static inline void begin(struct cpu_slices *s, size_t end)
     s->filled = end;
 }
 
+/* Begins the sums of their squares, too. */
+static void begin_all(struct cpu_slices *s, size_t end)
+{
+    begin(s, end);
+    for (int k = 0; k < 2 && s->squares[k]; k++)
+        begin(s->squares[k], end);
+}
+
 /* Begins slices if a kernel of columns takes those from number `first` on next. True if none of
    these had begun: then the kernel has to begin their sums, and this has begun only their keys. */
 static inline bool begin_columns(struct cpu_slices *s, size_t first, size_t end)
@@ -683,6 +691,11 @@ _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fi
 /* Elements that are masked at a time. */
 #define MASKED_TOGETHER 1024
 
+/* Elements that are squared at a time, and the rows and the columns of them where there are many. */
+#define SQUARES_ROWS 16
+#define SQUARES_COLUMNS 1024
+#define SQUARES ((size_t)SQUARES_ROWS * SQUARES_COLUMNS)
+
 /* Memory for that: whole blocks. */
 struct cpu_masking {
     uint64_t given[MASKED_TOGETHER], masked[MASKED_TOGETHER], aside[MASKED_TOGETHER];
@@ -691,10 +704,22 @@ struct cpu_masking {
     uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
 };
 
-bool cpu_slices_are_fast(enum element_type type, unsigned wants)
+/* Shorter rows have kernels for squares: partial results take longer ones as fast. */
+#define SQUARES_ROW 512
+
+bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
+                         uint64_t length)
 {
+    if (kind == CPU_SLICES_COLUMNS || length < SQUARES_ROW)
+        wants &= ~(unsigned)PARTIAL_SQUARES;
     return element_is_float(taken_type(type)) &&
            !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+}
+
+/* How many numbers the square of an element takes that is taken as one of this type. */
+static unsigned numbers_of_square(enum element_type type)
+{
+    return type == ELEMENT_F64 ? 2 : 1;
 }
 
 static bool wants_extremes(unsigned wants)
@@ -702,7 +727,8 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
-void cpu_slices_clear(struct cpu_slices *s, size_t count)
+/* As cpu_slices_clear, but for the sums of squares; so are the next ones. */
+static void clear_slices(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
     end(s);
@@ -710,8 +736,15 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
         record_clear(&s->records[i]);
 }
 
-bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
-                     unsigned wants, size_t room)
+void cpu_slices_clear(struct cpu_slices *s, size_t count)
+{
+    clear_slices(s, count);
+    for (int k = 0; k < 2 && s->squares[k]; k++)
+        clear_slices(s->squares[k], count);
+}
+
+static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                        unsigned wants, bool fast, size_t room)
 {
     const size_t lanes = CPU_LANES_MAX, all = (room + 2 * lanes - 1) / lanes * lanes;
     bool good;
@@ -719,7 +752,7 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
     memset(s, 0, sizeof *s);
     s->kind = kind;
     s->room = room;
-    s->fast = cpu_slices_are_fast(type, wants);
+    s->fast = fast;
     s->integers = s->fast && element_is_integer(type);
     s->key_size = kind == CPU_SLICES_COLUMNS && element_size(taken_type(type)) <= sizeof(int32_t)
                       ? sizeof(int32_t)
@@ -742,7 +775,22 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
     return good;
 }
 
-void cpu_slices_close(struct cpu_slices *s)
+bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                     unsigned wants, bool fast, size_t room)
+{
+    const unsigned squares =
+        fast && wants & PARTIAL_SQUARES ? numbers_of_square(taken_type(type)) : 0;
+    bool good = open_slices(s, kind, type, wants, fast, room);
+
+    for (unsigned k = 0; k < squares && good; k++) {
+        s->squares[k] = calloc(1, sizeof *s->squares[k]);
+        good =
+            s->squares[k] && open_slices(s->squares[k], kind, ELEMENT_F64, PARTIAL_SUM, true, room);
+    }
+    return good;
+}
+
+static void close_slices(struct cpu_slices *s)
 {
     for (size_t i = 0; s->partial && i < s->room; i++)
         free(s->partial[i]);
@@ -754,19 +802,28 @@ void cpu_slices_close(struct cpu_slices *s)
     free(s->max);
     free(s->records);
     free(s->special);
+}
+
+void cpu_slices_close(struct cpu_slices *s)
+{
+    close_slices(s);
+    for (int k = 0; k < 2 && s->squares[k]; k++) {
+        close_slices(s->squares[k]);
+        free(s->squares[k]);
+    }
     memset(s, 0, sizeof *s);
 }
 
-bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
-                     enum element_type type, unsigned wants, bool swap,
-                     const struct missing *missing, const struct partial_split *split)
+/* As cpu_slicer_open, but for what takes squares; with `apart` these are not for the reducer. */
+static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
+                        enum element_type type, unsigned wants, bool fast, bool apart, bool swap,
+                        const struct missing *missing, const struct partial_split *split)
 {
     struct missing nans = {.count = 0};
 
     memset(z, 0, sizeof *z);
     z->kernels = kernels;
     z->given = type;
-    z->wants = wants;
     z->split = split;
     z->has_missing = missing;
     if (missing)
@@ -774,12 +831,14 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     if (missing && missing_add(&nans, type, "nan") && !missing_has_nans(missing, type))
         cpu_missing_set(&z->nans, kernels, type, &nans);
     z->swap = swap && element_size(type) > 1;
-    if (missing && cpu_slices_are_fast(type, wants)) {
+    if (missing && fast) {
         z->swap_first = z->swap;
         z->swap = false;
     }
-    if (cpu_slices_are_fast(type, wants))
+    if (fast)
         type = taken_type(type);
+    if (apart)
+        wants &= ~(unsigned)PARTIAL_SQUARES;
     z->type = type;
     z->scratch = aligned_alloc(ALIGNMENT, (missing ? 4 : 2) * SCRATCH_BYTES);
     if (missing)
@@ -788,17 +847,17 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
         z->present = z->scratch + 2 * SCRATCH_BYTES;
         z->native = z->present + SCRATCH_BYTES;
     }
-    if (cpu_slices_are_fast(type, wants)) {
+    if (fast) {
         z->fast =
             wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
-        if (!z->swap && kernels->slices->integers[z->given].rows) {
+        if (!z->swap && !apart && kernels->slices->integers[z->given].rows) {
             z->integer = &kernels->slices->integers[z->given];
             z->found = malloc(sizeof *z->found);
             if (!z->found)
                 return false;
         }
         z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
-        if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
+        if (!open_slices(&z->folded, CPU_SLICES_COLUMNS, type, wants, true, FOLD_MAX))
             return false;
     }
     if (split)
@@ -807,15 +866,43 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
            (!split || z->sides) && (!missing || z->masking);
 }
 
-void cpu_slicer_close(struct cpu_slicer *z)
+bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
+                     enum element_type type, unsigned wants, bool fast, bool swap,
+                     const struct missing *missing, const struct partial_split *split)
+{
+    const bool apart = fast && wants & PARTIAL_SQUARES;
+    bool good = open_slicer(z, kernels, type, wants, fast, apart, swap, missing, split);
+
+    for (unsigned k = 0; k < numbers_of_square(z->type) && apart && good; k++) {
+        z->squares[k] = aligned_alloc(ALIGNMENT, SQUARES * sizeof(double));
+        good = z->squares[k];
+    }
+    if (!apart || !good)
+        return good;
+    z->squarer = calloc(1, sizeof *z->squarer);
+    return z->squarer && open_slicer(z->squarer, kernels, ELEMENT_F64, PARTIAL_SUM, true, false,
+                                     false, NULL, NULL);
+}
+
+static void close_slicer(struct cpu_slicer *z)
 {
     cpu_reducer_close(&z->reducer);
     cpu_split_close(z->sides);
     if (z->folded.used)
-        cpu_slices_close(&z->folded);
+        close_slices(&z->folded);
     free(z->scratch);
     free(z->found);
     free(z->masking);
+}
+
+void cpu_slicer_close(struct cpu_slicer *z)
+{
+    close_slicer(z);
+    if (z->squarer)
+        close_slicer(z->squarer);
+    free(z->squarer);
+    free(z->squares[0]);
+    free(z->squares[1]);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -857,6 +944,25 @@ static void add_found(const struct cpu_slices *s, size_t i, struct partial *p)
     }
 }
 
+/* Adds the sums of squares of a slice to its partial result. */
+static void add_squares(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    uint32_t digit[EXACT_DIGITS];
+
+    for (int k = 0; k < 2 && s->squares[k]; k++) {
+        exact_wide_add(&p->squares, s->squares[k]->high[i]);
+        exact_wide_add(&p->squares, s->squares[k]->low[i]);
+        if (s->squares[k]->used[i]) {
+            const bool negative = exact_magnitude(&s->squares[k]->partial[i]->sum, digit);
+
+            for (int j = 0; j < EXACT_DIGITS; j++)
+                exact_wide_add_integer(
+                    &p->squares, digit[j],
+                    (unsigned)(EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT + 32 * j), negative);
+        }
+    }
+}
+
 void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p)
 {
     if (s->used[i])
@@ -864,6 +970,7 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
     else
         partial_clear(p);
     add_found(s, i, p);
+    add_squares(s, i, p);
     if (slices_is_special(s, i))
         special_add_to(s, i, p);
     if (s->records)
@@ -1004,6 +1111,12 @@ static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
 #define ROWS_TOGETHER 256
 _Static_assert(ROWS_TOGETHER <= FOLD_MAX, "as many fit the folded slices");
 
+/* Those up to before number `end` have begun. */
+static void begun(struct cpu_slices *s, size_t end)
+{
+    s->filled = s->filled < end ? end : s->filled;
+}
+
 /* Takes rows by their kernel: of slices that had no elements before, or beside what they had. */
 static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                            const unsigned char *x, size_t rows, size_t length, uint64_t index)
@@ -1052,6 +1165,45 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
                 add_slice(z, s, first + i + row, to, at + row);
         }
     }
+    begun(s, first + rows);
+}
+
+/* Squares `count` elements. Those whose squares are too large or too small for that go to the partial
+   results of their slices: element number i is of slice first + i / length, or, of columns, of slice
+   first + i % length. */
+static void square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t length,
+                   double *const to[2], const unsigned char *x, size_t count)
+{
+    if (z->kernels->slices->squares[z->type](to[0], to[1], x, count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const double value = load(x + i * sizeof value, ELEMENT_F64);
+        struct partial *p;
+
+        if (value == 0 || !isfinite(value) || to[0][i] != 0)
+            continue;
+        p = partial_of(z, s, first + (s->kind == CPU_SLICES_ROWS ? i / length : i % length));
+        if (p)
+            exact_wide_add_squares(&p->squares, &value, 1);
+    }
+}
+
+/* Adds the squares of rows, which are shorter than SQUARES_ROW. */
+static void take_squared_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t rows, size_t length)
+{
+    const size_t together = SQUARES / length;
+
+    for (size_t i = 0; i < rows; i += together) {
+        const size_t some = rows - i < together ? rows - i : together;
+
+        square(z, s, first + i, length, z->squares, x + i * length * element_size(z->type),
+               some * length);
+        for (int k = 0; k < 2 && s->squares[k]; k++)
+            take_rows_fast(z->squarer, s->squares[k], first + i,
+                           (const unsigned char *)z->squares[k], some, length, 0);
+    }
+    z->failed = z->failed || z->squarer->failed;
 }
 
 /* Takes rows in this machine's byte order. */
@@ -1060,12 +1212,15 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
 {
     const size_t size = element_size(z->type);
 
-    if (z->fast)
+    if (z->squarer)
+        take_squared_rows(z, s, first, x, rows, length);
+    if (z->fast) {
         take_rows_fast(z, s, first, x, rows, length, index);
-    else
-        for (size_t i = 0; i < rows; i++)
-            take_run(z, s, first + i, x + i * length * size, length, index);
-    s->filled = s->filled < first + rows ? first + rows : s->filled;
+        return;
+    }
+    for (size_t i = 0; i < rows; i++)
+        take_run(z, s, first + i, x + i * length * size, length, index);
+    begun(s, first + rows);
 }
 
 /* Elements that are looked at together: compilers make vectors of loops of known length. */
@@ -1231,7 +1386,7 @@ static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t 
     if (present > 0)
         take_present_rows(z, s, slice, z->present, 1, present, index);
     else
-        begin(s, slice + 1);
+        begin_all(s, slice + 1);
     if (!special_add(s, slice, &missing)) {
         z->failed = true;
         return;
@@ -1268,7 +1423,7 @@ static const unsigned char *native(struct cpu_slicer *z, const unsigned char *x,
 
 void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint64_t count)
 {
-    begin(s, i + 1);
+    begin_all(s, i + 1);
     if (!special_add(s, i, &(const struct cpu_slice_special){.missing = count}))
         z->failed = true;
 }
@@ -1494,18 +1649,14 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         add_slice(z, s, first + j % columns, &z->folded, j);
 }
 
-/* Takes columns in this machine's byte order. */
-static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
-                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                         uint64_t index)
+/* Takes columns by their kernel: as more of them, as they are, and what is left over. */
+static void take_columns_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                              uint64_t index)
 {
     const size_t size = element_size(z->type);
     size_t fold, wide, folded_rows;
 
-    if (!z->fast) {
-        take_turned(z, s, first, x, stride, rows, columns, index);
-        return;
-    }
     fold = stride == columns * size ? choose_fold(z, rows, columns) : 1;
     folded_rows = fold > 1 ? rows / fold * fold : 0;
     if (fold > 1)
@@ -1519,6 +1670,53 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
     take_wide(z, s, first, x, stride, rows, wide, index);
     if (wide < columns)
         take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
+}
+
+/* Adds the squares of a piece of columns, of at most SQUARES elements. */
+static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const unsigned char *x, size_t stride, size_t rows, size_t columns)
+{
+    const size_t width = columns * element_size(z->type);
+    const size_t together = stride == width ? rows : 1;
+
+    for (size_t row = 0; row < rows; row += together) {
+        double *const to[2] = {z->squares[0] + row * columns,
+                               z->squares[1] ? z->squares[1] + row * columns : NULL};
+
+        square(z, s, first, columns, to, x + row * stride, together * columns);
+    }
+    for (int k = 0; k < 2 && s->squares[k]; k++)
+        take_columns_fast(z->squarer, s->squares[k], first, (const unsigned char *)z->squares[k],
+                          columns * sizeof(double), rows, columns, 0);
+}
+
+/* Takes columns in this machine's byte order. */
+static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                         uint64_t index)
+{
+    const size_t width = columns < SQUARES_COLUMNS ? columns : SQUARES_COLUMNS;
+    const size_t height = SQUARES / (width ? width : 1);
+
+    if (!z->fast) {
+        take_turned(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    if (!z->squarer) {
+        take_columns_fast(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    /* Both of a piece, while the caches hold it. */
+    for (size_t i = 0; i < rows; i += height)
+        for (size_t j = 0; j < columns; j += width) {
+            const unsigned char *piece = x + i * stride + j * element_size(z->type);
+            const size_t some = rows - i < height ? rows - i : height;
+            const size_t part = columns - j < width ? columns - j : width;
+
+            take_columns_fast(z, s, first + j, piece, stride, some, part, index + i);
+            take_squared_columns(z, s, first + j, piece, stride, some, part);
+        }
+    z->failed = z->failed || z->squarer->failed;
 }
 
 /* The most columns that are swapped together. */
@@ -1737,8 +1935,8 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     }
 }
 
-void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                      size_t count)
+static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
+                         size_t count)
 {
     begin(s, count);
     for (size_t i = 0; i < count; i++) {
@@ -1755,5 +1953,15 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct c
         p = partial_of(z, s, i);
         if (p)
             partial_merge(p, other->partial[i]);
+    }
+}
+
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
+                      size_t count)
+{
+    merge_slices(z, s, other, count);
+    for (int k = 0; k < 2 && s->squares[k]; k++) {
+        merge_slices(z->squarer, s->squares[k], other->squares[k], count);
+        z->failed = z->failed || z->squarer->failed;
     }
 }

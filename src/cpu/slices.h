@@ -25,6 +25,7 @@
 
 #include "core/missing.h"
 #include "core/scale.h"
+#include "core/slice_sums.h"
 #include "cpu/kernel.h"
 #include "engine/engine.h"
 
@@ -58,6 +59,11 @@ struct cpu_slices {
     void *min, *max;
     size_t key_size; /* bytes */
 
+    /* The sums of the squares of the elements that the kernels took, as slices of binary64 elements: of
+       the squares, and of what rounding these has lost, if that may be anything. NULL: squares are not
+       wanted, or are in partial results. */
+    struct cpu_slices *squares[2];
+
     struct cpu_slice_record *records; /* NULL before there is one */
 
     struct cpu_slice_special *special; /* NULL before there is one */
@@ -81,7 +87,6 @@ struct cpu_slicer {
     enum element_type given; /* the elements' type */
     enum element_type type;  /* that they are taken as, which has all their values: a float that has
                                 kernels, or their own where there is none */
-    unsigned wants;          /* partial_want bits */
     const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
     struct cpu_split *sides;           /* splits long runs at it; else NULL */
     bool swap;                   /* elements are of the other byte order, when they are reduced */
@@ -101,28 +106,33 @@ struct cpu_slicer {
     struct cpu_integer_found *found; /* their scratch memory */
     size_t lanes;                    /* elements of a vector */
     struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
+    struct cpu_slicer *squarer;      /* takes squares; NULL: these are not kept apart */
+    double *squares[2];              /* memory for them */
     bool failed;                     /* there was no memory: results are worth nothing */
 };
 
-/* Whether there are kernels that find all of `wants` (partial_want bits) in slices. Without them a
-   slice takes some microseconds, and 2 KiB of memory. */
-bool cpu_slices_are_fast(enum element_type type, unsigned wants);
+/* Whether there are kernels that find all of `wants` (partial_want bits) in slices: of columns, or of
+   rows of so many elements. Without them a slice takes some microseconds, and 2 KiB of memory; but of
+   long rows squares are found faster so. */
+bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
+                         uint64_t length);
 
-/* Makes room for so many slices, and clears them. False without memory; they have to be closed
-   then, too. */
+/* Makes room for so many slices, and clears them. With `fast`, which cpu_slices_are_fast has told,
+   kernels take them. False without memory; they have to be closed then, too. */
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
-                     unsigned wants, size_t room);
+                     unsigned wants, bool fast, size_t room);
 void cpu_slices_close(struct cpu_slices *s);
 
 /* Makes the first `count` of them slices without elements. Those after them have none either,
    and are to be cleared, too, before they are given some. */
 void cpu_slices_clear(struct cpu_slices *s, size_t count);
 
-/* `missing` are the missing values of the elements; NULL: there are none. `split` is the threshold,
+/* The slices that it will be given were opened for the same `wants` and `fast`. `missing` are the
+   missing values of the elements; NULL: there are none. `split` is the threshold,
    which outlives the slicer, if PARTIAL_SPLIT is wanted; else NULL. False without memory; it has to
    be closed then, too. */
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
-                     enum element_type type, unsigned wants, bool swap,
+                     enum element_type type, unsigned wants, bool fast, bool swap,
                      const struct missing *missing, const struct partial_split *split);
 void cpu_slicer_close(struct cpu_slicer *z);
 
@@ -162,6 +172,22 @@ static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *
     *sum = exact_two_sum(s->high[i], s->low[i], rest);
     *sum += 0.0; /* -0 becomes +0 */
     return true;
+}
+
+/* Whether the same holds of the squares of its elements: then the sum of these is that of the numbers
+   squares[0] to squares[SLICE_SQUARES_MAX - 1]. */
+static inline bool cpu_slices_squares(const struct cpu_slices *s, size_t i,
+                                      double squares[SLICE_SQUARES_MAX])
+{
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        squares[k] = 0;
+    for (int k = 0; k < 2 && s->squares[k]; k++) {
+        if (s->squares[k]->used[i])
+            return false;
+        squares[2 * k] = s->squares[k]->high[i];
+        squares[2 * k + 1] = s->squares[k]->low[i];
+    }
+    return s->squares[0] && !s->used[i];
 }
 
 /* The keys of the extremes, as in struct partial, of a slice that needed no partial result. */

@@ -59,6 +59,7 @@ struct axis_run {
     const struct cpu_kernels *kernels;
     struct engine_state *gpu; /* NULL where the CPU does it all */
     enum axis_way way;
+    bool fast; /* the CPU has kernels for what is wanted of slices */
     unsigned workers;
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* slices of a group; of strips, slices that are reduced together */
@@ -127,15 +128,10 @@ static enum cpu_slices_kind kind_of(const struct axis_run *run)
     return run->way == AXIS_ROWS || run->way == AXIS_MASKED ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
 }
 
-static bool is_fast(const struct axis_run *run)
-{
-    return cpu_slices_are_fast(run->plan->type, run->plan->wants);
-}
-
 /* How many slices a worker reduces together. */
 static size_t batch_room(const struct axis_run *run)
 {
-    const bool fast = is_fast(run);
+    const bool fast = run->fast;
     const size_t most = run->gpu ? (fast ? ENGINE_SLICES_MAX : BATCH_ROWS)
                         : fast   ? BATCH_ROWS
                                  : BATCH_ROWS_SLOW;
@@ -203,7 +199,7 @@ static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned nu
     w->buffer_size = chunk_bytes(run);
     if (run->way == AXIS_STRIPS && !run->gpu)
         w->buffer_size = AXIS_READ_BYTES;
-    if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !is_fast(run) &&
+    if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !run->fast &&
         w->buffer_size < tall_bytes(run))
         w->buffer_size = tall_bytes(run);
     return !run->gpu || open_gpu(w);
@@ -227,19 +223,20 @@ static bool alloc_memory(struct axis_worker *w)
     if (!w->gpu)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
-           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap,
-                           plan->missing.count > 0 ? &plan->missing : NULL,
+           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->fast,
+                           run->info->swap, plan->missing.count > 0 ? &plan->missing : NULL,
                            plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
-    good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
+    good =
+        cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
     if (run->way == AXIS_MASKED) {
         w->left = malloc(run->tile_rows * run->info->element_size);
         good = w->left && good;
     }
     if (parts)
-        good =
-            cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->group_slices) &&
-            good;
+        good = cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->fast,
+                               run->group_slices) &&
+               good;
     return good;
 }
 
@@ -591,7 +588,8 @@ static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
     g->number = number;
     mutex_init(&g->mutex);
     axis_group_lock(g);
-    good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->group_slices);
+    good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->fast,
+                           run->group_slices);
     if (!good)
         cpu_slices_close(&g->slices);
     axis_group_unlock(g);
@@ -1121,8 +1119,7 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
 /* The most columns that a GPU reduces together. */
 static uint64_t gpu_columns_most(const struct axis_run *run)
 {
-    return cpu_slices_are_fast(run->plan->type, run->plan->wants) ? ENGINE_SLICES_MAX
-                                                                  : COLUMNS_GPU_SLOW;
+    return run->fast ? ENGINE_SLICES_MAX : COLUMNS_GPU_SLOW;
 }
 
 /* How many columns a GPU reduces together. */
@@ -1152,11 +1149,22 @@ static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece
     run->strip_columns_least = piece;
 }
 
+/* Whether the CPU has kernels for what is wanted. A GPU finds squares in another form than these. */
+static bool is_fast(const struct axis_run *run)
+{
+    const struct axis_plan *plan = run->plan;
+    const bool rows = run->info->scattered || plan->layout->inner == 1;
+
+    return !(run->gpu && plan->wants & PARTIAL_SQUARES) &&
+           cpu_slices_are_fast(plan->type, plan->wants, rows ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS,
+                               plan->layout->length);
+}
+
 /* Chooses how the input is shared out. */
 static void choose_way(struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
-    const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
+    const bool fast = run->fast;
     const size_t piece = run->gpu ? gpu_piece(run, workers)
                          : fast   ? STRIP_PIECE_BYTES / run->info->element_size
                                   : STRIP_PIECE_SLOW;
@@ -1260,7 +1268,7 @@ static bool deliver_empty(struct axis_run *run)
     struct axis_plan plan = *run->plan;
     bool good;
 
-    good = cpu_slices_open(&w.slices, CPU_SLICES_ROWS, plan.type, plan.wants, 1024) &&
+    good = cpu_slices_open(&w.slices, CPU_SLICES_ROWS, plan.type, plan.wants, false, 1024) &&
            axis_batch_open(&w.batch, &plan, 1024);
     if (!good)
         (void)source_no_memory(run->source);
@@ -1285,6 +1293,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     run->kernels = cpu_kernels_choose(run->options->kernels);
     mutex_init(&run->mutex);
     run->workers = count;
+    run->fast = is_fast(run);
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);

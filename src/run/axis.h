@@ -4,8 +4,9 @@
  * slices that lie in the chunks of several is merged, and results go out in order as they are done.
  *
  * Memory: pieces of output, which wait for their turn where they are written in order; and where
- * the input can only be read in order, what is known of each column so far: 25 to 41 bytes, or 2
- * KiB where there are no kernels for what is asked for (cpu_slices_are_fast).
+ * the input can only be read in order, what is known of each column so far: 25 to 41 bytes, 17 or
+ * 34 more for squares, or 2 KiB where there are no kernels for what is asked for
+ * (cpu_slices_are_fast).
  *
  * It belongs to one thread.
  */

@@ -10,6 +10,7 @@
 #include "core/number.h"
 #include "core/order.h"
 #include "core/scaled.h"
+#include "core/slice_sums.h"
 
 #define MEMBER(name) offsetof(struct result, name)
 
@@ -309,6 +310,46 @@ static bool scale_sum(const struct scale *scale, double high, double low, uint64
            result + (rest - bound) == result && result + (rest + bound) == result;
 }
 
+/* Sets an operation of the squares of a slice, of n numbers, all of which are finite. False where that
+   is not known. */
+static bool finish_squares(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                           const struct operation *op, uint64_t n, double *value)
+{
+    const struct slice_pair sum = {s->high[i], s->low[i], false};
+    const struct scale *scale = &plan->scale;
+    double squares[SLICE_SQUARES_MAX];
+    struct slice_terms t = {.left = n >> 53 != 0};
+
+    if (!cpu_slices_squares(s, i, squares))
+        return false;
+    if (op->member == MEMBER(var) || op->member == MEMBER(std))
+        return slice_spread(&sum, squares, n, plan->ddof, scale->given ? scale->factor : 1,
+                            op->member == MEMBER(std), value);
+    if (scale->given)
+        return false;
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        t.left = !slice_terms_add(t.term, SLICE_TERMS, squares[k]) || t.left;
+    slice_terms_settle(&t);
+    *value = t.term[0];
+    if (t.term[0] == 0)
+        return !t.left;
+    if (op->member == MEMBER(sumsq))
+        return t.term[1] == 0 && !t.left;
+    return slice_root(&t, op->member == MEMBER(rms) ? (double)n : 1, 0, value);
+}
+
+/* The value of an operation of a slice that takes a partial result. */
+static double finish_exact(const struct axis_batch *b, const struct cpu_slices *s, size_t i,
+                           const struct operation *op)
+{
+    struct partial p;
+    struct result result;
+
+    cpu_slices_partial(s, i, b->plan->layout->length, &p);
+    round_results(b, &p, &result);
+    return operation_number(op, &result);
+}
+
 /* The scale of numbers that are what they are stored as. */
 static const struct scale unscaled = {.factor = 1};
 
@@ -345,21 +386,26 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
         return true;
     case MEMBER(mean):
         for (size_t i = 0; i < b->count; i++) {
-            struct partial p;
-            struct result result;
             double sum;
 
             if (!cpu_slices_sum(s, from + i, &sum, &rest))
                 continue;
             /* Rounded once: both numbers are exact. */
             values.number[i] = sum / count;
-            if ((rest == 0 && length < UINT64_C(1) << 53) ||
-                scale_sum(&unscaled, sum, rest, length, true, &values.number[i]))
-                continue;
-            cpu_slices_partial(s, from + i, length, &p);
-            partial_finish(&p, true, &result);
-            values.number[i] = result.mean;
+            if ((rest != 0 || length >= UINT64_C(1) << 53) &&
+                !scale_sum(&unscaled, sum, rest, length, true, &values.number[i]))
+                values.number[i] = finish_exact(b, s, from + i, op);
         }
+        return true;
+    case MEMBER(sumsq):
+    case MEMBER(l2):
+    case MEMBER(rms):
+    case MEMBER(var):
+    case MEMBER(std):
+        for (size_t i = 0; i < b->count; i++)
+            if (!s->used[from + i] && !slices_is_special(s, from + i) &&
+                !finish_squares(b->plan, s, from + i, op, length, &values.number[i]))
+                values.number[i] = finish_exact(b, s, from + i, op);
         return true;
     default: /* a place in a struct, of which there are many */
         return false;
@@ -428,6 +474,16 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
             values.number[i] = NAN;
         else if (scale->given)
             values.number[i] = scale_extreme(b->plan, s, from + i, op->member == MEMBER(min));
+        return true;
+    case MEMBER(sumsq):
+    case MEMBER(l2):
+    case MEMBER(rms):
+    case MEMBER(var):
+    case MEMBER(std):
+        if (!propagates && special->positive == 0 && special->negative == 0)
+            return finish_squares(b->plan, s, from + i, op, numbers, &values.number[i]);
+        values.number[i] =
+            propagates || op->member == MEMBER(var) || op->member == MEMBER(std) ? NAN : INFINITY;
         return true;
     case MEMBER(count):
         values.count[i] = skip ? numbers : present;

@@ -639,8 +639,9 @@ static void test_rows(const struct cpu_kernels *kernels, enum element_type type)
         fill(&rng, type, x, rows * length);
         any = rng_below(&rng, 2) && draw(&rng, type, x, rows * length, &d, &set);
         split = draw_split(&rng, type, x, rows * length);
-        good = cpu_slicer_open(&slicer, kernels, type, wants, false, any ? &set : NULL, &split);
-        good = cpu_slices_open(&slices, CPU_SLICES_ROWS, type, wants, rows) && good;
+        good =
+            cpu_slicer_open(&slicer, kernels, type, wants, false, false, any ? &set : NULL, &split);
+        good = cpu_slices_open(&slices, CPU_SLICES_ROWS, type, wants, false, rows) && good;
         if (good) {
             cpu_slices_clear(&slices, rows);
             cpu_slicer_rows(&slicer, &slices, 0, x, rows, length, 0);

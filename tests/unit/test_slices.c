@@ -23,6 +23,9 @@
 /* Elements of an array. */
 #define ELEMENTS_MAX 6000
 
+/* Subtracted from the count that variances are divided by. */
+#define DDOF 1
+
 struct array {
     enum element_type type;
     enum cpu_slices_kind kind;
@@ -136,6 +139,8 @@ static void expect(struct array *a)
         const size_t count = find_present(a, i, elements, places);
 
         reference_reduce(&a->expected[i], a->type, elements, count, 0);
+        if (a->wants & PARTIAL_SQUARES && reference_moments_is_known(a->type))
+            reference_moments(&a->expected[i], a->type, elements, count, DDOF);
         for (int skip = 0; skip < 2; skip++) {
             struct result *e = &a->expected[i].policy[skip];
             uint64_t *const indices[] = {&e->argmin, &e->argmax, &e->first_nan};
@@ -174,6 +179,14 @@ static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array 
     }
 }
 
+/* Whether the results of squares are those expected. */
+static bool same_moments(const struct result *a, const struct result *b)
+{
+    return oracle_same(a->sumsq, b->sumsq) && oracle_same(a->l2, b->l2) &&
+           oracle_same(a->rms, b->rms) && oracle_same(a->var, b->var) &&
+           oracle_same(a->std, b->std);
+}
+
 /* Compares what was found of every slice. */
 static void compare(struct tap_family *family, const struct array *a, const struct cpu_slices *s,
                     const struct cpu_kernels *kernels, const char *what)
@@ -196,6 +209,19 @@ static void compare(struct tap_family *family, const struct array *a, const stru
                      kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
                      skip, reference_show(&got), (unsigned long long)got.missing,
                      reference_show(&e->policy[skip]), (unsigned long long)e->policy[skip].missing);
+            if (!(a->wants & PARTIAL_SQUARES) || !reference_moments_is_known(a->type))
+                continue;
+            moments_finish(&p,
+                           &(struct moments_terms){.skip_nan = skip,
+                                                   .ddof = DDOF,
+                                                   .type = a->type,
+                                                   .types = partial_types_of(a->type)},
+                           &got);
+            tap_case(family, same_moments(&got, &e->policy[skip]),
+                     "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n"
+                     "sumsq %a var %a\nexpected\nsumsq %a var %a",
+                     kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
+                     skip, got.sumsq, got.var, e->policy[skip].sumsq, e->policy[skip].var);
         }
         if ((a->wants & PARTIAL_SUM) && s->fast && cpu_slices_sum(s, i, &sum, &rest))
             tap_case(family, oracle_same(sum, e->policy[0].sum), "%s, %s, %s: sum %a, not %a",
@@ -211,9 +237,11 @@ static void check_array(struct tap_family *family, const struct array *a,
     struct cpu_slices s, other;
     size_t cut = (size_t)rng_below(rng, a->length + 1);
 
-    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap, missing_of(a), NULL) ||
-        !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices) ||
-        !cpu_slices_open(&other, a->kind, a->type, a->wants, a->slices))
+    const bool fast = cpu_slices_are_fast(a->type, a->wants, a->kind, a->length);
+
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, fast, a->swap, missing_of(a), NULL) ||
+        !cpu_slices_open(&s, a->kind, a->type, a->wants, fast, a->slices) ||
+        !cpu_slices_open(&other, a->kind, a->type, a->wants, fast, a->slices))
         abort();
     take(&z, &s, a, 0, a->length, 0);
     compare(family, a, &s, kernels, "whole");
@@ -267,6 +295,8 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
         PARTIAL_SUM | PARTIAL_EXTREMES,
         PARTIAL_EXTREMES,
         PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+        PARTIAL_SUM | PARTIAL_SQUARES,
+        PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES,
     };
     struct tap_family family = {0};
     struct rng rng;
@@ -365,9 +395,10 @@ static void check_merge(void)
 
         if (!cpu_kernels_all[k]->usable())
             continue;
-        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, false, NULL, NULL) ||
-            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1) ||
-            !cpu_slices_open(&other, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1))
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, true, false, NULL,
+                             NULL) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, true, 1) ||
+            !cpu_slices_open(&other, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, true, 1))
             abort();
         cpu_slicer_columns(&z, &s, 0, x, sizeof *x, 2, 1, 0);
         cpu_slicer_columns(&z, &other, 0, x + 2, sizeof *x, 2, 1, 2);
@@ -428,10 +459,10 @@ static void check_records(enum cpu_slices_kind kind)
         struct result result;
         struct partial p;
 
-        if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, PARTIAL_ALL, false, NULL,
-                             NULL) ||
-            !cpu_slices_open(&s, kind, ELEMENT_F64, PARTIAL_ALL, 3) ||
-            !cpu_slices_open(&other, kind, ELEMENT_F64, PARTIAL_ALL, 3))
+        if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, PARTIAL_ALL, false, false,
+                             NULL, NULL) ||
+            !cpu_slices_open(&s, kind, ELEMENT_F64, PARTIAL_ALL, false, 3) ||
+            !cpu_slices_open(&other, kind, ELEMENT_F64, PARTIAL_ALL, false, 3))
             abort();
         /* Slice 1, of the indices from 100, 200 and so on, later ones first. */
         for (size_t part = PARTS; part > 0; part--)
@@ -477,9 +508,10 @@ static void check_begin(enum cpu_slices_kind kind)
     struct cpu_slices s, other;
     struct cpu_slicer z;
 
-    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, wants, false, NULL, NULL) ||
-        !cpu_slices_open(&s, kind, ELEMENT_F64, wants, SLICES) ||
-        !cpu_slices_open(&other, kind, ELEMENT_F64, wants, SLICES))
+    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, wants, true, false, NULL,
+                         NULL) ||
+        !cpu_slices_open(&s, kind, ELEMENT_F64, wants, true, SLICES) ||
+        !cpu_slices_open(&other, kind, ELEMENT_F64, wants, true, SLICES))
         abort();
     for (int turn = 0; turn < 2; turn++) {
         const struct cpu_slices *merged = turn ? &other : &s;
@@ -582,8 +614,8 @@ static void check_integer_array(struct tap_family *family, const struct array *a
     struct cpu_slicer z;
     struct cpu_slices s;
 
-    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, false, NULL, NULL) ||
-        !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices))
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, true, false, NULL, NULL) ||
+        !cpu_slices_open(&s, a->kind, a->type, a->wants, true, a->slices))
         abort();
     if (cut > 0)
         take(&z, &s, a, 0, cut, 0);
@@ -676,8 +708,9 @@ static void check_large_sums(void)
 
         if (!cpu_kernels_all[k]->usable())
             continue;
-        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_U32, PARTIAL_SUM, false, NULL, NULL) ||
-            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_U32, PARTIAL_SUM, COLUMNS))
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_U32, PARTIAL_SUM, true, false, NULL,
+                             NULL) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_U32, PARTIAL_SUM, true, COLUMNS))
             abort();
         cpu_slicer_columns(&z, &s, 0, x, 0, ROWS, COLUMNS, 0);
         tap_ok(cpu_slices_sum(&s, 0, &sum, &rest) &&
