@@ -1754,8 +1754,11 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         for (size_t i = 0; i < rows; i += height) {
             const size_t lines = rows - i < height ? rows - i : height;
 
-            for (size_t row = 0; row < lines; row++)
-                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size, some);
+            const size_t together = stride == some * size ? lines : 1;
+
+            for (size_t row = 0; row < lines; row += together)
+                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size,
+                      together * some);
             take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }
