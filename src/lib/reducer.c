@@ -139,15 +139,16 @@ static struct reducer *get(gpr_context *context)
     return r;
 }
 
-unsigned reducer_threads(gpr_context *context)
+static unsigned count_cores(struct reducer *r)
 {
-    struct reducer *r = context->reducer;
-
-    if (context->threads > 0)
-        return context->threads;
     if (r->cores == 0)
         r->cores = cores_available();
     return r->cores;
+}
+
+unsigned reducer_threads(gpr_context *context)
+{
+    return context->threads > 0 ? context->threads : count_cores(context->reducer);
 }
 
 static void close_session(struct reducer *r)
@@ -356,6 +357,7 @@ static gpr_status begin_session(struct reducer *r, const gpr_request *request)
     o->device_count = 1; /* number 0 */
     o->progress = &r->observer;
     o->stays = true;
+    o->cores = count_cores(r);
     if (r->session)
         return GPR_OK;
     r->session = session_open(o, NULL, 0, &error);
@@ -941,12 +943,15 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
                        "the memory for this call cannot be limited");
         return false;
     }
-    if (!can_use_gpu(context))
+    if (!can_use_gpu(context) ||
+        (context->device != DEVICE_GPU && begin_session(r, request) != GPR_OK))
         return false;
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),
                                         .device = context->device,
                                         .device_count = 1, /* number 0 */
                                         .threads = context->threads,
+                                        .cores = count_cores(r),
+                                        .team = r->session ? session_team(r->session) : NULL,
                                         .progress = &r->observer};
     set_options(options, request);
     set_again(&options->input, input);

@@ -1230,23 +1230,23 @@ static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsig
     const struct progress_observer *progress = run->options->progress;
     const uint64_t total = run->info->compressed ? run->info->input_bytes
                                                  : run->layout->elements * run->info->element_size;
-    const struct team_job job = {.work = worker_work, .context = workers, .last = true};
-    struct team team;
+    struct team own, *team = team_choose(&own, run->options->team, count);
+    const struct team_job job = {.work = worker_work, .context = workers, .last = team == &own};
 
-    if (!team_open(&team, count))
+    if (!team)
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    if (count == 1 || team_start(&team, 0, count, &job) == 0)
+    if (count == 1 || team_start(team, 0, count, &job) == 0)
         worker_work(workers, 0);
-    while (!team_wait(&team, progress ? TICK : 0)) {
+    while (!team_wait(team, progress ? TICK : 0)) {
         progress->update(progress->context, source_stats(run->source).input_read, clock_now());
         if (progress->cancelled && progress->cancelled(progress->context))
             source_cancel(run->source);
     }
     if (progress)
         progress->end(progress->context);
-    team_close(&team);
+    team_close(&own);
     return true;
 }
 

@@ -155,7 +155,8 @@ struct diff {
 
     struct diff_worker *workers;
     struct mutex mutex;
-    struct team team;      /* of the workers */
+    struct team own_team; /* of the workers, if the options have none */
+    struct team *team;
     struct diff_task task; /* the worker's current task */
     _Atomic bool decided;  /* with verdict_only: something differs */
 
@@ -899,7 +900,7 @@ static void decide(struct diff *d)
 {
     atomic_store(&d->stop, true);
     atomic_store(&d->decided, true);
-    team_wake(&d->team);
+    team_wake(d->team);
 }
 
 /* Compares chunks of both sides: as many elements of `a`, from the one numbered `from` on, as `b`
@@ -2052,7 +2053,7 @@ static bool arrange(struct diff *d)
 struct diff *diff_new(const struct diff_request *request)
 {
     const struct session_options *options = request->options;
-    const unsigned cores = cores_available();
+    const unsigned cores = options->cores ? options->cores : cores_available();
     struct diff *d = calloc(1, sizeof *d);
 
     if (!d)
@@ -2165,11 +2166,11 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
     const struct team_job job = {.work = run_task, .context = &d->task};
 
     d->task = (struct diff_task){d, work};
-    if (count == 1 || team_start(&d->team, 0, count, &job) == 0) {
+    if (count == 1 || team_start(d->team, 0, count, &job) == 0) {
         work(&d->workers[0]);
         return;
     }
-    while (!team_wait(&d->team, progress ? TICK : 0)) {
+    while (!team_wait(d->team, progress ? TICK : 0)) {
         if (progress)
             progress->update(progress->context, bytes_read(d), clock_now());
         if (progress && progress->cancelled && progress->cancelled(progress->context)) {
@@ -2365,7 +2366,9 @@ static bool run(struct diff *d)
         return true;
     }
     d->workers = calloc(d->worker_count, sizeof *d->workers);
-    if (!d->workers || !team_open(&d->team, d->worker_count)) {
+    d->team = team_choose(&d->own_team, d->request->options->team, d->worker_count);
+    if (!d->workers || !d->team) {
+        team_close(&d->own_team);
         free(d->workers);
         return note_no_memory(d);
     }
@@ -2374,7 +2377,7 @@ static bool run(struct diff *d)
         d->workers[i].number = i;
     }
     good = compare_pairs(d);
-    team_close(&d->team);
+    team_close(&d->own_team);
     for (unsigned i = 0; i < d->worker_count; i++) {
         struct diff_worker *w = &d->workers[i];
 

@@ -136,7 +136,7 @@ struct session *session_open(const struct session_options *options, char *const 
     session->options = options;
     passes_open(&session->passes, &options->passes);
     session->called_at = clock_now();
-    session->cores = cores_available();
+    session->cores = options->cores ? options->cores : cores_available();
     session->inputs = session->count = count;
     session->storage_seen = run_storage_read();
     for (int i = 0; i < count; i++)
@@ -171,6 +171,11 @@ static void forget_arrays(struct session *session)
         source_close(session->container);
     session->arrays = NULL;
     session->container = NULL;
+}
+
+struct team *session_team(struct session *session)
+{
+    return &session->team;
 }
 
 bool session_close(struct session *session)

@@ -13,6 +13,7 @@
 #include "run/total.h"
 
 struct session;
+struct team;
 
 /* Inputs that are read again. */
 struct session_inputs {
@@ -56,6 +57,9 @@ bool session_reduce_array(struct session *session, const char *path, const struc
    histogram is valid until the session's next input. */
 void session_quantiles(struct session *session, const struct pass_request *request,
                        const struct session_inputs *inputs, struct total *total);
+
+/* The team of the session's workers, while none of its inputs is being reduced. */
+struct team *session_team(struct session *session);
 
 /* Ends a session and frees it. False if a thread is still initialising a GPU: the process should
    then end by _exit, without waiting for that thread. */

@@ -24,6 +24,7 @@ enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 struct buffer;
 struct reduction;
+struct team;
 
 /* A writer of the lines of containers' arrays, as text. */
 struct line_writer {
@@ -47,9 +48,14 @@ struct session_options {
     struct source_options input;
     enum nan_policy nan;
     enum device_choice device;
-    int devices[ENGINE_DEVICES_MAX];          /* numbers of GPUs */
-    unsigned device_count;                    /* GPUs in `devices` */
-    unsigned threads;                         /* 0: chosen by the session */
+    int devices[ENGINE_DEVICES_MAX]; /* numbers of GPUs */
+    unsigned device_count;           /* GPUs in `devices` */
+    unsigned threads;                /* 0: chosen by the session */
+    unsigned cores; /* that the process may use; 0: they are counted, which takes as long as to
+                          read a small file */
+    struct team
+        *team; /* for reductions along an axis and comparisons, which keep its threads, if it
+                          is large enough; NULL: each has threads of its own */
     size_t chunk_size;                        /* bytes; 0: chosen by the engine */
     unsigned wants;                           /* partial_want bits */
     struct missing_values missing;            /* values that are missing wherever they are found */

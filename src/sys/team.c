@@ -48,6 +48,14 @@ bool team_open(struct team *t, unsigned size)
     return true;
 }
 
+struct team *team_choose(struct team *own, struct team *given, unsigned size)
+{
+    *own = (struct team){.size = 0};
+    if (given && given->size >= size)
+        return given;
+    return team_open(own, size) ? own : NULL;
+}
+
 static void *main_loop(void *member);
 
 /* Makes a thread. Signals that are sent to the process are left to others; those that a thread

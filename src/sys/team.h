@@ -52,6 +52,11 @@ MUTEX_ROLE_OF(team, struct team, mutex);
 /* Makes a team without threads. False without memory. */
 bool team_open(struct team *t, unsigned size);
 
+/* The team for a run of `size` members: `given`, whose threads are kept for the next run, if it is so
+   large and not NULL; else *own, which is opened. *own is to be closed in any case. NULL without
+   memory. */
+struct team *team_choose(struct team *own, struct team *given, unsigned size);
+
 /* Has members `first` to `first + count - 1`, none of which is active, do the job. Returns how many
    of them have a thread; of those that are started on the threads of others, it takes that they
    have. 0 only if no thread at all can be had. */
