@@ -1092,6 +1092,8 @@ static void take_masked(struct axis_worker *w)
    hold them. And where there are too few strips for all workers. */
 #define OWN_COLUMNS 8192
 #define OWN_COLUMNS_MOST 65536
+/* Rows for each worker at least: fewer take less time than to merge what the workers have of them. */
+#define OWN_ROWS_LEAST 256
 
 /* Bytes of a row that one worker claims together, at most: what a page table maps. */
 #define STRIP_BYTES ((uint64_t)2 << 20)
@@ -1101,6 +1103,8 @@ static void take_masked(struct axis_worker *w)
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
 #define STRIP_READ_BYTES ((size_t)128 << 10)
 _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
+/* At least, where there would not be two pieces for each worker. */
+#define STRIP_PIECE_LEAST 512
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 1024
 
@@ -1138,6 +1142,18 @@ static size_t gpu_piece(const struct axis_run *run, unsigned workers)
     return (size_t)(columns > chunk ? chunk : columns);
 }
 
+/* How many columns the CPU reduces together. */
+static size_t cpu_piece(const struct axis_run *run, unsigned workers)
+{
+    const struct axis_layout *layout = run->layout;
+    size_t piece = STRIP_PIECE_BYTES / run->info->element_size;
+
+    while (piece > STRIP_PIECE_LEAST &&
+           (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers)
+        piece /= 2;
+    return piece;
+}
+
 /* Chooses how many columns are claimed together: some times for each worker. */
 static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece)
 {
@@ -1166,7 +1182,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
     const struct axis_layout *layout = run->layout;
     const bool fast = run->fast;
     const size_t piece = run->gpu ? gpu_piece(run, workers)
-                         : fast   ? STRIP_PIECE_BYTES / run->info->element_size
+                         : fast   ? cpu_piece(run, workers)
                                   : STRIP_PIECE_SLOW;
     const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
     const uint64_t most = fast ? OWN_COLUMNS_MOST : 2 * own;
@@ -1175,7 +1191,8 @@ static void choose_way(struct axis_run *run, unsigned workers)
 
     run->group_elements = layout->length * layout->inner;
     run->group_slices = (size_t)layout->inner;
-    few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers;
+    few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers &&
+          layout->length / OWN_ROWS_LEAST >= workers;
     if (run->info->scattered) {
         const size_t elements = chunk_bytes(run) / run->info->element_size;
         const size_t wide = elements < TILE_COLUMNS ? elements : TILE_COLUMNS;
@@ -1250,14 +1267,19 @@ static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsig
     return true;
 }
 
-/* Workers for the input. */
-static unsigned worker_count(const struct session_options *options, uint64_t bytes)
+/* Bytes for each worker: of fewer it takes as long to wake one. A sum is sooner found than all else. */
+#define WORKER_BYTES_SUM ((uint64_t)1 << 20)
+#define WORKER_BYTES ((uint64_t)256 << 10)
+
+/* Workers for so many bytes, SOURCE_UNKNOWN or less, of an input. */
+static unsigned worker_count(const struct session_options *options, unsigned wants, uint64_t bytes)
 {
     const unsigned count = options->threads ? options->threads : cores_available();
-    const uint64_t chunk = options->chunk_size ? options->chunk_size : engine_cpu.chunk_bytes;
+    const uint64_t each = options->chunk_size ? options->chunk_size
+                          : wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES) ? WORKER_BYTES
+                                                                                : WORKER_BYTES_SUM;
 
-    return bytes != SOURCE_UNKNOWN && bytes / chunk + 1 < count ? (unsigned)(bytes / chunk) + 1
-                                                                : count;
+    return bytes / each < count ? (unsigned)(bytes / each) + 1 : count;
 }
 
 /* The results of slices that have no elements. */
@@ -1352,7 +1374,7 @@ struct source_options axis_source_options(const struct session_options *options)
 
 unsigned axis_workers(const struct session_options *options)
 {
-    return worker_count(options, SOURCE_UNKNOWN);
+    return worker_count(options, options->wants, SOURCE_UNKNOWN);
 }
 
 bool axis_open_gpu(const struct session_options *options, char *const *paths, int count,
@@ -1415,8 +1437,8 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     outcome->bytes = layout->elements * run->info->element_size;
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;
-    if (worker_count(run->options, outcome->bytes) < workers)
-        workers = worker_count(run->options, outcome->bytes);
+    if (worker_count(run->options, plan->wants, outcome->bytes) < workers)
+        workers = worker_count(run->options, plan->wants, outcome->bytes);
     run->order = (struct axis_order){.write = run->sink->write,
                                      .write_context = run->sink->context,
                                      .refuse = refuse,
