@@ -125,6 +125,25 @@ def test_squares_along_an_axis(dtype):
                 assert same(found[op][i], wanted), (op, i, axis, ddof, nan, missing)
 
 
+def test_ties_of_squares_along_an_axis():
+    m, n = 80000000, 60000001
+    a, b = m * m - n * n, 2 * m * n  # the sides of a right triangle, whose longest has 54 bits
+    x = np.array([[a, -a, b, -b, 0, 0, 0, 0],  # std
+                  [a, b, 0, 0, 0, 0, 0, 0],  # l2
+                  [a, b, a, -b, 0, 0, 0, 0],  # rms
+                  [2**27, 1, 1, 0, 0, 0, 0, 0],  # sumsq
+                  [2**27, 1, 1, 1, 0, 0, 0, 0],
+                  [2**27, 1 + 2**-30, 1 - 2**-30, 0, 0, 0, 0, 0],  # a little above a tie
+                  [2**27, 1, 1, 2**-300, 0, 0, 0, 0],
+                  [2**27, 1, 1, 2**-300, 2**300, 0, 0, 0],
+                  [2**53 - 1, 2**53 - 3, 0, 0, 0, 0, 0, 0]], "f8")
+    ops = ["std", "var", "rms", "l2", "sumsq"]
+    for array, axis in ((x, 1), (np.ascontiguousarray(x.T), 0)):
+        found = gr.reduce(array, ops, axis=axis)
+        for op, (i, row) in itertools.product(ops, enumerate(x)):
+            assert same(found[op][i], expected(op, row, "propagate", 0)), (op, i, axis)
+
+
 @given(st.sampled_from(["i8", "u8"]), st.tuples(st.integers(0, 9), st.integers(0, 9)), seeds,
        st.integers(0, 1))
 def test_integer_sums_along_an_axis(dtype, shape, seed, axis):

@@ -175,19 +175,19 @@ static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *
 }
 
 /* Whether the same holds of the squares of its elements: then the sum of these is that of the numbers
-   squares[0] to squares[SLICE_SQUARES_MAX - 1]. */
+   squares[0] to squares[SLICE_SQUARES_MAX - 1], each of which is about what the ones before it lack. */
 static inline bool cpu_slices_squares(const struct cpu_slices *s, size_t i,
                                       double squares[SLICE_SQUARES_MAX])
 {
+    bool good = s->squares[0] && !s->used[i];
+
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         squares[k] = 0;
-    for (int k = 0; k < 2 && s->squares[k]; k++) {
-        if (s->squares[k]->used[i])
-            return false;
-        squares[2 * k] = s->squares[k]->high[i];
-        squares[2 * k + 1] = s->squares[k]->low[i];
-    }
-    return s->squares[0] && !s->used[i];
+    for (int k = 0; k < 2 && s->squares[k]; k++)
+        good = good && !s->squares[k]->used[i] &&
+               slice_terms_add(squares, SLICE_SQUARES_MAX, s->squares[k]->high[i]) &&
+               slice_terms_add(squares, SLICE_SQUARES_MAX, s->squares[k]->low[i]);
+    return good;
 }
 
 /* The keys of the extremes, as in struct partial, of a slice that needed no partial result. */

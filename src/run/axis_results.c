@@ -315,27 +315,19 @@ static bool scale_sum(const struct scale *scale, double high, double low, uint64
 static bool finish_squares(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
                            const struct operation *op, uint64_t n, double *value)
 {
-    const struct slice_pair sum = {s->high[i], s->low[i], false};
+    const bool spread = op->member == MEMBER(var) || op->member == MEMBER(std);
+    const bool root = op->member != MEMBER(var) && op->member != MEMBER(sumsq);
+    const struct slice_pair none = {0, 0, false}, sum = {s->high[i], s->low[i], false};
     const struct scale *scale = &plan->scale;
     double squares[SLICE_SQUARES_MAX];
-    struct slice_terms t = {.left = n >> 53 != 0};
 
-    if (!cpu_slices_squares(s, i, squares))
+    if (!cpu_slices_squares(s, i, squares) || (scale->given && !spread))
         return false;
-    if (op->member == MEMBER(var) || op->member == MEMBER(std))
-        return slice_spread(&sum, squares, n, plan->ddof, scale->given ? scale->factor : 1,
-                            op->member == MEMBER(std), value);
-    if (scale->given)
-        return false;
-    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
-        t.left = !slice_terms_add(t.term, SLICE_TERMS, squares[k]) || t.left;
-    slice_terms_settle(&t);
-    *value = t.term[0];
-    if (t.term[0] == 0)
-        return !t.left;
-    if (op->member == MEMBER(sumsq))
-        return t.term[1] == 0 && !t.left;
-    return slice_root(&t, op->member == MEMBER(rms) ? (double)n : 1, 0, value);
+    if (spread)
+        return slice_spread(&sum, squares, n, plan->ddof, scale->given ? scale->factor : 1, root,
+                            value);
+    /* A variance, too: that of n numbers, or of one, whose sum is 0. */
+    return slice_spread(&none, squares, op->member == MEMBER(rms) ? n : 1, 0, 1, root, value);
 }
 
 /* The value of an operation of a slice that takes a partial result. */
