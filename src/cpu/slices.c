@@ -704,13 +704,17 @@ struct cpu_masking {
     uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
 };
 
-/* Shorter rows have kernels for squares: partial results take longer ones as fast. */
+/* Rows of fewer elements, or of fewer bytes, have kernels for squares: partial results take longer ones
+   as fast. */
 #define SQUARES_ROW 512
+#define SQUARES_ROW_BYTES 2048
+_Static_assert(SQUARES_ROW_BYTES <= SQUARES, "a row fits");
 
 bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
                          uint64_t length)
 {
-    if (kind == CPU_SLICES_COLUMNS || length < SQUARES_ROW)
+    if (kind == CPU_SLICES_COLUMNS || length < SQUARES_ROW ||
+        length < SQUARES_ROW_BYTES / element_size(type))
         wants &= ~(unsigned)PARTIAL_SQUARES;
     return element_is_float(taken_type(type)) &&
            !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
@@ -1188,7 +1192,7 @@ static void square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, siz
     }
 }
 
-/* Adds the squares of rows, which are shorter than SQUARES_ROW. */
+/* Adds the squares of rows, which are short: cpu_slices_are_fast. */
 static void take_squared_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                               const unsigned char *x, size_t rows, size_t length)
 {
