@@ -508,7 +508,7 @@ three() {
 # byte N: the byte of this value.
 byte() {
     # shellcheck disable=SC2059 # the format is made here
-    printf "\\$(printf %03o "$1")"
+    printf "\\$(($1 >> 6))$(($1 >> 3 & 7))$(($1 & 7))"
 }
 
 # word N: four bytes, little endian.
@@ -653,7 +653,7 @@ table() {
 
 # size FILE
 size() {
-    wc -c <"$1" | tr -d ' '
+    wc -c <"$1"
 }
 
 # flip FILE OFFSET: inverts a byte.
