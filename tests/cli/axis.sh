@@ -490,7 +490,7 @@ fi
 
 python=$(command -v python3)
 if [ -n "$python" ]; then
-    ok 'arrays of all types and shapes' "$python" "$sources/tests/lib/axis_check.py" "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-$([ -n "$sanitizer" ] && echo 40 || echo 160)}"
+    ok 'arrays of all types and shapes' "$python" "$sources/tests/lib/axis_check.py" "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-$(shared 160)}"
 else
     skip 'arrays of all types and shapes' 'there is no python3'
 fi

@@ -197,7 +197,7 @@ run -q --diff --array=plain made/pair.h5 made/pair.h5
 is 'compared' 0 ''
 run -q --diff made/pair.h5 made/pair.h5
 is 'chunks, too' 0 ''
-"$python" "$sources/tests/lib/chunks_check.py" "$GPUREDUCE" 5 "$([ -n "$sanitizer" ] && echo 10 || echo 60)" >found 2>&1
+"$python" "$sources/tests/lib/chunks_check.py" "$GPUREDUCE" 5 "$(shared 60)" >found 2>&1
 ok 'whatever the shapes, chunks and filters' test "$?:$(wc -c <found)" = 0:0
 show found
 

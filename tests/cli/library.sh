@@ -16,7 +16,7 @@ elif ! find_python ctypes; then
 else
     # shellcheck disable=SC2154
     ok "$checks" "$python" "$sources/tests/lib/library_check.py" "$GPUREDUCE" "$shared" "${CHECK_SEED:-1}" \
-        "${LIBRARY_ARRAYS:-300}"
+        "${LIBRARY_ARRAYS:-$(shared 300)}"
 fi
 
 finish

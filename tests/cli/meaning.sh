@@ -23,9 +23,9 @@ as_made() {
 
 for file in plain-1.nc plain-2.nc scaled-1.nc plain-3.h5 scaled-2.h5 plain-4.nc scaled-3.nc; do
     for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+        [ -z "$options" ] || share_takes_next || continue
         # shellcheck disable=SC2086 # none, or several words
         as_made "$file, seed $seed, ${options:-by default}" $file "${file%.*}.tsv" $options
-        [ -z "$sanitizer" ] || break
     done
     # shellcheck disable=SC2046 # many options
     run -q --total --nan=skip -o $total $(cat "made/${file%.*}.small") "made/$file"

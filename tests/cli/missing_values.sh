@@ -11,7 +11,7 @@ if [ -z "$python" ]; then
     skip 'random elements' 'there is no python3'
     finish
 fi
-"$python" "$sources/tests/lib/missing_check.py" "$GPUREDUCE" "$([ -n "$sanitizer" ] && echo 10 || echo 60)" >found 2>&1
+"$python" "$sources/tests/lib/missing_check.py" "$GPUREDUCE" "$(shared 60)" >found 2>&1
 ok 'the results of those that are not missing' test "$?:$(wc -c <found)" = 0:0
 show found
 

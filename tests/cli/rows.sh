@@ -201,7 +201,7 @@ python=$(command -v python3)
 if [ -n "$python" ]; then
     : "${ROWS_RUNS=}"
     ok 'what fractions say' "$python" "$sources/tests/lib/rows_oracle.py" "$GPUREDUCE" \
-        "${ROWS_RUNS:-$([ -n "$sanitizer" ] && echo 60 || echo 400)}"
+        "${ROWS_RUNS:-$(shared 400)}"
 else
     skip 'what fractions say' 'there is no python3'
 fi

@@ -8,7 +8,7 @@
 # CHECK_SEED=N gives every run a random number of threads and a random size of chunks, where the test
 # asks for none itself: whatever they are, outputs are the same. CHECK_UNDER is a command to run the
 # programs under, such as valgrind with its options. CHECK_SHARE=K/N is the Kth of N shares of cases that
-# are many and alike; without it a test takes all.
+# are many and alike, and of random ones as many; without it a test takes all.
 
 LC_ALL=C
 export LC_ALL
@@ -159,6 +159,11 @@ share_of=${CHECK_SHARE#*/} share_next=0
 share_takes_next() {
     share_next=$((share_next + 1))
     [ $(((share_next + (share_next - 1) / share_of) % share_of)) -eq $((${CHECK_SHARE%/*} % share_of)) ]
+}
+
+# shared N: how many of N random cases are in the share.
+shared() {
+    echo $((($1 + share_of - 1) / share_of))
 }
 
 # draw N: a number below N, and below 2^19, in $drawn.
