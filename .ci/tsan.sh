@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 tests=$(tagged threads)
-export CHECK_SEED=${STRESS_SEED:-1} CHECK_SHARE=1/5 STRESS_RUNS=50 ARRAYS_THREADS=3
+export CHECK_SEED=${STRESS_SEED:-1} CHECK_SHARE=1/5 STRESS_RUNS=25 ARRAYS_THREADS=3
 [ "$tier" = long ] && tests='' CHECK_SHARE=1/1 STRESS_RUNS=150
 echo "CHECK_SEED=$CHECK_SEED"
 # gpureduce-bench takes too long in the tests: what has threads runs on few bytes.
