@@ -128,8 +128,8 @@ struct cpu_slice_kernels {
 #define CPU_INTEGER_ROWS 16
 #define CPU_INTEGER_COLUMNS 1024
 
-/* Kernels for integers of up to 32 bits, whose sums and extremes are integers. `min` is NULL if no
-   extremes are wanted. */
+/* Kernels for integers of up to 32 bits, whose sums and extremes are integers. `sum` is NULL if no sums
+   are wanted, or `min` if no extremes. */
 struct cpu_integer_slices {
     /* Reduces `rows` rows of `length` elements each, from 1 to 2^30. */
     void (*rows)(const void *x, size_t rows, size_t length, int64_t *sum, int64_t *min,

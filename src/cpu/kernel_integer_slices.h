@@ -2,156 +2,187 @@
  * Kernels for slices of integers of up to 32 bits, and of truth values. A part of
  * kernel_template.h.
  *
- * Sums are exact because no accumulator can overflow before it is emptied: a line of LINE_BYTES is
- * added to lanes of twice the width, CPU_INTEGER_ROWS of them at a time, or LINES of them, and what
- * these come to is added to wider ones. Plain loops of known length over lines: compilers make
- * vectors of the instruction set of them.
+ * Sums are exact because no accumulator can overflow before it is emptied: elements are added to
+ * lanes of twice the width, of CPU_INTEGER_ROWS rows at a time, or of VECTORS vectors of a row, and what
+ * these come to is added to wider ones. Vectors are the compiler's, of the size that the instruction set
+ * has.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_INTEGER_SLICES_H
 #define GPUREDUCE_CPU_KERNEL_INTEGER_SLICES_H
 
 #include "cpu/kernel_common.h"
 
-#define LINE_BYTES 64
+/* Vectors of a row that are added up before their sums: 255 2^8 fits 16 bits, and 255 2^7 15. */
+#define VECTORS 255
 
-/* Lines of a row that are added up before their sums: 255 2^8 fits 16 bits, and 255 2^7 15. */
-#define LINES 255
-
-/* A byte of truth values is any: this is 0 or 1. And the same for others, which are what they are.
- */
-#define TRUTH_OF(x) ((x) != 0)
-#define VALUE_OF(x) (x)
+/* A byte of truth values is any: this is 0 or 1. And the same for others, which are what they are. TYPE
+   is that of the result, a number's or a vector's. */
+#define TRUTH_OF(TYPE, x) ((TYPE)(((x) != 0) & 1))
+#define VALUE_OF(TYPE, x) (x)
 
 /* Bytes ahead that are asked for, in a row. */
 #define INTEGERS_AHEAD 2048
 
 /* Elements are TYPE, sums of a few PART, and of columns SUM. */
-#define INTEGER_SLICES(name, TYPE, PART, SUM, VALUE)                                              \
-    /* Adds n elements, at most those of LINES lines, to *sum, and takes their extremes. */       \
-    INLINE_TARGET void lines_##name(const unsigned char *x, size_t n, int64_t *sum, TYPE *min,    \
-                                    TYPE *max, bool extremes)                                     \
-    {                                                                                             \
-        enum { LINE = LINE_BYTES / sizeof(TYPE) };                                                \
-        TYPE line[LINE], least[LINE], greatest[LINE];                                             \
-        PART part[LINE] = {0};                                                                    \
-        size_t i = 0;                                                                             \
-                                                                                                  \
-        for (size_t j = 0; j < LINE; j++) {                                                       \
-            least[j] = *min;                                                                      \
-            greatest[j] = *max;                                                                   \
-        }                                                                                         \
-        for (; n - i >= LINE; i += LINE) {                                                        \
-            memcpy(line, x + i * sizeof *line, sizeof line);                                      \
-            __builtin_prefetch((const void *)((uintptr_t)x + i * sizeof *line + INTEGERS_AHEAD)); \
-            for (size_t j = 0; j < LINE; j++)                                                     \
-                part[j] = (PART)(part[j] + VALUE(line[j]));                                       \
-            for (size_t j = 0; extremes && j < LINE; j++) {                                       \
-                least[j] = VALUE(line[j]) < least[j] ? VALUE(line[j]) : least[j];                 \
-                greatest[j] = VALUE(line[j]) > greatest[j] ? VALUE(line[j]) : greatest[j];        \
-            }                                                                                     \
-        }                                                                                         \
-        memcpy(line, x + i * sizeof *line, (n - i) * sizeof *line);                               \
-        for (size_t j = 0; j < n - i; j++) {                                                      \
-            *sum += VALUE(line[j]);                                                               \
-            *min = VALUE(line[j]) < *min ? VALUE(line[j]) : *min;                                 \
-            *max = VALUE(line[j]) > *max ? VALUE(line[j]) : *max;                                 \
-        }                                                                                         \
-        for (size_t j = 0; j < LINE; j++)                                                         \
-            *sum += part[j];                                                                      \
-        for (size_t j = 0; extremes && j < LINE; j++) {                                           \
-            *min = least[j] < *min ? least[j] : *min;                                             \
-            *max = greatest[j] > *max ? greatest[j] : *max;                                       \
-        }                                                                                         \
-    }                                                                                             \
-    INLINE_TARGET void rows_of_##name(const unsigned char *x, size_t rows, size_t length,         \
-                                      int64_t *sum, int64_t *min, int64_t *max, bool extremes)    \
-    {                                                                                             \
-        const size_t most = LINES * LINE_BYTES / sizeof(TYPE);                                    \
-                                                                                                  \
-        for (size_t row = 0; row < rows; row++, x += length * sizeof(TYPE)) {                     \
-            TYPE least, greatest;                                                                 \
-                                                                                                  \
-            memcpy(&least, x, sizeof least);                                                      \
-            least = VALUE(least);                                                                 \
-            greatest = least;                                                                     \
-            sum[row] = 0;                                                                         \
-            for (size_t i = 0; i < length; i += most)                                             \
-                lines_##name(x + i * sizeof(TYPE), length - i < most ? length - i : most,         \
-                             &sum[row], &least, &greatest, extremes);                             \
-            if (extremes) {                                                                       \
-                min[row] = least;                                                                 \
-                max[row] = greatest;                                                              \
-            }                                                                                     \
-        }                                                                                         \
-    }                                                                                             \
-    static SIMD_TARGET void integer_rows_##name(const void *x, size_t rows, size_t length,        \
-                                                int64_t *sum, int64_t *min, int64_t *max)         \
-    {                                                                                             \
-        if (min)                                                                                  \
-            rows_of_##name(x, rows, length, sum, min, max, true);                                 \
-        else                                                                                      \
-            rows_of_##name(x, rows, length, sum, min, max, false);                                \
-    }                                                                                             \
-    /* A line of n rows, at most CPU_INTEGER_ROWS. */                                             \
-    INLINE_TARGET void column_lines_##name(const unsigned char *x, size_t stride, size_t n,       \
-                                           SUM *sum, TYPE *min, TYPE *max)                        \
-    {                                                                                             \
-        enum { LINE = LINE_BYTES / sizeof(TYPE) };                                                \
-        PART part[LINE] = {0};                                                                    \
-        TYPE line[LINE];                                                                          \
-                                                                                                  \
-        for (size_t k = 0; k < n; k++) {                                                          \
-            memcpy(line, x + k * stride, sizeof line);                                            \
-            for (size_t j = 0; j < LINE; j++)                                                     \
-                part[j] = (PART)(part[j] + VALUE(line[j]));                                       \
-        }                                                                                         \
-        for (size_t j = 0; j < LINE; j++)                                                         \
-            sum[j] += (SUM)part[j];                                                               \
-        for (size_t k = 0; min && k < n; k++) {                                                   \
-            memcpy(line, x + k * stride, sizeof line);                                            \
-            for (size_t j = 0; j < LINE; j++) {                                                   \
-                min[j] = VALUE(line[j]) < min[j] ? VALUE(line[j]) : min[j];                       \
-                max[j] = VALUE(line[j]) > max[j] ? VALUE(line[j]) : max[j];                       \
-            }                                                                                     \
-        }                                                                                         \
-    }                                                                                             \
-    static SIMD_TARGET void integer_columns_##name(const void *data, size_t stride, size_t rows,  \
-                                                   size_t columns, int64_t *sum, int64_t *min,    \
-                                                   int64_t *max)                                  \
-    {                                                                                             \
-        enum { LINE = LINE_BYTES / sizeof(TYPE) };                                                \
-        SUM sums[CPU_INTEGER_COLUMNS];                                                            \
-        TYPE least[CPU_INTEGER_COLUMNS], greatest[CPU_INTEGER_COLUMNS];                           \
-        const unsigned char *x = data;                                                            \
-                                                                                                  \
-        memset(sums, 0, columns * sizeof *sums);                                                  \
-        for (size_t j = 0; min && j < columns; j++) {                                             \
-            memcpy(&least[j], x + j * sizeof *least, sizeof *least);                              \
-            least[j] = VALUE(least[j]);                                                           \
-            greatest[j] = least[j];                                                               \
-        }                                                                                         \
-        for (size_t row = 0; row < rows; row += CPU_INTEGER_ROWS) {                               \
-            const size_t n = rows - row < CPU_INTEGER_ROWS ? rows - row : CPU_INTEGER_ROWS;       \
-            const unsigned char *p = x + row * stride;                                            \
-                                                                                                  \
-            for (size_t j = 0; j < columns; j += LINE, p += LINE_BYTES) {                         \
-                for (size_t k = 0; k < n; k++)                                                    \
-                    __builtin_prefetch(                                                           \
-                        (const void *)((uintptr_t)p + (CPU_INTEGER_ROWS + k) * stride));          \
-                if (n == CPU_INTEGER_ROWS)                                                        \
-                    column_lines_##name(p, stride, CPU_INTEGER_ROWS, sums + j,                    \
-                                        min ? least + j : NULL, min ? greatest + j : NULL);       \
-                else                                                                              \
-                    column_lines_##name(p, stride, n, sums + j, min ? least + j : NULL,           \
-                                        min ? greatest + j : NULL);                               \
-            }                                                                                     \
-        }                                                                                         \
-        for (size_t j = 0; j < columns; j++)                                                      \
-            sum[j] = sums[j];                                                                     \
-        for (size_t j = 0; min && j < columns; j++) {                                             \
-            min[j] = least[j];                                                                    \
-            max[j] = greatest[j];                                                                 \
-        }                                                                                         \
+#define INTEGER_SLICES(name, TYPE, PART, SUM, VALUE)                                               \
+    typedef TYPE vector_##name __attribute__((vector_size(V_BYTES)));                              \
+    typedef TYPE half_##name __attribute__((vector_size(V_BYTES / 2)));                            \
+    typedef PART part_##name __attribute__((vector_size(V_BYTES)));                                \
+    /* The results of some vectors, lane by lane: sums of either half, and extremes. */            \
+    struct found_##name {                                                                          \
+        part_##name sum[2];                                                                        \
+        vector_##name min, max;                                                                    \
+    };                                                                                             \
+    INLINE_TARGET void take_##name(struct found_##name *f, const unsigned char *x, bool sums,      \
+                                   bool extremes)                                                  \
+    {                                                                                              \
+        half_##name half;                                                                          \
+        vector_##name v, lesser, greater;                                                          \
+                                                                                                   \
+        for (int i = 0; sums && i < 2; i++) {                                                      \
+            memcpy(&half, x + i * sizeof half, sizeof half);                                       \
+            f->sum[i] += __builtin_convertvector(VALUE(half_##name, half), part_##name);           \
+        }                                                                                          \
+        if (!extremes)                                                                             \
+            return;                                                                                \
+        memcpy(&v, x, sizeof v);                                                                   \
+        v = VALUE(vector_##name, v);                                                               \
+        lesser = (vector_##name)(v < f->min);                                                      \
+        greater = (vector_##name)(v > f->max);                                                     \
+        f->min = (v & lesser) | (f->min & ~lesser);                                                \
+        f->max = (v & greater) | (f->max & ~greater);                                              \
+    }                                                                                              \
+    /* Adds n elements, at most those of VECTORS vectors, to *sum, and takes their extremes. */    \
+    INLINE_TARGET void vectors_##name(const unsigned char *x, size_t n, int64_t *sum, TYPE *min,   \
+                                      TYPE *max, bool sums, bool extremes)                         \
+    {                                                                                              \
+        enum { LANES = V_BYTES / sizeof(TYPE) };                                                   \
+        struct found_##name f = {.min = (vector_##name){0} + *min,                                 \
+                                 .max = (vector_##name){0} + *max};                                \
+        PART part[LANES];                                                                          \
+        TYPE least[LANES], greatest[LANES], last;                                                  \
+        size_t i = 0;                                                                              \
+                                                                                                   \
+        for (; n - i >= LANES; i += LANES) {                                                       \
+            __builtin_prefetch((const void *)((uintptr_t)x + i * sizeof(TYPE) + INTEGERS_AHEAD));  \
+            take_##name(&f, x + i * sizeof(TYPE), sums, extremes);                                 \
+        }                                                                                          \
+        memcpy(part, f.sum, sizeof part);                                                          \
+        memcpy(least, &f.min, sizeof least);                                                       \
+        memcpy(greatest, &f.max, sizeof greatest);                                                 \
+        for (size_t j = 0; j < LANES; j++) {                                                       \
+            *sum += part[j];                                                                       \
+            *min = least[j] < *min ? least[j] : *min;                                              \
+            *max = greatest[j] > *max ? greatest[j] : *max;                                        \
+        }                                                                                          \
+        for (; i < n; i++) {                                                                       \
+            memcpy(&last, x + i * sizeof last, sizeof last);                                       \
+            last = VALUE(TYPE, last);                                                              \
+            *sum += last;                                                                          \
+            *min = last < *min ? last : *min;                                                      \
+            *max = last > *max ? last : *max;                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    INLINE_TARGET void rows_of_##name(const unsigned char *x, size_t rows, size_t length,          \
+                                      int64_t *sum, int64_t *min, int64_t *max, bool sums,         \
+                                      bool extremes)                                               \
+    {                                                                                              \
+        const size_t most = VECTORS * V_BYTES / sizeof(TYPE);                                      \
+                                                                                                   \
+        for (size_t row = 0; row < rows; row++, x += length * sizeof(TYPE)) {                      \
+            int64_t total = 0;                                                                     \
+            TYPE least, greatest;                                                                  \
+                                                                                                   \
+            memcpy(&least, x, sizeof least);                                                       \
+            least = VALUE(TYPE, least);                                                            \
+            greatest = least;                                                                      \
+            for (size_t i = 0; i < length; i += most)                                              \
+                vectors_##name(x + i * sizeof(TYPE), length - i < most ? length - i : most,        \
+                               &total, &least, &greatest, sums, extremes);                         \
+            if (sums)                                                                              \
+                sum[row] = total;                                                                  \
+            if (extremes) {                                                                        \
+                min[row] = least;                                                                  \
+                max[row] = greatest;                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static SIMD_TARGET void integer_rows_##name(const void *x, size_t rows, size_t length,         \
+                                                int64_t *sum, int64_t *min, int64_t *max)          \
+    {                                                                                              \
+        if (!min)                                                                                  \
+            rows_of_##name(x, rows, length, sum, min, max, true, false);                           \
+        else if (!sum)                                                                             \
+            rows_of_##name(x, rows, length, sum, min, max, false, true);                           \
+        else                                                                                       \
+            rows_of_##name(x, rows, length, sum, min, max, true, true);                            \
+    }                                                                                              \
+    /* A vector of n rows, at most CPU_INTEGER_ROWS. */                                            \
+    INLINE_TARGET void column_vectors_##name(const unsigned char *x, size_t stride, size_t n,      \
+                                             SUM *sum, TYPE *min, TYPE *max, bool sums,            \
+                                             bool extremes)                                        \
+    {                                                                                              \
+        enum { LANES = V_BYTES / sizeof(TYPE) };                                                   \
+        struct found_##name f = {.sum = {{0}}};                                                    \
+        PART part[LANES];                                                                          \
+                                                                                                   \
+        memcpy(&f.min, min, sizeof f.min);                                                         \
+        memcpy(&f.max, max, sizeof f.max);                                                         \
+        for (size_t k = 0; k < n; k++)                                                             \
+            take_##name(&f, x + k * stride, sums, extremes);                                       \
+        memcpy(min, &f.min, sizeof f.min);                                                         \
+        memcpy(max, &f.max, sizeof f.max);                                                         \
+        memcpy(part, f.sum, sizeof part);                                                          \
+        for (size_t j = 0; sums && j < LANES; j++)                                                 \
+            sum[j] += (SUM)part[j];                                                                \
+    }                                                                                              \
+    INLINE_TARGET void columns_of_##name(const unsigned char *x, size_t stride, size_t rows,       \
+                                         size_t columns, int64_t *sum, int64_t *min, int64_t *max, \
+                                         bool sums, bool extremes)                                 \
+    {                                                                                              \
+        enum { LANES = V_BYTES / sizeof(TYPE) };                                                   \
+        SUM total[CPU_INTEGER_COLUMNS];                                                            \
+        TYPE least[CPU_INTEGER_COLUMNS], greatest[CPU_INTEGER_COLUMNS];                            \
+                                                                                                   \
+        memset(total, 0, columns * sizeof *total);                                                 \
+        for (size_t j = 0; j < columns; j++) {                                                     \
+            memcpy(&least[j], x + j * sizeof *least, sizeof *least);                               \
+            least[j] = VALUE(TYPE, least[j]);                                                      \
+            greatest[j] = least[j];                                                                \
+        }                                                                                          \
+        for (size_t row = 0; row < rows; row += CPU_INTEGER_ROWS) {                                \
+            const size_t n = rows - row < CPU_INTEGER_ROWS ? rows - row : CPU_INTEGER_ROWS;        \
+            const unsigned char *p = x + row * stride;                                             \
+                                                                                                   \
+            for (size_t j = 0; j < columns; j += LANES, p += V_BYTES) {                            \
+                for (size_t k = 0; k < n; k++)                                                     \
+                    __builtin_prefetch(                                                            \
+                        (const void *)((uintptr_t)p + (CPU_INTEGER_ROWS + k) * stride));           \
+                if (n == CPU_INTEGER_ROWS)                                                         \
+                    column_vectors_##name(p, stride, CPU_INTEGER_ROWS, total + j, least + j,       \
+                                          greatest + j, sums, extremes);                           \
+                else                                                                               \
+                    column_vectors_##name(p, stride, n, total + j, least + j, greatest + j, sums,  \
+                                          extremes);                                               \
+            }                                                                                      \
+        }                                                                                          \
+        for (size_t j = 0; sums && j < columns; j++)                                               \
+            sum[j] = total[j];                                                                     \
+        for (size_t j = 0; extremes && j < columns; j++) {                                         \
+            min[j] = least[j];                                                                     \
+            max[j] = greatest[j];                                                                  \
+        }                                                                                          \
+    }                                                                                              \
+    static SIMD_TARGET void integer_columns_##name(const void *x, size_t stride, size_t rows,      \
+                                                   size_t columns, int64_t *sum, int64_t *min,     \
+                                                   int64_t *max)                                   \
+    {                                                                                              \
+        if (!min)                                                                                  \
+            columns_of_##name(x, stride, rows, columns, sum, min, max, true, false);               \
+        else if (!sum)                                                                             \
+            columns_of_##name(x, stride, rows, columns, sum, min, max, false, true);               \
+        else                                                                                       \
+            columns_of_##name(x, stride, rows, columns, sum, min, max, true, true);                \
     }
 
 INTEGER_SLICES(i8, int8_t, int16_t, int32_t, VALUE_OF)

@@ -391,7 +391,7 @@ static void bring(const struct cpu_slicer *z, unsigned char *to, const unsigned 
  */
 
 /* Shorter rows are faster as floats, of which several are taken together. */
-#define SLICES_INTEGER_LENGTH 128
+#define SLICES_INTEGER_LENGTH 16
 
 /* Room for what kernels find of several slices: too much for a small stack. */
 struct cpu_integer_found {
@@ -437,20 +437,21 @@ static void take_keys(const struct cpu_slice_results *s, size_t key_size, size_t
         take_keys64(s->min, s->max, i, exact_key((double)min), exact_key((double)max));
 }
 
+/* Adds what was found of `count` slices, the first of which is number `at` of those found. */
 static void add_integers(const struct cpu_slice_results *s, size_t key_size, size_t first,
-                         size_t count, const struct cpu_integer_found *found)
+                         size_t count, bool sums, const struct cpu_integer_found *found, size_t at)
 {
-    for (size_t i = 0; i < count; i++)
-        add_sum(s, first + i, found->sum[i]);
+    for (size_t i = 0; sums && i < count; i++)
+        add_sum(s, first + i, found->sum[at + i]);
     for (size_t i = 0; s->min && i < count; i++)
-        take_keys(s, key_size, first + i, found->min[i], found->max[i]);
+        take_keys(s, key_size, first + i, found->min[at + i], found->max[at + i]);
 }
 
 /* Adds to the results of `rows` slices, which are rows of `length` elements of `size` bytes: as
    many as SLICES_INTEGER_LENGTH, or more. Keys have key_size bytes; without extremes there are
    none. *found is scratch memory. */
 static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_integer_found *found,
-                         const struct cpu_slice_results *to, size_t key_size,
+                         const struct cpu_slice_results *to, size_t key_size, bool sums,
                          const unsigned char *x, size_t rows, size_t length, size_t size)
 {
     const size_t together = length > LENGTH_MOST ? 1 : INTEGERS_TOGETHER;
@@ -460,37 +461,36 @@ static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_in
         for (size_t at = 0; at < length; at += LENGTH_MOST) {
             const size_t part = length - at < LENGTH_MOST ? length - at : LENGTH_MOST;
 
-            kernels->rows(x + (i * length + at) * size, n, part, found->sum,
+            kernels->rows(x + (i * length + at) * size, n, part, sums ? found->sum : NULL,
                           to->min ? found->min : NULL, found->max);
-            add_integers(to, key_size, i, n, found);
+            add_integers(to, key_size, i, n, sums, found, 0);
         }
     }
 }
 
-/* How many of `columns` columns of elements of `size` bytes the next function is for. */
-static size_t integer_columns_of(size_t columns, size_t size)
-{
-    const size_t line = 64 / size;
+/* The least columns that kernels take: a line of a cache. */
+#define INTEGER_COLUMNS_LEAST(size) ((size_t)64 / (size))
 
-    return columns / line * line;
-}
-
-/* Adds `columns` slices of `rows` elements each, `stride` bytes apart. */
+/* Adds `columns` slices, at least INTEGER_COLUMNS_LEAST, of `rows` elements each, `stride` bytes apart. The
+   last ones are found together with some before them. */
 static void integer_columns(const struct cpu_integer_slices *kernels,
                             struct cpu_integer_found *found, const struct cpu_slice_results *to,
-                            size_t key_size, const unsigned char *x, size_t stride, size_t rows,
-                            size_t columns, size_t size)
+                            size_t key_size, bool sums, const unsigned char *x, size_t stride,
+                            size_t rows, size_t columns, size_t size)
 {
+    const size_t least = INTEGER_COLUMNS_LEAST(size);
+
     for (size_t i = 0; i < rows; i += ROWS_MOST) {
         const size_t n = rows - i < ROWS_MOST ? rows - i : ROWS_MOST;
 
-        for (size_t j = 0; j < columns; j += CPU_INTEGER_COLUMNS) {
-            const size_t some =
-                columns - j < CPU_INTEGER_COLUMNS ? columns - j : CPU_INTEGER_COLUMNS;
+        for (size_t j = 0, some; j < columns; j += some) {
+            const size_t left = columns - j, before = left < least ? least - left : 0;
 
-            kernels->columns(x + i * stride + j * size, stride, n, some, found->sum,
-                             to->min ? found->min : NULL, found->max);
-            add_integers(to, key_size, j, some, found);
+            some = left < CPU_INTEGER_COLUMNS ? left : CPU_INTEGER_COLUMNS;
+            some -= before > 0 ? 0 : some % least;
+            kernels->columns(x + i * stride + (j - before) * size, stride, n, before + some,
+                             sums ? found->sum : NULL, to->min ? found->min : NULL, found->max);
+            add_integers(to, key_size, j, some, sums, found, before);
         }
     }
 }
@@ -856,6 +856,7 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
             wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
         if (!z->swap && !apart && kernels->slices->integers[z->given].rows) {
             z->integer = &kernels->slices->integers[z->given];
+            z->sums = wants & PARTIAL_SUM || !(wants & PARTIAL_EXTREMES);
             z->found = malloc(sizeof *z->found);
             if (!z->found)
                 return false;
@@ -1340,7 +1341,7 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
     if (z->integer && length >= SLICES_INTEGER_LENGTH) {
         begin(s, first + rows);
         to = results_from(s, first);
-        integer_rows(z->integer, z->found, &to, s->key_size, x, rows, length, size);
+        integer_rows(z->integer, z->found, &to, s->key_size, z->sums, x, rows, length, size);
         return;
     }
     for (size_t i = 0; i < rows;) {
@@ -1739,16 +1740,14 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         take_columns(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    if (z->integer) {
-        const size_t some = integer_columns_of(columns, size);
+    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size)) {
         const struct cpu_slice_results to = results_from(s, first);
 
-        begin(s, first + some);
+        begin(s, first + columns);
         s->low_used = true;
-        integer_columns(z->integer, z->found, &to, s->key_size, x, stride, rows, some, size);
-        first += some;
-        x += some * size;
-        columns -= some;
+        integer_columns(z->integer, z->found, &to, s->key_size, z->sums, x, stride, rows, columns,
+                        size);
+        return;
     }
     width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
     height = SCRATCH_BYTES / taken / (width ? width : 1);

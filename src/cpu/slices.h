@@ -104,6 +104,7 @@ struct cpu_slicer {
     /* For integers that are taken as such; NULL for others. */
     const struct cpu_integer_slices *integer;
     struct cpu_integer_found *found; /* their scratch memory */
+    bool sums;                       /* sums of them are wanted */
     size_t lanes;                    /* elements of a vector */
     struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
     struct cpu_slicer *squarer;      /* takes squares; NULL: these are not kept apart */
