@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import functools
 import itertools
 import math
 import sys
@@ -395,6 +396,7 @@ _INFINITY = {b"f16": 0x7c00, b"bf16": 0x7f80, b"f32": 0x7f800000, b"f64": 0x7ff0
 """Floats without their sign are NaN if their bits, as an integer, are more than this."""
 
 
+@functools.lru_cache(maxsize=256)
 def quantile_of(op: bytes) -> Optional[Tuple[int, int]]:
     """The quantile that an operation is, as a numerator and a denominator; None if it is none."""
     name = op.decode()
