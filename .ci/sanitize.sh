@@ -7,8 +7,8 @@
 
 compiler=gcc
 has clang && compiler=clang
-slow=(tests/cli/{unreadable,unsupported,bench,diff_scaled,diff_values,diff_cast,diff_types,moments,rows,digest,meaning}.sh
-    tests/cli/{words,layers,bootstrap,completions,pages,manual,abi}.sh tests/unit/{test_difference,test_missing,stress})
+slow=(tests/cli/{unreadable,unsupported,bench,moments,rows,digest,meaning}.sh
+    tests/cli/diff_{scaled,values,cast,types,layouts}.sh tests/cli/{words,layers,bootstrap,completions,pages,manual,abi}.sh tests/unit/{test_difference,test_missing,stress})
 export CHECK_SHARE=1/5 FAULT_STEP=6 STRESS_RUNS=50
 [ "$tier" = long ] && slow=() CHECK_SHARE=1/4 FAULT_STEP=1 STRESS_RUNS=150
 # Undefined behaviour is an illegal instruction, whose stack ASan prints: messages would take a quarter of the

@@ -1,6 +1,5 @@
 #!/bin/sh
 # --diff of arrays of two types: all pairs of types, against fractions. STRESS_SEED draws other numbers.
-# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # --diff: what differs, of all types, at random and on purpose, against tests/lib/diff_oracle.py, by
 # several threads and in small pieces, out of files, pipes and what is compressed.
-# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
