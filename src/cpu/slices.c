@@ -710,20 +710,36 @@ struct cpu_masking {
 #define SQUARES_ROW_BYTES 2048
 _Static_assert(SQUARES_ROW_BYTES <= SQUARES, "a row fits");
 
-bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
-                         uint64_t length)
-{
-    if (kind == CPU_SLICES_COLUMNS || length < SQUARES_ROW ||
-        length < SQUARES_ROW_BYTES / element_size(type))
-        wants &= ~(unsigned)PARTIAL_SQUARES;
-    return element_is_float(taken_type(type)) &&
-           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
-}
+/* Partial results are faster, too, for columns of this length or more where they are few, if squares
+   take two numbers: at most so many columns of floats, and of integers, which are converted first. */
+#define SQUARES_LONG 2048
+#define SQUARES_FEW_FLOATS 4
+#define SQUARES_FEW_INTEGERS 64
 
 /* How many numbers the square of an element takes that is taken as one of this type. */
 static unsigned numbers_of_square(enum element_type type)
 {
     return type == ELEMENT_F64 ? 2 : 1;
+}
+
+/* Whether squares of slices are faster by kernels than by partial results. */
+static bool squares_are_fast(enum element_type type, enum cpu_slices_kind kind, uint64_t length,
+                             uint64_t columns)
+{
+    const uint64_t few = element_is_float(type) ? SQUARES_FEW_FLOATS : SQUARES_FEW_INTEGERS;
+
+    if (kind == CPU_SLICES_ROWS)
+        return length < SQUARES_ROW || length < SQUARES_ROW_BYTES / element_size(type);
+    return length < SQUARES_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
+}
+
+bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
+                         uint64_t length, uint64_t columns)
+{
+    if (squares_are_fast(type, kind, length, columns))
+        wants &= ~(unsigned)PARTIAL_SQUARES;
+    return element_is_float(taken_type(type)) &&
+           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 }
 
 static bool wants_extremes(unsigned wants)

@@ -112,11 +112,11 @@ struct cpu_slicer {
     bool failed;                     /* there was no memory: results are worth nothing */
 };
 
-/* Whether there are kernels that find all of `wants` (partial_want bits) in slices: of columns, or of
-   rows of so many elements. Without them a slice takes some microseconds, and 2 KiB of memory; but of
-   long rows squares are found faster so. */
+/* Whether there are kernels that find all of `wants` (partial_want bits) in slices of so many elements,
+   of which `columns` are neighbours, if they are columns. Without them a slice takes some microseconds,
+   and 2 KiB of memory; but of long slices squares are found faster so. */
 bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
-                         uint64_t length);
+                         uint64_t length, uint64_t columns);
 
 /* Makes room for so many slices, and clears them. With `fast`, which cpu_slices_are_fast has told,
    kernels take them. False without memory; they have to be closed then, too. */

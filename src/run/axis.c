@@ -1173,7 +1173,7 @@ static bool is_fast(const struct axis_run *run)
 
     return !(run->gpu && plan->wants & PARTIAL_SQUARES) &&
            cpu_slices_are_fast(plan->type, plan->wants, rows ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS,
-                               plan->layout->length);
+                               plan->layout->length, plan->layout->inner);
 }
 
 /* Chooses how the input is shared out. */

@@ -237,7 +237,7 @@ static void check_array(struct tap_family *family, const struct array *a,
     struct cpu_slices s, other;
     size_t cut = (size_t)rng_below(rng, a->length + 1);
 
-    const bool fast = cpu_slices_are_fast(a->type, a->wants, a->kind, a->length);
+    const bool fast = cpu_slices_are_fast(a->type, a->wants, a->kind, a->length, a->slices);
 
     if (!cpu_slicer_open(&z, kernels, a->type, a->wants, fast, a->swap, missing_of(a), NULL) ||
         !cpu_slices_open(&s, a->kind, a->type, a->wants, fast, a->slices) ||
