@@ -57,12 +57,17 @@
                                       TYPE *max, bool sums, bool extremes)                         \
     {                                                                                              \
         enum { LANES = V_BYTES / sizeof(TYPE) };                                                   \
-        struct found_##name f = {.min = (vector_##name){0} + *min,                                 \
-                                 .max = (vector_##name){0} + *max};                                \
+        struct found_##name f = {.sum = {{0}}};                                                    \
         PART part[LANES];                                                                          \
         TYPE least[LANES], greatest[LANES], last;                                                  \
         size_t i = 0;                                                                              \
                                                                                                    \
+        for (size_t j = 0; j < LANES; j++) {                                                       \
+            least[j] = *min;                                                                       \
+            greatest[j] = *max;                                                                    \
+        }                                                                                          \
+        memcpy(&f.min, least, sizeof f.min);                                                       \
+        memcpy(&f.max, greatest, sizeof f.max);                                                    \
         for (; n - i >= LANES; i += LANES) {                                                       \
             __builtin_prefetch((const void *)((uintptr_t)x + i * sizeof(TYPE) + INTEGERS_AHEAD));  \
             take_##name(&f, x + i * sizeof(TYPE), sums, extremes);                                 \

@@ -468,7 +468,8 @@ static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_in
     }
 }
 
-/* The least columns that kernels take: a line of a cache. */
+/* The least columns that kernels take: a line of a cache. Fewer, and of fewer than CPU_INTEGER_ROWS
+   elements, are faster as floats. */
 #define INTEGER_COLUMNS_LEAST(size) ((size_t)64 / (size))
 
 /* Adds `columns` slices, at least INTEGER_COLUMNS_LEAST, of `rows` elements each, `stride` bytes apart. The
@@ -1756,7 +1757,7 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         take_columns(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size)) {
+    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS) {
         const struct cpu_slice_results to = results_from(s, first);
 
         begin(s, first + columns);

@@ -1267,9 +1267,11 @@ static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsig
     return true;
 }
 
-/* Bytes for each worker: of fewer it takes as long to wake one. A sum is sooner found than all else. */
+/* Bytes for each worker: of fewer it takes as long to wake one. A sum is sooner found than all else. And
+   the bytes that are added up while a result is finished. */
 #define WORKER_BYTES_SUM ((uint64_t)1 << 20)
 #define WORKER_BYTES ((uint64_t)256 << 10)
+#define RESULT_BYTES 64
 
 /* Workers for so many bytes, SOURCE_UNKNOWN or less, of an input. */
 static unsigned worker_count(const struct session_options *options, unsigned wants, uint64_t bytes)
@@ -1424,6 +1426,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct axis_layout *layout = &outcome->layout;
     char reason[AXIS_REASON_MAX];
     struct array_shape shape;
+    uint64_t work; /* in bytes */
     bool good;
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
@@ -1437,8 +1440,9 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     outcome->bytes = layout->elements * run->info->element_size;
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;
-    if (worker_count(run->options, plan->wants, outcome->bytes) < workers)
-        workers = worker_count(run->options, plan->wants, outcome->bytes);
+    work = outcome->bytes + layout->results * RESULT_BYTES;
+    if (worker_count(run->options, plan->wants, work) < workers)
+        workers = worker_count(run->options, plan->wants, work);
     run->order = (struct axis_order){.write = run->sink->write,
                                      .write_context = run->sink->context,
                                      .refuse = refuse,
