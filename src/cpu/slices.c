@@ -910,7 +910,7 @@ static void close_slicer(struct cpu_slicer *z)
 {
     cpu_reducer_close(&z->reducer);
     cpu_split_close(z->sides);
-    if (z->folded.used)
+    if (z->folded.room > 0)
         close_slices(&z->folded);
     free(z->scratch);
     free(z->found);

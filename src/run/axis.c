@@ -244,7 +244,7 @@ static void end_worker(struct axis_worker *w)
 {
     cpu_slicer_close(&w->slicer);
     cpu_slices_close(&w->slices);
-    if (w->part.used)
+    if (w->part.room > 0)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
     free(w->piece.bytes.data);
