@@ -25,7 +25,7 @@
 /* The most numbers whose exact sum is the sum of the squares of a slice. */
 #define SLICE_SQUARES_MAX 5
 
-/* Those of the NaN that results are. */
+/* The bits of the NaN that results are. */
 #define SLICE_NAN UINT64_C(0x7ff8000000000000)
 
 /* A sum of two numbers, and whether it is exact. */

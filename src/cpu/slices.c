@@ -233,17 +233,12 @@ static void record_set(struct cpu_slice_record *r, const struct engine_found *fo
         r->below_key = more->below[i];
 }
 
-/* Adds numbers to others, as many. False where these cannot hold the sum. */
-static bool add_numbers(double *sum, const double *x, size_t count)
+/* Adds numbers to others, as many. False where these cannot hold the sum, or one overflowed. */
+static bool add_numbers(double *sum, const double *x, int count)
 {
-    for (size_t i = 0; i < count; i++) {
-        double rest = x[i];
-
-        for (size_t j = 0; j < count && rest != 0; j++)
-            sum[j] = exact_two_sum(sum[j], rest, &rest);
-        if (rest != 0) /* NaN, too, of what overflowed */
+    for (int i = 0; i < count; i++)
+        if (!slice_terms_add(sum, count, x[i]))
             return false;
-    }
     return true;
 }
 
@@ -1090,15 +1085,14 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
 static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
                       const struct cpu_slices *other, size_t j)
 {
-    double error, rest, low_error, low, high = exact_two_sum(s->high[i], other->high[j], &error);
+    struct slice_pair sum = {s->high[i], s->low[i], false};
     struct partial *p;
 
     s->low_used = true;
-    low = exact_two_sum(s->low[i], other->low[j], &low_error);
-    low = exact_two_sum(low, error, &rest);
-    if (rest == 0 && low_error == 0) {
-        s->high[i] = high;
-        s->low[i] = low;
+    slice_pair_add(&sum, other->high[j], other->low[j]);
+    if (!sum.left) {
+        s->high[i] = sum.high;
+        s->low[i] = sum.low;
     } else if ((p = partial_of(z, s, i))) {
         drain(s, i, p);
         exact_add(&p->sum, other->high[j]);
@@ -1773,7 +1767,6 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
 
         for (size_t i = 0; i < rows; i += height) {
             const size_t lines = rows - i < height ? rows - i : height;
-
             const size_t together = stride == some * size ? lines : 1;
 
             for (size_t row = 0; row < lines; row += together)
