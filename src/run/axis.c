@@ -1426,7 +1426,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct axis_layout *layout = &outcome->layout;
     char reason[AXIS_REASON_MAX];
     struct array_shape shape;
-    uint64_t work; /* in bytes */
+    unsigned useful; /* workers */
     bool good;
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
@@ -1440,9 +1440,9 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     outcome->bytes = layout->elements * run->info->element_size;
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;
-    work = outcome->bytes + layout->results * RESULT_BYTES;
-    if (worker_count(run->options, plan->wants, work) < workers)
-        workers = worker_count(run->options, plan->wants, work);
+    useful =
+        worker_count(run->options, plan->wants, outcome->bytes + layout->results * RESULT_BYTES);
+    workers = useful < workers ? useful : workers;
     run->order = (struct axis_order){.write = run->sink->write,
                                      .write_context = run->sink->context,
                                      .refuse = refuse,
