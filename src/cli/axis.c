@@ -176,10 +176,12 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
             element_store(field.size, to + i * step, values.count[i]);
         break;
     case AXIS_INTEGER:
-        for (size_t i = 0; i < batch->count; i++)
-            if (!store_integer(to + i * step,
-                               values.integer[i].known ? &values.integer[i] : &unknown, field))
+        for (size_t i = 0; i < batch->count; i++) {
+            const struct integer x = axis_integer(batch, j, i);
+
+            if (!store_integer(to + i * step, x.known ? &x : &unknown, field))
                 return i;
+        }
         break;
     }
     return batch->count;
@@ -254,8 +256,9 @@ struct output {
     struct writer writer;     /* rows; workers copy it */
 };
 
-/* The value of operation j of a slice. */
-static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
+/* The value of operation j of a slice. *integer has its digits, if it is an integer. */
+static struct field value_of(const struct axis_batch *batch, size_t j, size_t i,
+                             struct integer *integer)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
@@ -270,7 +273,8 @@ static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
         return (struct field){
             .name = op->name, .kind = FIELD_INDEX, .in = in, .count = values.count[i]};
     case AXIS_INTEGER:
-        return field_value(in, op->name, &values.integer[i], NAN);
+        *integer = axis_integer(batch, j, i);
+        return field_value(in, op->name, integer, NAN);
     case AXIS_NUMBER:
         break;
     }
@@ -299,11 +303,12 @@ static void write_row(struct writer *w, const struct output *out, const struct a
 {
     const struct axis_plan *plan = batch->plan;
     uint64_t place[ARRAY_DIMENSIONS_MAX];
+    struct integer integer;
 
     array_place(&plan->layout->result, batch->first + i, place);
     begin_row(w, out, place, plan->layout->result.dimensions);
     for (size_t j = 0; j < plan->operation_count; j++)
-        writer_field(w, value_of(batch, j, i));
+        writer_field(w, value_of(batch, j, i, &integer));
     if (w->other.size > 0)
         writer_field(w, field_of(IN_OBJECT, "nonfinite", FIELD_NONFINITE));
     writer_end(w);
@@ -327,9 +332,11 @@ static void write_without(struct output *out, const char *error)
 static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
-    const bool missing = !batch->values[j].integer[i].known;
+    const bool missing = !axis_integer(batch, j, i).known;
     const struct integer unknown = axis_unknown_integer(plan);
-    const struct field value = missing ? field_value(0, "", &unknown, NAN) : value_of(batch, j, i);
+    struct integer integer;
+    const struct field value =
+        missing ? field_value(0, "", &unknown, NAN) : value_of(batch, j, i, &integer);
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
     if (atomic_exchange(&out->refused, true))

@@ -102,13 +102,15 @@ struct cpu_slice_calls {
     void (*counted)(void *context, size_t column, size_t row,
                     const struct cpu_slice_counts *counts);
     void *context;
-    uint32_t
-        *nans; /* not NULL: many elements are NaNs, and if the others are added, their number is
-                       added to nans[column], and not reported */
+    /* Not NULL: many elements are NaNs, or of integers missing, and if the others are added, their number
+       is added to nans[column], and not reported. */
+    uint32_t *nans;
+    const struct cpu_missing *missing; /* the missing values of integers, with `nans` */
 };
 
 struct cpu_slice_kernels {
-    /* Reduces `rows` rows of `length` elements each, at least 1. Keys are exact_keys. bad[i]
+    /* Reduces `rows` rows of `length` elements each, at least 1. Keys are exact_keys, or of integers
+       element_keys. bad[i]
        becomes whether nothing can be said of row i: it has elements that are no numbers, or its sum
        does not fit. */
     void (*rows)(const void *x, size_t rows, size_t length, const struct cpu_slice_results *to,
@@ -116,7 +118,7 @@ struct cpu_slice_kernels {
 
     /* Adds, to what is there, the elements of `columns` columns, a multiple of the lanes of 32 or
        64 bits, in `rows` rows that begin `stride` bytes apart. Keys of up to 32 bits are v_order's,
-       of binary32. */
+       of binary32; others are as those of rows. */
     void (*columns)(const void *x, size_t stride, size_t rows, size_t columns,
                     const struct cpu_slice_results *to, const struct cpu_slice_calls *calls);
 };
@@ -141,16 +143,15 @@ struct cpu_integer_slices {
                     int64_t *min, int64_t *max);
 };
 
-/* Sets high[i] + low[i] to the square of element i of a float type, exactly, or to 0 where it is no
-   number; `low` of binary64 alone. False where the square of a number is too large or too small: then
-   that has 0, too. */
+/* Sets high[i] + low[i] to the square of element i, exactly, or to 0 where it is no number; `low` of types
+   of 64 bits alone. False where the square of a number is too large or too small: then that has 0, too. */
 typedef bool cpu_squares_kernel(double *high, double *low, const void *x, size_t n);
 
 /* The kernels of slices that need vectors. */
 struct cpu_slice_tables {
-    /* For the types of the first group: sums, and sums and extremes. */
-    struct cpu_slice_kernels sums[ELEMENT_FLOATS], extremes[ELEMENT_FLOATS];
-    cpu_squares_kernel *squares[ELEMENT_FLOATS];
+    /* For the types of the first group, and integers of 64 bits: sums, and sums and extremes. */
+    struct cpu_slice_kernels sums[ELEMENT_TYPES], extremes[ELEMENT_TYPES];
+    cpu_squares_kernel *squares[ELEMENT_TYPES];
     struct cpu_integer_slices integers[ELEMENT_TYPES]; /* NULL where there are none */
 };
 

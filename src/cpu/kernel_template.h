@@ -23,9 +23,9 @@
  * kernel_moments32.h and kernel_moments64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
- * kernel_columns.h and kernel_integer_slices.h the many short sums of slices; kernel_missing.h
- * leaves missing elements out; kernel_digest.h adds up digests. Here are the chunks and the
- * instances: a row for each set of results that there are kernels for.
+ * kernel_columns.h, kernel_integer_slices.h and kernel_wide_slices.h the many short sums of slices;
+ * kernel_missing.h leaves missing elements out; kernel_digest.h adds up digests. Here are the chunks and
+ * the instances: a row for each set of results that there are kernels for.
  */
 #include "cpu/kernel_block32.h"
 #include "cpu/kernel_block64.h"
@@ -39,6 +39,7 @@
 #include "cpu/kernel_moments64.h"
 #include "cpu/kernel_rows.h"
 #include "cpu/kernel_tally.h"
+#include "cpu/kernel_wide_slices.h"
 
 /* Elements of a chunk, from which on it has a head. */
 #define HEAD_COUNT ((size_t)4096)
@@ -230,8 +231,30 @@ static void moments_others(CHUNK)
     {                                                                                             \
         return squares_kernel(high, low, x, n, ELEMENT_##C);                                      \
     }
+#define WIDE_SLICE_INSTANCE(name, is_signed, extremes)                                            \
+    static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,                \
+                                        const struct cpu_slice_results *to, bool *bad)            \
+    {                                                                                             \
+        wide_rows_kernel(x, rows, length, to, bad, (struct wide_kernel){is_signed, extremes, 0}); \
+    }                                                                                             \
+    static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,             \
+                                           size_t columns, const struct cpu_slice_results *to,    \
+                                           const struct cpu_slice_calls *calls)                   \
+    {                                                                                             \
+        wide_columns_kernel(x, stride, rows, columns, to, calls,                                  \
+                            (struct wide_kernel){is_signed, extremes, 0});                        \
+    }
+#define WIDE_SLICE_INSTANCES(name, is_signed)                                                     \
+    WIDE_SLICE_INSTANCE(sums_##name, is_signed, 0)                                                \
+    WIDE_SLICE_INSTANCE(extremes_##name, is_signed, 1)                                            \
+    static SIMD_TARGET bool squares_of_##name(double *high, double *low, const void *x, size_t n) \
+    {                                                                                             \
+        return wide_squares_kernel(high, low, x, n, is_signed);                                   \
+    }
 ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
 ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
+WIDE_SLICE_INSTANCES(i64, 1)
+WIDE_SLICE_INSTANCES(u64, 0)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
 ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 /* Extremes of 64 bits take longer than the sum of integers, and a fifth of that of floats. */
@@ -275,14 +298,15 @@ WIDEN_INSTANCE(bf16, BF16)
 #define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \
     [ELEMENT_##CONSTANT] = {rows_extremes_##name, columns_extremes_##name},
 #define SLICE_SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_of_##name,
+#define SLICE_TYPES(ENTRY) ELEMENT_FLOAT_TABLE(ENTRY) ENTRY(I64, i64) ENTRY(U64, u64)
 #define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
 static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_nans32,
                                                        tally_nans64,  tally_bins32,  tally_bins64,
                                                        tally_count32};
 static const struct cpu_slice_tables slice_tables = {
-    .sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
-    .extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
-    .squares = {ELEMENT_FLOAT_TABLE(SLICE_SQUARES_ENTRY)},
+    .sums = {SLICE_TYPES(SLICE_SUMS_ENTRY)},
+    .extremes = {SLICE_TYPES(SLICE_EXTREMES_ENTRY)},
+    .squares = {SLICE_TYPES(SLICE_SQUARES_ENTRY)},
     .integers = {[ELEMENT_I8] = {integer_rows_i8, integer_columns_i8},
                  [ELEMENT_U8] = {integer_rows_u8, integer_columns_u8},
                  [ELEMENT_BOOL] = {integer_rows_bool, integer_columns_bool},

@@ -23,6 +23,7 @@ library_sources += \
 	src/cpu/kernel_moments64.h \
 	src/cpu/kernel_tally.h \
 	src/cpu/kernel_template.h \
+	src/cpu/kernel_wide_slices.h \
 	src/cpu/kernels_avx2.c \
 	src/cpu/kernels_avx512.c \
 	src/cpu/kernels_sse4.c \

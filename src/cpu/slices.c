@@ -8,6 +8,7 @@
 
 #include "core/element.h"
 #include "core/exact.h"
+#include "core/moments.h"
 #include "cpu/convert.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
@@ -291,8 +292,8 @@ static void record_add_to(const struct cpu_slice_record *r, struct partial *p)
 }
 
 /*
- * Elements as kernels take them: there are kernels for floats of 16 bits and more, and elements of
- * other types become equal ones of these.
+ * Elements as kernels take them: there are kernels for floats of 16 bits and more, and integers of 64
+ * bits, and elements of other types become equal floats.
  */
 
 /* The type that elements of a type are taken as. */
@@ -502,7 +503,8 @@ struct run {
     const unsigned char *x;
     size_t stride, count;
     uint64_t index, step;
-    bool masked; /* NaNs stand for missing elements */
+    bool masked; /* NaNs stand for missing elements, or, of integers, elements may be missing: */
+    const struct cpu_missing *missing;
 };
 
 /* The partial result of a slice; a new one is empty. NULL without memory. */
@@ -602,19 +604,20 @@ static size_t take_fitting(struct cpu_slice_special *special, struct cpu_slices 
     return i;
 }
 
-/* Takes elements of a float type into a slice: numbers into the sum and the keys that number `at`
-   of `sums` has, and others are counted in s. If a sum does not fit, it goes to the partial result
-   of the slice, together with the element. False without memory. */
+/* Takes elements into a slice: numbers of a float type into the sum and the keys that number `at` of
+   `sums` has, and others are counted in s. If a sum does not fit, it goes to the partial result of the
+   slice, together with the element; integers always do. False without memory. */
 static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
                             enum element_type type, const struct run *run)
 {
+    const bool floats = element_is_float(type);
     struct run left = *run;
     struct partial *p;
 
-    if (!open_special(s))
+    if (floats && !open_special(s))
         return false;
     while (left.count > 0) {
-        const size_t done = take_fitting(&s->special[slice], sums, at, type, &left);
+        const size_t done = floats ? take_fitting(&s->special[slice], sums, at, type, &left) : 0;
 
         left.x += done * left.stride;
         left.index += done * left.step;
@@ -625,7 +628,8 @@ static bool take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
         if (!p)
             return false;
         drain(sums, at, p);
-        partial_take_element(p, type, left.x, left.index);
+        if (floats || !left.masked || !cpu_missing_has(left.missing, left.x))
+            partial_take_element(p, type, left.x, left.index);
         left.x += left.stride;
         left.index += left.step;
         left.count--;
@@ -701,7 +705,7 @@ struct cpu_masking {
 };
 
 /* Rows of fewer elements, or of fewer bytes, have kernels for squares: partial results take longer ones
-   as fast. */
+   as fast, but for integers of 64 bits. */
 #define SQUARES_ROW 512
 #define SQUARES_ROW_BYTES 2048
 _Static_assert(SQUARES_ROW_BYTES <= SQUARES, "a row fits");
@@ -715,7 +719,7 @@ _Static_assert(SQUARES_ROW_BYTES <= SQUARES, "a row fits");
 /* How many numbers the square of an element takes that is taken as one of this type. */
 static unsigned numbers_of_square(enum element_type type)
 {
-    return type == ELEMENT_F64 ? 2 : 1;
+    return element_size(type) == sizeof(double) ? 2 : 1;
 }
 
 /* Whether squares of slices are faster by kernels than by partial results. */
@@ -724,6 +728,8 @@ static bool squares_are_fast(enum element_type type, enum cpu_slices_kind kind, 
 {
     const uint64_t few = element_is_float(type) ? SQUARES_FEW_FLOATS : SQUARES_FEW_INTEGERS;
 
+    if (!element_is_float(taken_type(type)))
+        return kind != CPU_SLICES_ROWS || length <= SQUARES;
     if (kind == CPU_SLICES_ROWS)
         return length < SQUARES_ROW || length < SQUARES_ROW_BYTES / element_size(type);
     return length < SQUARES_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
@@ -734,8 +740,7 @@ bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices
 {
     if (squares_are_fast(type, kind, length, columns))
         wants &= ~(unsigned)PARTIAL_SQUARES;
-    return element_is_float(taken_type(type)) &&
-           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+    return !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 }
 
 static bool wants_extremes(unsigned wants)
@@ -769,7 +774,7 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
     s->kind = kind;
     s->room = room;
     s->fast = fast;
-    s->integers = s->fast && element_is_integer(type);
+    s->as_floats = s->fast && element_is_integer(type) && element_is_float(taken_type(type));
     s->key_size = kind == CPU_SLICES_COLUMNS && element_size(taken_type(type)) <= sizeof(int32_t)
                       ? sizeof(int32_t)
                       : sizeof(int64_t);
@@ -925,7 +930,7 @@ void cpu_slicer_close(struct cpu_slicer *z)
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
 static int64_t found_key(const struct cpu_slices *s, int64_t key)
 {
-    return s->integers ? (int64_t)exact_key_value(key) : key;
+    return s->as_floats ? (int64_t)exact_key_value(key) : key;
 }
 
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
@@ -1184,23 +1189,30 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     begun(s, first + rows);
 }
 
-/* Squares `count` elements. Those whose squares are too large or too small for that go to the partial
+/* Squares `count` elements, of which missing integers are 0. Those whose squares are too large or too small for that go to the partial
    results of their slices: element number i is of slice first + i / length, or, of columns, of slice
    first + i % length. */
 static void square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t length,
                    double *const to[2], const unsigned char *x, size_t count)
 {
+    const uint64_t none = 0;
+
+    if (z->masked && !element_is_float(z->type)) {
+        (void)cpu_missing_stand_in(&z->missing, z->present, x, count, &none);
+        x = z->present;
+    }
     if (z->kernels->slices->squares[z->type](to[0], to[1], x, count))
         return;
     for (size_t i = 0; i < count; i++) {
-        const double value = load(x + i * sizeof value, ELEMENT_F64);
+        const unsigned char *element = x + i * sizeof(uint64_t);
         struct partial *p;
 
-        if (value == 0 || !isfinite(value) || to[0][i] != 0)
+        if (to[0][i] != 0 || !isfinite(element_load(z->type, element)) ||
+            element_load(z->type, element) == 0)
             continue;
         p = partial_of(z, s, first + (s->kind == CPU_SLICES_ROWS ? i / length : i % length));
         if (p)
-            exact_wide_add_squares(&p->squares, &value, 1);
+            moments_take_element(p, z->type, element);
     }
 }
 
@@ -1464,7 +1476,7 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
             const unsigned char *piece = native(z, x + (i * length + at) * size, count * part);
 
             z->lacking = misses_some(z, piece, count * part);
-            if (z->lacking && part < SHORT_ROW)
+            if (z->lacking && part < SHORT_ROW && element_is_float(z->type))
                 take_masked_rows(z, s, first + i, piece, count, part, index + at);
             else if (z->lacking)
                 for (size_t row = 0; row < count; row++)
@@ -1526,7 +1538,8 @@ static void take_left(void *context, size_t column, size_t row, size_t rows)
                                        .count = rows,
                                        .index = c->index + row * c->fold + column / c->folded,
                                        .step = c->fold,
-                                       .masked = c->slicer->masked}))
+                                       .masked = c->slicer->masked,
+                                       .missing = &c->slicer->missing}))
         c->slicer->failed = true;
 }
 
@@ -1553,13 +1566,15 @@ static void run_columns(struct column_call *c, size_t rows, size_t columns,
 {
     struct cpu_slicer *z = c->slicer;
     const struct cpu_slice_calls calls = {take_left, take_counts, c,
-                                          z->masked ? z->masking->nans : NULL};
+                                          z->masked ? z->masking->nans : NULL, &z->missing};
 
     z->fast->columns(c->x, c->stride, rows, columns, to, &calls);
     for (size_t i = 0; i < columns && z->masked; i++) {
         const struct cpu_slice_special missing = {.missing = z->masking->nans[i]};
 
-        if (missing.missing > 0 && !special_add(c->slices, c->first + i % c->folded, &missing))
+        /* After the elements of a kernel there may be zeros, which fill a vector. */
+        if (missing.missing > 0 && i < c->folded * c->fold &&
+            !special_add(c->slices, c->first + i % c->folded, &missing))
             z->failed = true;
         z->masking->nans[i] = 0;
     }
@@ -1796,7 +1811,7 @@ static bool block_misses(struct cpu_slicer *z, const struct block *b)
     return false;
 }
 
-/* Takes a block some of whose elements are missing: a piece at a time, in which they are NaNs. */
+/* Takes a block some of whose elements are missing: floats a piece at a time, in which they are NaNs. */
 static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                         const struct block *b)
 {
@@ -1806,7 +1821,9 @@ static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     const size_t height = most / width;
 
     z->masked = true;
-    for (size_t i = 0; i < b->rows; i += height)
+    if (!element_is_float(z->type)) /* kernels know which are missing */
+        take_columns(z, s, first, b->x, b->stride, b->rows, b->columns, b->index);
+    for (size_t i = 0; i < b->rows && element_is_float(z->type); i += height)
         for (size_t j = 0; j < b->columns; j += width) {
             const size_t rows = b->rows - i < height ? b->rows - i : height;
             const size_t columns = b->columns - j < width ? b->columns - j : width;
@@ -1904,7 +1921,7 @@ static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void
 
     if (found->element_keys || element_size(z->given) == sizeof(double)) {
         key = ((const int64_t *)keys)[i];
-        if (s->integers)
+        if (s->as_floats)
             key = exact_key((double)key);
         order = narrow ? narrow_key(key) : 0;
     } else {

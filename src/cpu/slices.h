@@ -44,17 +44,17 @@ struct cpu_slice_special {
 
 struct cpu_slices {
     enum cpu_slices_kind kind;
-    size_t room;   /* how many there may be; columns have a vector's width more */
-    bool fast;     /* there are kernels for what is wanted */
-    bool integers; /* there are, and elements are integers, which they take as floats */
-    size_t filled; /* after the first so many, none has been given elements: they are not begun */
-    bool low_used; /* of columns: a `low` may be other than 0 */
-    size_t all;    /* that there is memory for, with those of the last vector */
-    size_t clear;  /* of these: after so many, memory is as it came, and has not been touched */
+    size_t room;    /* how many there may be; columns have a vector's width more */
+    bool fast;      /* there are kernels for what is wanted */
+    bool as_floats; /* there are, and elements are integers, which they take as floats */
+    size_t filled;  /* after the first so many, none has been given elements: they are not begun */
+    bool low_used;  /* of columns: a `low` may be other than 0 */
+    size_t all;     /* that there is memory for, with those of the last vector */
+    size_t clear;   /* of these: after so many, memory is as it came, and has not been touched */
 
     /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
-       Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys,
-       int64_t. */
+       Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys, or of integers
+       of 64 bits element_keys, int64_t. */
     double *high, *low;
     void *min, *max;
     size_t key_size; /* bytes */
@@ -85,8 +85,8 @@ struct cpu_slicer {
     const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
     enum element_type given; /* the elements' type */
-    enum element_type type;  /* that they are taken as, which has all their values: a float that has
-                                kernels, or their own where there is none */
+    enum element_type type; /* that they are taken as, which has all their values: a float, or their
+                                own where there is none */
     const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
     struct cpu_split *sides;           /* splits long runs at it; else NULL */
     bool swap;                   /* elements are of the other byte order, when they are reduced */

@@ -112,49 +112,52 @@ static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out,
 /* Sets why an integer cannot be stored, unless another worker has found a reason. Returns false. */
 static bool refuse(struct axis_output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
+    const struct integer x = axis_integer(batch, j, i);
     char place[AXIS_PLACE_MAX];
 
     if (atomic_exchange(&out->refused, true))
         return false;
     show_place(place, out, batch->first + i);
-    axis_refuse_integer(batch->plan, batch->plan->operations[j], place,
-                        &batch->values[j].integer[i], &out->error);
+    axis_refuse_integer(batch->plan, batch->plan->operations[j], place, &x, &out->error);
     return false;
 }
 
-/* Stores the values of operation j. */
-static bool store(struct axis_output *out, const struct axis_batch *batch, size_t j)
+/* Stores integers of any size. False where one does not fit. */
+static bool store_integers(struct axis_output *out, const struct axis_batch *batch, size_t j)
 {
     const struct axis_plan *plan = batch->plan;
-    const struct operation *op = plan->operations[j];
     const struct integer unknown = axis_unknown_integer(plan);
-    const union axis_values values = batch->values[j];
-    const bool with_sign = axis_letter(plan, op) == 'i';
+    const bool with_sign = axis_letter(plan, plan->operations[j]) == 'i';
     struct cursor c = cursor_at(out, batch->first);
-    double *const numbers = out->results[j];
     uint64_t *const integers = out->results[j];
 
-    switch (axis_kind(plan, op)) {
-    case AXIS_NUMBER:
-        if (out->in_order)
-            memcpy(numbers + batch->first, values.number, batch->count * sizeof *numbers);
-        for (size_t i = 0; i < batch->count && !out->in_order; i++, step(&c))
-            numbers[c.at] = values.number[i];
-        return true;
-    case AXIS_COUNT: /* an index that does not exist becomes -1 */
-        for (size_t i = 0; i < batch->count; i++, step(&c))
-            integers[c.at] = values.count[i];
-        return true;
-    case AXIS_INTEGER:
-        for (size_t i = 0; i < batch->count; i++, step(&c)) {
-            const struct integer *x = &values.integer[i];
+    for (size_t i = 0; i < batch->count; i++, step(&c)) {
+        const struct integer *x = &batch->values[j].integer[i];
 
-            if (!axis_integer_bits(x->known ? x : &unknown, with_sign, &integers[c.at]))
-                return refuse(out, batch, j, i);
-        }
-        return true;
+        if (!axis_integer_bits(x->known ? x : &unknown, with_sign, &integers[c.at]))
+            return refuse(out, batch, j, i);
     }
-    return false;
+    return true;
+}
+
+/* Stores the values of operation j. An index that does not exist becomes -1. */
+static bool store(struct axis_output *out, const struct axis_batch *batch, size_t j)
+{
+    const enum axis_kind kind = axis_kind(batch->plan, batch->plan->operations[j]);
+    const union axis_values values = batch->values[j];
+    struct cursor c = cursor_at(out, batch->first);
+    const size_t size = sizeof(uint64_t);
+    const unsigned char *const from =
+        kind == AXIS_NUMBER ? (const void *)values.number : values.count;
+    unsigned char *const to = out->results[j];
+
+    if (kind == AXIS_INTEGER && !batch->narrow[j])
+        return store_integers(out, batch, j);
+    if (out->in_order)
+        memcpy(to + batch->first * size, from, batch->count * size);
+    for (size_t i = 0; i < batch->count && !out->in_order; i++, step(&c))
+        memcpy(to + c.at * size, from + i * size, size);
+    return true;
 }
 
 static bool begin(void *context, const struct axis_plan *plan, const char *name)

@@ -195,6 +195,16 @@ static void round_results(const struct axis_batch *b, const struct partial *p,
         moments_finish(p, &terms, result);
 }
 
+/* The results of a slice by a partial result. */
+static void finish_partial(const struct axis_batch *b, const struct cpu_slices *s, size_t i,
+                           struct result *result)
+{
+    struct partial p;
+
+    cpu_slices_partial(s, i, b->plan->layout->length, &p);
+    round_results(b, &p, result);
+}
+
 /* Sets what is asked for of a slice, from its partial result. */
 static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
 {
@@ -228,32 +238,64 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     }
 }
 
-/* Finishes slices of elements that are integers, which kernels have added as floats. */
-static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from,
-                            const struct operation *op, struct integer *values)
+/* Sets *bits to the 64 bits of an operation of a slice of integers. False if it does not fit. */
+static inline bool integer_bits(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                                const struct operation *op, bool with_sign, uint64_t *bits)
 {
-    const uint64_t length = b->plan->layout->length;
+    const struct slice_pair sum = {s->high[i], s->low[i], false};
 
-    for (size_t i = 0; i < b->count; i++) {
-        int64_t value;
+    if (op->member == MEMBER(sum))
+        return slice_pair_integer(&sum, with_sign, bits);
+    *bits =
+        (uint64_t)(op->member == MEMBER(min) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i));
+    if (plan->type == ELEMENT_U64) /* an element_key is less by that */
+        *bits ^= UINT64_C(1) << 63;
+    return true;
+}
 
-        if (s->special_used && s->special[from + i].missing == length)
+/* The integer of these bits. */
+static struct integer integer_of(uint64_t bits, bool with_sign)
+{
+    const bool negative = with_sign && bits >> 63;
+
+    return (struct integer){.low = negative ? -bits : bits, .negative = negative, .known = true};
+}
+
+struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i)
+{
+    return b->narrow[j] ? integer_of(b->values[j].count[i],
+                                     axis_letter(b->plan, b->plan->operations[j]) == 'i')
+                        : b->values[j].integer[i];
+}
+
+/* Finishes operation j of slices of elements that are integers; with `alike` none of them is special,
+   or has a partial result. */
+static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
+                            bool alike)
+{
+    const struct axis_plan *plan = b->plan;
+    const struct operation *op = plan->operations[j];
+    const bool with_sign = axis_letter(plan, op) == 'i';
+    const union axis_values values = b->values[j];
+    uint64_t bits = 0;
+
+    if (op->member != MEMBER(sum) && op->member != MEMBER(min) && op->member != MEMBER(max))
+        return false;
+    b->narrow[j] = alike;
+    for (size_t i = 0; i < b->count && b->narrow[j]; i++)
+        b->narrow[j] = integer_bits(plan, s, from + i, op, with_sign, &values.count[i]);
+    for (size_t i = 0; i < b->count && !b->narrow[j]; i++) {
+        if (s->used[from + i] ||
+            (s->special_used && s->special[from + i].missing == plan->layout->length))
             continue; /* there is no key */
-        if (op->member == MEMBER(sum)) {
-            /* Rows and columns of some 2^20 elements, or small ones: else it takes all. */
-            if (s->low[from + i] != 0 || fabs(s->high[from + i]) >= 0x1p62)
-                return false;
-            value = (int64_t)s->high[from + i];
-        } else if (op->member == MEMBER(min)) {
-            value = cpu_slices_min_key(s, from + i);
-        } else if (op->member == MEMBER(max)) {
-            value = cpu_slices_max_key(s, from + i);
+        if (integer_bits(plan, s, from + i, op, with_sign, &bits)) {
+            values.integer[i] = integer_of(bits, with_sign);
         } else {
-            return false;
+            struct result result;
+
+            finish_partial(b, s, from + i, &result);
+            values.integer[i] = *operation_exact_integer(op, &result);
         }
-        values[i] = (struct integer){.low = value < 0 ? -(uint64_t)value : (uint64_t)value,
-                                     .negative = value < 0,
-                                     .known = true};
     }
     return true;
 }
@@ -334,28 +376,28 @@ static bool finish_squares(const struct axis_plan *plan, const struct cpu_slices
 static double finish_exact(const struct axis_batch *b, const struct cpu_slices *s, size_t i,
                            const struct operation *op)
 {
-    struct partial p;
     struct result result;
 
-    cpu_slices_partial(s, i, b->plan->layout->length, &p);
-    round_results(b, &p, &result);
+    finish_partial(b, s, i, &result);
     return operation_number(op, &result);
 }
 
 /* The scale of numbers that are what they are stored as. */
 static const struct scale unscaled = {.factor = 1};
 
-/* Sets an operation of all slices that needed no partial result: they have no NaNs and no
-   infinities. False where it takes a partial result to do that. */
-static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from,
-                         const struct operation *op, union axis_values values)
+/* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
+   False where it takes a partial result to do that. With `alike` these are all that there are. */
+static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
+                         bool alike)
 {
+    const struct operation *op = b->plan->operations[j];
+    const union axis_values values = b->values[j];
     const uint64_t length = b->plan->layout->length;
     const double count = (double)length;
     double rest;
 
     if (axis_kind(b->plan, op) == AXIS_INTEGER)
-        return finish_integers(b, s, from, op, values.integer);
+        return finish_integers(b, s, from, j, alike);
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
         round_sums(values.number, s->high + from, s->low + from, b->count,
@@ -410,7 +452,8 @@ static double scale_extreme(const struct axis_plan *plan, const struct cpu_slice
 {
     const int64_t key =
         min == (plan->scale.factor > 0) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i);
-    const double x = s->integers ? (double)key : exact_key_value(key);
+    const bool whole = element_is_integer(plan->type);
+    const double x = whole ? element_key_value(plan->type, key) : exact_key_value(key);
     const struct scale *scale = &plan->scale;
     double lost, rest, further;
     const double product = exact_two_product(scale->factor, x, &lost);
@@ -421,8 +464,8 @@ static double scale_extreme(const struct axis_plan *plan, const struct cpu_slice
         return scale_infinity(scale, x);
     /* It is sum + rest + further. If there is no further, rounding that once is one addition. */
     rest = exact_two_sum(rest, lost, &further);
-    if (further == 0 && fabs(scale->factor) < 0x1p1000 && fabs(product) > 0x1p-900 &&
-        fabs(sum) > 0x1p-800 && fabs(sum) < 0x1p900)
+    if (further == 0 && (!whole || fabs(x) < 0x1p53) && fabs(scale->factor) < 0x1p1000 &&
+        fabs(product) > 0x1p-900 && fabs(sum) > 0x1p-800 && fabs(sum) < 0x1p900)
         return sum + rest;
     return scaled_value(&(struct scaled_number){true, plan->type, key, *scale}, false, &integer);
 }
@@ -513,15 +556,18 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     const uint64_t length = plan->layout->length;
     const bool scaled = plan->scale.given;
     bool plain = s->fast && length > 0;
+    const bool alike = plain && !scaled && !s->special_used && !memchr(s->used + from, 1, count);
     struct partial p;
 
     b->first = first;
     b->count = count;
     b->refused = false;
+    memset(b->narrow, 0, sizeof b->narrow);
     for (size_t j = 0; j < plan->operation_count && plain && !scaled; j++)
-        plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
-    if (plain && !scaled && !s->special_used && !memchr(s->used + from, 1, count))
+        plain = finish_plain(b, s, from, j, alike);
+    if (plain && alike)
         return;
+    memset(b->narrow, 0, sizeof b->narrow);
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i] &&
             ((!scaled && !slices_is_special(s, from + i)) || finish_all_special(b, s, from, i)))

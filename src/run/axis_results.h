@@ -69,15 +69,21 @@ struct axis_batch {
     uint64_t first; /* number of the first slice */
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
-    bool moments;                             /* moments_finish is to be called */
-    bool values_wanted;                       /* partial_finish is to be called */
-    unsigned unwanted;                        /* as in struct moments_terms */
+    bool narrow
+        [OPERATIONS_MAX]; /* of AXIS_INTEGER: `count` has all 64 bits of values that are known, in
+                                    place of `integer`: with a sign, if axis_letter is i */
+    bool moments;         /* moments_finish is to be called */
+    bool values_wanted;   /* partial_finish is to be called */
+    unsigned unwanted;    /* as in struct moments_terms */
 
     /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
        include it. */
     bool refused;
     uint64_t refused_index; /* of the first NaN in it */
 };
+
+/* Value number i of operation j, which is an AXIS_INTEGER. */
+struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i);
 
 /* Whether it takes more than the rounded sum of each slice to finish what is asked for. */
 bool axis_needs_exact_sums(const struct axis_plan *plan);

@@ -57,6 +57,21 @@ static void element_of(const struct array *a, size_t slice, size_t at, void *to)
         memcpy(to, from, size);
 }
 
+/* Integers of 64 bits, of which some are large, all, or none. */
+static void fill_integers(enum element_type type, unsigned char *to, size_t n, struct rng *rng)
+{
+    const unsigned bits[2] = {(unsigned)rng_below(rng, 64), (unsigned)rng_below(rng, 64)};
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t magnitude = rng_next(rng) >> bits[rng_below(rng, 9) == 0];
+        const bool negative =
+            element_formats[type].kind == ELEMENT_SIGNED && rng_below(rng, 3) == 0;
+
+        element_store(sizeof magnitude, to + i * sizeof magnitude,
+                      negative ? -magnitude : magnitude);
+    }
+}
+
 /* An array at any address, which ends with its last element: a sanitizer sees a step outside. */
 static void make_array(struct array *a, struct rng *rng, enum data_kind kind, uint64_t seed)
 {
@@ -74,8 +89,12 @@ static void make_array(struct array *a, struct rng *rng, enum data_kind kind, ui
         abort();
     memset(a->block, 0xff, bytes + offset);
     a->data = a->block + offset;
-    data_fill(kind, a->type, plain, n, seed);
-    for (uint64_t i = rng_below(rng, 3) ? 0 : 1 + rng_below(rng, 6); i > 0; i--)
+    if (element_is_integer(a->type))
+        fill_integers(a->type, plain, n, rng);
+    else
+        data_fill(kind, a->type, plain, n, seed);
+    for (uint64_t i = element_is_integer(a->type) || rng_below(rng, 3) ? 0 : 1 + rng_below(rng, 6);
+         i > 0; i--)
         data_put_special(a->type, plain, (size_t)rng_below(rng, n),
                          (enum data_special)rng_below(rng, DATA_SPECIALS));
     if (a->swap)
@@ -128,33 +147,6 @@ static size_t find_present(const struct array *a, size_t slice, unsigned char *e
     return count;
 }
 
-/* Computes the expected slices, once for all instruction sets. */
-static void expect(struct array *a)
-{
-    unsigned char *elements = allocate((a->length + 1) * element_size(a->type));
-    uint64_t *places = allocate(a->length * sizeof *places);
-
-    a->expected = allocate(a->slices * sizeof *a->expected);
-    for (size_t i = 0; i < a->slices; i++) {
-        const size_t count = find_present(a, i, elements, places);
-
-        reference_reduce(&a->expected[i], a->type, elements, count, 0);
-        if (a->wants & PARTIAL_SQUARES && reference_moments_is_known(a->type))
-            reference_moments(&a->expected[i], a->type, elements, count, DDOF);
-        for (int skip = 0; skip < 2; skip++) {
-            struct result *e = &a->expected[i].policy[skip];
-            uint64_t *const indices[] = {&e->argmin, &e->argmax, &e->first_nan};
-
-            for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
-                if (*indices[k] != PARTIAL_NO_INDEX)
-                    *indices[k] = places[*indices[k]];
-            e->missing = a->length - count;
-        }
-    }
-    free(places);
-    free(elements);
-}
-
 /* Takes the elements from `from` on, up to before `to`, of all slices; of columns, those from
    number `split` on by themselves, and mostly first. */
 static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array *a, size_t from,
@@ -179,6 +171,68 @@ static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array 
     }
 }
 
+/* Computes all results of a partial result of integers. */
+static void finish_integers(const struct array *a, const struct partial *p, bool skip,
+                            struct result *result)
+{
+    const struct moments_terms terms = {
+        .skip_nan = skip, .ddof = DDOF, .type = a->type, .types = partial_types_of(a->type)};
+
+    partial_finish_types(p, &terms.types, skip, result);
+    if (a->wants & PARTIAL_SQUARES)
+        moments_finish(p, &terms, result);
+}
+
+/* Takes the expected slices of integers from partial results, which other tests are of. */
+static void expect_integers(struct array *a)
+{
+    struct cpu_slicer z;
+    struct cpu_slices s;
+
+    a->expected = allocate(a->slices * sizeof *a->expected);
+    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), a->type, a->wants, false, a->swap,
+                         missing_of(a), NULL) ||
+        !cpu_slices_open(&s, a->kind, a->type, a->wants, false, a->slices))
+        abort();
+    take(&z, &s, a, 0, a->length, 0);
+    for (size_t i = 0; i < a->slices; i++) {
+        struct partial p;
+
+        cpu_slices_partial(&s, i, a->length, &p);
+        for (int skip = 0; skip < 2; skip++)
+            finish_integers(a, &p, skip, &a->expected[i].policy[skip]);
+    }
+    cpu_slices_close(&s);
+    cpu_slicer_close(&z);
+}
+
+/* Computes the expected slices, once for all instruction sets. */
+static void expect(struct array *a)
+{
+    unsigned char *elements = allocate((a->length + 1) * element_size(a->type));
+    uint64_t *places = allocate(a->length * sizeof *places);
+
+    a->expected = allocate(a->slices * sizeof *a->expected);
+    for (size_t i = 0; i < a->slices; i++) {
+        const size_t count = find_present(a, i, elements, places);
+
+        reference_reduce(&a->expected[i], a->type, elements, count, 0);
+        if (a->wants & PARTIAL_SQUARES)
+            reference_moments(&a->expected[i], a->type, elements, count, DDOF);
+        for (int skip = 0; skip < 2; skip++) {
+            struct result *e = &a->expected[i].policy[skip];
+            uint64_t *const indices[] = {&e->argmin, &e->argmax, &e->first_nan};
+
+            for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
+                if (*indices[k] != PARTIAL_NO_INDEX)
+                    *indices[k] = places[*indices[k]];
+            e->missing = a->length - count;
+        }
+    }
+    free(places);
+    free(elements);
+}
+
 /* Whether the results of squares are those expected. */
 static bool same_moments(const struct result *a, const struct result *b)
 {
@@ -200,7 +254,10 @@ static void compare(struct tap_family *family, const struct array *a, const stru
         for (int skip = 0; skip < 2; skip++) {
             struct result got;
 
-            partial_finish(&p, skip, &got);
+            if (element_is_integer(a->type))
+                finish_integers(a, &p, skip, &got);
+            else
+                partial_finish(&p, skip, &got);
             tap_case(family,
                      reference_same(&got, &e->policy[skip], a->wants) &&
                          got.missing == e->policy[skip].missing,
@@ -209,14 +266,15 @@ static void compare(struct tap_family *family, const struct array *a, const stru
                      kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
                      skip, reference_show(&got), (unsigned long long)got.missing,
                      reference_show(&e->policy[skip]), (unsigned long long)e->policy[skip].missing);
-            if (!(a->wants & PARTIAL_SQUARES) || !reference_moments_is_known(a->type))
+            if (!(a->wants & PARTIAL_SQUARES))
                 continue;
-            moments_finish(&p,
-                           &(struct moments_terms){.skip_nan = skip,
-                                                   .ddof = DDOF,
-                                                   .type = a->type,
-                                                   .types = partial_types_of(a->type)},
-                           &got);
+            if (!element_is_integer(a->type))
+                moments_finish(&p,
+                               &(struct moments_terms){.skip_nan = skip,
+                                                       .ddof = DDOF,
+                                                       .type = a->type,
+                                                       .types = partial_types_of(a->type)},
+                               &got);
             tap_case(family, same_moments(&got, &e->policy[skip]),
                      "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n"
                      "sumsq %a var %a\nexpected\nsumsq %a var %a",
@@ -270,7 +328,10 @@ static void check_array(struct tap_family *family, const struct array *a,
 /* Reduces an array by all kernels that this machine has, and frees it. */
 static void check_by_all(struct tap_family *family, struct array *a, struct rng *rng)
 {
-    expect(a);
+    if (element_is_integer(a->type))
+        expect_integers(a);
+    else
+        expect(a);
     for (size_t k = 0; k < cpu_kernels_count; k++)
         if (cpu_kernels_all[k]->usable())
             check_array(family, a, cpu_kernels_all[k], rng);
@@ -413,6 +474,108 @@ static void check_merge(void)
         cpu_slices_close(&s);
         cpu_slicer_close(&z);
     }
+}
+
+/* Whether p has the sum of `rows` elements of 64 bits at x, and of two numbers. */
+static bool has_sum(const struct partial *p, enum element_type type, const void *x, size_t rows,
+                    double high, double low)
+{
+    struct exact rest = p->sum;
+    struct integer value = element_load_integer(type, x);
+
+    exact_add(&rest, -high);
+    exact_add(&rest, -low);
+    for (size_t i = 0; i < rows; i++)
+        exact_add_integer(&rest, value.low, EXACT_ONE_BIT, !value.negative);
+    return exact_round(&rest) == 0;
+}
+
+/* Whether columns give their elements to a partial result where two numbers do not hold the sums. All rows
+   are x. With `lacking` elements that are 1 are missing. */
+static bool fills_pairs(const struct cpu_kernels *kernels, enum element_type type,
+                        const uint64_t *x, size_t columns, bool lacking)
+{
+    const unsigned wants = PARTIAL_SUM | PARTIAL_EXTREMES;
+    struct missing ones = {.count = 0};
+    bool good = missing_add(&ones, type, "1"), left = false;
+    struct cpu_slicer z;
+    struct cpu_slices s;
+
+    if (!cpu_slicer_open(&z, kernels, type, wants, true, false, lacking ? &ones : NULL, NULL) ||
+        !cpu_slices_open(&s, CPU_SLICES_COLUMNS, type, wants, true, columns))
+        abort();
+    cpu_slicer_columns(&z, &s, 0, x, 0, 1, columns, 0);
+    for (size_t j = 0; j < columns; j++) {
+        s.high[j] = 0x1p93;
+        s.low[j] = j % 2 ? 0x1p53 - 1 : 1 - 0x1p53;
+    }
+    s.low_used = true;
+    cpu_slicer_columns(&z, &s, 0, x, 0, 3, columns, 1);
+    for (size_t j = 0; j < columns; j++) {
+        const bool missing = lacking && x[j] == 1;
+        struct partial p;
+
+        cpu_slices_partial(&s, j, 4, &p);
+        good = good && p.missing == (missing ? 4 : 0) &&
+               has_sum(&p, type, &x[j], missing ? 0 : 3, 0x1p93, j % 2 ? 0x1p53 - 1 : 1 - 0x1p53) &&
+               p.min_key == (missing ? INT64_MAX : element_key(type, &x[j]));
+        left = left || s.used[j];
+    }
+    good = good && left && !z.failed;
+    cpu_slices_close(&s);
+    cpu_slicer_close(&z);
+    return good;
+}
+
+/* Integers of 64 bits in more rows than kernels add up together, and sums that two numbers do not hold
+   any more: then a partial result has them. All rows of columns are one row. */
+static void check_wide(enum element_type type)
+{
+    enum { COLUMNS = 17, ROWS = (1 << 20) + 9, WANTS = PARTIAL_SUM | PARTIAL_EXTREMES };
+    const uint64_t ends[] = {INT64_MAX, (uint64_t)1 << 63, UINT64_MAX, 0xffffffff, 1};
+    uint64_t x[COLUMNS], *row = malloc(ROWS * sizeof *row);
+
+    if (!row)
+        abort();
+    for (size_t j = 0; j < COLUMNS; j++)
+        x[j] = ends[j % (sizeof ends / sizeof *ends)];
+    for (size_t i = 0; i < ROWS; i++)
+        row[i] = x[0];
+    for (size_t k = 0; k < cpu_kernels_count; k++) {
+        const struct cpu_kernels *kernels = cpu_kernels_all[k];
+        struct cpu_slices s, rows;
+        struct cpu_slicer z;
+        struct partial p;
+        bool good = true;
+
+        if (!kernels->usable())
+            continue;
+        if (!cpu_slicer_open(&z, kernels, type, WANTS, true, false, NULL, NULL) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, type, WANTS, true, COLUMNS) ||
+            !cpu_slices_open(&rows, CPU_SLICES_ROWS, type, WANTS, true, 1))
+            abort();
+        cpu_slicer_rows(&z, &rows, 0, row, 1, ROWS, 0);
+        cpu_slices_partial(&rows, 0, ROWS, &p);
+        tap_ok(has_sum(&p, type, row, ROWS, 0, 0), "%s, %s: a long row", kernels->name,
+               element_name(type));
+
+        cpu_slicer_columns(&z, &s, 0, x, 0, ROWS, COLUMNS, 0);
+        for (size_t j = 0; j < COLUMNS; j++) {
+            cpu_slices_partial(&s, j, ROWS, &p);
+            good = good && has_sum(&p, type, &x[j], ROWS, 0, 0) && !s.used[j] &&
+                   p.min_key == element_key(type, &x[j]) && p.max_key == p.min_key;
+        }
+        tap_ok(good, "%s, %s: long columns", kernels->name, element_name(type));
+
+        cpu_slices_close(&rows);
+        cpu_slices_close(&s);
+        cpu_slicer_close(&z);
+        for (int lacking = 0; lacking < 2; lacking++)
+            tap_ok(fills_pairs(kernels, type, x, COLUMNS, lacking),
+                   "%s, %s: two numbers do not hold all sums, missing %d", kernels->name,
+                   element_name(type), lacking);
+    }
+    free(row);
 }
 
 /* Records of parts as a GPU finds them. The numbers of each hold its sums; those of two do not hold
@@ -735,11 +898,14 @@ int main(void)
     check_begin(CPU_SLICES_COLUMNS);
     check_large_sums();
     check_bounds();
-    for (int t = 0; t < ELEMENT_FLOATS; t++) {
-        check_type((enum element_type)t, CPU_SLICES_ROWS);
-        check_type((enum element_type)t, CPU_SLICES_COLUMNS);
-        check_long_columns((enum element_type)t);
-    }
+    for (int t = 0; t < ELEMENT_TYPES; t++)
+        if (element_is_float((enum element_type)t) || element_size((enum element_type)t) > 4) {
+            check_type((enum element_type)t, CPU_SLICES_ROWS);
+            check_type((enum element_type)t, CPU_SLICES_COLUMNS);
+            check_long_columns((enum element_type)t);
+        }
+    check_wide(ELEMENT_I64);
+    check_wide(ELEMENT_U64);
     for (int t = 0; t < ELEMENT_TYPES; t++)
         if (element_is_integer((enum element_type)t) && element_size((enum element_type)t) <= 4)
             check_integers((enum element_type)t);
