@@ -821,13 +821,15 @@ def simple(op: str, x: Any) -> Any:
 
 
 def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
-    """An operation along an axis of a tensor of torch's on a GPU, in C order, at the least cost: as
-    torch's own, it need not be done when this returns.
+    """An operation along an axis of an array of NumPy's, or of a tensor of torch's on a GPU, in C order, at the
+    least cost. On a GPU, as torch's own, it need not be done when this returns.
 
     NotImplemented if x is anything else, or the result takes more.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or type(x) is not torch.Tensor or not x.is_cuda or _SIMPLE[op][0] not in _ON_DEVICE:
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    here = numpy is not None and type(x) is numpy.ndarray
+    if not here and (torch is None or type(x) is not torch.Tensor or not x.is_cuda) or \
+            _SIMPLE[op][0] not in _ON_DEVICE:
         return NotImplemented
     memory, shape = _memory_of(x), tuple(x.shape)
     rank = len(shape)
@@ -835,7 +837,7 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         return NotImplemented
     axis %= rank
     pointer, size, dtype, order, place = memory
-    name, key, _ = _SIMPLE[op]
+    name, key, small = _SIMPLE[op]
     context = lib.borrow()
     try:
         if context.masked or context.settings is not lib.settings:
@@ -847,10 +849,20 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         context.check(lib.open_view(context.handle, context.view, context.input_ref))
         kept = shape[:axis] + shape[axis + 1:]
         kind = kind_of(dtype)
-        word = torch.float64 if kind == "f" else \
-            getattr(torch, _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
+        word = getattr(numpy if here else torch, "float64" if kind == "f" else
+                       _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
         if word is None:
             return NotImplemented
+        if numpy is not None and here:
+            found = numpy.empty(kept, word)
+            arguments = context.input, 0, request, axis, byref(pointer_of(found)), size // shape[axis]
+            if size >= small:
+                context.run(lib.reduce_axis, *arguments)
+            elif lib.reduce_axis(*arguments):  # which ends before anyone could want to interrupt it
+                return NotImplemented
+            return found.astype(numpy.int64 if op == "sum" and kind == "b" else
+                                x.dtype.newbyteorder("=") if _keeps_type(op, kind) else word, copy=False)
+        assert torch is not None
         like = kept, word, place, torch.is_inference_mode_enabled()
         (known, found), context.spare = context.spare, _NO_SPARE
         if known != like:
@@ -864,6 +876,8 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
             with suppress(RuntimeError):
                 context.spare = like, torch.empty_like(found)
         return found.to(x.dtype) if _keeps_type(op, kind) else found
+    except lib.UnsupportedError:
+        return NotImplemented
     finally:
         _give_back(context)
 

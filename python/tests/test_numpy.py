@@ -44,6 +44,27 @@ def test_types_of_results():
                 X.astype(dtype), op, axis=0, keepdims=True)[op].dtype, (dtype, op)
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", ">i4", "i8", "u8", "f2", "f4", ">f8"])
+@pytest.mark.parametrize("op", ["sum", "mean", "min", "max", "std", "var"])
+def test_functions_along_an_axis_are_reductions(op, dtype):
+    wide = (np.arange(600 * 300) % 100).reshape(600, 300)
+    for x in (X.astype(dtype), wide.astype(dtype), X.astype(dtype)[:, ::2]):
+        for axis in (0, -1):
+            found, wanted = getattr(gr, op)(x, axis=axis), gr.reduce(x, op, axis=axis)[op]
+            assert found.dtype == wanted.dtype and found.dtype.isnative
+            assert np.array_equal(found, wanted, equal_nan=True)
+    assert np.array_equal(gr.std(X, axis=1, ddof=2), gr.reduce(X, "std", axis=1, ddof=2).std)
+
+
+def test_sums_along_an_axis_that_no_integer_holds():
+    x = np.full((2, 3), 2**63 - 1)
+    x[0] = 1
+    for array in (x, x.astype("u8") * 2 + 1):
+        with pytest.raises(OverflowError, match="sum along the axis"):
+            gr.sum(array, axis=1)
+    assert gr.max(x, axis=1).tolist() == [1, 2**63 - 1] and gr.sum(x[:, :1], axis=1).tolist() == [1, 2**63 - 1]
+
+
 def test_magnitudes_of_signed_integers():
     for dtype in ("i1", "i2", "i4", "i8"):
         least = np.iinfo(dtype).min
