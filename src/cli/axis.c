@@ -176,12 +176,12 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
             element_store(field.size, to + i * step, values.count[i]);
         break;
     case AXIS_INTEGER:
-        for (size_t i = 0; i < batch->count; i++) {
-            const struct integer x = axis_integer(batch, j, i);
-
-            if (!store_integer(to + i * step, x.known ? &x : &unknown, field))
+        for (size_t i = 0; i < batch->count && batch->narrow[j]; i++)
+            element_store(field.size, to + i * step, values.count[i]);
+        for (size_t i = 0; i < batch->count && !batch->narrow[j]; i++)
+            if (!store_integer(to + i * step,
+                               values.integer[i].known ? &values.integer[i] : &unknown, field))
                 return i;
-        }
         break;
     }
     return batch->count;

@@ -109,7 +109,7 @@ struct cpu_slice_calls {
 };
 
 struct cpu_slice_kernels {
-    /* Reduces `rows` rows of `length` elements each, at least 1. Keys are exact_keys, or of integers
+    /* Reduces `rows` rows of `length` elements each, at least 1. Keys are exact_keys, of integers
        element_keys. bad[i]
        becomes whether nothing can be said of row i: it has elements that are no numbers, or its sum
        does not fit. */

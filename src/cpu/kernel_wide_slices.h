@@ -3,7 +3,7 @@
  *
  * The lower and the upper 32 bits of elements are added up each for themselves, in lanes of 64 bits,
  * which no WIDE_MOST elements fill beyond 2^52. So both sums are binary64 numbers, and a pair of these
- * (kernel_slices.h) takes them without rounding, as long as it holds less than 2^40 elements.
+ * (kernel_slices.h) takes them without rounding, but for very many large elements, which are left.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_WIDE_SLICES_H
 #define GPUREDUCE_CPU_KERNEL_WIDE_SLICES_H
@@ -38,21 +38,10 @@ struct wide_missing {
     unsigned ranges;
 };
 
-INLINE_TARGET void wide_take(struct wide_found *f, const unsigned char *x,
-                             struct wide_kernel kernel, const struct wide_missing *m)
+/* Takes numbers, and the keys of their least and greatest. */
+INLINE_TARGET void wide_put(struct wide_found *f, wvec number, wvec least, wvec greatest,
+                            struct wide_kernel kernel)
 {
-    const wvec bits = w_load(x);
-    const wvec key = kernel.is_signed ? bits : w_xor(bits, w_set1(SIGN64));
-    wvec number = bits, least = key, greatest = key;
-
-    if (kernel.missing) {
-        const wmask present = w_present(bits, m->add, m->last, m->ranges);
-
-        number = w_select(present, bits, w_set1(0));
-        least = w_select(present, key, w_set1(INT64_MAX));
-        greatest = w_select(present, key, w_set1(SIGN64));
-        f->present = w_tally(f->present, present);
-    }
     f->lower = w_add(f->lower, w_and(number, w_set1(UINT32_MAX)));
     f->upper = w_add(f->upper, kernel.is_signed ? w_odd_s(number) : w_odd(number));
     if (kernel.extremes) {
@@ -61,7 +50,32 @@ INLINE_TARGET void wide_take(struct wide_found *f, const unsigned char *x,
     }
 }
 
-/* The value of integers from 0 to 2^52. */
+INLINE_TARGET wvec wide_key(wvec bits, struct wide_kernel kernel)
+{
+    return kernel.is_signed ? bits : w_xor(bits, w_set1(SIGN64));
+}
+
+INLINE_TARGET void wide_take(struct wide_found *f, const unsigned char *x,
+                             struct wide_kernel kernel)
+{
+    const wvec bits = w_load(x), key = wide_key(bits, kernel);
+
+    wide_put(f, bits, key, key, kernel);
+}
+
+/* As wide_take, of elements some of which may be missing. */
+INLINE_TARGET void wide_take_present(struct wide_found *f, const unsigned char *x,
+                                     struct wide_kernel kernel, const struct wide_missing *m)
+{
+    const wvec bits = w_load(x), key = wide_key(bits, kernel);
+    const wmask present = w_present(bits, m->add, m->last, m->ranges);
+
+    f->present = w_tally(f->present, present);
+    wide_put(f, w_select(present, bits, w_set1(0)), w_select(present, key, w_set1(INT64_MAX)),
+             w_select(present, key, w_set1(SIGN64)), kernel);
+}
+
+/* The value of integers from 0 on, below 2^52. */
 INLINE_TARGET vecd wide_value(wvec x)
 {
     return d_sub(w_value(w_or(x, w_set1(exact_bits(0x1p52)))), d_set1(0x1p52));
@@ -96,7 +110,7 @@ INLINE_TARGET void wide_run(struct slice_pair *pair, int64_t *min, int64_t *max,
 
     for (; count - i >= W_LANES; i += W_LANES) {
         __builtin_prefetch((const void *)((uintptr_t)x + i * sizeof(uint64_t) + WIDE_AHEAD));
-        wide_take(&f, x + i * sizeof(uint64_t), kernel, NULL);
+        wide_take(&f, x + i * sizeof(uint64_t), kernel);
     }
     if (i > 0) {
         lower = w_h_add(f.lower);
@@ -172,7 +186,10 @@ INLINE_TARGET void wide_step(struct wide_block *b, size_t at, int64_t *const key
     };
 
     for (size_t row = 0; row < n; row++)
-        wide_take(&f, x + row * stride, kernel, m);
+        if (kernel.missing)
+            wide_take_present(&f, x + row * stride, kernel, m);
+        else
+            wide_take(&f, x + row * stride, kernel);
     v_store(b->lower + at, w_narrow(f.lower));
     v_store(b->upper + at, w_narrow(f.upper));
     if (kernel.missing)
@@ -233,10 +250,9 @@ INLINE_TARGET void wide_columns(const unsigned char *data, size_t stride, size_t
             int64_t *const keys[2] = {kernel.extremes ? (int64_t *)to->min + first : NULL,
                                       kernel.extremes ? (int64_t *)to->max + first : NULL};
 
-            for (size_t row = 0; row < height;
-                 row += CPU_COLUMN_ROWS, x += CPU_COLUMN_ROWS * stride)
+            for (size_t row = 0; row < height; row += CPU_COLUMN_ROWS)
                 for (size_t j = 0; j < width; j += W_LANES) {
-                    const unsigned char *p = x + j * sizeof(uint64_t);
+                    const unsigned char *p = x + row * stride + j * sizeof(uint64_t);
                     const size_t n =
                         height - row < CPU_COLUMN_ROWS ? height - row : CPU_COLUMN_ROWS;
 

@@ -8,7 +8,6 @@
 
 #include "core/element.h"
 #include "core/exact.h"
-#include "core/moments.h"
 #include "cpu/convert.h"
 #include "cpu/missing.h"
 #include "cpu/split.h"
@@ -495,7 +494,8 @@ static void integer_columns(const struct cpu_integer_slices *kernels,
 /*
  * NaNs and infinities, which kernels leave. They are counted in a few integers a slice, and the
  * numbers among them are added one by one, so that an array in which some are missing needs no
- * partial result for each slice that one is in. Missing elements of columns are taken as NaNs.
+ * partial result for each slice that one is in. Missing elements of columns are taken as NaNs, but
+ * integers of 64 bits as 0. Kernels leave integers only if their sum does not fit.
  */
 
 /* Elements of a slice, `stride` bytes apart, whose indices in it are index, index + step, ... */
@@ -503,7 +503,7 @@ struct run {
     const unsigned char *x;
     size_t stride, count;
     uint64_t index, step;
-    bool masked; /* NaNs stand for missing elements, or, of integers, elements may be missing: */
+    bool masked; /* some are missing: NaNs, or integers that `missing` has */
     const struct cpu_missing *missing;
 };
 
@@ -700,7 +700,7 @@ _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fi
 struct cpu_masking {
     uint64_t given[MASKED_TOGETHER], masked[MASKED_TOGETHER], aside[MASKED_TOGETHER];
     uint8_t gone[MASKED_TOGETHER];
-    /* The NaNs of a kernel's columns; all 0 between calls. */
+    /* The missing elements of a kernel's columns; all 0 between calls. */
     uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
 };
 
@@ -895,7 +895,8 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     const bool apart = fast && wants & PARTIAL_SQUARES;
     bool good = open_slicer(z, kernels, type, wants, fast, apart, swap, missing, split);
 
-    for (unsigned k = 0; k < numbers_of_square(z->type) && apart && good; k++) {
+    for (unsigned k = 0;
+         k < numbers_of_square(z->type) + !element_is_float(z->type) && apart && good; k++) {
         z->squares[k] = aligned_alloc(ALIGNMENT, SQUARES * sizeof(double));
         good = z->squares[k];
     }
@@ -923,8 +924,8 @@ void cpu_slicer_close(struct cpu_slicer *z)
     if (z->squarer)
         close_slicer(z->squarer);
     free(z->squarer);
-    free(z->squares[0]);
-    free(z->squares[1]);
+    for (int k = 0; k < 3; k++)
+        free(z->squares[k]);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -1179,7 +1180,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
                                                         .count = length,
                                                         .index = index,
                                                         .step = 1,
-                                                        .masked = z->masked}))
+                                                        .masked = z->masked,
+                                                        .missing = &z->missing}))
                     z->failed = true;
             }
             if (!begin)
@@ -1189,31 +1191,58 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     begun(s, first + rows);
 }
 
-/* Squares `count` elements, of which missing integers are 0. Those whose squares are too large or too small for that go to the partial
-   results of their slices: element number i is of slice first + i / length, or, of columns, of slice
-   first + i % length. */
-static void square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t length,
-                   double *const to[2], const unsigned char *x, size_t count)
+/* Squares integers of 64 bits of any size: to[0] + to[1] + to[2] are multiples of 2^86, 2^43 and 1. */
+static void square_all(enum element_type type, double *const to[3], const unsigned char *x,
+                       size_t count)
 {
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bits = element_bits(sizeof bits, x + i * sizeof bits);
+        const uint64_t magnitude = is_signed && bits >> 63 ? -bits : bits;
+        const uint64_t a = magnitude >> 32, b = magnitude & UINT32_MAX;
+        const uint64_t lower = b * b + (a * b << 33);
+        const uint64_t upper = a * a + (a * b >> 31) + (lower < b * b);
+
+        to[0][i] = (double)(int64_t)(upper >> 22) * 0x1p86;
+        to[1][i] = (double)(int64_t)((upper & 0x3fffff) << 21 | lower >> 43) * 0x1p43;
+        to[2][i] = (double)(int64_t)(lower & 0x7ffffffffff);
+    }
+}
+
+/* Squares `count` elements; missing integers are 0. Integers take to[2], too, if some are large: whether
+   they do. Floats whose squares are too large or too small go to the partial results of their slices:
+   element number i is of slice first + i / length, or, of columns, of slice first + i % length. */
+static bool square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t length,
+                   double *const to[3], const unsigned char *x, size_t count)
+{
+    const bool floats = element_is_float(z->type);
     const uint64_t none = 0;
 
-    if (z->masked && !element_is_float(z->type)) {
+    if (z->masked && !floats) { /* a block, which BLOCK_BYTES_MOST limits */
         (void)cpu_missing_stand_in(&z->missing, z->present, x, count, &none);
         x = z->present;
     }
-    if (z->kernels->slices->squares[z->type](to[0], to[1], x, count))
-        return;
+    if (z->kernels->slices->squares[z->type](to[0], to[1], x, count)) {
+        if (!floats)
+            memset(to[2], 0, count * sizeof *to[2]);
+        return false;
+    }
+    if (!floats) {
+        square_all(z->type, to, x, count);
+        return true;
+    }
     for (size_t i = 0; i < count; i++) {
-        const unsigned char *element = x + i * sizeof(uint64_t);
+        const double value = load(x + i * sizeof value, ELEMENT_F64);
         struct partial *p;
 
-        if (to[0][i] != 0 || !isfinite(element_load(z->type, element)) ||
-            element_load(z->type, element) == 0)
+        if (value == 0 || !isfinite(value) || to[0][i] != 0)
             continue;
         p = partial_of(z, s, first + (s->kind == CPU_SLICES_ROWS ? i / length : i % length));
         if (p)
-            moments_take_element(p, z->type, element);
+            exact_wide_add_squares(&p->squares, &value, 1);
     }
+    return false;
 }
 
 /* Adds the squares of rows, which are short: cpu_slices_are_fast. */
@@ -1225,10 +1254,11 @@ static void take_squared_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
     for (size_t i = 0; i < rows; i += together) {
         const size_t some = rows - i < together ? rows - i : together;
 
-        square(z, s, first + i, length, z->squares, x + i * length * element_size(z->type),
-               some * length);
-        for (int k = 0; k < 2 && s->squares[k]; k++)
-            take_rows_fast(z->squarer, s->squares[k], first + i,
+        const bool large = square(z, s, first + i, length, z->squares,
+                                  x + i * length * element_size(z->type), some * length);
+
+        for (int k = 0; k < (large ? 3 : 2) && z->squares[k]; k++)
+            take_rows_fast(z->squarer, s->squares[k < 2 ? k : 1], first + i,
                            (const unsigned char *)z->squares[k], some, length, 0);
     }
     z->failed = z->failed || z->squarer->failed;
@@ -1709,16 +1739,19 @@ static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
 {
     const size_t width = columns * element_size(z->type);
     const size_t together = stride == width ? rows : 1;
+    bool large = false;
 
     for (size_t row = 0; row < rows; row += together) {
-        double *const to[2] = {z->squares[0] + row * columns,
-                               z->squares[1] ? z->squares[1] + row * columns : NULL};
+        double *const to[3] = {z->squares[0] + row * columns,
+                               z->squares[1] ? z->squares[1] + row * columns : NULL,
+                               z->squares[2] ? z->squares[2] + row * columns : NULL};
 
-        square(z, s, first, columns, to, x + row * stride, together * columns);
+        large = square(z, s, first, columns, to, x + row * stride, together * columns) || large;
     }
-    for (int k = 0; k < 2 && s->squares[k]; k++)
-        take_columns_fast(z->squarer, s->squares[k], first, (const unsigned char *)z->squares[k],
-                          columns * sizeof(double), rows, columns, 0);
+    for (int k = 0; k < (large ? 3 : 2) && z->squares[k]; k++)
+        take_columns_fast(z->squarer, s->squares[k < 2 ? k : 1], first,
+                          (const unsigned char *)z->squares[k], columns * sizeof(double), rows,
+                          columns, 0);
 }
 
 /* Takes columns in this machine's byte order. */

@@ -60,8 +60,9 @@ struct cpu_slices {
     size_t key_size; /* bytes */
 
     /* The sums of the squares of the elements that the kernels took, as slices of binary64 elements: of
-       the squares, and of what rounding these has lost, if that may be anything. NULL: squares are not
-       wanted, or are in partial results. */
+       the squares, and of what rounding these has lost, if that may be anything; or, where integers of 64
+       bits are large, of the upper bits and of the others. NULL: squares are not wanted, or are in partial
+       results. */
     struct cpu_slices *squares[2];
 
     struct cpu_slice_record *records; /* NULL before there is one */
@@ -98,7 +99,7 @@ struct cpu_slicer {
     unsigned char *native;       /* for swapped ones */
     struct cpu_masking *masking; /* and for those that become NaNs */
     bool lacking;                /* some of the last rows were missing */
-    bool masked;                 /* NaNs that kernels find stand for missing elements */
+    bool masked; /* kernels find missing elements: floats that are NaN, or integers */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */
@@ -108,8 +109,8 @@ struct cpu_slicer {
     size_t lanes;                    /* elements of a vector */
     struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
     struct cpu_slicer *squarer;      /* takes squares; NULL: these are not kept apart */
-    double *squares[2];              /* memory for them */
-    bool failed;                     /* there was no memory: results are worth nothing */
+    double *squares[3]; /* memory for them; for those of large integers the third, too */
+    bool failed;        /* there was no memory: results are worth nothing */
 };
 
 /* Whether there are kernels that find all of `wants` (partial_want bits) in slices of so many elements,

@@ -268,8 +268,9 @@ struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i)
                         : b->values[j].integer[i];
 }
 
-/* Finishes operation j of slices of elements that are integers; with `alike` none of them is special,
-   or has a partial result. */
+/* Finishes operation j of slices of elements that are integers: as 64 bits each; or all again as integers
+   of any size, where one does not fit or, without `alike`, some slices are special or have partial
+   results. */
 static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
                             bool alike)
 {
@@ -567,7 +568,8 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
         plain = finish_plain(b, s, from, j, alike);
     if (plain && alike)
         return;
-    memset(b->narrow, 0, sizeof b->narrow);
+    memset(b->narrow, 0,
+           sizeof b->narrow); /* all are found again: another operation could not be */
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i] &&
             ((!scaled && !slices_is_special(s, from + i)) || finish_all_special(b, s, from, i)))

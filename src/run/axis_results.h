@@ -34,8 +34,8 @@ struct axis_plan {
 enum axis_kind {
     AXIS_NUMBER, /* double; of an element type, or binary64 */
     AXIS_COUNT,  /* uint64_t; PARTIAL_NO_INDEX for none */
-    AXIS_INTEGER /* struct integer; a number that is not known is NaN, or, with missing values,
-                    missing */
+    AXIS_INTEGER /* struct integer, or 64 bits (struct axis_batch); a number that is not known is NaN,
+                    or, with missing values, missing */
 };
 
 enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *op);
@@ -69,12 +69,12 @@ struct axis_batch {
     uint64_t first; /* number of the first slice */
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
-    bool narrow
-        [OPERATIONS_MAX]; /* of AXIS_INTEGER: `count` has all 64 bits of values that are known, in
-                                    place of `integer`: with a sign, if axis_letter is i */
-    bool moments;         /* moments_finish is to be called */
-    bool values_wanted;   /* partial_finish is to be called */
-    unsigned unwanted;    /* as in struct moments_terms */
+    /* All values of an AXIS_INTEGER are known, and `count` has their 64 bits in place of `integer`, with a
+       sign if axis_letter is i. */
+    bool narrow[OPERATIONS_MAX];
+    bool moments;       /* moments_finish is to be called */
+    bool values_wanted; /* partial_finish is to be called */
+    unsigned unwanted;  /* as in struct moments_terms */
 
     /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
        include it. */
