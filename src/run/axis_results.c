@@ -568,8 +568,8 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
         plain = finish_plain(b, s, from, j, alike);
     if (plain && alike)
         return;
-    memset(b->narrow, 0,
-           sizeof b->narrow); /* all are found again: another operation could not be */
+    /* Results are found again, one by one, where an operation could not be found of all. */
+    memset(b->narrow, 0, sizeof b->narrow);
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i] &&
             ((!scaled && !slices_is_special(s, from + i)) || finish_all_special(b, s, from, i)))
