@@ -16,12 +16,6 @@
 _Static_assert(CPU_COLUMN_ROWS == 8, "2^3 rows");
 #define COLUMN_ROWS_LOG2 3
 
-/* The bits of doubles and integers in memory. */
-INLINE_TARGET vecd load_sum(const double *p)
-{
-    return w_value(w_load(p));
-}
-
 /* Adds numbers to the sums of two vectors of lanes. False, having added none, where that cannot be.
  */
 INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *low_used)

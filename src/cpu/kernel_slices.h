@@ -31,6 +31,12 @@ INLINE_TARGET vecd d_two_sum(vecd a, vecd b, vecd *error)
     return sum;
 }
 
+/* The bits of doubles and integers in memory. */
+INLINE_TARGET vecd load_sum(const double *p)
+{
+    return w_value(w_load(p));
+}
+
 /* Sums, a lane each; the bits of `left` are not zero where something could not be added. */
 struct sums {
     vecd high, low;
@@ -50,6 +56,12 @@ INLINE_TARGET void sums_add(struct sums *s, vecd x)
     s->high = d_two_sum(s->high, x, &error);
     s->low = d_two_sum(s->low, error, &rest);
     s->left = w_or(s->left, w_and(d_bits(rest), w_set1(~SIGN64)));
+}
+
+/* The value of integers from 0 on, below 2^52. */
+INLINE_TARGET vecd wide_value(wvec x)
+{
+    return d_sub(w_value(w_or(x, w_set1(exact_bits(0x1p52)))), d_set1(0x1p52));
 }
 
 /* The bits of a step of elements of up to 32 bits, as binary32. */
@@ -124,67 +136,6 @@ INLINE_TARGET bool bounds_fit_in_lanes(const struct bounds *b, enum element_type
 static inline int count_log2_of(size_t count)
 {
     return count <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)count - 1);
-}
-
-/* The squares of a vector of elements of up to 32 bits; 0 of what is no number. */
-INLINE_TARGET void put_squares32(double *high, const unsigned char *x, enum element_type type)
-{
-    const vec bits = load32(x, type), magnitude = v_and(bits, v_set1(~SIGN32));
-    const vec number = v_select(v_ge_s(magnitude, v_set1(INFINITY32)), v_set1(0), bits);
-
-    d_store(high, d_mul(v_low(number), v_low(number)));
-    d_store(high + W_LANES, d_mul(v_high(number), v_high(number)));
-}
-
-/* Magnitudes of binary64 numbers whose squares have two parts that are normal, or 0: in between. */
-#define SQUARE_LEAST 0x1p-400
-#define SQUARE_GREATEST 0x1p+400
-
-/* Those of a vector of binary64, as exact_two_product. Returns bits that are not 0 where a number is
-   beyond these. */
-INLINE_TARGET wvec put_squares64(double *high, double *low, const unsigned char *x)
-{
-    const wvec zero = w_set1(0), magnitude = w_and(w_load(x), w_set1(~SIGN64));
-    const wvec not_small =
-        w_select(w_gt_s(w_set1(exact_bits(SQUARE_LEAST)), magnitude), zero, magnitude);
-    const wvec number =
-        w_select(w_gt_s(not_small, w_set1(exact_bits(SQUARE_GREATEST))), zero, not_small);
-    const wvec half = w_and(w_add(number, w_set1(1u << 26)), w_set1(~((UINT64_C(1) << 27) - 1)));
-    const vecd value = w_value(number), upper = w_value(half), lower = d_sub(value, upper);
-    const vecd square = d_mul(value, value), cross = d_mul(upper, lower);
-
-    d_store(high, square);
-    d_store(low, d_add(d_add(d_add(d_sub(d_mul(upper, upper), square), cross), cross),
-                       d_mul(lower, lower)));
-    return w_select(w_gt_s(w_set1(INFINITY64), magnitude), w_xor(number, magnitude), zero);
-}
-
-/* cpu_squares_kernel of elements of a type. */
-INLINE_TARGET bool squares_kernel(double *high, double *low, const void *data, size_t n,
-                                  enum element_type type)
-{
-    const size_t size = element_formats[type].size, step = STEP(type), whole = n - n % step;
-    const unsigned char *x = data;
-    unsigned char last[V_BYTES] = {0};
-    double last_high[2 * W_LANES], last_low[2 * W_LANES];
-    wvec beyond = w_set1(0);
-
-    for (size_t i = 0; i < whole; i += step)
-        if (type == ELEMENT_F64)
-            beyond = w_or(beyond, put_squares64(high + i, low + i, x + i * size));
-        else
-            put_squares32(high + i, x + i * size, type);
-    if (whole == n)
-        return !w_any(beyond);
-    memcpy(last, x + whole * size, (n - whole) * size);
-    if (type == ELEMENT_F64)
-        beyond = w_or(beyond, put_squares64(last_high, last_low, last));
-    else
-        put_squares32(last_high, last, type);
-    memcpy(high + whole, last_high, (n - whole) * sizeof *high);
-    if (type == ELEMENT_F64)
-        memcpy(low + whole, last_low, (n - whole) * sizeof *low);
-    return !w_any(beyond);
 }
 
 #endif

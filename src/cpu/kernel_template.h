@@ -23,9 +23,10 @@
  * kernel_moments32.h and kernel_moments64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
- * kernel_columns.h, kernel_integer_slices.h and kernel_wide_slices.h the many short sums of slices;
- * kernel_missing.h leaves missing elements out; kernel_digest.h adds up digests. Here are the chunks and
- * the instances: a row for each set of results that there are kernels for.
+ * kernel_columns.h, kernel_integer_slices.h and kernel_wide_slices.h the many short sums of slices,
+ * kernel_squares.h the squares among their elements; kernel_missing.h leaves missing elements out;
+ * kernel_digest.h adds up digests. Here are the chunks and the instances: a row for each set of results
+ * that there are kernels for.
  */
 #include "cpu/kernel_block32.h"
 #include "cpu/kernel_block64.h"
@@ -38,6 +39,7 @@
 #include "cpu/kernel_moments32.h"
 #include "cpu/kernel_moments64.h"
 #include "cpu/kernel_rows.h"
+#include "cpu/kernel_squares.h"
 #include "cpu/kernel_tally.h"
 #include "cpu/kernel_wide_slices.h"
 
@@ -212,49 +214,30 @@ static void moments_others(CHUNK)
     INSTANCE(extremes_##name, chunk_integer, ELEMENT_##C, FINDS_EXTREMES) \
     INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)           \
     INSTANCE(missing_##name, chunk_integer, ELEMENT_##C, FINDS_SUM | PARTIAL_MISSING)
-#define SLICE_INSTANCE(name, type, extremes)                                                   \
+#define SLICE_INSTANCE(name, rows_of, columns_of, type, extremes)                              \
     static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,             \
                                         const struct cpu_slice_results *to, bool *bad)         \
     {                                                                                          \
-        rows_kernel(x, rows, length, to, bad, type, extremes);                                 \
+        rows_of(x, rows, length, to, bad, type, extremes);                                     \
     }                                                                                          \
     static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,          \
                                            size_t columns, const struct cpu_slice_results *to, \
                                            const struct cpu_slice_calls *calls)                \
     {                                                                                          \
-        columns_kernel(x, stride, rows, columns, to, calls, type, extremes);                   \
+        columns_of(x, stride, rows, columns, to, calls, type, extremes);                       \
     }
-#define SLICE_INSTANCES(C, name, ...)                                                             \
-    SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0)                                                   \
-    SLICE_INSTANCE(extremes_##name, ELEMENT_##C, 1)                                               \
+#define SLICE_INSTANCES(C, name, rows_of, columns_of)                                             \
+    SLICE_INSTANCE(sums_##name, rows_of, columns_of, ELEMENT_##C, 0)                              \
+    SLICE_INSTANCE(extremes_##name, rows_of, columns_of, ELEMENT_##C, 1)                          \
     static SIMD_TARGET bool squares_of_##name(double *high, double *low, const void *x, size_t n) \
     {                                                                                             \
         return squares_kernel(high, low, x, n, ELEMENT_##C);                                      \
     }
-#define WIDE_SLICE_INSTANCE(name, is_signed, extremes)                                            \
-    static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,                \
-                                        const struct cpu_slice_results *to, bool *bad)            \
-    {                                                                                             \
-        wide_rows_kernel(x, rows, length, to, bad, (struct wide_kernel){is_signed, extremes, 0}); \
-    }                                                                                             \
-    static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,             \
-                                           size_t columns, const struct cpu_slice_results *to,    \
-                                           const struct cpu_slice_calls *calls)                   \
-    {                                                                                             \
-        wide_columns_kernel(x, stride, rows, columns, to, calls,                                  \
-                            (struct wide_kernel){is_signed, extremes, 0});                        \
-    }
-#define WIDE_SLICE_INSTANCES(name, is_signed)                                                     \
-    WIDE_SLICE_INSTANCE(sums_##name, is_signed, 0)                                                \
-    WIDE_SLICE_INSTANCE(extremes_##name, is_signed, 1)                                            \
-    static SIMD_TARGET bool squares_of_##name(double *high, double *low, const void *x, size_t n) \
-    {                                                                                             \
-        return wide_squares_kernel(high, low, x, n, is_signed);                                   \
-    }
+#define FLOAT_SLICES(C, name, ...) SLICE_INSTANCES(C, name, rows_kernel, columns_kernel)
 ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
-ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
-WIDE_SLICE_INSTANCES(i64, 1)
-WIDE_SLICE_INSTANCES(u64, 0)
+ELEMENT_FLOAT_TABLE(FLOAT_SLICES)
+SLICE_INSTANCES(I64, i64, wide_rows_kernel, wide_columns_kernel)
+SLICE_INSTANCES(U64, u64, wide_rows_kernel, wide_columns_kernel)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
 ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 /* Extremes of 64 bits take longer than the sum of integers, and a fifth of that of floats. */

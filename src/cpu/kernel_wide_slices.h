@@ -75,12 +75,6 @@ INLINE_TARGET void wide_take_present(struct wide_found *f, const unsigned char *
              w_select(present, key, w_set1(SIGN64)), kernel);
 }
 
-/* The value of integers from 0 on, below 2^52. */
-INLINE_TARGET vecd wide_value(wvec x)
-{
-    return d_sub(w_value(w_or(x, w_set1(exact_bits(0x1p52)))), d_set1(0x1p52));
-}
-
 /* The sums of `count` elements in each lane, at most WIDE_MOST, as numbers whose sum they are. */
 INLINE_TARGET void wide_sums(vecd sum[2], wvec lower, wvec upper, size_t count, bool is_signed)
 {
@@ -142,8 +136,11 @@ INLINE_TARGET void wide_run(struct slice_pair *pair, int64_t *min, int64_t *max,
 
 INLINE_TARGET void wide_rows_kernel(const unsigned char *x, size_t rows, size_t length,
                                     const struct cpu_slice_results *to, bool *bad,
-                                    struct wide_kernel kernel)
+                                    enum element_type type, bool extremes)
 {
+    const struct wide_kernel kernel = {element_formats[type].kind == ELEMENT_SIGNED, extremes,
+                                       false};
+
     for (size_t row = 0; row < rows; row++, x += length * sizeof(uint64_t)) {
         struct slice_pair pair = {0, 0, false};
         int64_t min = INT64_MAX, max = INT64_MIN;
@@ -154,7 +151,7 @@ INLINE_TARGET void wide_rows_kernel(const unsigned char *x, size_t rows, size_t 
         bad[row] = pair.left;
         to->high[row] = pair.high;
         to->low[row] = pair.low;
-        if (kernel.extremes) {
+        if (extremes) {
             ((int64_t *)to->min)[row] = min;
             ((int64_t *)to->max)[row] = max;
         }
@@ -275,60 +272,17 @@ INLINE_TARGET void wide_columns(const unsigned char *data, size_t stride, size_t
 
 INLINE_TARGET void wide_columns_kernel(const unsigned char *data, size_t stride, size_t rows,
                                        size_t columns, const struct cpu_slice_results *to,
-                                       const struct cpu_slice_calls *calls,
-                                       struct wide_kernel kernel)
+                                       const struct cpu_slice_calls *calls, enum element_type type,
+                                       bool extremes)
 {
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+
     if (calls->nans)
         wide_columns(data, stride, rows, columns, to, calls,
-                     (struct wide_kernel){kernel.is_signed, kernel.extremes, true});
+                     (struct wide_kernel){is_signed, extremes, true});
     else
-        wide_columns(data, stride, rows, columns, to, calls, kernel);
-}
-
-/*
- * Squares.
- */
-
-/* Magnitudes below this become binary64 numbers by an addition. */
-#define WIDE_SQUARE_BITS 51
-
-/* The squares of a vector, as put_squares64. */
-INLINE_TARGET wvec wide_put_squares(double *high, double *low, const unsigned char *x,
-                                    bool is_signed)
-{
-    const uint64_t limit = (uint64_t)1 << WIDE_SQUARE_BITS;
-    const wvec bits = w_load(x), shifted = is_signed ? w_add(bits, w_set1(limit)) : bits;
-    const wvec most = w_set1(is_signed ? 2 * limit - 1 : limit - 1);
-    /* Compared as unsigned. */
-    const wmask beyond = w_gt_s(w_xor(shifted, w_set1(SIGN64)), w_xor(most, w_set1(SIGN64)));
-    const wvec number = w_select(beyond, w_set1(is_signed ? limit : 0), shifted);
-    double value[W_LANES];
-
-    d_store(value, d_sub(wide_value(number), d_set1(is_signed ? (double)limit : 0)));
-    (void)put_squares64(high, low, (const unsigned char *)value);
-    return w_select(beyond, w_set1(1), w_set1(0));
-}
-
-/* cpu_squares_kernel of them. */
-INLINE_TARGET bool wide_squares_kernel(double *high, double *low, const unsigned char *x, size_t n,
-                                       bool is_signed)
-{
-    const size_t whole = n - n % W_LANES;
-    uint64_t last[W_LANES] = {0};
-    double last_high[W_LANES], last_low[W_LANES];
-    wvec beyond = w_set1(0);
-
-    for (size_t i = 0; i < whole; i += W_LANES)
-        beyond =
-            w_or(beyond, wide_put_squares(high + i, low + i, x + i * sizeof(uint64_t), is_signed));
-    if (whole < n) {
-        memcpy(last, x + whole * sizeof *last, (n - whole) * sizeof *last);
-        beyond = w_or(
-            beyond, wide_put_squares(last_high, last_low, (const unsigned char *)last, is_signed));
-        memcpy(high + whole, last_high, (n - whole) * sizeof *high);
-        memcpy(low + whole, last_low, (n - whole) * sizeof *low);
-    }
-    return !w_any(beyond);
+        wide_columns(data, stride, rows, columns, to, calls,
+                     (struct wide_kernel){is_signed, extremes, false});
 }
 
 #endif

@@ -1844,7 +1844,7 @@ static bool block_misses(struct cpu_slicer *z, const struct block *b)
     return false;
 }
 
-/* Takes a block some of whose elements are missing: floats a piece at a time, in which they are NaNs. */
+/* Takes a block some of whose elements are missing: a piece at a time, in which they are NaNs. */
 static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                         const struct block *b)
 {
@@ -1854,9 +1854,7 @@ static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     const size_t height = most / width;
 
     z->masked = true;
-    if (!element_is_float(z->type)) /* kernels know which are missing */
-        take_columns(z, s, first, b->x, b->stride, b->rows, b->columns, b->index);
-    for (size_t i = 0; i < b->rows && element_is_float(z->type); i += height)
+    for (size_t i = 0; i < b->rows; i += height)
         for (size_t j = 0; j < b->columns; j += width) {
             const size_t rows = b->rows - i < height ? b->rows - i : height;
             const size_t columns = b->columns - j < width ? b->columns - j : width;
@@ -1921,7 +1919,13 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                 take_present_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
                 continue;
             }
-            take_masked(z, s, first + j, &b);
+            if (element_is_float(z->type)) {
+                take_masked(z, s, first + j, &b);
+            } else { /* kernels know which are missing */
+                z->masked = true;
+                take_columns(z, s, first + j, b.x, b.stride, b.rows, b.columns, b.index);
+                z->masked = false;
+            }
             lacking = true;
         }
     }
