@@ -86,7 +86,7 @@ def difference(t, a, u, b, value=value):
         x, y = value(t, p), number(u, q)
         cast, others = roundings(u, x)
         rounded = None if cast is None else number(u, cast)
-        found["other_rounding"] += y != rounded and q in others
+        found["other_rounding"] += y != rounded and y in {number(u, z) for z in others}
         if y == rounded:
             found["nearest"] += 1
             continue
