@@ -132,12 +132,13 @@ static inline void begin(struct cpu_slices *s, size_t end)
     s->filled = end;
 }
 
-/* Begins the sums of their squares, too. */
+/* Begins what is made of their elements, too. */
 static void begin_all(struct cpu_slices *s, size_t end)
 {
     begin(s, end);
-    for (int k = 0; k < 2 && s->squares[k]; k++)
-        begin(s->squares[k], end);
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (s->derived[k])
+            begin(s->derived[k], end);
 }
 
 /* Begins slices if a kernel of columns takes those from number `first` on next. True if none of
@@ -691,10 +692,19 @@ _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fi
 /* Elements that are masked at a time. */
 #define MASKED_TOGETHER 1024
 
-/* Elements that are squared at a time, and the rows and the columns of them where there are many. */
-#define SQUARES_ROWS 16
-#define SQUARES_COLUMNS 1024
-#define SQUARES ((size_t)SQUARES_ROWS * SQUARES_COLUMNS)
+/* Elements of which others are made at a time, and the rows and the columns of them where there are
+   many. */
+#define MADE_ROWS 16
+#define MADE_COLUMNS 1024
+#define MADE ((size_t)MADE_ROWS * MADE_COLUMNS)
+
+/* Elements that are looked at together: compilers make vectors of loops of known length. */
+#define BLOCK 64
+_Static_assert(MASKED_TOGETHER % BLOCK == 0, "whole blocks");
+
+/* Bytes of what is made: numbers, in whole blocks; or first a byte for each that may be counted. */
+#define COUNTED_BYTES (MADE + BLOCK)
+#define MADE_BYTES (COUNTED_BYTES + (MADE + BLOCK) * sizeof(double))
 
 /* Memory for that: whole blocks. */
 struct cpu_masking {
@@ -704,17 +714,21 @@ struct cpu_masking {
     uint32_t nans[FOLD_MAX + CPU_LANES_MAX];
 };
 
-/* Rows of fewer elements, or of fewer bytes, have kernels for squares: partial results take longer ones
-   as fast, but for integers of 64 bits. */
-#define SQUARES_ROW 512
-#define SQUARES_ROW_BYTES 2048
-_Static_assert(SQUARES_ROW_BYTES <= SQUARES, "a row fits");
+/* Rows of fewer elements, or of fewer bytes, have kernels for what is made of elements: partial results
+   take longer ones as fast, but for squares of integers of 64 bits. */
+#define MADE_ROW 512
+#define MADE_ROW_BYTES 2048
+_Static_assert(MADE_ROW_BYTES <= MADE, "a row fits");
+_Static_assert(MADE * sizeof(float) <= SCRATCH_BYTES, "counts fit as floats");
 
 /* Partial results are faster, too, for columns of this length or more where they are few, if squares
    take two numbers: at most so many columns of floats, and of integers, which are converted first. */
-#define SQUARES_LONG 2048
-#define SQUARES_FEW_FLOATS 4
-#define SQUARES_FEW_INTEGERS 64
+#define MADE_LONG 2048
+#define MADE_FEW_FLOATS 4
+#define MADE_FEW_INTEGERS 64
+
+/* The bits of what kernels find by numbers that are made of elements. */
+#define WANTS_DERIVED (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 
 /* How many numbers the square of an element takes that is taken as one of this type. */
 static unsigned numbers_of_square(enum element_type type)
@@ -722,25 +736,68 @@ static unsigned numbers_of_square(enum element_type type)
     return element_size(type) == sizeof(double) ? 2 : 1;
 }
 
-/* Whether squares of slices are faster by kernels than by partial results. */
-static bool squares_are_fast(enum element_type type, enum cpu_slices_kind kind, uint64_t length,
-                             uint64_t columns)
+/* Whether something is made of elements of a type, for what is wanted. */
+static bool is_derived(enum cpu_derived which, enum element_type type, unsigned wants)
 {
-    const uint64_t few = element_is_float(type) ? SQUARES_FEW_FLOATS : SQUARES_FEW_INTEGERS;
-
-    if (!element_is_float(taken_type(type)))
-        return kind != CPU_SLICES_ROWS || length <= SQUARES;
-    if (kind == CPU_SLICES_ROWS)
-        return length < SQUARES_ROW || length < SQUARES_ROW_BYTES / element_size(type);
-    return length < SQUARES_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
+    switch (which) {
+    case CPU_SQUARES:
+        return wants & PARTIAL_SQUARES;
+    case CPU_SQUARES_LOW:
+        return wants & PARTIAL_SQUARES && numbers_of_square(taken_type(type)) == 2;
+    case CPU_MAGNITUDES:
+        return wants & (PARTIAL_ABSOLUTE | PARTIAL_SMALL);
+    case CPU_ZEROS:
+        return wants & PARTIAL_SMALL;
+    case CPU_NEGATIVES:
+        return wants & PARTIAL_NEGATIVE &&
+               (!element_is_integer(type) || element_formats[type].kind == ELEMENT_SIGNED);
+    case CPU_SUBNORMALS:
+        return wants & PARTIAL_SMALL && !element_is_integer(type);
+    case CPU_DERIVED:
+        break;
+    }
+    return false;
 }
 
-bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
-                         uint64_t length, uint64_t columns)
+/* The type of it, and what is wanted of that. */
+static enum element_type derived_type(enum cpu_derived which, enum element_type type)
 {
-    if (squares_are_fast(type, kind, length, columns))
-        wants &= ~(unsigned)PARTIAL_SQUARES;
-    return !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+    if (which <= CPU_SQUARES_LOW)
+        return ELEMENT_F64;
+    if (which > CPU_MAGNITUDES)
+        return ELEMENT_I8;
+    return element_is_float(taken_type(type)) ? taken_type(type) : ELEMENT_U64;
+}
+
+static unsigned derived_wants(enum cpu_derived which, unsigned wants)
+{
+    if (which != CPU_MAGNITUDES || !(wants & PARTIAL_SMALL))
+        return PARTIAL_SUM;
+    return PARTIAL_EXTREMES | (wants & PARTIAL_ABSOLUTE ? PARTIAL_SUM : 0);
+}
+
+/* Whether all of that is found faster by kernels than by partial results. */
+static bool derived_is_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
+                            uint64_t length, uint64_t columns)
+{
+    const uint64_t few = element_is_float(type) ? MADE_FEW_FLOATS : MADE_FEW_INTEGERS;
+
+    if (!element_is_float(taken_type(type)) && !(wants & WANTS_DERIVED & ~PARTIAL_SQUARES))
+        return kind != CPU_SLICES_ROWS || length <= MADE;
+    if (kind == CPU_SLICES_ROWS)
+        return length < MADE_ROW || length < MADE_ROW_BYTES / element_size(type);
+    return length < MADE_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
+}
+
+bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
+                         enum cpu_slices_kind kind, uint64_t length, uint64_t columns)
+{
+    /* A number that stands in for a missing one is no least magnitude. */
+    if (missing && !element_is_float(taken_type(type)) && wants & PARTIAL_SMALL)
+        return false;
+    if (derived_is_fast(type, wants, kind, length, columns))
+        wants &= ~(unsigned)WANTS_DERIVED;
+    return !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
 }
 
 static bool wants_extremes(unsigned wants)
@@ -748,20 +805,24 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
-/* As cpu_slices_clear, but for the sums of squares; so are the next ones. */
+/* As cpu_slices_clear, but for what is made of elements; so are the next ones. */
 static void clear_slices(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
     end(s);
     for (size_t i = 0; s->records && i < count; i++)
         record_clear(&s->records[i]);
+    for (size_t i = 0; s->places && i < count; i++)
+        s->places[i] =
+            (struct cpu_slice_places){INT64_MAX, INT64_MIN, PARTIAL_NO_INDEX, PARTIAL_NO_INDEX};
 }
 
 void cpu_slices_clear(struct cpu_slices *s, size_t count)
 {
     clear_slices(s, count);
-    for (int k = 0; k < 2 && s->squares[k]; k++)
-        clear_slices(s->squares[k], count);
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (s->derived[k])
+            clear_slices(s->derived[k], count);
 }
 
 static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
@@ -772,6 +833,7 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
 
     memset(s, 0, sizeof *s);
     s->kind = kind;
+    s->type = type;
     s->room = room;
     s->fast = fast;
     s->as_floats = s->fast && element_is_integer(type) && element_is_float(taken_type(type));
@@ -790,6 +852,10 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
         s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
         good = good && s->min && s->max;
     }
+    if (s->fast && wants & PARTIAL_WHERE) {
+        s->places = malloc(room * sizeof *s->places);
+        good = good && s->places;
+    }
     s->all = all;
     if (good && kind == CPU_SLICES_ROWS)
         reach(s, room);
@@ -799,15 +865,19 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
                      unsigned wants, bool fast, size_t room)
 {
-    const unsigned squares =
-        fast && wants & PARTIAL_SQUARES ? numbers_of_square(taken_type(type)) : 0;
     bool good = open_slices(s, kind, type, wants, fast, room);
 
-    for (unsigned k = 0; k < squares && good; k++) {
-        s->squares[k] = calloc(1, sizeof *s->squares[k]);
-        good =
-            s->squares[k] && open_slices(s->squares[k], kind, ELEMENT_F64, PARTIAL_SUM, true, room);
+    for (int k = 0; k < CPU_DERIVED && fast && good; k++) {
+        const enum cpu_derived which = (enum cpu_derived)k;
+
+        if (!is_derived(which, type, wants))
+            continue;
+        s->derived[k] = calloc(1, sizeof *s->derived[k]);
+        good = s->derived[k] && open_slices(s->derived[k], kind, derived_type(which, type),
+                                            derived_wants(which, wants), true, room);
     }
+    if (good)
+        cpu_slices_clear(s, room);
     return good;
 }
 
@@ -822,20 +892,23 @@ static void close_slices(struct cpu_slices *s)
     free(s->min);
     free(s->max);
     free(s->records);
+    free(s->places);
     free(s->special);
 }
 
 void cpu_slices_close(struct cpu_slices *s)
 {
     close_slices(s);
-    for (int k = 0; k < 2 && s->squares[k]; k++) {
-        close_slices(s->squares[k]);
-        free(s->squares[k]);
-    }
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (s->derived[k]) {
+            close_slices(s->derived[k]);
+            free(s->derived[k]);
+        }
     memset(s, 0, sizeof *s);
 }
 
-/* As cpu_slicer_open, but for what takes squares; with `apart` these are not for the reducer. */
+/* As cpu_slicer_open, but for what takes what is made of elements; with `apart` that is not for the
+   reducer. */
 static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                         enum element_type type, unsigned wants, bool fast, bool apart, bool swap,
                         const struct missing *missing, const struct partial_split *split)
@@ -859,7 +932,7 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     if (fast)
         type = taken_type(type);
     if (apart)
-        wants &= ~(unsigned)PARTIAL_SQUARES;
+        wants &= ~(unsigned)WANTS_DERIVED;
     z->type = type;
     z->scratch = aligned_alloc(ALIGNMENT, (missing ? 4 : 2) * SCRATCH_BYTES);
     if (missing)
@@ -888,23 +961,60 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
            (!split || z->sides) && (!missing || z->masking);
 }
 
+/* The numbers of a type that are counted: ranges of keys. */
+static void set_counted(struct cpu_missing *m, const struct cpu_kernels *kernels,
+                        enum element_type type, enum cpu_derived which)
+{
+    const bool floats = element_is_float(type);
+    const uint64_t sign = floats ? order_sign(type) : 0, zero = order_key(type, 0);
+    const uint64_t negative_zero = order_key(type, sign);
+    const uint64_t least_normal = UINT64_C(1) << (element_formats[type].significant_bits - 1);
+    struct missing set = {.count = 1};
+
+    if (which == CPU_ZEROS) {
+        set.ranges[0] = (struct missing_range){negative_zero, zero};
+    } else if (which == CPU_NEGATIVES) {
+        set.ranges[0] = (struct missing_range){order_least(type), negative_zero - 1};
+    } else {
+        set.count = 2;
+        set.ranges[0] =
+            (struct missing_range){order_key(type, sign | least_normal) + 1, negative_zero - 1};
+        set.ranges[1] = (struct missing_range){zero + 1, order_key(type, least_normal) - 1};
+    }
+    cpu_missing_set(m, kernels, type, &set);
+}
+
+/* Opens what takes one of those that are made of elements. */
+static bool open_derived(struct cpu_slicer *z, enum cpu_derived which, unsigned wants)
+{
+    const enum element_type type = derived_type(which, z->given);
+
+    if (type == ELEMENT_I8)
+        set_counted(&z->counted[which], z->kernels, z->type, which);
+    z->derived[which] = calloc(1, sizeof *z->derived[which]);
+    return z->derived[which] &&
+           open_slicer(z->derived[which], z->kernels, type, derived_wants(which, wants), true,
+                       false, false, NULL, NULL);
+}
+
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool fast, bool swap,
                      const struct missing *missing, const struct partial_split *split)
 {
-    const bool apart = fast && wants & PARTIAL_SQUARES;
+    const bool apart = fast && wants & WANTS_DERIVED;
     bool good = open_slicer(z, kernels, type, wants, fast, apart, swap, missing, split);
+    /* A square of a large integer takes three numbers. */
+    const unsigned numbers =
+        !(wants & PARTIAL_SQUARES) ? 1 : numbers_of_square(z->type) + !element_is_float(z->type);
 
-    for (unsigned k = 0;
-         k < numbers_of_square(z->type) + !element_is_float(z->type) && apart && good; k++) {
-        z->squares[k] = aligned_alloc(ALIGNMENT, SQUARES * sizeof(double));
-        good = z->squares[k];
+    for (unsigned k = 0; k < numbers && apart && good; k++) {
+        z->made[k] = aligned_alloc(ALIGNMENT, MADE_BYTES);
+        good = z->made[k];
     }
-    if (!apart || !good)
-        return good;
-    z->squarer = calloc(1, sizeof *z->squarer);
-    return z->squarer && open_slicer(z->squarer, kernels, ELEMENT_F64, PARTIAL_SUM, true, false,
-                                     false, NULL, NULL);
+    for (int k = 0; k < CPU_DERIVED && apart && good; k++)
+        if (is_derived((enum cpu_derived)k, type, wants))
+            good = open_derived(z, (enum cpu_derived)k, wants);
+    return good;
 }
 
 static void close_slicer(struct cpu_slicer *z)
@@ -921,11 +1031,13 @@ static void close_slicer(struct cpu_slicer *z)
 void cpu_slicer_close(struct cpu_slicer *z)
 {
     close_slicer(z);
-    if (z->squarer)
-        close_slicer(z->squarer);
-    free(z->squarer);
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (z->derived[k]) {
+            close_slicer(z->derived[k]);
+            free(z->derived[k]);
+        }
     for (int k = 0; k < 3; k++)
-        free(z->squares[k]);
+        free(z->made[k]);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -962,9 +1074,23 @@ static void add_found(const struct cpu_slices *s, size_t i, struct partial *p)
     exact_add(&p->sum, s->high[i]);
     exact_add(&p->sum, s->low[i]);
     if (has_keys(s, i)) {
-        partial_take_min(p, cpu_slices_min_key(s, i), PARTIAL_NO_INDEX);
-        partial_take_max(p, cpu_slices_max_key(s, i), PARTIAL_NO_INDEX);
+        const struct cpu_slice_places *places = s->places ? &s->places[i] : NULL;
+
+        partial_take_min(p, cpu_slices_min_key(s, i),
+                         places ? places->min_index : PARTIAL_NO_INDEX);
+        partial_take_max(p, cpu_slices_max_key(s, i),
+                         places ? places->max_index : PARTIAL_NO_INDEX);
     }
+}
+
+/* Sets the partial result of a slice to what kernels and it have. */
+static void find_partial(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    if (s->used[i])
+        *p = *s->partial[i];
+    else
+        partial_clear(p);
+    add_found(s, i, p);
 }
 
 /* Adds the sums of squares of a slice to its partial result. */
@@ -972,11 +1098,13 @@ static void add_squares(const struct cpu_slices *s, size_t i, struct partial *p)
 {
     uint32_t digit[EXACT_DIGITS];
 
-    for (int k = 0; k < 2 && s->squares[k]; k++) {
-        exact_wide_add(&p->squares, s->squares[k]->high[i]);
-        exact_wide_add(&p->squares, s->squares[k]->low[i]);
-        if (s->squares[k]->used[i]) {
-            const bool negative = exact_magnitude(&s->squares[k]->partial[i]->sum, digit);
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++) {
+        const struct cpu_slices *d = s->derived[k];
+
+        exact_wide_add(&p->squares, d->high[i]);
+        exact_wide_add(&p->squares, d->low[i]);
+        if (d->used[i]) {
+            const bool negative = exact_magnitude(&d->partial[i]->sum, digit);
 
             for (int j = 0; j < EXACT_DIGITS; j++)
                 exact_wide_add_integer(
@@ -986,14 +1114,45 @@ static void add_squares(const struct cpu_slices *s, size_t i, struct partial *p)
     }
 }
 
+/* The least magnitude, as in struct partial, from the key of a derived slice. */
+static int64_t least_key(const struct cpu_slices *s, int64_t key)
+{
+    return s->as_floats ? (int64_t)((uint64_t)exact_key_value(key) ^ UINT64_C(1) << 63) : key;
+}
+
+int64_t cpu_slices_least_key(const struct cpu_slices *s, size_t i)
+{
+    return least_key(s, cpu_slices_min_key(s->derived[CPU_MAGNITUDES], i));
+}
+
+/* Adds the magnitudes of a slice. */
+static void add_magnitudes(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    const struct cpu_slices *d = s->derived[CPU_MAGNITUDES];
+    struct partial magnitudes;
+
+    if (!d)
+        return;
+    find_partial(d, i, &magnitudes);
+    exact_merge(&p->absolute, &magnitudes.sum);
+    if (magnitudes.min_key != INT64_MAX && least_key(s, magnitudes.min_key) < p->least_magnitude)
+        p->least_magnitude = least_key(s, magnitudes.min_key);
+}
+
+/* Adds what was made of the elements of a slice to its partial result. */
+static void add_derived(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    add_squares(s, i, p);
+    add_magnitudes(s, i, p);
+    p->zeros += cpu_slices_count(s, i, CPU_ZEROS);
+    p->negative += cpu_slices_count(s, i, CPU_NEGATIVES);
+    p->subnormal += cpu_slices_count(s, i, CPU_SUBNORMALS);
+}
+
 void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p)
 {
-    if (s->used[i])
-        *p = *s->partial[i];
-    else
-        partial_clear(p);
-    add_found(s, i, p);
-    add_squares(s, i, p);
+    find_partial(s, i, p);
+    add_derived(s, i, p);
     if (slices_is_special(s, i))
         special_add_to(s, i, p);
     if (s->records)
@@ -1191,6 +1350,136 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     begun(s, first + rows);
 }
 
+/* Elements number i to i + BLOCK of n, as an array `block`: of any alignment, and those behind the last
+   are 0. */
+#define LOAD_BLOCK(LANE, x, i, n)                                                      \
+    LANE block[BLOCK];                                                                 \
+                                                                                       \
+    if ((n) - (i) >= BLOCK) {                                                          \
+        memcpy(block, (const unsigned char *)(x) + (i) * sizeof *block, sizeof block); \
+    } else {                                                                           \
+        memset(block, 0, sizeof block);                                                \
+        memcpy(block, (const unsigned char *)(x) + (i) * sizeof *block,                \
+               ((n) - (i)) * sizeof *block);                                           \
+    }
+
+/* NAME(m, gone, x, n): which of n elements of a size are missing: all bits of gone[i] are set, or
+   none. There is memory for whole blocks of these. */
+#define FIND_MISSING(NAME, LANE, SIGNED)                                                  \
+    static void NAME(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n) \
+    {                                                                                     \
+        for (size_t i = 0; i < n; i += BLOCK) {                                           \
+            LANE found[BLOCK] = {0};                                                      \
+            LOAD_BLOCK(LANE, x, i, n)                                                     \
+                                                                                          \
+            for (unsigned k = 0; k < m->count; k++) {                                     \
+                const LANE add = (LANE)m->add[k];                                         \
+                const SIGNED last = (SIGNED)m->last[k];                                   \
+                                                                                          \
+                for (size_t j = 0; j < BLOCK; j++)                                        \
+                    found[j] |= (LANE) - ((SIGNED)(LANE)(block[j] + add) <= last);        \
+            }                                                                             \
+            for (size_t j = 0; j < BLOCK; j++)                                            \
+                gone[i + j] = (uint8_t)found[j];                                          \
+        }                                                                                 \
+    }
+FIND_MISSING(find_missing8, uint8_t, int8_t)
+FIND_MISSING(find_missing16, uint16_t, int16_t)
+FIND_MISSING(find_missing32, uint32_t, int32_t)
+FIND_MISSING(find_missing64, uint64_t, int64_t)
+
+static void find_missing(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n)
+{
+    (m->size == sizeof(uint8_t)    ? find_missing8
+     : m->size == sizeof(uint16_t) ? find_missing16
+     : m->size == sizeof(uint32_t) ? find_missing32
+                                   : find_missing64)(m, gone, x, n);
+}
+
+/* NAME(to, x, n): the magnitudes of n floats of a size, in whole blocks. */
+#define MAKE_MAGNITUDES(NAME, LANE)                                      \
+    static void NAME(unsigned char *to, const void *x, size_t n)         \
+    {                                                                    \
+        for (size_t i = 0; i < n; i += BLOCK) {                          \
+            LOAD_BLOCK(LANE, x, i, n)                                    \
+                                                                         \
+            for (size_t j = 0; j < BLOCK; j++)                           \
+                block[j] &= (LANE) ~((LANE)1 << (8 * sizeof(LANE) - 1)); \
+            memcpy(to + i * sizeof *block, block, sizeof block);         \
+        }                                                                \
+    }
+MAKE_MAGNITUDES(make_magnitudes16, uint16_t)
+MAKE_MAGNITUDES(make_magnitudes32, uint32_t)
+MAKE_MAGNITUDES(make_magnitudes64, uint64_t)
+
+/* Makes the magnitudes of elements, in whole blocks. */
+static void make_magnitudes(enum element_type type, unsigned char *to, const unsigned char *x,
+                            size_t count)
+{
+    const size_t size = element_size(type);
+
+    if (element_is_float(type)) {
+        (size == sizeof(uint16_t)   ? make_magnitudes16
+         : size == sizeof(uint32_t) ? make_magnitudes32
+                                    : make_magnitudes64)(to, x, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, x + i * sizeof bits, sizeof bits);
+        if (type == ELEMENT_I64 && bits >> 63)
+            bits = -bits;
+        memcpy(to + i * sizeof bits, &bits, sizeof bits);
+    }
+}
+
+/* Elements with 0 in the place of those that are missing: of integers of 64 bits in columns, of which
+   kernels know that. */
+static const unsigned char *with_zeros(struct cpu_slicer *z, const unsigned char *x, size_t count)
+{
+    const uint64_t none = 0;
+
+    if (!z->masked || element_is_float(z->type))
+        return x;
+    /* A block, which BLOCK_BYTES_MOST limits. */
+    (void)cpu_missing_stand_in(&z->missing, z->present, x, count, &none);
+    return z->present;
+}
+
+/* Makes of `count` elements what is added up but squares, in whole blocks. False if none is counted;
+   then it makes nothing. */
+static bool make(struct cpu_slicer *z, enum cpu_derived which, unsigned char *to,
+                 const unsigned char *x, size_t count)
+{
+    x = with_zeros(z, x, count);
+    if (which == CPU_MAGNITUDES) {
+        make_magnitudes(z->type, to, x, count);
+        return true;
+    }
+    /* Most pieces that follow one without any have none. */
+    if (!z->derived[which]->lacking &&
+        cpu_missing_leave_out(&z->counted[which], (unsigned char *)z->made[0] + COUNTED_BYTES, x,
+                              count) == count)
+        return false;
+    find_missing(&z->counted[which], to, x, count);
+    z->derived[which]->lacking = memchr(to, 0xff, count);
+    return true;
+}
+
+/* Has what was made taken: `take` does that. Missing elements are NaNs there, too, as z knows. */
+static void begin_made(const struct cpu_slicer *z, struct cpu_slicer *derived)
+{
+    derived->masked = z->masked && element_is_float(derived->type);
+    derived->masking = derived->masked ? z->masking : NULL;
+}
+
+static void end_made(struct cpu_slicer *z, struct cpu_slicer *derived)
+{
+    z->failed = z->failed || derived->failed;
+    derived->masking = NULL;
+}
+
 /* Squares integers of 64 bits of any size: to[0] + to[1] + to[2] are multiples of 2^86, 2^43 and 1. */
 static void square_all(enum element_type type, double *const to[3], const unsigned char *x,
                        size_t count)
@@ -1217,12 +1506,8 @@ static bool square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, siz
                    double *const to[3], const unsigned char *x, size_t count)
 {
     const bool floats = element_is_float(z->type);
-    const uint64_t none = 0;
 
-    if (z->masked && !floats) { /* a block, which BLOCK_BYTES_MOST limits */
-        (void)cpu_missing_stand_in(&z->missing, z->present, x, count, &none);
-        x = z->present;
-    }
+    x = with_zeros(z, x, count);
     if (z->kernels->slices->squares[z->type](to[0], to[1], x, count)) {
         if (!floats)
             memset(to[2], 0, count * sizeof *to[2]);
@@ -1245,23 +1530,73 @@ static bool square(struct cpu_slicer *z, struct cpu_slices *s, size_t first, siz
     return false;
 }
 
-/* Adds the squares of rows, which are short: cpu_slices_are_fast. */
-static void take_squared_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+/* Takes rows by the kernels of integers. */
+static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                               const unsigned char *x, size_t rows, size_t length)
 {
-    const size_t together = SQUARES / length;
+    struct cpu_slice_results to;
+
+    begin(s, first + rows);
+    to = results_from(s, first);
+    integer_rows(z->integer, z->found, &to, s->key_size, z->sums, x, rows, length,
+                 element_size(z->given));
+}
+
+/* Makes what was made elements of the type that it is taken as. */
+static const unsigned char *bring_made(const struct cpu_slicer *derived, const unsigned char *made,
+                                       size_t count)
+{
+    if (derived->given == derived->type)
+        return made;
+    cpu_convert(derived->kernels, derived->scratch, derived->type, made, derived->given, count);
+    return derived->scratch;
+}
+
+/* Takes rows that were made. */
+static void take_made_rows(struct cpu_slicer *derived, struct cpu_slices *s, size_t first,
+                           const unsigned char *made, size_t rows, size_t length)
+{
+    if (derived->integer && length >= SLICES_INTEGER_LENGTH)
+        take_integer_rows(derived, s, first, made, rows, length);
+    else
+        take_rows_fast(derived, s, first, bring_made(derived, made, rows * length), rows, length,
+                       0);
+}
+
+/* Adds what is made of the elements of rows, which are short: cpu_slices_are_fast. */
+static void take_derived_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                              const unsigned char *x, size_t rows, size_t length)
+{
+    const size_t together = MADE / length;
+    unsigned char *made = (unsigned char *)z->made[0];
 
     for (size_t i = 0; i < rows; i += together) {
+        const unsigned char *piece = x + i * length * element_size(z->type);
         const size_t some = rows - i < together ? rows - i : together;
+        const bool large = z->derived[CPU_SQUARES] &&
+                           square(z, s, first + i, length, z->made, piece, some * length);
 
-        const bool large = square(z, s, first + i, length, z->squares,
-                                  x + i * length * element_size(z->type), some * length);
+        for (int k = 0; k < (large ? 3 : 2); k++) {
+            const int to = k < 2 ? k : 1;
 
-        for (int k = 0; k < (large ? 3 : 2) && z->squares[k]; k++)
-            take_rows_fast(z->squarer, s->squares[k < 2 ? k : 1], first + i,
-                           (const unsigned char *)z->squares[k], some, length, 0);
+            if (z->derived[to])
+                take_rows_fast(z->derived[to], s->derived[to], first + i,
+                               (const unsigned char *)z->made[k], some, length, 0);
+        }
+        for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
+            if (!z->derived[k])
+                continue;
+            if (!make(z, (enum cpu_derived)k, made, piece, some * length)) {
+                begin(s->derived[k], first + i + some);
+                continue;
+            }
+            begin_made(z, z->derived[k]);
+            take_made_rows(z->derived[k], s->derived[k], first + i, made, some, length);
+            end_made(z, z->derived[k]);
+        }
     }
-    z->failed = z->failed || z->squarer->failed;
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW; k++)
+        z->failed = z->failed || (z->derived[k] && z->derived[k]->failed);
 }
 
 /* Takes rows in this machine's byte order. */
@@ -1270,8 +1605,8 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
 {
     const size_t size = element_size(z->type);
 
-    if (z->squarer)
-        take_squared_rows(z, s, first, x, rows, length);
+    if (z->made[0])
+        take_derived_rows(z, s, first, x, rows, length);
     if (z->fast) {
         take_rows_fast(z, s, first, x, rows, length, index);
         return;
@@ -1279,43 +1614,6 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     for (size_t i = 0; i < rows; i++)
         take_run(z, s, first + i, x + i * length * size, length, index);
     begun(s, first + rows);
-}
-
-/* Elements that are looked at together: compilers make vectors of loops of known length. */
-#define BLOCK 64
-_Static_assert(MASKED_TOGETHER % BLOCK == 0, "whole blocks");
-
-/* NAME(m, gone, x, count): which elements of a size are missing: all bits of gone[i] are set, or
-   none. There is memory for whole blocks of both. */
-#define FIND_MISSING(NAME, LANE, SIGNED)                                                  \
-    static void NAME(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n) \
-    {                                                                                     \
-        for (size_t i = 0; i < n; i += BLOCK) {                                           \
-            const LANE *block = (const LANE *)x + i;                                      \
-            LANE found[BLOCK] = {0};                                                      \
-                                                                                          \
-            for (unsigned k = 0; k < m->count; k++) {                                     \
-                const LANE add = (LANE)m->add[k];                                         \
-                const SIGNED last = (SIGNED)m->last[k];                                   \
-                                                                                          \
-                for (size_t j = 0; j < BLOCK; j++)                                        \
-                    found[j] |= (LANE) - ((SIGNED)(LANE)(block[j] + add) <= last);        \
-            }                                                                             \
-            for (size_t j = 0; j < BLOCK; j++)                                            \
-                gone[i + j] = (uint8_t)found[j];                                          \
-        }                                                                                 \
-    }
-FIND_MISSING(find_missing8, uint8_t, int8_t)
-FIND_MISSING(find_missing16, uint16_t, int16_t)
-FIND_MISSING(find_missing32, uint32_t, int32_t)
-FIND_MISSING(find_missing64, uint64_t, int64_t)
-
-static void find_missing(const struct cpu_missing *m, uint8_t *gone, const void *x, size_t n)
-{
-    (m->size == sizeof(uint8_t)    ? find_missing8
-     : m->size == sizeof(uint16_t) ? find_missing16
-     : m->size == sizeof(uint32_t) ? find_missing32
-                                   : find_missing64)(m, gone, x, n);
 }
 
 /* NAME(to, gone, n): floats of a size that are missing become NaNs, in whole blocks. */
@@ -1385,16 +1683,13 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
                               const unsigned char *x, size_t rows, size_t length, uint64_t index)
 {
     const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
-    struct cpu_slice_results to;
 
     if (!z->swap && z->given == z->type) {
         take_rows(z, s, first, x, rows, length, index);
         return;
     }
     if (z->integer && length >= SLICES_INTEGER_LENGTH) {
-        begin(s, first + rows);
-        to = results_from(s, first);
-        integer_rows(z->integer, z->found, &to, s->key_size, z->sums, x, rows, length, size);
+        take_integer_rows(z, s, first, x, rows, length);
         return;
     }
     for (size_t i = 0; i < rows;) {
@@ -1408,6 +1703,213 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
             take_rows(z, s, first + i, z->scratch, count, part, index + at);
         }
         i += count;
+    }
+}
+
+/*
+ * The places of extremes: after each piece that was taken, the extremes that have changed are looked
+ * for in it. Elements are compared by their bits, in the byte order that they come in.
+ */
+
+/* Bytes of a piece, about, and those of a row of a piece of columns. */
+#define PIECE_BYTES ((size_t)128 << 10)
+#define PIECE_WIDTH ((size_t)4 << 10)
+
+/* Bytes of neighbouring columns that are searched together. */
+#define SEARCHED_BYTES 64
+
+/* No row of a piece that is searched: all bits. */
+#define NO_ROW UINT64_MAX
+
+/* NAME(x, count, bits, truth): the first of `count` elements that has these bits; `count` for none.
+   COLUMNS(x, stride, rows, bits, truth, row): sets row[i] to the first of the rows that has bits[i] in
+   the column number i, of SEARCHED_BYTES; NO_ROW for none. With `truth` any bits but 0 are 1. */
+#define SEARCH(NAME, COLUMNS, LANE, IF_TRUTH)                                                      \
+    static size_t NAME(const unsigned char *x, size_t count, uint64_t bits, bool truth)            \
+    {                                                                                              \
+        const LANE wanted = (LANE)bits;                                                            \
+                                                                                                   \
+        (void)truth;                                                                               \
+        for (size_t i = 0; i < count; i += BLOCK) {                                                \
+            const size_t some = count - i < BLOCK ? count - i : BLOCK;                             \
+            LANE found = 0;                                                                        \
+            uint64_t same = 0;                                                                     \
+                                                                                                   \
+            if (some == BLOCK) {                                                                   \
+                LANE block[BLOCK];                                                                 \
+                                                                                                   \
+                memcpy(block, x + i * sizeof *block, sizeof block);                                \
+                for (size_t j = 0; j < BLOCK; j++)                                                 \
+                    found |= (LANE)(IF_TRUTH(block[j]) == wanted);                                 \
+                if (!found)                                                                        \
+                    continue;                                                                      \
+            }                                                                                      \
+            for (size_t j = 0; j < some; j++) {                                                    \
+                LANE element;                                                                      \
+                                                                                                   \
+                memcpy(&element, x + (i + j) * sizeof element, sizeof element);                    \
+                same |= (uint64_t)(IF_TRUTH(element) == wanted) << j;                              \
+            }                                                                                      \
+            if (same)                                                                              \
+                return i + (size_t)__builtin_ctzll(same);                                          \
+        }                                                                                          \
+        return count;                                                                              \
+    }                                                                                              \
+    static void COLUMNS(const unsigned char *x, size_t stride, size_t rows, const uint64_t bits[], \
+                        bool truth, uint64_t row[])                                                \
+    {                                                                                              \
+        enum { LANES = SEARCHED_BYTES / sizeof(LANE) };                                            \
+        LANE wanted[LANES], at[LANES], line[LANES];                                                \
+                                                                                                   \
+        (void)truth;                                                                               \
+        for (size_t j = 0; j < LANES; j++) {                                                       \
+            wanted[j] = (LANE)bits[j];                                                             \
+            at[j] = (LANE)NO_ROW;                                                                  \
+        }                                                                                          \
+        for (size_t i = rows; i-- > 0;) {                                                          \
+            memcpy(line, x + i * stride, sizeof line);                                             \
+            for (size_t j = 0; j < LANES; j++) {                                                   \
+                const LANE same = (LANE) - (LANE)(IF_TRUTH(line[j]) == wanted[j]);                 \
+                                                                                                   \
+                at[j] = (LANE)((at[j] & ~same) | ((LANE)i & same));                                \
+            }                                                                                      \
+        }                                                                                          \
+        for (size_t j = 0; j < LANES; j++)                                                         \
+            row[j] = at[j] == (LANE)NO_ROW ? NO_ROW : at[j];                                       \
+    }
+#define AS_IT_IS(x) (x)
+#define AS_TRUTH(x) ((uint8_t)(truth && (x) > 1 ? 1 : (x)))
+SEARCH(search8, search_columns8, uint8_t, AS_TRUTH)
+SEARCH(search16, search_columns16, uint16_t, AS_IT_IS)
+SEARCH(search32, search_columns32, uint32_t, AS_IT_IS)
+SEARCH(search64, search_columns64, uint64_t, AS_IT_IS)
+
+/* Rows of columns that can be searched together: their numbers fit an element, and NO_ROW. */
+static size_t rows_to_search(size_t size)
+{
+    return size == sizeof(uint8_t) ? UINT8_MAX : size == sizeof(uint16_t) ? UINT16_MAX : SIZE_MAX;
+}
+
+/* A key of extremes as it is kept. */
+static inline int64_t kept_key(const struct cpu_slices *s, const void *keys, size_t i)
+{
+    return s->key_size == sizeof(int32_t) ? ((const int32_t *)keys)[i] : ((const int64_t *)keys)[i];
+}
+
+/* The bits of the elements that have such a key, as they come: of a truth value 0 or 1. */
+static inline uint64_t bits_to_search(const struct cpu_slicer *z, const struct cpu_slices *s,
+                                      int64_t kept)
+{
+    const bool narrow = s->key_size == sizeof(int32_t);
+    const unsigned unused = 64 - 8 * element_formats[z->given].size;
+    uint64_t bits;
+
+    if (z->given == ELEMENT_F32) {
+        bits = (uint32_t)order(narrow ? (int32_t)kept : narrow_key(kept));
+    } else if (z->given == ELEMENT_F64) {
+        bits = exact_bits(exact_key_value(kept));
+    } else {
+        const int64_t key = found_key(s, narrow ? wide_key((int32_t)kept) : kept);
+
+        bits = z->given == ELEMENT_U64 ? (uint64_t)key ^ UINT64_C(1) << 63 : (uint64_t)key;
+        if (!element_is_integer(z->given))
+            (void)element_key_bits(z->given, key, &bits);
+    }
+    return z->swap || z->swap_first ? __builtin_bswap64(bits) >> unused : bits << unused >> unused;
+}
+
+/* Whether the extremes of slice number i may be in a piece from `index` on, and are to be looked for:
+   sets the keys of those. */
+static inline void find_wanted(const struct cpu_slices *s, size_t i, uint64_t index, bool wanted[2],
+                               int64_t keys[2])
+{
+    const struct cpu_slice_places *p = &s->places[i];
+
+    keys[0] = kept_key(s, s->min, i);
+    keys[1] = kept_key(s, s->max, i);
+    wanted[0] = keys[0] <= keys[1] && (keys[0] != p->min_key || index < p->min_index);
+    wanted[1] = keys[0] <= keys[1] && (keys[1] != p->max_key || index < p->max_index);
+}
+
+/* Takes the place of an extreme, if that was found in a piece. */
+static inline void take_place(struct cpu_slices *s, size_t i, bool max, int64_t key, uint64_t index)
+{
+    struct cpu_slice_places *p = &s->places[i];
+
+    if (max) {
+        p->max_index = key != p->max_key || index < p->max_index ? index : p->max_index;
+        p->max_key = key;
+    } else {
+        p->min_index = key != p->min_key || index < p->min_index ? index : p->min_index;
+        p->min_key = key;
+    }
+}
+
+/* Looks for the extremes of a slice: in `count` elements that are `stride` bytes apart. */
+static void search_slice(const struct cpu_slicer *z, struct cpu_slices *s, size_t slice,
+                         const unsigned char *x, size_t stride, size_t count, uint64_t index)
+{
+    const size_t size = element_size(z->given);
+    const bool truth = element_formats[z->given].kind == ELEMENT_TRUTH;
+    bool wanted[2];
+    int64_t keys[2];
+
+    find_wanted(s, slice, index, wanted, keys);
+    for (int max = 0; max < 2; max++) {
+        const uint64_t bits = wanted[max] ? bits_to_search(z, s, keys[max]) : 0;
+        size_t at = 0;
+
+        if (!wanted[max])
+            continue;
+        if (stride == size)
+            at = (size == sizeof(uint8_t)    ? search8
+                  : size == sizeof(uint16_t) ? search16
+                  : size == sizeof(uint32_t) ? search32
+                                             : search64)(x, count, bits, truth);
+        while (stride != size && at < count) {
+            const uint64_t element = element_bits(size, x + at * stride);
+
+            if ((truth ? element != 0 : element) == bits)
+                break;
+            at++;
+        }
+        if (at < count)
+            take_place(s, slice, max, keys[max], index + at);
+    }
+}
+
+/* Looks for the extremes of neighbouring columns, of SEARCHED_BYTES. */
+static void search_columns(const struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                           const unsigned char *x, size_t stride, size_t rows, uint64_t index)
+{
+    const size_t size = element_size(z->given), columns = SEARCHED_BYTES / size;
+    const bool truth = element_formats[z->given].kind == ELEMENT_TRUTH;
+    uint64_t bits[2][SEARCHED_BYTES], row[SEARCHED_BYTES] = {0};
+    int64_t keys[SEARCHED_BYTES][2];
+    bool wanted[SEARCHED_BYTES][2];
+    size_t count[2] = {0};
+
+    for (size_t j = 0; j < columns; j++) {
+        find_wanted(s, first + j, index, wanted[j], keys[j]);
+        count[0] += wanted[j][0];
+        count[1] += wanted[j][1];
+    }
+    /* A few are found sooner one by one. */
+    for (size_t j = 0; j < columns && 8 * (count[0] + count[1]) < columns; j++)
+        if (wanted[j][0] || wanted[j][1])
+            search_slice(z, s, first + j, x + j * size, stride, rows, index);
+    for (int max = 0; max < 2 && 8 * (count[0] + count[1]) >= columns; max++) {
+        if (count[max] == 0)
+            continue;
+        for (size_t j = 0; j < columns; j++)
+            bits[max][j] = wanted[j][max] ? bits_to_search(z, s, keys[j][max]) : 0;
+        (size == sizeof(uint8_t)    ? search_columns8
+         : size == sizeof(uint16_t) ? search_columns16
+         : size == sizeof(uint32_t) ? search_columns32
+                                    : search_columns64)(x, stride, rows, bits[max], truth, row);
+        for (size_t j = 0; j < columns; j++)
+            if (wanted[j][max] && row[j] != NO_ROW)
+                take_place(s, first + j, max, keys[j][max], index + row[j]);
     }
 }
 
@@ -1450,8 +1952,12 @@ static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t 
         return;
     }
     find_place(z, &s->special[slice].first_nan, x, length, present, index);
-    if (s->used[slice])
-        find_place(z, &s->partial[slice]->first_nan, x, length, present, index);
+    for (size_t k = 0; k < 3 && s->used[slice]; k++) {
+        struct partial *p = s->partial[slice];
+        uint64_t *const places[] = {&p->first_nan, &p->min_index, &p->max_index};
+
+        find_place(z, places[k], x, length, present, index);
+    }
 }
 
 /* Shorter rows are masked: others lose what is missing. */
@@ -1486,11 +1992,11 @@ void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint6
         z->failed = true;
 }
 
-void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
-                     size_t rows, size_t length, uint64_t index)
+/* As cpu_slicer_rows, but for places. */
+static void take_all_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                          const unsigned char *x, size_t rows, size_t length, uint64_t index)
 {
     const size_t size = element_size(z->given);
-    const unsigned char *x = data;
 
     if (!z->has_missing || !z->fast) {
         take_present_rows(z, s, first, x, rows, length, index);
@@ -1517,6 +2023,28 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
         }
         i += count;
     }
+}
+
+void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                     size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->given), most = PIECE_BYTES / size;
+    const size_t together = length < most ? most / length : 1;
+
+    if (!s->places) {
+        take_all_rows(z, s, first, data, rows, length, index);
+        return;
+    }
+    for (size_t i = 0; i < rows; i += together)
+        for (size_t at = 0; at < length; at += most) {
+            const unsigned char *x = (const unsigned char *)data + (i * length + at) * size;
+            const size_t some = rows - i < together ? rows - i : together;
+            const size_t part = length - at < most ? length - at : most;
+
+            take_all_rows(z, s, first + i, x, some, part, index + at);
+            for (size_t j = 0; j < some; j++)
+                search_slice(z, s, first + i + j, x + j * part * size, size, part, index + at);
+        }
 }
 
 /* Takes columns without kernels: turns some at a time into rows. */
@@ -1733,25 +2261,87 @@ static void take_columns_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t
         take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
 }
 
-/* Adds the squares of a piece of columns, of at most SQUARES elements. */
-static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+/* Takes columns by the kernels of integers: INTEGER_COLUMNS_LEAST of them, at least. */
+static void take_integer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                  const unsigned char *x, size_t stride, size_t rows, size_t columns)
 {
-    const size_t width = columns * element_size(z->type);
-    const size_t together = stride == width ? rows : 1;
+    const struct cpu_slice_results to = results_from(s, first);
+
+    begin(s, first + columns);
+    s->low_used = true;
+    integer_columns(z->integer, z->found, &to, s->key_size, z->sums, x, stride, rows, columns,
+                    element_size(z->given));
+}
+
+/* Takes columns that were made, and lie one behind the other. */
+static void take_made_columns(struct cpu_slicer *derived, struct cpu_slices *s, size_t first,
+                              const unsigned char *made, size_t rows, size_t columns)
+{
+    const size_t size = element_size(derived->given);
+
+    if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS)
+        take_integer_columns(derived, s, first, made, columns * size, rows, columns);
+    else
+        take_columns_fast(derived, s, first, bring_made(derived, made, rows * columns),
+                          columns * element_size(derived->type), rows, columns, 0);
+}
+
+/* Adds what is made of a piece of columns, of at most MADE elements, of which `together` rows lie one
+   behind the other. */
+static void take_derived_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                 size_t together)
+{
+    unsigned char *made = (unsigned char *)z->made[0];
+
+    for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
+        struct cpu_slicer *derived = z->derived[k];
+        bool any = false;
+        size_t width;
+
+        if (!derived)
+            continue;
+        width = columns * element_size(derived->given);
+        for (size_t row = 0; row < rows; row += together) {
+            if (make(z, (enum cpu_derived)k, made + row * width, x + row * stride,
+                     together * columns))
+                any = true;
+            else if (together < rows)
+                memset(made + row * width, 0, together * width);
+        }
+        if (!any) {
+            begin(s->derived[k], first + columns);
+            continue;
+        }
+        begin_made(z, derived);
+        take_made_columns(derived, s->derived[k], first, made, rows, columns);
+        end_made(z, derived);
+    }
+}
+
+/* Adds the squares of such a piece. */
+static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                                 const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                 size_t together)
+{
     bool large = false;
 
     for (size_t row = 0; row < rows; row += together) {
-        double *const to[3] = {z->squares[0] + row * columns,
-                               z->squares[1] ? z->squares[1] + row * columns : NULL,
-                               z->squares[2] ? z->squares[2] + row * columns : NULL};
+        double *const to[3] = {z->made[0] + row * columns,
+                               z->made[1] ? z->made[1] + row * columns : NULL,
+                               z->made[2] ? z->made[2] + row * columns : NULL};
 
         large = square(z, s, first, columns, to, x + row * stride, together * columns) || large;
     }
-    for (int k = 0; k < (large ? 3 : 2) && z->squares[k]; k++)
-        take_columns_fast(z->squarer, s->squares[k < 2 ? k : 1], first,
-                          (const unsigned char *)z->squares[k], columns * sizeof(double), rows,
-                          columns, 0);
+    for (int k = 0; k < (large ? 3 : 2); k++) {
+        const int to = k < 2 ? k : 1;
+
+        if (!z->derived[to])
+            continue;
+        take_columns_fast(z->derived[to], s->derived[to], first, (const unsigned char *)z->made[k],
+                          columns * sizeof(double), rows, columns, 0);
+        z->failed = z->failed || z->derived[to]->failed;
+    }
 }
 
 /* Takes columns in this machine's byte order. */
@@ -1759,28 +2349,31 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
                          const unsigned char *x, size_t stride, size_t rows, size_t columns,
                          uint64_t index)
 {
-    const size_t width = columns < SQUARES_COLUMNS ? columns : SQUARES_COLUMNS;
-    const size_t height = SQUARES / (width ? width : 1);
+    const size_t width = columns < MADE_COLUMNS ? columns : MADE_COLUMNS;
+    const size_t height = MADE / (width ? width : 1);
 
     if (!z->fast) {
         take_turned(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    if (!z->squarer) {
+    if (!z->made[0]) {
         take_columns_fast(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    /* Both of a piece, while the caches hold it. */
+    /* All of a piece, while the caches hold it. */
     for (size_t i = 0; i < rows; i += height)
         for (size_t j = 0; j < columns; j += width) {
             const unsigned char *piece = x + i * stride + j * element_size(z->type);
             const size_t some = rows - i < height ? rows - i : height;
             const size_t part = columns - j < width ? columns - j : width;
 
+            const size_t together = stride == part * element_size(z->type) ? some : 1;
+
             take_columns_fast(z, s, first + j, piece, stride, some, part, index + i);
-            take_squared_columns(z, s, first + j, piece, stride, some, part);
+            if (z->derived[CPU_SQUARES])
+                take_squared_columns(z, s, first + j, piece, stride, some, part, together);
+            take_derived_columns(z, s, first + j, piece, stride, some, part, together);
         }
-    z->failed = z->failed || z->squarer->failed;
 }
 
 /* The most columns that are swapped together. */
@@ -1800,12 +2393,7 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         return;
     }
     if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS) {
-        const struct cpu_slice_results to = results_from(s, first);
-
-        begin(s, first + columns);
-        s->low_used = true;
-        integer_columns(z->integer, z->found, &to, s->key_size, z->sums, x, stride, rows, columns,
-                        size);
+        take_integer_columns(z, s, first, x, stride, rows, columns);
         return;
     }
     width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
@@ -1882,8 +2470,10 @@ static void take_masked(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 #define BLOCK_BYTES_MOST SCRATCH_BYTES
 #define BLOCK_BYTES_INTEGERS ((size_t)256 << 10)
 
-void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
-                        size_t stride, size_t rows, size_t columns, uint64_t index)
+/* As cpu_slicer_columns, but for places. */
+static void take_all_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                             const unsigned char *data, size_t stride, size_t rows, size_t columns,
+                             uint64_t index)
 {
     const size_t size = element_size(z->given);
     const size_t wide = z->integer ? CPU_INTEGER_COLUMNS : BLOCK_BYTES / BLOCK_ROWS / size;
@@ -1902,7 +2492,7 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                  size / width;
         lacking = false;
         for (size_t j = 0; j < columns; j += width) {
-            struct block b = {.x = (const unsigned char *)data + i * stride + j * size,
+            struct block b = {.x = data + i * stride + j * size,
                               .stride = stride,
                               .rows = rows - i < height ? rows - i : height,
                               .columns = columns - j < width ? columns - j : width,
@@ -1929,6 +2519,33 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             lacking = true;
         }
     }
+}
+
+void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                        size_t stride, size_t rows, size_t columns, uint64_t index)
+{
+    const size_t size = element_size(z->given), most = rows_to_search(size);
+    const size_t width = columns < PIECE_WIDTH / size ? columns : PIECE_WIDTH / size;
+    const size_t fit = PIECE_BYTES / size / (width ? width : 1), height = fit < most ? fit : most;
+    const size_t together = SEARCHED_BYTES / size;
+
+    if (!s->places) {
+        take_all_columns(z, s, first, data, stride, rows, columns, index);
+        return;
+    }
+    for (size_t i = 0; i < rows; i += height)
+        for (size_t j = 0; j < columns; j += width) {
+            const unsigned char *x = (const unsigned char *)data + i * stride + j * size;
+            const size_t some = rows - i < height ? rows - i : height;
+            const size_t part = columns - j < width ? columns - j : width,
+                         whole = part - part % together;
+
+            take_all_columns(z, s, first + j, x, stride, some, part, index + i);
+            for (size_t k = 0; k < whole; k += together)
+                search_columns(z, s, first + j + k, x + k * size, stride, some, index + i);
+            for (size_t k = whole; k < part; k++)
+                search_slice(z, s, first + j + k, x + k * size, stride, some, index + i);
+        }
 }
 
 /* Adds a record to that of a slice. */
@@ -2005,6 +2622,21 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     }
 }
 
+/* Takes the places of another slice's extremes. */
+static void merge_places(struct cpu_slice_places *p, const struct cpu_slice_places *other)
+{
+    if (other->min_key < p->min_key ||
+        (other->min_key == p->min_key && other->min_index < p->min_index)) {
+        p->min_key = other->min_key;
+        p->min_index = other->min_index;
+    }
+    if (other->max_key > p->max_key ||
+        (other->max_key == p->max_key && other->max_index < p->max_index)) {
+        p->max_key = other->max_key;
+        p->max_index = other->max_index;
+    }
+}
+
 static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
                          size_t count)
 {
@@ -2014,6 +2646,8 @@ static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struc
 
         if (s->fast && i < other->filled)
             add_slice(z, s, i, other, i);
+        if (s->places)
+            merge_places(&s->places[i], &other->places[i]);
         if (slices_is_special(other, i) && !special_add(s, i, &other->special[i]))
             z->failed = true;
         if (other->records)
@@ -2030,8 +2664,9 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct c
                       size_t count)
 {
     merge_slices(z, s, other, count);
-    for (int k = 0; k < 2 && s->squares[k]; k++) {
-        merge_slices(z->squarer, s->squares[k], other->squares[k], count);
-        z->failed = z->failed || z->squarer->failed;
-    }
+    for (int k = 0; k < CPU_DERIVED; k++)
+        if (z->derived[k]) {
+            merge_slices(z->derived[k], s->derived[k], other->derived[k], count);
+            z->failed = z->failed || z->derived[k]->failed;
+        }
 }

@@ -6,6 +6,8 @@
  *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts:
  *     J. R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two
  *     extremes;
+ *   - where they are wanted, the indices of these extremes, and slices of numbers that are made of its
+ *     elements: squares, magnitudes, and truths that are counted;
  *   - how many of the elements are missing, or no numbers;
  *   - where a GPU has found more than sums and extremes, its record;
  *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
@@ -42,15 +44,34 @@ struct cpu_slice_special {
     uint64_t positive, negative; /* infinities */
 };
 
+/* The extremes of a slice whose places are known, and the indices of their first occurrences; of no
+   elements the keys of none. */
+struct cpu_slice_places {
+    int64_t min_key, max_key;
+    uint64_t min_index, max_index;
+};
+
+/* Numbers that are made of the elements of slices, to be added up. */
+enum cpu_derived {
+    CPU_SQUARES,     /* binary64, rounded; of large integers of 64 bits, the upper bits */
+    CPU_SQUARES_LOW, /* what this has lost, if that may be anything */
+    CPU_MAGNITUDES,  /* of the type that elements are taken as; of integers of 64 bits, u64 */
+    CPU_ZEROS,       /* 0, or -1 of an element that is counted; so are the next ones */
+    CPU_NEGATIVES,
+    CPU_SUBNORMALS,
+    CPU_DERIVED
+};
+
 struct cpu_slices {
     enum cpu_slices_kind kind;
-    size_t room;    /* how many there may be; columns have a vector's width more */
-    bool fast;      /* there are kernels for what is wanted */
-    bool as_floats; /* there are, and elements are integers, which they take as floats */
-    size_t filled;  /* after the first so many, none has been given elements: they are not begun */
-    bool low_used;  /* of columns: a `low` may be other than 0 */
-    size_t all;     /* that there is memory for, with those of the last vector */
-    size_t clear;   /* of these: after so many, memory is as it came, and has not been touched */
+    enum element_type type; /* of the elements */
+    size_t room;            /* how many there may be; columns have a vector's width more */
+    bool fast;              /* there are kernels for what is wanted */
+    bool as_floats;         /* there are, and elements are integers, which they take as floats */
+    size_t filled; /* after the first so many, none has been given elements: they are not begun */
+    bool low_used; /* of columns: a `low` may be other than 0 */
+    size_t all;    /* that there is memory for, with those of the last vector */
+    size_t clear;  /* of these: after so many, memory is as it came, and has not been touched */
 
     /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
        Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys, or of integers
@@ -59,11 +80,10 @@ struct cpu_slices {
     void *min, *max;
     size_t key_size; /* bytes */
 
-    /* The sums of the squares of the elements that the kernels took, as slices of binary64 elements: of
-       the squares, and of what rounding these has lost, if that may be anything; or, where integers of 64
-       bits are large, of the upper bits and of the others. NULL: squares are not wanted, or are in partial
-       results. */
-    struct cpu_slices *squares[2];
+    /* Numbers made of the elements that the kernels took, as slices; and the places of extremes. NULL:
+       they are not wanted, or in partial results. */
+    struct cpu_slices *derived[CPU_DERIVED];
+    struct cpu_slice_places *places;
 
     struct cpu_slice_record *records; /* NULL before there is one */
 
@@ -108,16 +128,19 @@ struct cpu_slicer {
     bool sums;                       /* sums of them are wanted */
     size_t lanes;                    /* elements of a vector */
     struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
-    struct cpu_slicer *squarer;      /* takes squares; NULL: these are not kept apart */
-    double *squares[3]; /* memory for them; for those of large integers the third, too */
-    bool failed;        /* there was no memory: results are worth nothing */
+    struct cpu_slicer
+        *derived[CPU_DERIVED]; /* take what is made of elements; NULL: it is not wanted */
+    double *made[3];           /* memory for that; for squares more than one */
+    struct cpu_missing counted[CPU_DERIVED]; /* the elements that are counted */
+    bool failed;                             /* there was no memory: results are worth nothing */
 };
 
 /* Whether there are kernels that find all of `wants` (partial_want bits) in slices of so many elements,
-   of which `columns` are neighbours, if they are columns. Without them a slice takes some microseconds,
-   and 2 KiB of memory; but of long slices squares are found faster so. */
-bool cpu_slices_are_fast(enum element_type type, unsigned wants, enum cpu_slices_kind kind,
-                         uint64_t length, uint64_t columns);
+   of which `columns` are neighbours, if they are columns; with `missing` some elements may be missing.
+   Without them a slice takes some microseconds, and 2 KiB of memory; but of long slices all but sums and
+   extremes is found faster so. */
+bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
+                         enum cpu_slices_kind kind, uint64_t length, uint64_t columns);
 
 /* Makes room for so many slices, and clears them. With `fast`, which cpu_slices_are_fast has told,
    kernels take them. False without memory; they have to be closed then, too. */
@@ -181,16 +204,30 @@ static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *
 static inline bool cpu_slices_squares(const struct cpu_slices *s, size_t i,
                                       double squares[SLICE_SQUARES_MAX])
 {
-    bool good = s->squares[0] && !s->used[i];
+    bool good = s->derived[CPU_SQUARES] && !s->used[i];
 
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         squares[k] = 0;
-    for (int k = 0; k < 2 && s->squares[k]; k++)
-        good = good && !s->squares[k]->used[i] &&
-               slice_terms_add(squares, SLICE_SQUARES_MAX, s->squares[k]->high[i]) &&
-               slice_terms_add(squares, SLICE_SQUARES_MAX, s->squares[k]->low[i]);
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++)
+        good = good && !s->derived[k]->used[i] &&
+               slice_terms_add(squares, SLICE_SQUARES_MAX, s->derived[k]->high[i]) &&
+               slice_terms_add(squares, SLICE_SQUARES_MAX, s->derived[k]->low[i]);
     return good;
 }
+
+/* How many elements of a slice are counted there: CPU_ZEROS, CPU_NEGATIVES or CPU_SUBNORMALS, which has
+   been wanted. */
+static inline uint64_t cpu_slices_count(const struct cpu_slices *s, size_t i,
+                                        enum cpu_derived which)
+{
+    const struct cpu_slices *d = s->derived[which];
+
+    return d ? (uint64_t) - (d->high[i] + d->low[i]) : 0; /* there are none of some types */
+}
+
+/* The key of the least magnitude of a slice, as in struct partial, if that has been wanted and needed no
+   partial result. */
+int64_t cpu_slices_least_key(const struct cpu_slices *s, size_t i);
 
 /* The keys of the extremes, as in struct partial, of a slice that needed no partial result. */
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i);

@@ -238,18 +238,44 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     }
 }
 
+/* The bits of an integer of 64 bits, with a sign or without, that has this element_key. */
+static inline uint64_t key_bits(enum element_type type, int64_t key)
+{
+    return type == ELEMENT_U64 ? (uint64_t)key ^ UINT64_C(1) << 63 : (uint64_t)key;
+}
+
 /* Sets *bits to the 64 bits of an operation of a slice of integers. False if it does not fit. */
 static inline bool integer_bits(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
                                 const struct operation *op, bool with_sign, uint64_t *bits)
 {
     const struct slice_pair sum = {s->high[i], s->low[i], false};
+    uint64_t min, max;
 
     if (op->member == MEMBER(sum))
         return slice_pair_integer(&sum, with_sign, bits);
-    *bits =
-        (uint64_t)(op->member == MEMBER(min) ? cpu_slices_min_key(s, i) : cpu_slices_max_key(s, i));
-    if (plan->type == ELEMENT_U64) /* an element_key is less by that */
-        *bits ^= UINT64_C(1) << 63;
+    if (op->member == MEMBER(absmin)) {
+        *bits = key_bits(ELEMENT_U64, cpu_slices_least_key(s, i));
+        return true;
+    }
+    min = key_bits(plan->type, cpu_slices_min_key(s, i));
+    max = key_bits(plan->type, cpu_slices_max_key(s, i));
+    switch (op->member) {
+    case MEMBER(min):
+        *bits = min;
+        break;
+    case MEMBER(max):
+        *bits = max;
+        break;
+    case MEMBER(range):
+        *bits = max - min;
+        break;
+    default: /* absmax */
+        if (element_formats[plan->type].kind == ELEMENT_SIGNED) {
+            min = min >> 63 ? -min : min;
+            max = max >> 63 ? -max : max;
+        }
+        *bits = min > max ? min : max;
+    }
     return true;
 }
 
@@ -271,7 +297,7 @@ struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i)
 /* Finishes operation j of slices of elements that are integers: as 64 bits each; or all again as integers
    of any size, where one does not fit or, without `alike`, some slices are special or have partial
    results. */
-static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
+static void finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
                             bool alike)
 {
     const struct axis_plan *plan = b->plan;
@@ -280,8 +306,6 @@ static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, si
     const union axis_values values = b->values[j];
     uint64_t bits = 0;
 
-    if (op->member != MEMBER(sum) && op->member != MEMBER(min) && op->member != MEMBER(max))
-        return false;
     b->narrow[j] = alike;
     for (size_t i = 0; i < b->count && b->narrow[j]; i++)
         b->narrow[j] = integer_bits(plan, s, from + i, op, with_sign, &values.count[i]);
@@ -298,7 +322,6 @@ static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, si
             values.integer[i] = *operation_exact_integer(op, &result);
         }
     }
-    return true;
 }
 
 /* Rounds sums, and makes +0 of -0. If all of `low` is 0, it is not read. Compilers make vectors of
@@ -386,6 +409,50 @@ static double finish_exact(const struct axis_batch *b, const struct cpu_slices *
 /* The scale of numbers that are what they are stored as. */
 static const struct scale unscaled = {.factor = 1};
 
+/* The index of an extreme of a slice; with a scale, of that of the numbers its elements stand for. */
+static uint64_t find_index(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                           const struct operation *op)
+{
+    const bool min = (op->member == MEMBER(argmin)) == (plan->scale.factor >= 0);
+
+    return min ? s->places[i].min_index : s->places[i].max_index;
+}
+
+/* The value of an operation of a slice of floats that is a magnitude of extremes. */
+static double extreme_magnitude(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                                const struct operation *op)
+{
+    const double min = exact_key_value(cpu_slices_min_key(s, i));
+    const double max = exact_key_value(cpu_slices_max_key(s, i));
+
+    if (op->member == MEMBER(range))
+        return element_round(plan->type, max - min);
+    return fabs(min) > fabs(max) ? fabs(min) : fabs(max);
+}
+
+/* Sets an operation of magnitudes of all slices that needed no partial result. */
+static void finish_magnitudes(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                              const struct operation *op, double *values)
+{
+    const struct cpu_slices *d = s->derived[CPU_MAGNITUDES];
+
+    for (size_t i = 0; i < b->count; i++)
+        if (!s->used[from + i] && d->used[from + i])
+            values[i] = finish_exact(b, s, from + i, op);
+        else if (!s->used[from + i])
+            values[i] = op->member == MEMBER(l1)
+                            ? d->high[from + i] + d->low[from + i]
+                            : exact_key_value(cpu_slices_least_key(s, from + i));
+}
+
+/* Which elements an operation counts. */
+static enum cpu_derived counted_by(const struct operation *op)
+{
+    return op->member == MEMBER(zeros)       ? CPU_ZEROS
+           : op->member == MEMBER(negatives) ? CPU_NEGATIVES
+                                             : CPU_SUBNORMALS;
+}
+
 /* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
    False where it takes a partial result to do that. With `alike` these are all that there are. */
 static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
@@ -397,8 +464,10 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     const double count = (double)length;
     double rest;
 
-    if (axis_kind(b->plan, op) == AXIS_INTEGER)
-        return finish_integers(b, s, from, j, alike);
+    if (axis_kind(b->plan, op) == AXIS_INTEGER) {
+        finish_integers(b, s, from, j, alike);
+        return true;
+    }
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
         round_sums(values.number, s->high + from, s->low + from, b->count,
@@ -418,6 +487,27 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     case MEMBER(infinity):
         for (size_t i = 0; i < b->count; i++)
             values.count[i] = op->member == MEMBER(count) ? length : 0;
+        return true;
+    case MEMBER(argmin):
+    case MEMBER(argmax):
+        for (size_t i = 0; i < b->count; i++)
+            values.count[i] = find_index(b->plan, s, from + i, op);
+        return true;
+    case MEMBER(zeros):
+    case MEMBER(negatives):
+    case MEMBER(subnormals):
+        for (size_t i = 0; i < b->count; i++)
+            values.count[i] = cpu_slices_count(s, from + i, counted_by(op));
+        return true;
+    case MEMBER(l1):
+    case MEMBER(absmin):
+        finish_magnitudes(b, s, from, op, values.number);
+        return true;
+    case MEMBER(absmax):
+    case MEMBER(range):
+        for (size_t i = 0; i < b->count; i++)
+            if (!s->used[from + i])
+                values.number[i] = extreme_magnitude(b->plan, s, from + i, op);
         return true;
     case MEMBER(mean):
         for (size_t i = 0; i < b->count; i++) {
@@ -520,6 +610,26 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
             return finish_squares(b->plan, s, from + i, op, numbers, &values.number[i]);
         values.number[i] =
             propagates || op->member == MEMBER(var) || op->member == MEMBER(std) ? NAN : INFINITY;
+        return true;
+    case MEMBER(absmax):
+    case MEMBER(absmin):
+    case MEMBER(range):
+        if (propagates)
+            values.number[i] = NAN;
+        return !scale->given;
+    case MEMBER(l1):
+        if (propagates)
+            values.number[i] = NAN;
+        else if (special->positive > 0 || special->negative > 0)
+            values.number[i] = INFINITY;
+        return true;
+    case MEMBER(argmin):
+    case MEMBER(argmax):
+        values.count[i] = propagates ? special->first_nan : find_index(b->plan, s, from + i, op);
+        return true;
+    case MEMBER(zeros):
+    case MEMBER(negatives):
+    case MEMBER(subnormals):
         return true;
     case MEMBER(count):
         values.count[i] = skip ? numbers : present;
