@@ -441,23 +441,66 @@ def _keys_of_bits(bits: Any) -> Any:
                    & np.iinfo(bits.dtype).max)
 
 
-def _between(low: Any, high: Any, part: int, of: int, small: bool) -> Any:
-    """low + part/of * (high - low), exactly, rounded once to float64. `small`: integers of 32 bits."""
+def _sum(x: Any, y: Any) -> Tuple[Any, Any]:
+    """x + y, rounded, and what that lost (D. E. Knuth, "The Art of Computer Programming", 4.2.2)."""
+    total = x + y
+    of_y = total - x
+    return total, (x - (total - of_y)) + (y - of_y)
+
+
+def _product(x: Any, y: float) -> Tuple[Any, Any]:
+    """x * y, rounded, and what that lost, unless a number is very large or small (T. J. Dekker, "A
+    floating-point technique for extending the available precision", 1971)."""
+    product, upper, by = x * y, 134217729.0 * x, 134217729.0 * y
+    upper, by = upper - (upper - x), by - (by - y)
+    lower, rest = x - upper, y - by
+    return product, (((upper * by - product) + upper * rest) + lower * by) + lower * rest
+
+
+def _weighted(low: Any, high: Any, part: int, of: int) -> Tuple[Any, Any]:
+    """(low * (of - part) + high * part) / of of floats, rounded once, and where that is known."""
     import numpy as np
 
-    if small and of < 1 << 20:
-        return (low.astype("i8") * (of - part) + high.astype("i8") * part) / of
-    if low.dtype.kind == "f" and 2 * part == of:
+    (x, x_lost), (y, y_lost) = _product(low, float(of - part)), _product(high, float(part))
+    total, error = _sum(x, y)
+    lost, slack = _sum(x_lost, y_lost)
+    lost, more_slack = _sum(lost, error)
+    quotient = total / of
+    back, less = _product(quotient, float(of))
+    rest, last_slack = _sum((total - back) - less, lost)
+    rest /= of
+    bound = (np.abs(slack) + np.abs(more_slack) + np.abs(last_slack)) * 2 / of
+    # Adding a bound much smaller than the rest would change nothing. A power of two divides exactly.
+    bound = np.where((bound != 0) | bool(of & (of - 1)), bound + np.abs(rest) * 2.0 ** -50, 0)
+    found = quotient + rest
+    known = (quotient + (rest - bound) == found) & (quotient + (rest + bound) == found)
+    for numbers in (low, high, quotient):
+        size = np.abs(numbers)
+        known &= ((size > 2.0 ** -900) & (size < 2.0 ** 900)) | (numbers == 0)
+    return found, known
+
+
+def _between(low: Any, high: Any, part: int, of: int) -> Any:
+    """low + part/of * (high - low) of pairs in ascending order, exactly, rounded once to float64."""
+    import numpy as np
+
+    same = low == high
+    found, known = np.empty(low.shape), np.zeros(low.shape, bool)
+    if low.dtype.kind != "f" and of < 1 << 20:
+        limit = (1 << 52) // of
+        found = (low.astype("i8") * (of - part) + high.astype("i8") * part) / of
+        known = (high <= limit) if low.dtype.kind == "u" else (high <= limit) & (low >= -limit)
+    elif low.dtype.kind == "f" and 2 * part == of:
         found = (low + high) / 2
-        inexact = np.isinf(found) & np.isfinite(low) & np.isfinite(high)
-    else:
-        found = np.where(low == 0, low + high, low).astype("f8")
-        inexact = low != high
-        if low.dtype.kind == "f":
-            finite = np.isfinite(low) & np.isfinite(high)
-            found = np.where(finite, found, low + high)
-            inexact &= finite
-    for i in np.flatnonzero(inexact).tolist():
+        known = np.isfinite(found)
+    elif low.dtype.kind == "f" and of < 1 << 53:
+        found, known = _weighted(low, high, part, of)
+    found = np.where(same, np.where(low == 0, low + high, low).astype("f8"), found)
+    known |= same
+    if low.dtype.kind == "f":
+        finite = np.isfinite(low) & np.isfinite(high)
+        found, known = np.where(finite, found, low + high), known | ~finite
+    for i in np.flatnonzero(~known).tolist():
         (a, b), (c, d) = low[i].item().as_integer_ratio(), high[i].item().as_integer_ratio()
         found[i] = (a * d * (of - part) + c * b * part) / (b * d * of)
     return found
@@ -469,7 +512,6 @@ def _selected(bits: Any, array: Array, quantiles: Sequence[Tuple[int, int]], key
     import numpy as np
 
     n = bits.shape[1]
-    small = array.kind != "f" and SIZES[array.type] <= 4
     places = [divmod(above * (n - 1), below) for above, below in quantiles]
     wanted = sorted({k for k, _ in places} | {k + 1 for k, rest in places if rest})
     keys = _keys_of_bits(bits) if array.kind == "f" else bits
@@ -479,7 +521,7 @@ def _selected(bits: Any, array: Array, quantiles: Sequence[Tuple[int, int]], key
         for (k, rest), (_, below) in zip(places, quantiles):
             low = _decoded(ordered[:, k], array)
             found.append(low.astype("f8") if not rest else
-                         _between(low, _decoded(ordered[:, k + 1], array), rest, below, small))
+                         _between(low, _decoded(ordered[:, k + 1], array), rest, below))
     if array.kind == "f":
         rows = np.flatnonzero(((bits & np.iinfo(bits.dtype).max) > _INFINITY[array.type]).any(axis=1))
         for one in found:

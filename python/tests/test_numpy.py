@@ -8,6 +8,8 @@ import pytest
 
 import gpureduce as gr
 
+from oracle import numbers, quantile, same
+
 X = np.arange(24).reshape(2, 3, 4)
 
 
@@ -166,6 +168,23 @@ def test_ddof():
     for wrong in (None, "1"):
         with pytest.raises(TypeError, match="ddof"):
             gr.std(X, ddof=wrong)
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(1, 10), Fraction(1, 3),
+                               Fraction(123, 10**12)])
+def test_quantile_between(q):
+    """Along an axis numbers far apart, near ties, huge and tiny ones give what fractions do, rounded once."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 2)) * np.exp(rng.normal(size=(400, 2)) * 100)
+    x[:100] = np.round(rng.normal(size=(100, 2)) * 8) / 4
+    x[100:104] = [[-4.394301698393824, -2.4735046880688254e-40], [-1.5e308, 1.7e308], [5e-324, 1e-323], [3, np.inf]]
+    with np.errstate(all="ignore"):
+        narrow = x.astype("f4")
+    integers = np.array([[-2**63, 2**63 - 1], [2**53 + 1, 2**53 + 2], [1, 4], [5, 5]])
+    for rows in (x, narrow, integers, integers.view("u8")):
+        found = gr.quantile(rows, q, axis=1)
+        for row, value in zip(rows, found):
+            assert same(value, quantile(sorted(numbers(row)), q)), (row, q)
 
 
 def test_quantile_shapes():
