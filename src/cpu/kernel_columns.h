@@ -222,6 +222,58 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
     }
 }
 
+/* Takes the extremes of the elements of each lane. False, with nothing done, where some are no
+   numbers. */
+INLINE_TARGET bool lanes_keys(const unsigned char *x, size_t stride, size_t rows, void *min,
+                              void *max, enum element_type type)
+{
+    if (type == ELEMENT_F64) {
+        wvec least = w_set1(INT64_MAX), greatest = w_set1((uint64_t)INT64_MIN);
+
+        UNROLL_INLINED(8)
+        for (size_t row = 0; row < rows; row++) {
+            const wvec key = w_order(w_load(x + row * stride));
+
+            least = w_min_s(least, key);
+            greatest = w_max_s(greatest, key);
+        }
+        if (w_keys_special(least, greatest))
+            return false;
+        v_store(min, w_narrow(w_min_s(least, w_load(min))));
+        v_store(max, w_narrow(w_max_s(greatest, w_load(max))));
+    } else {
+        vec least = v_set1(INT32_MAX), greatest = v_set1((uint32_t)INT32_MIN);
+
+        UNROLL_INLINED(8)
+        for (size_t row = 0; row < rows; row++) {
+            const vec key = v_order(step_bits(x + row * stride, type));
+
+            least = v_min_s(least, key);
+            greatest = v_max_s(greatest, key);
+        }
+        if (v_keys_special(least, greatest))
+            return false;
+        v_store(min, v_min_s(least, v_load_f32(min)));
+        v_store(max, v_max_s(greatest, v_load_f32(max)));
+    }
+    return true;
+}
+
+/* Takes a step of CPU_COLUMN_ROWS rows, or of fewer, in that way. */
+INLINE_TARGET bool step_keys(const unsigned char *x, size_t stride, size_t rows, size_t column,
+                             const struct cpu_slice_results *to, bool begin, enum element_type type)
+{
+    const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
+    char *min = (char *)to->min + column * key_size, *max = (char *)to->max + column * key_size;
+
+    if (!(rows == CPU_COLUMN_ROWS ? lanes_keys(x, stride, CPU_COLUMN_ROWS, min, max, type)
+                                  : lanes_keys(x, stride, rows, min, max, type)))
+        return false;
+    for (int half = 0; begin && half < HALVES(type); half++)
+        d_store(to->high + column + half * W_LANES, d_set1(0));
+    return true;
+}
+
 /* Adds elements of a step, to no sums with `begin`, where they do not add up plainly: of the
    columns from number `column` on, `rows` rows from the one number `row` on, which are at x. Those
    of lanes that are left are handed over; `left` says which these are. Whether there are some. */
@@ -401,6 +453,9 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
 
             if (j * size % CACHE_LINE == 0)
                 prefetch_columns(p, stride, n, ahead);
+            if (extremes && to->keys_alone && !calls->nans &&
+                step_keys(p, stride, n, j, to, begin, type))
+                continue;
             if (type == ELEMENT_F64 || special ||
                 !(n == CPU_COLUMN_ROWS
                       ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used,

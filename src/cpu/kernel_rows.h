@@ -65,6 +65,15 @@ INLINE_TARGET void row_keys_take(struct row_keys *k, vecd value)
     k->max = w_max_s(k->max, key);
 }
 
+/* Takes extremes of elements of up to 32 bits, given as v_order's. */
+INLINE_TARGET void row_keys_take_narrow(struct row_keys *k, vec min, vec max)
+{
+    row_keys_take(k, v_low(v_order(min)));
+    row_keys_take(k, v_high(v_order(min)));
+    row_keys_take(k, v_low(v_order(max)));
+    row_keys_take(k, v_high(v_order(max)));
+}
+
 /* The extremes of all rows of a group, a vector a row, become those of lanes. */
 INLINE_TARGET struct row_keys row_keys_turned(struct row_keys rows[W_LANES])
 {
@@ -348,6 +357,41 @@ INLINE_TARGET void block_exact(struct row_sum *row, const unsigned char *x, size
     row->left = row->left || w_any(s.left);
 }
 
+/* Takes the extremes of n elements, a multiple of STEP. False, with nothing done, where some are no
+   numbers. */
+INLINE_TARGET bool block_keys(const unsigned char *x, size_t n, struct row_keys *keys,
+                              enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+
+    if (type == ELEMENT_F64) {
+        struct row_keys found = row_keys_none();
+
+        for (size_t i = 0; i < n; i += W_LANES) {
+            prefetch_rows(x + i * size);
+            row_keys_take(&found, w_value(w_load(x + i * size)));
+        }
+        if (w_keys_special(found.min, found.max))
+            return false;
+        keys->min = w_min_s(keys->min, found.min);
+        keys->max = w_max_s(keys->max, found.max);
+    } else {
+        vec min = v_set1(INT32_MAX), max = v_set1((uint32_t)INT32_MIN);
+
+        for (size_t i = 0; i < n; i += V_LANES) {
+            const vec key = v_order(step_bits(x + i * size, type));
+
+            prefetch_rows(x + i * size);
+            min = v_min_s(min, key);
+            max = v_max_s(max, key);
+        }
+        if (v_keys_special(min, max))
+            return false;
+        row_keys_take_narrow(keys, min, max);
+    }
+    return true;
+}
+
 /* Adds n elements, a multiple of V_LANES, of up to 32 bits. */
 INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size_t n,
                                struct row_keys *keys, enum element_type type, bool extremes)
@@ -385,12 +429,8 @@ INLINE_TARGET void block_plain(struct row_sum *row, const unsigned char *x, size
         return;
     }
     row_add(row, d_h_add(d_add(d_add(sum[0], sum[1]), d_add(sum[2], sum[3]))));
-    if (extremes) {
-        row_keys_take(keys, v_low(v_order(min)));
-        row_keys_take(keys, v_high(v_order(min)));
-        row_keys_take(keys, v_low(v_order(max)));
-        row_keys_take(keys, v_high(v_order(max)));
-    }
+    if (extremes)
+        row_keys_take_narrow(keys, min, max);
 }
 
 /* The elements after the last whole step. */
@@ -432,6 +472,8 @@ INLINE_TARGET void rows_long(const unsigned char *x, size_t rows, size_t length,
         for (size_t j = 0; j < whole; j += block) {
             const size_t n = whole - j < block ? whole - j : block;
 
+            if (extremes && to->keys_alone && block_keys(x + j * size, n, &keys, type))
+                continue;
             if (type == ELEMENT_F64)
                 block_exact(&sum, x + j * size, n, &keys, type, extremes);
             else

@@ -132,6 +132,21 @@ INLINE_TARGET bool bounds_fit_in_lanes(const struct bounds *b, enum element_type
     return !v_some(v_ge_s(apart, v_set1(most))) && !v_some(v_ge_s(b->greatest, v_set1(INFINITY32)));
 }
 
+/* Whether some of these keys of extremes are those of infinities, or of NaNs, which lie beyond. */
+INLINE_TARGET bool v_keys_special(vec least, vec greatest)
+{
+    const uint32_t infinity =
+        INFINITY32; /* its key; that of the negative one has all bits inverted */
+
+    return v_some(v_ge_s(greatest, v_set1(infinity))) || v_some(v_ge_s(v_set1(~infinity), least));
+}
+
+INLINE_TARGET bool w_keys_special(wvec least, wvec greatest)
+{
+    return w_some(w_gt_s(greatest, w_set1(INFINITY64 - 1))) ||
+           w_some(w_gt_s(w_set1(~INFINITY64 + 1), least));
+}
+
 /* The least n with count <= 2^n. */
 static inline int count_log2_of(size_t count)
 {

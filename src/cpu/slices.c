@@ -836,6 +836,7 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
     s->type = type;
     s->room = room;
     s->fast = fast;
+    s->keys_alone = !(wants & PARTIAL_SUM);
     s->as_floats = s->fast && element_is_integer(type) && element_is_float(taken_type(type));
     s->key_size = kind == CPU_SLICES_COLUMNS && element_size(taken_type(type)) <= sizeof(int32_t)
                       ? sizeof(int32_t)
@@ -1054,6 +1055,55 @@ int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
     return found_key(s, key(s->max, i, s->key_size));
+}
+
+/* Slices whose extremes are converted together: compilers make vectors of loops of known length. */
+#define EXTREMES_TOGETHER 8
+
+/* The number that has a narrow key. */
+static inline float narrow_value(int32_t key)
+{
+    const int32_t bits = order(key);
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Keys of extremes as numbers. */
+static inline void convert_keys(double *to, const void *keys, size_t i, size_t size, size_t count)
+{
+    if (size == sizeof(int32_t))
+        for (size_t k = 0; k < count; k++)
+            to[k] = (double)narrow_value(((const int32_t *)keys)[i + k]);
+    else
+        for (size_t k = 0; k < count; k++)
+            to[k] = exact_key_value(((const int64_t *)keys)[i + k]);
+}
+
+void cpu_slices_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
+                         double *to)
+{
+    const void *keys = min ? s->min : s->max;
+    size_t i = 0;
+
+    for (; i + EXTREMES_TOGETHER <= count; i += EXTREMES_TOGETHER)
+        convert_keys(to + i, keys, from + i, s->key_size, EXTREMES_TOGETHER);
+    convert_keys(to + i, keys, from + i, s->key_size, count - i);
+}
+
+void cpu_slices_integer_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
+                                 int64_t *to)
+{
+    const void *keys = min ? s->min : s->max;
+    size_t i = 0;
+
+    if (s->key_size == sizeof(int32_t))
+        for (; i + EXTREMES_TOGETHER <= count; i += EXTREMES_TOGETHER)
+            for (size_t k = 0; k < EXTREMES_TOGETHER; k++)
+                to[i + k] = (int32_t)narrow_value(((const int32_t *)keys)[from + i + k]);
+    for (; i < count; i++)
+        to[i] = min ? cpu_slices_min_key(s, from + i) : cpu_slices_max_key(s, from + i);
 }
 
 /* Whether a key of extremes is one, of elements. */
@@ -1280,6 +1330,7 @@ static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
         .high = s->high + first,
         .low = s->low + first,
         .low_used = &s->low_used,
+        .keys_alone = s->keys_alone,
         .min = s->min ? (char *)s->min + first * s->key_size : NULL,
         .max = s->max ? (char *)s->max + first * s->key_size : NULL,
     };
@@ -1305,7 +1356,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     const bool begin = first >= s->filled;
     const size_t bytes = length * element_size(z->type);
     int64_t keys[2][ROWS_TOGETHER + CPU_LANES_MAX];
-    struct cpu_slices beside = {.high = z->folded.high, .low = z->folded.low};
+    struct cpu_slices beside = {
+        .high = z->folded.high, .low = z->folded.low, .keys_alone = s->keys_alone};
 
     if (s->min) {
         beside.min = keys[0];

@@ -79,6 +79,7 @@ struct cpu_slices {
     double *high, *low;
     void *min, *max;
     size_t key_size; /* bytes */
+    bool keys_alone; /* nobody wants the sums */
 
     /* Numbers made of the elements that the kernels took, as slices; and the places of extremes. NULL:
        they are not wanted, or in partial results. */
@@ -232,6 +233,16 @@ int64_t cpu_slices_least_key(const struct cpu_slices *s, size_t i);
 /* The keys of the extremes, as in struct partial, of a slice that needed no partial result. */
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i);
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i);
+
+/* Sets to[k] to the least element of slice number from + k, or the greatest: of floats. Slices without such
+   an element, and those with partial results, get anything. */
+void cpu_slices_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
+                         double *to);
+
+/* Sets to[k] in that way to element_keys of integers; each slice has elements, and needed no partial
+   result. */
+void cpu_slices_integer_extremes(const struct cpu_slices *s, size_t from, size_t count, bool min,
+                                 int64_t *to);
 
 /* The partial result of a slice that has `count` elements. */
 void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p);

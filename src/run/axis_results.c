@@ -251,31 +251,31 @@ static inline bool integer_bits(const struct axis_plan *plan, const struct cpu_s
     const struct slice_pair sum = {s->high[i], s->low[i], false};
     uint64_t min, max;
 
-    if (op->member == MEMBER(sum))
+    switch (op->member) {
+    case MEMBER(sum):
         return slice_pair_integer(&sum, with_sign, bits);
-    if (op->member == MEMBER(absmin)) {
+    case MEMBER(absmin):
         *bits = key_bits(ELEMENT_U64, cpu_slices_least_key(s, i));
         return true;
+    case MEMBER(min):
+        *bits = key_bits(plan->type, cpu_slices_min_key(s, i));
+        return true;
+    case MEMBER(max):
+        *bits = key_bits(plan->type, cpu_slices_max_key(s, i));
+        return true;
+    default:
+        break;
     }
     min = key_bits(plan->type, cpu_slices_min_key(s, i));
     max = key_bits(plan->type, cpu_slices_max_key(s, i));
-    switch (op->member) {
-    case MEMBER(min):
-        *bits = min;
-        break;
-    case MEMBER(max):
-        *bits = max;
-        break;
-    case MEMBER(range):
-        *bits = max - min;
-        break;
-    default: /* absmax */
-        if (element_formats[plan->type].kind == ELEMENT_SIGNED) {
-            min = min >> 63 ? -min : min;
-            max = max >> 63 ? -max : max;
-        }
-        *bits = min > max ? min : max;
+    *bits = max - min; /* the range */
+    if (op->member == MEMBER(range))
+        return true;
+    if (element_formats[plan->type].kind == ELEMENT_SIGNED) {
+        min = min >> 63 ? -min : min;
+        max = max >> 63 ? -max : max;
     }
+    *bits = min > max ? min : max; /* absmax */
     return true;
 }
 
@@ -294,6 +294,61 @@ struct integer axis_integer(const struct axis_batch *b, size_t j, size_t i)
                         : b->values[j].integer[i];
 }
 
+/* Sums below this, whose `low` is 0, become integers by an addition. */
+#define SMALL_SUM 0x1p51
+
+/* Makes integers of so many sums at a time: compilers make vectors of loops of known length. */
+#define SUMS_TOGETHER 8
+
+/* Sets bits to integers of 64 bits that are sums. False if one does not fit. */
+static bool sum_bits(const struct cpu_slices *s, size_t from, size_t count, bool with_sign,
+                     uint64_t *to)
+{
+    const uint64_t offset = exact_bits(3 * SMALL_SUM);
+    bool good = true;
+    size_t i = 0;
+
+    while (i < count && good) {
+        const double *high = s->high + from + i, *low = s->low + from + i;
+        bool small = i + SUMS_TOGETHER <= count;
+
+        for (size_t k = 0; k < SUMS_TOGETHER && small; k++)
+            small = fabs(high[k]) < SMALL_SUM && low[k] == 0;
+        for (size_t k = 0; k < SUMS_TOGETHER && small; k++)
+            to[i + k] = exact_bits(high[k] + 3 * SMALL_SUM) - offset;
+        if (small) {
+            i += SUMS_TOGETHER;
+            continue;
+        }
+        good = slice_pair_integer(&(struct slice_pair){*high, *low, false}, with_sign, &to[i++]);
+    }
+    return good;
+}
+
+/* Sets bits to an operation of slices that all have elements and no partial results. False if one does
+   not fit. */
+static bool finish_narrow(const struct axis_plan *plan, const struct cpu_slices *s, size_t from,
+                          size_t count, const struct operation *op, uint64_t *bits)
+{
+    const bool with_sign = axis_letter(plan, op) == 'i';
+    bool good = true;
+
+    switch (op->member) {
+    case MEMBER(sum):
+        return sum_bits(s, from, count, with_sign, bits);
+    case MEMBER(min):
+    case MEMBER(max):
+        cpu_slices_integer_extremes(s, from, count, op->member == MEMBER(min), (int64_t *)bits);
+        for (size_t i = 0; plan->type == ELEMENT_U64 && i < count; i++)
+            bits[i] = key_bits(plan->type, (int64_t)bits[i]);
+        return true;
+    default:
+        for (size_t i = 0; i < count && good; i++)
+            good = integer_bits(plan, s, from + i, op, with_sign, &bits[i]);
+        return good;
+    }
+}
+
 /* Finishes operation j of slices of elements that are integers: as 64 bits each; or all again as integers
    of any size, where one does not fit or, without `alike`, some slices are special or have partial
    results. */
@@ -306,9 +361,7 @@ static void finish_integers(struct axis_batch *b, const struct cpu_slices *s, si
     const union axis_values values = b->values[j];
     uint64_t bits = 0;
 
-    b->narrow[j] = alike;
-    for (size_t i = 0; i < b->count && b->narrow[j]; i++)
-        b->narrow[j] = integer_bits(plan, s, from + i, op, with_sign, &values.count[i]);
+    b->narrow[j] = alike && finish_narrow(plan, s, from, b->count, op, values.count);
     for (size_t i = 0; i < b->count && !b->narrow[j]; i++) {
         if (s->used[from + i] ||
             (s->special_used && s->special[from + i].missing == plan->layout->length))
@@ -474,12 +527,8 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
                    s->low_used || s->kind == CPU_SLICES_ROWS);
         return true;
     case MEMBER(min):
-    case MEMBER(max):
-        for (size_t i = 0; i < b->count; i++)
-            if (!s->used[from + i])
-                values.number[i] =
-                    exact_key_value(op->member == MEMBER(min) ? cpu_slices_min_key(s, from + i)
-                                                              : cpu_slices_max_key(s, from + i));
+    case MEMBER(max): /* these, too */
+        cpu_slices_extremes(s, from, b->count, op->member == MEMBER(min), values.number);
         return true;
     case MEMBER(count):
     case MEMBER(missing):
