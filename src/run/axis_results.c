@@ -506,6 +506,48 @@ static enum cpu_derived counted_by(const struct operation *op)
                                              : CPU_SUBNORMALS;
 }
 
+/* Sets *mean to (high + low) / count, rounded once. False where that takes more digits than are looked
+   at here. */
+static bool divide_sum(double high, double low, double count, double *mean)
+{
+    double rest, lost, left_out;
+    const double sum = exact_two_sum(high, low, &rest), quotient = (sum + 0.0) / count;
+    double product, left, more, bound;
+
+    *mean = quotient;
+    if (rest == 0)
+        return true;
+    product = exact_two_product(quotient, count, &lost);
+    /* The remainder of a division is a number. */
+    left = exact_two_sum((sum - product) - lost, rest, &left_out);
+    more = left / count;
+    bound = fabs(more) * 0x1p-50 + fabs(left_out) / count * 2;
+    *mean = quotient + more;
+    if (!(fabs(sum) > 0x1p-800) || !(fabs(sum) < 0x1p+900))
+        return false;
+    if (quotient + (more - bound) == *mean && quotient + (more + bound) == *mean)
+        return true;
+    /* It lies between two numbers, unless something was rounded. */
+    product = exact_two_product(more, count, &lost);
+    return left_out == 0 && product == left && lost == 0;
+}
+
+/* Sets means of all slices that needed no partial result. */
+static void finish_means(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                         const struct operation *op, double *values)
+{
+    const uint64_t length = b->plan->layout->length;
+    const double count = (double)length;
+
+    for (size_t i = 0; i < b->count; i++) {
+        const bool known = length < UINT64_C(1) << 53 &&
+                           divide_sum(s->high[from + i], s->low[from + i], count, &values[i]);
+
+        if (!known && !s->used[from + i] && !slices_is_special(s, from + i))
+            values[i] = finish_exact(b, s, from + i, op);
+    }
+}
+
 /* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
    False where it takes a partial result to do that. With `alike` these are all that there are. */
 static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t j,
@@ -514,8 +556,6 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     const struct operation *op = b->plan->operations[j];
     const union axis_values values = b->values[j];
     const uint64_t length = b->plan->layout->length;
-    const double count = (double)length;
-    double rest;
 
     if (axis_kind(b->plan, op) == AXIS_INTEGER) {
         finish_integers(b, s, from, j, alike);
@@ -559,17 +599,7 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
                 values.number[i] = extreme_magnitude(b->plan, s, from + i, op);
         return true;
     case MEMBER(mean):
-        for (size_t i = 0; i < b->count; i++) {
-            double sum;
-
-            if (!cpu_slices_sum(s, from + i, &sum, &rest))
-                continue;
-            /* Rounded once: both numbers are exact. */
-            values.number[i] = sum / count;
-            if ((rest != 0 || length >= UINT64_C(1) << 53) &&
-                !scale_sum(&unscaled, sum, rest, length, true, &values.number[i]))
-                values.number[i] = finish_exact(b, s, from + i, op);
-        }
+        finish_means(b, s, from, op, values.number);
         return true;
     case MEMBER(sumsq):
     case MEMBER(l2):
