@@ -15,6 +15,7 @@
 #include "core/quotient.h"
 #include "cpu/compare.h"
 #include "cpu/kernel.h"
+#include "lib/share.h"
 #include "lib/tap.h"
 
 #define ELEMENTS 4000
@@ -84,6 +85,9 @@ static void test_merging(enum element_type type)
     struct cpu_compare *c = cpu_compare_open(NULL);
 
     for (unsigned round = 0; c && round < 80; round++) {
+        if (!share_takes_next())
+            continue;
+
         const struct scale *scale = scales[round / 2 % SCALES];
         struct cpu_compare_setup setup = {
             .terms = {.skip_nan = round % 2, .scales = {scale[0], scale[1]}}};
@@ -250,6 +254,9 @@ static void test_missing(enum element_type type)
     struct cpu_compare *c = cpu_compare_open(NULL);
 
     for (int round = 0; c && round < 60; round++) {
+        if (!share_takes_next())
+            continue;
+
         struct cpu_compare_setup setup = {.terms = {.skip_nan = round % 2}};
         struct missing missing[2] = {{.count = 0}, {.count = 0}};
         uint64_t values[2][2], one = 0, both = 0, first = DIFFERENCE_NO_INDEX;
