@@ -85,7 +85,7 @@ struct cpu_slice_results {
     /* For columns: whether sums begin, with any `high` and `low` 0; and a flag that is set before a
        `low` becomes anything else. */
     bool begin, *low_used;
-    bool keys_alone; /* no sums are wanted; `high` of elements that are numbers may be 0 */
+    bool keys_alone; /* no sums are wanted: `high` and `low` may become anything */
 };
 
 /* Elements of a slice that are no numbers, among some rows. */

@@ -168,130 +168,6 @@ static inline void end(struct cpu_slices *s)
 }
 
 /*
- * Records: all that may be wanted of a slice, as a GPU finds it, in a few numbers. They merge as
- * partial results do, exactly, where the numbers can hold the sums.
- */
-
-struct cpu_slice_record {
-    /* The exact sum of the numbers is that of the elements, the magnitudes or the squares. */
-    double sum[2], absolute[2], squares[SLICE_SQUARES_MAX];
-    /* As in struct partial. */
-    int64_t min_key, max_key, least_magnitude, below_key;
-    uint64_t min_index, max_index;
-    uint64_t zeros, negative, subnormal;
-};
-
-/* Makes it that of no elements. */
-static void record_clear(struct cpu_slice_record *r)
-{
-    *r = (struct cpu_slice_record){.min_key = INT64_MAX,
-                                   .max_key = INT64_MIN,
-                                   .least_magnitude = INT64_MAX,
-                                   .below_key = INT64_MIN,
-                                   .min_index = PARTIAL_NO_INDEX,
-                                   .max_index = PARTIAL_NO_INDEX};
-}
-
-/* Whether all elements of part number i are missing, which has extremes else. */
-static bool lacks_keys(const struct engine_found *found, size_t i)
-{
-    return found->element_keys &&
-           ((const int64_t *)found->min)[i] > ((const int64_t *)found->max)[i];
-}
-
-/* Makes it what was found of part number i, whose elements have the indices from `index` on. */
-static void record_set(struct cpu_slice_record *r, const struct engine_found *found, size_t i,
-                       uint64_t index)
-{
-    const struct engine_found_more *more = &found->more;
-
-    record_clear(r);
-    r->sum[0] = found->high[i];
-    if (found->low)
-        r->sum[1] = found->low[i];
-    if (found->min) {
-        r->min_key = ((const int64_t *)found->min)[i];
-        r->max_key = ((const int64_t *)found->max)[i];
-    }
-    if (more->min_index && !lacks_keys(found, i)) {
-        r->min_index = index + more->min_index[i];
-        r->max_index = index + more->max_index[i];
-    }
-    if (more->absolute) {
-        r->absolute[0] = more->absolute[i];
-        r->absolute[1] = more->absolute_low[i];
-    }
-    for (size_t k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
-        r->squares[k] = more->squares[k][i];
-    if (more->least) {
-        r->least_magnitude = more->least[i];
-        r->zeros = more->zeros[i];
-        r->subnormal = more->subnormal[i];
-    }
-    if (more->negative)
-        r->negative = more->negative[i];
-    if (more->below)
-        r->below_key = more->below[i];
-}
-
-/* Adds numbers to others, as many. False where these cannot hold the sum, or one overflowed. */
-static bool add_numbers(double *sum, const double *x, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!slice_terms_add(sum, count, x[i]))
-            return false;
-    return true;
-}
-
-/* Merges `other` into r. False, with r as it was, where its numbers cannot hold a sum. */
-static bool record_merge(struct cpu_slice_record *r, const struct cpu_slice_record *other)
-{
-    struct cpu_slice_record s = *r;
-
-    if (!add_numbers(s.sum, other->sum, 2) || !add_numbers(s.absolute, other->absolute, 2) ||
-        !add_numbers(s.squares, other->squares, SLICE_SQUARES_MAX))
-        return false;
-    if (other->min_key < s.min_key ||
-        (other->min_key == s.min_key && other->min_index < s.min_index)) {
-        s.min_key = other->min_key;
-        s.min_index = other->min_index;
-    }
-    if (other->max_key > s.max_key ||
-        (other->max_key == s.max_key && other->max_index < s.max_index)) {
-        s.max_key = other->max_key;
-        s.max_index = other->max_index;
-    }
-    if (other->least_magnitude < s.least_magnitude)
-        s.least_magnitude = other->least_magnitude;
-    if (other->below_key > s.below_key)
-        s.below_key = other->below_key;
-    s.zeros += other->zeros;
-    s.negative += other->negative;
-    s.subnormal += other->subnormal;
-    *r = s;
-    return true;
-}
-
-/* Adds a record to a partial result, but for the count. */
-static void record_add_to(const struct cpu_slice_record *r, struct partial *p)
-{
-    exact_add_all(&p->sum, r->sum, 2);
-    exact_add_all(&p->absolute, r->absolute, 2);
-    for (size_t k = 0; k < SLICE_SQUARES_MAX; k++)
-        if (r->squares[k] != 0)
-            exact_wide_add(&p->squares, r->squares[k]);
-    partial_take_min(p, r->min_key, r->min_index);
-    partial_take_max(p, r->max_key, r->max_index);
-    if (r->least_magnitude < p->least_magnitude)
-        p->least_magnitude = r->least_magnitude;
-    if (r->below_key > p->below_key)
-        p->below_key = r->below_key;
-    p->zeros += r->zeros;
-    p->negative += r->negative;
-    p->subnormal += r->subnormal;
-}
-
-/*
  * Elements as kernels take them: there are kernels for floats of 16 bits and more, and integers of 64
  * bits, and elements of other types become equal floats.
  */
@@ -789,15 +665,19 @@ static bool derived_is_fast(enum element_type type, unsigned wants, enum cpu_sli
     return length < MADE_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
 }
 
+bool cpu_slices_have_kernels(enum element_type type, unsigned wants, bool missing)
+{
+    /* The number that stands in for a missing one is a zero, and the least magnitude. */
+    if (missing && !element_is_float(taken_type(type)) && wants & PARTIAL_SMALL)
+        return false;
+    return !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | WANTS_DERIVED));
+}
+
 bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
                          enum cpu_slices_kind kind, uint64_t length, uint64_t columns)
 {
-    /* A number that stands in for a missing one is no least magnitude. */
-    if (missing && !element_is_float(taken_type(type)) && wants & PARTIAL_SMALL)
-        return false;
-    if (derived_is_fast(type, wants, kind, length, columns))
-        wants &= ~(unsigned)WANTS_DERIVED;
-    return !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
+    return cpu_slices_have_kernels(type, wants, missing) &&
+           (!(wants & WANTS_DERIVED) || derived_is_fast(type, wants, kind, length, columns));
 }
 
 static bool wants_extremes(unsigned wants)
@@ -810,8 +690,6 @@ static void clear_slices(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
     end(s);
-    for (size_t i = 0; s->records && i < count; i++)
-        record_clear(&s->records[i]);
     for (size_t i = 0; s->places && i < count; i++)
         s->places[i] =
             (struct cpu_slice_places){INT64_MAX, INT64_MIN, PARTIAL_NO_INDEX, PARTIAL_NO_INDEX};
@@ -892,7 +770,6 @@ static void close_slices(struct cpu_slices *s)
     free(s->low);
     free(s->min);
     free(s->max);
-    free(s->records);
     free(s->places);
     free(s->special);
 }
@@ -962,21 +839,23 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
            (!split || z->sides) && (!missing || z->masking);
 }
 
-/* The numbers of a type that are counted: ranges of keys. */
+/* The elements that are counted, which are taken as those of `type`, as ranges of their keys. */
 static void set_counted(struct cpu_missing *m, const struct cpu_kernels *kernels,
-                        enum element_type type, enum cpu_derived which)
+                        enum element_type given, enum element_type type, enum cpu_derived which)
 {
     const bool floats = element_is_float(type);
     const uint64_t sign = floats ? order_sign(type) : 0, zero = order_key(type, 0);
     const uint64_t negative_zero = order_key(type, sign);
-    const uint64_t least_normal = UINT64_C(1) << (element_formats[type].significant_bits - 1);
     struct missing set = {.count = 1};
+    uint64_t least_normal = 0;
 
     if (which == CPU_ZEROS) {
         set.ranges[0] = (struct missing_range){negative_zero, zero};
     } else if (which == CPU_NEGATIVES) {
         set.ranges[0] = (struct missing_range){order_least(type), negative_zero - 1};
     } else {
+        (void)element_key_bits(type, exact_key(ldexp(1, element_formats[given].exponent_min)),
+                               &least_normal);
         set.count = 2;
         set.ranges[0] =
             (struct missing_range){order_key(type, sign | least_normal) + 1, negative_zero - 1};
@@ -991,7 +870,7 @@ static bool open_derived(struct cpu_slicer *z, enum cpu_derived which, unsigned 
     const enum element_type type = derived_type(which, z->given);
 
     if (type == ELEMENT_I8)
-        set_counted(&z->counted[which], z->kernels, z->type, which);
+        set_counted(&z->counted[which], z->kernels, z->given, z->type, which);
     z->derived[which] = calloc(1, sizeof *z->derived[which]);
     return z->derived[which] &&
            open_slicer(z->derived[which], z->kernels, type, derived_wants(which, wants), true,
@@ -1205,8 +1084,6 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
     add_derived(s, i, p);
     if (slices_is_special(s, i))
         special_add_to(s, i, p);
-    if (s->records)
-        record_add_to(&s->records[i], p);
     p->count = count;
 }
 
@@ -1499,8 +1376,8 @@ static const unsigned char *with_zeros(struct cpu_slicer *z, const unsigned char
     return z->present;
 }
 
-/* Makes of `count` elements what is added up but squares, in whole blocks. False if none is counted;
-   then it makes nothing. */
+/* Makes of `count` elements what is added up but squares, in whole blocks: rows that are made in their order
+   write over what the one before has written too much. False if none is counted; then it makes nothing. */
 static bool make(struct cpu_slicer *z, enum cpu_derived which, unsigned char *to,
                  const unsigned char *x, size_t count)
 {
@@ -1615,40 +1492,47 @@ static void take_made_rows(struct cpu_slicer *derived, struct cpu_slices *s, siz
                        0);
 }
 
-/* Adds what is made of the elements of rows, which are short: cpu_slices_are_fast. */
+/* Adds what is made of at most MADE elements of rows. */
+static void take_derived_piece(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                               const unsigned char *piece, size_t rows, size_t length)
+{
+    unsigned char *made = (unsigned char *)z->made[0];
+    const bool large =
+        z->derived[CPU_SQUARES] && square(z, s, first, length, z->made, piece, rows * length);
+
+    for (int k = 0; k < (large ? 3 : 2); k++) {
+        const int to = k < 2 ? k : 1;
+
+        if (!z->derived[to])
+            continue;
+        take_rows_fast(z->derived[to], s->derived[to], first, (const unsigned char *)z->made[k],
+                       rows, length, 0);
+        z->failed = z->failed || z->derived[to]->failed;
+    }
+    for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
+        if (!z->derived[k])
+            continue;
+        if (!make(z, (enum cpu_derived)k, made, piece, rows * length)) {
+            begin(s->derived[k], first + rows);
+            continue;
+        }
+        begin_made(z, z->derived[k]);
+        take_made_rows(z->derived[k], s->derived[k], first, made, rows, length);
+        end_made(z, z->derived[k]);
+    }
+}
+
+/* Adds what is made of the elements of rows. */
 static void take_derived_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                               const unsigned char *x, size_t rows, size_t length)
 {
-    const size_t together = MADE / length;
-    unsigned char *made = (unsigned char *)z->made[0];
+    const size_t size = element_size(z->type), together = length < MADE ? MADE / length : 1;
 
-    for (size_t i = 0; i < rows; i += together) {
-        const unsigned char *piece = x + i * length * element_size(z->type);
-        const size_t some = rows - i < together ? rows - i : together;
-        const bool large = z->derived[CPU_SQUARES] &&
-                           square(z, s, first + i, length, z->made, piece, some * length);
-
-        for (int k = 0; k < (large ? 3 : 2); k++) {
-            const int to = k < 2 ? k : 1;
-
-            if (z->derived[to])
-                take_rows_fast(z->derived[to], s->derived[to], first + i,
-                               (const unsigned char *)z->made[k], some, length, 0);
-        }
-        for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
-            if (!z->derived[k])
-                continue;
-            if (!make(z, (enum cpu_derived)k, made, piece, some * length)) {
-                begin(s->derived[k], first + i + some);
-                continue;
-            }
-            begin_made(z, z->derived[k]);
-            take_made_rows(z->derived[k], s->derived[k], first + i, made, some, length);
-            end_made(z, z->derived[k]);
-        }
-    }
-    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW; k++)
-        z->failed = z->failed || (z->derived[k] && z->derived[k]->failed);
+    for (size_t i = 0; i < rows; i += together)
+        for (size_t at = 0; at < length; at += MADE)
+            take_derived_piece(z, s, first + i, x + (i * length + at) * size,
+                               rows - i < together ? rows - i : together,
+                               length - at < MADE ? length - at : MADE);
 }
 
 /* Takes rows in this machine's byte order. */
@@ -2600,21 +2484,44 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         }
 }
 
-/* Adds a record to that of a slice. */
-static void add_record(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
-                       const struct cpu_slice_record *record)
+/* Whether all elements of part number i are missing, which has extremes else. */
+static bool lacks_keys(const struct engine_found *found, size_t i)
 {
-    struct partial *p;
+    return found->element_keys &&
+           ((const int64_t *)found->min)[i] > ((const int64_t *)found->max)[i];
+}
 
-    if (!s->records) {
-        s->records = malloc(s->room * sizeof *s->records);
-        for (size_t j = 0; s->records && j < s->room; j++)
-            record_clear(&s->records[j]);
+/* Adds what a GPU has found of part number i to a partial result, but for the count. Elements have the
+   indices from `index` on. */
+static void add_part(const struct engine_found *found, size_t i, uint64_t index, struct partial *p)
+{
+    const struct engine_found_more *more = &found->more;
+
+    exact_add(&p->sum, found->high[i]);
+    if (found->low)
+        exact_add(&p->sum, found->low[i]);
+    if (found->min && !lacks_keys(found, i)) {
+        partial_take_min(p, ((const int64_t *)found->min)[i],
+                         more->min_index ? index + more->min_index[i] : PARTIAL_NO_INDEX);
+        partial_take_max(p, ((const int64_t *)found->max)[i],
+                         more->max_index ? index + more->max_index[i] : PARTIAL_NO_INDEX);
     }
-    if (!s->records)
-        z->failed = true;
-    else if (!record_merge(&s->records[i], record) && (p = partial_of(z, s, i)))
-        record_add_to(record, p);
+    if (more->absolute) {
+        exact_add(&p->absolute, more->absolute[i]);
+        exact_add(&p->absolute, more->absolute_low[i]);
+    }
+    for (size_t k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
+        exact_wide_add(&p->squares, more->squares[k][i]);
+    if (more->least) {
+        p->least_magnitude =
+            more->least[i] < p->least_magnitude ? more->least[i] : p->least_magnitude;
+        p->zeros += more->zeros[i];
+        p->subnormal += more->subnormal[i];
+    }
+    if (more->negative)
+        p->negative += more->negative[i];
+    if (more->below && more->below[i] > p->below_key)
+        p->below_key = more->below[i];
 }
 
 /* Sets a key of the slices from one of a GPU's, of the slicer's type. */
@@ -2637,15 +2544,85 @@ static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void
     memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
 }
 
+/* Takes the places of another slice's extremes. */
+static void merge_places(struct cpu_slice_places *p, const struct cpu_slice_places *other)
+{
+    if (other->min_key < p->min_key ||
+        (other->min_key == p->min_key && other->min_index < p->min_index)) {
+        p->min_key = other->min_key;
+        p->min_index = other->min_index;
+    }
+    if (other->max_key > p->max_key ||
+        (other->max_key == p->max_key && other->max_index < p->max_index)) {
+        p->max_key = other->max_key;
+        p->max_index = other->max_index;
+    }
+}
+
+/* Adds two numbers, and a key, to slice i of those that are made of elements: the key of a magnitude, as
+   in struct partial. NULL: there is none. */
+static void add_derived_part(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
+                             size_t i, double high, double low, const int64_t *least)
+{
+    struct cpu_slices *to = s->derived[which];
+    int64_t key[2];
+    struct cpu_slices one = {.high = &high, .low = &low, .min = &key[0], .max = &key[1]};
+
+    if (!to)
+        return;
+    if (to->min && !least) {
+        clear_keys(one.min, 1, to->key_size, true);
+        clear_keys(one.max, 1, to->key_size, false);
+    } else if (to->min) {
+        const int64_t wide =
+            s->as_floats ? exact_key((double)((uint64_t)*least ^ UINT64_C(1) << 63)) : *least;
+        const int32_t narrow = to->key_size == sizeof narrow ? narrow_key(wide) : 0;
+
+        memcpy(one.min, to->key_size == sizeof narrow ? (const void *)&narrow : &wide,
+               to->key_size);
+        memcpy(one.max, one.min, to->key_size);
+    }
+    add_slice(z->derived[which], to, i, &one, 0);
+    z->failed = z->failed || z->derived[which]->failed;
+}
+
+/* Adds what a GPU has found beside the sum and the extremes of part number `at`, which has extremes if
+   their keys are given. */
+static void add_more(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                     const struct engine_found_more *more, size_t at, uint64_t index,
+                     const struct cpu_slices *one)
+{
+    const bool numbers = one->min && kept_key(s, one->min, 0) <= kept_key(s, one->max, 0);
+
+    if (s->places && numbers)
+        merge_places(&s->places[i], &(struct cpu_slice_places){
+                                        kept_key(s, one->min, 0), kept_key(s, one->max, 0),
+                                        index + more->min_index[at], index + more->max_index[at]});
+    for (int k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
+        add_derived_part(z, s,
+                         k < 2 || !s->derived[CPU_SQUARES_LOW] ? CPU_SQUARES : CPU_SQUARES_LOW, i,
+                         more->squares[k][at], 0, NULL);
+    add_derived_part(z, s, CPU_MAGNITUDES, i, more->absolute ? more->absolute[at] : 0,
+                     more->absolute ? more->absolute_low[at] : 0,
+                     more->least && more->least[at] != INT64_MAX ? &more->least[at] : NULL);
+    if (more->least) {
+        add_derived_part(z, s, CPU_ZEROS, i, -(double)more->zeros[at], 0, NULL);
+        add_derived_part(z, s, CPU_SUBNORMALS, i, -(double)more->subnormal[at], 0, NULL);
+    }
+    if (more->negative)
+        add_derived_part(z, s, CPU_NEGATIVES, i, -(double)more->negative[at], 0, NULL);
+}
+
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
                     const struct engine_found *found, size_t at, size_t step, uint64_t index)
 {
     int64_t keys[2] = {0, 0};
     double high, low = 0;
-    struct cpu_slices one = {.high = &high, .low = &low, .min = &keys[0], .max = &keys[1]};
-    struct cpu_slice_record record;
+    struct cpu_slices one = {
+        .high = &high, .low = &low, .min = s->min ? keys : NULL, .max = s->min ? keys + 1 : NULL};
+    struct partial *p;
 
-    begin(s, first + count);
+    begin_all(s, first + count);
     for (size_t i = 0; i < count; i++, at += step) {
         const struct cpu_slice_special some = {
             .missing = found->more.missing ? found->more.missing[at] : 0};
@@ -2656,8 +2633,9 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
         if (some.missing > 0 && !special_add(s, first + i, &some))
             z->failed = true;
         if (!s->fast) {
-            record_set(&record, found, at, index);
-            add_record(z, s, first + i, &record);
+            p = partial_of(z, s, first + i);
+            if (p)
+                add_part(found, at, index, p);
             continue;
         }
         if (found->low)
@@ -2671,21 +2649,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
             set_key(z, s, &keys[1], found, found->max, at);
         }
         add_slice(z, s, first + i, &one, 0);
-    }
-}
-
-/* Takes the places of another slice's extremes. */
-static void merge_places(struct cpu_slice_places *p, const struct cpu_slice_places *other)
-{
-    if (other->min_key < p->min_key ||
-        (other->min_key == p->min_key && other->min_index < p->min_index)) {
-        p->min_key = other->min_key;
-        p->min_index = other->min_index;
-    }
-    if (other->max_key > p->max_key ||
-        (other->max_key == p->max_key && other->max_index < p->max_index)) {
-        p->max_key = other->max_key;
-        p->max_index = other->max_index;
+        add_more(z, s, first + i, &found->more, at, index, &one);
     }
 }
 
@@ -2702,8 +2666,6 @@ static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struc
             merge_places(&s->places[i], &other->places[i]);
         if (slices_is_special(other, i) && !special_add(s, i, &other->special[i]))
             z->failed = true;
-        if (other->records)
-            add_record(z, s, i, &other->records[i]);
         if (!other->used[i])
             continue;
         p = partial_of(z, s, i);

@@ -9,7 +9,6 @@
  *   - where they are wanted, the indices of these extremes, and slices of numbers that are made of its
  *     elements: squares, magnitudes, and truths that are counted;
  *   - how many of the elements are missing, or no numbers;
- *   - where a GPU has found more than sums and extremes, its record;
  *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
  *     fit the two numbers, long rows with some elements that are no numbers, and all elements where
  *     more is wanted than kernels find.
@@ -86,8 +85,6 @@ struct cpu_slices {
     struct cpu_slices *derived[CPU_DERIVED];
     struct cpu_slice_places *places;
 
-    struct cpu_slice_record *records; /* NULL before there is one */
-
     struct cpu_slice_special *special; /* NULL before there is one */
     bool special_used;                 /* a slice has some */
 
@@ -119,8 +116,8 @@ struct cpu_slicer {
     unsigned char *present;      /* memory for elements that are not missing */
     unsigned char *native;       /* for swapped ones */
     struct cpu_masking *masking; /* and for those that become NaNs */
-    bool lacking;                /* some of the last rows were missing */
-    bool masked; /* kernels find missing elements: floats that are NaN, or integers */
+    bool lacking; /* some of the last rows were missing; or of a derived slicer, counted */
+    bool masked;  /* kernels find missing elements: floats that are NaN, or integers */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */
@@ -136,15 +133,18 @@ struct cpu_slicer {
     bool failed;                             /* there was no memory: results are worth nothing */
 };
 
-/* Whether there are kernels that find all of `wants` (partial_want bits) in slices of so many elements,
-   of which `columns` are neighbours, if they are columns; with `missing` some elements may be missing.
-   Without them a slice takes some microseconds, and 2 KiB of memory; but of long slices all but sums and
-   extremes is found faster so. */
+/* Whether there are kernels that find all of `wants` (partial_want bits); with `missing` some elements may
+   be missing. Without them a slice takes some microseconds, and 2 KiB of memory. */
+bool cpu_slices_have_kernels(enum element_type type, unsigned wants, bool missing);
+
+/* Whether there are, and they are faster than partial results for slices of so many elements, of which
+   `columns` are neighbours, if they are columns: all but sums, extremes and places of long slices is found
+   faster without. */
 bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
                          enum cpu_slices_kind kind, uint64_t length, uint64_t columns);
 
-/* Makes room for so many slices, and clears them. With `fast`, which cpu_slices_are_fast has told,
-   kernels take them. False without memory; they have to be closed then, too. */
+/* Makes room for so many slices, and clears them. With `fast`, kernels take them, which are
+   there. False without memory; they have to be closed then, too. */
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
                      unsigned wants, bool fast, size_t room);
 void cpu_slices_close(struct cpu_slices *s);

@@ -1165,17 +1165,18 @@ static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece
     run->strip_columns_least = piece;
 }
 
-/* Whether the CPU has kernels for what is wanted. A GPU finds all but sums and extremes in another form
-   than these. */
+/* Whether kernels of the CPU are to find what is wanted: beside a GPU, which leaves few slices, if they
+   are there. */
 static bool is_fast(const struct axis_run *run)
 {
     const struct axis_plan *plan = run->plan;
     const bool rows = run->info->scattered || plan->layout->inner == 1;
+    const bool missing = plan->missing.count > 0;
 
-    return !(run->gpu && plan->wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES)) &&
-           cpu_slices_are_fast(plan->type, plan->wants, plan->missing.count > 0,
-                               rows ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS, plan->layout->length,
-                               plan->layout->inner);
+    return run->gpu ? cpu_slices_have_kernels(plan->type, plan->wants, missing)
+                    : cpu_slices_are_fast(plan->type, plan->wants, missing,
+                                          rows ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS,
+                                          plan->layout->length, plan->layout->inner);
 }
 
 /* Chooses how the input is shared out. */
