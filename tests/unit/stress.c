@@ -168,8 +168,7 @@ static void choose_options(struct run *run)
         end += sprintf(end, " -t %s --endian=%s --skip=%zu", element_name(run->type),
                        run->big_endian ? "big" : "little", run->skip);
         /* Random bits may look like anything. */
-        if (run->container == RAW)
-            end += sprintf(end, " --format=raw");
+        end += sprintf(end, " --format=%s", run->container == RAW ? "raw" : "raw+zstd");
     }
     if (run->length != UINT64_MAX)
         end += sprintf(end, " --length=%" PRIu64, run->length);
