@@ -711,7 +711,6 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
 
     memset(s, 0, sizeof *s);
     s->kind = kind;
-    s->type = type;
     s->room = room;
     s->fast = fast;
     s->keys_alone = !(wants & PARTIAL_SUM);
@@ -1396,7 +1395,7 @@ static bool make(struct cpu_slicer *z, enum cpu_derived which, unsigned char *to
     return true;
 }
 
-/* Has what was made taken: `take` does that. Missing elements are NaNs there, too, as z knows. */
+/* Stand around a call that takes what was made: magnitudes of missing elements are NaNs, as these are. */
 static void begin_made(const struct cpu_slicer *z, struct cpu_slicer *derived)
 {
     derived->masked = z->masked && element_is_float(derived->type);

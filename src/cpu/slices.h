@@ -63,14 +63,13 @@ enum cpu_derived {
 
 struct cpu_slices {
     enum cpu_slices_kind kind;
-    enum element_type type; /* of the elements */
-    size_t room;            /* how many there may be; columns have a vector's width more */
-    bool fast;              /* there are kernels for what is wanted */
-    bool as_floats;         /* there are, and elements are integers, which they take as floats */
-    size_t filled; /* after the first so many, none has been given elements: they are not begun */
-    bool low_used; /* of columns: a `low` may be other than 0 */
-    size_t all;    /* that there is memory for, with those of the last vector */
-    size_t clear;  /* of these: after so many, memory is as it came, and has not been touched */
+    size_t room;    /* how many there may be; columns have a vector's width more */
+    bool fast;      /* there are kernels for what is wanted */
+    bool as_floats; /* there are, and elements are integers, which they take as floats */
+    size_t filled;  /* after the first so many, none has been given elements: they are not begun */
+    bool low_used;  /* of columns: a `low` may be other than 0 */
+    size_t all;     /* that there is memory for, with those of the last vector */
+    size_t clear;   /* of these: after so many, memory is as it came, and has not been touched */
 
     /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
        Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys, or of integers
