@@ -685,14 +685,20 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
+static void clear_places(struct cpu_slices *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        s->places[i] =
+            (struct cpu_slice_places){INT64_MAX, INT64_MIN, PARTIAL_NO_INDEX, PARTIAL_NO_INDEX};
+}
+
 /* As cpu_slices_clear, but for what is made of elements; so are the next ones. */
 static void clear_slices(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
     end(s);
-    for (size_t i = 0; s->places && i < count; i++)
-        s->places[i] =
-            (struct cpu_slice_places){INT64_MAX, INT64_MIN, PARTIAL_NO_INDEX, PARTIAL_NO_INDEX};
+    if (s->places)
+        clear_places(s, count);
 }
 
 void cpu_slices_clear(struct cpu_slices *s, size_t count)
@@ -733,6 +739,8 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
     if (s->fast && wants & PARTIAL_WHERE) {
         s->places = malloc(room * sizeof *s->places);
         good = good && s->places;
+        if (s->places)
+            clear_places(s, room);
     }
     s->all = all;
     if (good && kind == CPU_SLICES_ROWS)
@@ -754,8 +762,6 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
         good = s->derived[k] && open_slices(s->derived[k], kind, derived_type(which, type),
                                             derived_wants(which, wants), true, room);
     }
-    if (good)
-        cpu_slices_clear(s, room);
     return good;
 }
 
@@ -871,9 +877,12 @@ static bool open_derived(struct cpu_slicer *z, enum cpu_derived which, unsigned 
     if (type == ELEMENT_I8)
         set_counted(&z->counted[which], z->kernels, z->given, z->type, which);
     z->derived[which] = calloc(1, sizeof *z->derived[which]);
-    return z->derived[which] &&
-           open_slicer(z->derived[which], z->kernels, type, derived_wants(which, wants), true,
-                       false, false, NULL, NULL);
+    if (!z->derived[which] ||
+        !open_slicer(z->derived[which], z->kernels, type, derived_wants(which, wants), true, false,
+                     false, NULL, NULL))
+        return false;
+    z->derived[which]->masking = z->masking; /* lent */
+    return true;
 }
 
 bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
@@ -909,14 +918,15 @@ static void close_slicer(struct cpu_slicer *z)
 
 void cpu_slicer_close(struct cpu_slicer *z)
 {
-    close_slicer(z);
     for (int k = 0; k < CPU_DERIVED; k++)
         if (z->derived[k]) {
+            z->derived[k]->masking = NULL;
             close_slicer(z->derived[k]);
             free(z->derived[k]);
         }
     for (int k = 0; k < 3; k++)
         free(z->made[k]);
+    close_slicer(z);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -1104,6 +1114,15 @@ static void find_place(const struct cpu_slicer *z, uint64_t *at, const void *x, 
         *at = index + cpu_missing_find(&z->missing, z->present, x, count, (size_t)(*at - index));
 }
 
+/* Sets all indices of a partial result in that way. */
+static void find_places(const struct cpu_slicer *z, struct partial *p, const void *x, size_t count,
+                        size_t present, uint64_t index)
+{
+    find_place(z, &p->min_index, x, count, present, index);
+    find_place(z, &p->max_index, x, count, present, index);
+    find_place(z, &p->first_nan, x, count, present, index);
+}
+
 /* Shorter runs are split at the threshold element by element. */
 #define SPLIT_RUN 256
 
@@ -1132,8 +1151,6 @@ static void reduce_present(struct cpu_slicer *z, struct partial *sides, const un
 {
     const size_t size = element_size(z->type), most = SCRATCH_BYTES / size;
     struct cpu_reducer *r = &z->reducer;
-    uint64_t *const indices[] = {&r->partial.min_index, &r->partial.max_index,
-                                 &r->partial.first_nan};
 
     for (size_t i = 0; i < count; i += most, x += most * size, index += most) {
         const size_t some = count - i < most ? count - i : most;
@@ -1141,8 +1158,7 @@ static void reduce_present(struct cpu_slicer *z, struct partial *sides, const un
 
         reduce(z, sides, present < some ? z->present : x, present, index);
         r->partial.missing += some - present;
-        for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
-            find_place(z, indices[k], x, some, present, index);
+        find_places(z, &r->partial, x, some, present, index);
     }
 }
 
@@ -1278,8 +1294,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
     begun(s, first + rows);
 }
 
-/* Elements number i to i + BLOCK of n, as an array `block`: of any alignment, and those behind the last
-   are 0. */
+/* Declares an array `block` of the elements from number i on of n at x, which has any alignment; after the
+   last element it has 0. */
 #define LOAD_BLOCK(LANE, x, i, n)                                                      \
     LANE block[BLOCK];                                                                 \
                                                                                        \
@@ -1395,19 +1411,6 @@ static bool make(struct cpu_slicer *z, enum cpu_derived which, unsigned char *to
     return true;
 }
 
-/* Stand around a call that takes what was made: magnitudes of missing elements are NaNs, as these are. */
-static void begin_made(const struct cpu_slicer *z, struct cpu_slicer *derived)
-{
-    derived->masked = z->masked && element_is_float(derived->type);
-    derived->masking = derived->masked ? z->masking : NULL;
-}
-
-static void end_made(struct cpu_slicer *z, struct cpu_slicer *derived)
-{
-    z->failed = z->failed || derived->failed;
-    derived->masking = NULL;
-}
-
 /* Squares integers of 64 bits of any size: to[0] + to[1] + to[2] are multiples of 2^86, 2^43 and 1. */
 static void square_all(enum element_type type, double *const to[3], const unsigned char *x,
                        size_t count)
@@ -1480,15 +1483,34 @@ static const unsigned char *bring_made(const struct cpu_slicer *derived, const u
     return derived->scratch;
 }
 
-/* Takes rows that were made. */
-static void take_made_rows(struct cpu_slicer *derived, struct cpu_slices *s, size_t first,
-                           const unsigned char *made, size_t rows, size_t length)
+/* Which slices take number k of the numbers of a square. */
+static enum cpu_derived squares_of(int k)
 {
+    return k == 0 ? CPU_SQUARES : CPU_SQUARES_LOW;
+}
+
+/* Begins to take what was made. Magnitudes of missing elements are NaNs, as these are. */
+static struct cpu_slicer *begin_made(const struct cpu_slicer *z, enum cpu_derived which)
+{
+    struct cpu_slicer *derived = z->derived[which];
+
+    derived->masked = which == CPU_MAGNITUDES && z->masked && element_is_float(z->type);
+    return derived;
+}
+
+/* Takes rows that were made. */
+static void take_made_rows(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
+                           size_t first, const void *made, size_t rows, size_t length)
+{
+    struct cpu_slicer *derived = begin_made(z, which);
+    struct cpu_slices *to = s->derived[which];
+
     if (derived->integer && length >= SLICES_INTEGER_LENGTH)
-        take_integer_rows(derived, s, first, made, rows, length);
+        take_integer_rows(derived, to, first, made, rows, length);
     else
-        take_rows_fast(derived, s, first, bring_made(derived, made, rows * length), rows, length,
+        take_rows_fast(derived, to, first, bring_made(derived, made, rows * length), rows, length,
                        0);
+    z->failed = z->failed || derived->failed;
 }
 
 /* Adds what is made of at most MADE elements of rows. */
@@ -1499,25 +1521,18 @@ static void take_derived_piece(struct cpu_slicer *z, struct cpu_slices *s, size_
     const bool large =
         z->derived[CPU_SQUARES] && square(z, s, first, length, z->made, piece, rows * length);
 
-    for (int k = 0; k < (large ? 3 : 2); k++) {
-        const int to = k < 2 ? k : 1;
-
-        if (!z->derived[to])
-            continue;
-        take_rows_fast(z->derived[to], s->derived[to], first, (const unsigned char *)z->made[k],
-                       rows, length, 0);
-        z->failed = z->failed || z->derived[to]->failed;
-    }
+    for (int k = 0; k < (large ? 3 : 2); k++)
+        if (z->derived[squares_of(k)])
+            take_made_rows(z, s, squares_of(k), first, z->made[k], rows, length);
     for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
+        const enum cpu_derived which = (enum cpu_derived)k;
+
         if (!z->derived[k])
             continue;
-        if (!make(z, (enum cpu_derived)k, made, piece, rows * length)) {
+        if (make(z, which, made, piece, rows * length))
+            take_made_rows(z, s, which, first, made, rows, length);
+        else
             begin(s->derived[k], first + rows);
-            continue;
-        }
-        begin_made(z, z->derived[k]);
-        take_made_rows(z->derived[k], s->derived[k], first, made, rows, length);
-        end_made(z, z->derived[k]);
     }
 }
 
@@ -1766,18 +1781,29 @@ static inline void find_wanted(const struct cpu_slices *s, size_t i, uint64_t in
     wanted[1] = keys[0] <= keys[1] && (keys[1] != p->max_key || index < p->max_index);
 }
 
-/* Takes the place of an extreme, if that was found in a piece. */
-static inline void take_place(struct cpu_slices *s, size_t i, bool max, int64_t key, uint64_t index)
+/* Takes an extreme and its place. If keys are equal, the lesser index is kept. */
+static inline void take_min_place(struct cpu_slice_places *p, int64_t key, uint64_t index)
 {
-    struct cpu_slice_places *p = &s->places[i];
-
-    if (max) {
-        p->max_index = key != p->max_key || index < p->max_index ? index : p->max_index;
-        p->max_key = key;
-    } else {
-        p->min_index = key != p->min_key || index < p->min_index ? index : p->min_index;
+    if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
         p->min_key = key;
+        p->min_index = index;
     }
+}
+
+static inline void take_max_place(struct cpu_slice_places *p, int64_t key, uint64_t index)
+{
+    if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
+        p->max_key = key;
+        p->max_index = index;
+    }
+}
+
+static inline void take_place(struct cpu_slice_places *p, bool max, int64_t key, uint64_t index)
+{
+    if (max)
+        take_max_place(p, key, index);
+    else
+        take_min_place(p, key, index);
 }
 
 /* Looks for the extremes of a slice: in `count` elements that are `stride` bytes apart. */
@@ -1809,7 +1835,7 @@ static void search_slice(const struct cpu_slicer *z, struct cpu_slices *s, size_
             at++;
         }
         if (at < count)
-            take_place(s, slice, max, keys[max], index + at);
+            take_place(&s->places[slice], max, keys[max], index + at);
     }
 }
 
@@ -1844,7 +1870,7 @@ static void search_columns(const struct cpu_slicer *z, struct cpu_slices *s, siz
                                     : search_columns64)(x, stride, rows, bits[max], truth, row);
         for (size_t j = 0; j < columns; j++)
             if (wanted[j][max] && row[j] != NO_ROW)
-                take_place(s, first + j, max, keys[j][max], index + row[j]);
+                take_place(&s->places[first + j], max, keys[j][max], index + row[j]);
     }
 }
 
@@ -1887,12 +1913,8 @@ static void take_some_of_row(struct cpu_slicer *z, struct cpu_slices *s, size_t 
         return;
     }
     find_place(z, &s->special[slice].first_nan, x, length, present, index);
-    for (size_t k = 0; k < 3 && s->used[slice]; k++) {
-        struct partial *p = s->partial[slice];
-        uint64_t *const places[] = {&p->first_nan, &p->min_index, &p->max_index};
-
-        find_place(z, places[k], x, length, present, index);
-    }
+    if (s->used[slice])
+        find_places(z, s->partial[slice], x, length, present, index);
 }
 
 /* Shorter rows are masked: others lose what is missing. */
@@ -2208,21 +2230,24 @@ static void take_integer_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
                     element_size(z->given));
 }
 
-/* Takes columns that were made, and lie one behind the other. */
-static void take_made_columns(struct cpu_slicer *derived, struct cpu_slices *s, size_t first,
-                              const unsigned char *made, size_t rows, size_t columns)
+/* Takes columns that were made, whose rows follow each other. */
+static void take_made_columns(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
+                              size_t first, const void *made, size_t rows, size_t columns)
 {
+    struct cpu_slicer *derived = begin_made(z, which);
+    struct cpu_slices *to = s->derived[which];
     const size_t size = element_size(derived->given);
 
     if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS)
-        take_integer_columns(derived, s, first, made, columns * size, rows, columns);
+        take_integer_columns(derived, to, first, made, columns * size, rows, columns);
     else
-        take_columns_fast(derived, s, first, bring_made(derived, made, rows * columns),
+        take_columns_fast(derived, to, first, bring_made(derived, made, rows * columns),
                           columns * element_size(derived->type), rows, columns, 0);
+    z->failed = z->failed || derived->failed;
 }
 
-/* Adds what is made of a piece of columns, of at most MADE elements, of which `together` rows lie one
-   behind the other. */
+/* Adds what is made of a piece of columns, of at most MADE elements, of which `together` rows follow
+   each other. */
 static void take_derived_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                  const unsigned char *x, size_t stride, size_t rows, size_t columns,
                                  size_t together)
@@ -2230,27 +2255,23 @@ static void take_derived_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
     unsigned char *made = (unsigned char *)z->made[0];
 
     for (int k = CPU_MAGNITUDES; k < CPU_DERIVED; k++) {
-        struct cpu_slicer *derived = z->derived[k];
+        const enum cpu_derived which = (enum cpu_derived)k;
         bool any = false;
         size_t width;
 
-        if (!derived)
+        if (!z->derived[k])
             continue;
-        width = columns * element_size(derived->given);
+        width = columns * element_size(z->derived[k]->given);
         for (size_t row = 0; row < rows; row += together) {
-            if (make(z, (enum cpu_derived)k, made + row * width, x + row * stride,
-                     together * columns))
+            if (make(z, which, made + row * width, x + row * stride, together * columns))
                 any = true;
             else if (together < rows)
                 memset(made + row * width, 0, together * width);
         }
-        if (!any) {
+        if (any)
+            take_made_columns(z, s, which, first, made, rows, columns);
+        else
             begin(s->derived[k], first + columns);
-            continue;
-        }
-        begin_made(z, derived);
-        take_made_columns(derived, s->derived[k], first, made, rows, columns);
-        end_made(z, derived);
     }
 }
 
@@ -2268,15 +2289,9 @@ static void take_squared_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
 
         large = square(z, s, first, columns, to, x + row * stride, together * columns) || large;
     }
-    for (int k = 0; k < (large ? 3 : 2); k++) {
-        const int to = k < 2 ? k : 1;
-
-        if (!z->derived[to])
-            continue;
-        take_columns_fast(z->derived[to], s->derived[to], first, (const unsigned char *)z->made[k],
-                          columns * sizeof(double), rows, columns, 0);
-        z->failed = z->failed || z->derived[to]->failed;
-    }
+    for (int k = 0; k < (large ? 3 : 2); k++)
+        if (z->derived[squares_of(k)])
+            take_made_columns(z, s, squares_of(k), first, z->made[k], rows, columns);
 }
 
 /* Takes columns in this machine's byte order. */
@@ -2543,21 +2558,6 @@ static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void
     memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
 }
 
-/* Takes the places of another slice's extremes. */
-static void merge_places(struct cpu_slice_places *p, const struct cpu_slice_places *other)
-{
-    if (other->min_key < p->min_key ||
-        (other->min_key == p->min_key && other->min_index < p->min_index)) {
-        p->min_key = other->min_key;
-        p->min_index = other->min_index;
-    }
-    if (other->max_key > p->max_key ||
-        (other->max_key == p->max_key && other->max_index < p->max_index)) {
-        p->max_key = other->max_key;
-        p->max_index = other->max_index;
-    }
-}
-
 /* Adds two numbers, and a key, to slice i of those that are made of elements: the key of a magnitude, as
    in struct partial. NULL: there is none. */
 static void add_derived_part(struct cpu_slicer *z, struct cpu_slices *s, enum cpu_derived which,
@@ -2593,10 +2593,10 @@ static void add_more(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
 {
     const bool numbers = one->min && kept_key(s, one->min, 0) <= kept_key(s, one->max, 0);
 
-    if (s->places && numbers)
-        merge_places(&s->places[i], &(struct cpu_slice_places){
-                                        kept_key(s, one->min, 0), kept_key(s, one->max, 0),
-                                        index + more->min_index[at], index + more->max_index[at]});
+    if (s->places && numbers) {
+        take_min_place(&s->places[i], kept_key(s, one->min, 0), index + more->min_index[at]);
+        take_max_place(&s->places[i], kept_key(s, one->max, 0), index + more->max_index[at]);
+    }
     for (int k = 0; more->squares[0] && k < SLICE_SQUARES_MAX; k++)
         add_derived_part(z, s,
                          k < 2 || !s->derived[CPU_SQUARES_LOW] ? CPU_SQUARES : CPU_SQUARES_LOW, i,
@@ -2661,8 +2661,10 @@ static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struc
 
         if (s->fast && i < other->filled)
             add_slice(z, s, i, other, i);
-        if (s->places)
-            merge_places(&s->places[i], &other->places[i]);
+        if (s->places) {
+            take_min_place(&s->places[i], other->places[i].min_key, other->places[i].min_index);
+            take_max_place(&s->places[i], other->places[i].max_key, other->places[i].max_index);
+        }
         if (slices_is_special(other, i) && !special_add(s, i, &other->special[i]))
             z->failed = true;
         if (!other->used[i])

@@ -459,9 +459,6 @@ static double finish_exact(const struct axis_batch *b, const struct cpu_slices *
     return operation_number(op, &result);
 }
 
-/* The scale of numbers that are what they are stored as. */
-static const struct scale unscaled = {.factor = 1};
-
 /* The index of an extreme of a slice; with a scale, of that of the numbers its elements stand for. */
 static uint64_t find_index(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
                            const struct operation *op)
@@ -508,13 +505,15 @@ static enum cpu_derived counted_by(const struct operation *op)
 
 /* Sets *mean to (high + low) / count, rounded once. False where that takes more digits than are looked
    at here. */
-static bool divide_sum(double high, double low, double count, double *mean)
+static inline bool divide_sum(double high, double low, double count, double *mean)
 {
     double rest, lost, left_out;
     const double sum = exact_two_sum(high, low, &rest), quotient = (sum + 0.0) / count;
     double product, left, more, bound;
 
     *mean = quotient;
+    if (count >= 0x1p53)
+        return false;
     if (rest == 0)
         return true;
     product = exact_two_product(quotient, count, &lost);
@@ -536,16 +535,12 @@ static bool divide_sum(double high, double low, double count, double *mean)
 static void finish_means(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
                          const struct operation *op, double *values)
 {
-    const uint64_t length = b->plan->layout->length;
-    const double count = (double)length;
+    const double count = (double)b->plan->layout->length;
 
-    for (size_t i = 0; i < b->count; i++) {
-        const bool known = length < UINT64_C(1) << 53 &&
-                           divide_sum(s->high[from + i], s->low[from + i], count, &values[i]);
-
-        if (!known && !s->used[from + i] && !slices_is_special(s, from + i))
+    for (size_t i = 0; i < b->count; i++)
+        if (!divide_sum(s->high[from + i], s->low[from + i], count, &values[i]) &&
+            !s->used[from + i] && !slices_is_special(s, from + i))
             values[i] = finish_exact(b, s, from + i, op);
-    }
 }
 
 /* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
@@ -669,9 +664,12 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
             values.number[i] =
                 partial_infinite_sum(reverse ? special->negative : special->positive,
                                      reverse ? special->positive : special->negative);
-        else if (scale->given || op->member == MEMBER(mean))
-            return scale_sum(scale->given ? scale : &unscaled, s->high[from + i], s->low[from + i],
-                             numbers, op->member == MEMBER(mean), &values.number[i]);
+        else if (scale->given)
+            return scale_sum(scale, s->high[from + i], s->low[from + i], numbers,
+                             op->member == MEMBER(mean), &values.number[i]);
+        else if (op->member == MEMBER(mean))
+            return divide_sum(s->high[from + i], s->low[from + i], (double)numbers,
+                              &values.number[i]);
         return true;
     case MEMBER(min):
     case MEMBER(max):
