@@ -51,15 +51,12 @@ bool pass_request_of_keys(const struct pass_request *request)
     return request->quantile_count > 0 && request->histogram.kind == HISTOGRAM_NONE;
 }
 
-/* The quantile of stored numbers that stands for one of scaled ones. */
-static struct quantile stored_quantile(const struct quantile *q, const struct scale *scale)
-{
-    return scale->factor < 0 ? quantile_reversed(q) : *q;
-}
-
 /*
  * Quantiles of few elements.
  */
+
+_Static_assert(2 * PASS_PLAN_QUANTILES_MAX <= ORDER_STATISTICS_MAX,
+               "quantile_select takes as many");
 
 bool pass_keys_open(struct pass_keys *k, enum element_type type)
 {
@@ -99,32 +96,21 @@ bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
                     struct result *result, uint32_t *quantiles)
 {
     const struct tally *t = &k->set.tally[0];
-    struct order_statistic wanted[2 * PASS_PLAN_QUANTILES_MAX];
-    struct quantile_place places[PASS_PLAN_QUANTILES_MAX];
-    uint64_t keys[2 * PASS_PLAN_QUANTILES_MAX];
-    const uint64_t n = t->kept_count;
-    const bool none = n == 0 || (propagate && partial->nan > 0);
-    const unsigned count = none ? 0 : request->quantile_count;
+    struct quantile stored[PASS_PLAN_QUANTILES_MAX];
+    double found[PASS_PLAN_QUANTILES_MAX];
+    const bool none = t->kept_count == 0 || (propagate && partial->nan > 0);
 
-    if (count > 0 && !make_scratch(k))
+    if (!none && !make_scratch(k))
         return false;
-    for (unsigned i = 0; i < count; i++) {
-        const struct quantile q = stored_quantile(&request->quantiles[i], scale);
-        const struct quantile_place place = places[i] = quantile_place(&q, n);
-
-        wanted[2 * (size_t)i] = (struct order_statistic){.rank = place.rank, .owner = 2 * i};
-        wanted[2 * (size_t)i + 1] =
-            (struct order_statistic){.rank = place.rank + (place.fraction > 0), .owner = 2 * i + 1};
-    }
-    order_select(t->kept, k->scratch, (size_t)n, wanted, 2 * count);
-    for (unsigned i = 0; i < 2 * count; i++)
-        keys[wanted[i].owner] = wanted[i].key;
     for (unsigned i = 0; i < request->quantile_count; i++) {
-        result->quantiles[request->places[i]] =
-            none ? (double)NAN
-                 : quantile_between(k->plan.type, scale, keys[2 * (size_t)i],
-                                    keys[2 * (size_t)i + 1], places[i].fraction,
-                                    request->quantiles[i].denominator);
+        stored[i] = quantile_stored(&request->quantiles[i], scale);
+        found[i] = NAN;
+    }
+    if (!none)
+        quantile_select(k->plan.type, scale, stored, request->quantile_count, t->kept, k->scratch,
+                        t->kept_count, found);
+    for (unsigned i = 0; i < request->quantile_count; i++) {
+        result->quantiles[request->places[i]] = found[i];
         *quantiles |= UINT32_C(1) << request->places[i];
     }
     return true;
@@ -142,7 +128,7 @@ struct pass_plan *pass_plan_open(const struct pass_request *request, enum elemen
     s->type = type;
     s->scale = *scale;
     for (unsigned i = 0; i < request->quantile_count; i++)
-        s->quantiles[i] = stored_quantile(&request->quantiles[i], scale);
+        s->quantiles[i] = quantile_stored(&request->quantiles[i], scale);
     s->propagate = propagate;
     s->quantiles_done = request->quantile_count == 0;
     s->histogram_done = request->histogram.kind == HISTOGRAM_NONE;

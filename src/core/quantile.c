@@ -5,14 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/exact.h"
 #include "core/order.h"
 #include "core/term.h"
 
-/* p / divisor, bit by bit, where the quotient has 64 bits: p.high < divisor < 2^63. */
+/* p / divisor, where the quotient has 64 bits: p.high < divisor < 2^63. */
 static uint64_t divide(struct product p, uint64_t divisor, uint64_t *remainder)
 {
     uint64_t rest = p.high, quotient = 0;
 
+    if (rest == 0) {
+        *remainder = p.low % divisor;
+        return p.low / divisor;
+    }
     for (int bit = 63; bit >= 0; bit--) {
         rest = rest << 1 | (p.low >> bit & 1);
         quotient <<= 1;
@@ -81,9 +86,41 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
     return place;
 }
 
-struct quantile quantile_reversed(const struct quantile *q)
+struct quantile quantile_stored(const struct quantile *q, const struct scale *scale)
 {
+    if (scale->factor >= 0)
+        return *q;
     return (struct quantile){q->denominator - q->numerator, q->denominator};
+}
+
+/* Whether a number is far from the largest and the smallest. */
+static bool is_moderate(double x)
+{
+    return (fabs(x) > 0x1p-900 && fabs(x) < 0x1p900) || x == 0;
+}
+
+/* Finds (a (divisor - fraction) + b fraction) / divisor, rounded once, of finite values. False where that
+   is not certain. */
+static bool divide_weighted(double a, double b, uint64_t fraction, uint64_t divisor, double *found)
+{
+    const double of = (double)divisor;
+    double x_lost, y_lost, error, slack, more_slack, last_slack, less, quotient, back, rest, bound;
+    const double x = exact_two_product(a, (double)(divisor - fraction), &x_lost);
+    const double y = exact_two_product(b, (double)fraction, &y_lost);
+    const double total = exact_two_sum(x, y, &error);
+    double lost = exact_two_sum(x_lost, y_lost, &slack);
+
+    lost = exact_two_sum(lost, error, &more_slack);
+    quotient = total / of;
+    back = exact_two_product(quotient, of, &less);
+    rest = exact_two_sum((total - back) - less, lost, &last_slack) / of;
+    bound = (fabs(slack) + fabs(more_slack) + fabs(last_slack)) * 2 / of;
+    /* A power of two divides exactly. To add a bound much smaller than the rest would change nothing. */
+    if (bound != 0 || (divisor & (divisor - 1)) != 0)
+        bound += fabs(rest) * 0x1p-50;
+    *found = quotient + rest;
+    return is_moderate(a) && is_moderate(b) && is_moderate(quotient) &&
+           quotient + (rest - bound) == *found && quotient + (rest + bound) == *found;
 }
 
 double quantile_between(enum element_type type, const struct scale *scale, uint64_t low,
@@ -92,6 +129,7 @@ double quantile_between(enum element_type type, const struct scale *scale, uint6
     double a = order_value(type, low), b = fraction == 0 ? a : order_value(type, high);
     struct exact_wide scaled;
     struct exact sum;
+    double found;
 
     if (fraction == 0)
         high = low;
@@ -99,6 +137,11 @@ double quantile_between(enum element_type type, const struct scale *scale, uint6
         return a;
     if (isinf(a) || isinf(b))
         return scale_infinity(scale, a + b); /* a NaN for -inf and inf */
+    /* Large integers were rounded. */
+    if (!scale->given && denominator < UINT64_C(1) << 53 &&
+        (!element_is_integer(type) || (fabs(a) < 0x1p53 && fabs(b) < 0x1p53)) &&
+        divide_weighted(a, b, fraction, denominator, &found))
+        return found;
     exact_clear(&sum);
     term_add(&sum, term_of_order(type, low), denominator - fraction, false);
     term_add(&sum, term_of_order(type, high), fraction, false);
@@ -107,4 +150,25 @@ double quantile_between(enum element_type type, const struct scale *scale, uint6
     exact_wide_clear(&scaled);
     scale_add(&scaled, scale, &sum, denominator, false);
     return exact_wide_divide(&scaled, denominator);
+}
+
+void quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
+                     unsigned count, uint64_t *keys, uint64_t *scratch, size_t n, double *to)
+{
+    struct order_statistic wanted[ORDER_STATISTICS_MAX] = {{0}};
+    struct quantile_place places[ORDER_STATISTICS_MAX / 2];
+    uint64_t found[ORDER_STATISTICS_MAX];
+
+    for (unsigned i = 0; i < count; i++) {
+        places[i] = quantile_place(&q[i], n);
+        for (unsigned k = 0; k < 2; k++)
+            wanted[2 * (size_t)i + k] = (struct order_statistic){
+                .rank = places[i].rank + (k > 0 && places[i].fraction > 0), .owner = 2 * i + k};
+    }
+    order_select(keys, scratch, n, wanted, 2 * count);
+    for (unsigned i = 0; i < 2 * count; i++)
+        found[wanted[i].owner] = wanted[i].key;
+    for (unsigned i = 0; i < count; i++)
+        to[i] = quantile_between(type, scale, found[2 * (size_t)i], found[2 * (size_t)i + 1],
+                                 places[i].fraction, q[i].denominator);
 }

@@ -45,9 +45,9 @@ struct quantile_place {
 };
 struct quantile_place quantile_place(const struct quantile *q, uint64_t n);
 
-/* The quantile 1 - q: that of stored numbers which stands for the quantile q of scaled ones, if the
-   factor is less than 0. */
-struct quantile quantile_reversed(const struct quantile *q);
+/* The quantile of stored numbers that stands for one of scaled ones: 1 - q, if the factor is less than
+   0. */
+struct quantile quantile_stored(const struct quantile *q, const struct scale *scale);
 
 /* The number that lies fraction / denominator of the way from the value with the key `low` to that
    with the key `high` (core/order.h), low <= high, fraction < denominator < 2^60; with a scale,
@@ -57,5 +57,11 @@ struct quantile quantile_reversed(const struct quantile *q);
    NaN. */
 double quantile_between(enum element_type type, const struct scale *scale, uint64_t low,
                         uint64_t high, uint64_t fraction, uint64_t denominator);
+
+/* Sets to[i] to quantile i, scaled, of `count` ones of stored numbers, at most ORDER_STATISTICS_MAX / 2,
+   of numbers that have `n` keys, from 1 to 2^32 - 1. The keys are changed, and so is `scratch`, which has
+   room for as many. */
+void quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
+                     unsigned count, uint64_t *keys, uint64_t *scratch, size_t n, double *to);
 
 #endif

@@ -177,6 +177,9 @@ struct cpu_missing {
 /* The most 32-bit lanes that a vector has. */
 #define CPU_LANES_MAX 16
 
+/* Bytes of a row of keys that are sorted by columns: those of the longest vector. */
+#define CPU_SORT_BYTES ((size_t)64)
+
 /* Elements that same_widened compares at a time. */
 #define CPU_SAME ((size_t)128)
 
@@ -209,6 +212,9 @@ struct cpu_kernels {
     /* By the size, too: cpu_missing_stand_in. NULL for 1 byte. */
     size_t (*stand_in[4])(const struct cpu_missing *, void *to, const void *from, size_t count,
                           const void *other);
+    /* By the size of keys, too: sorts each column of `rows` rows of CPU_SORT_BYTES bytes, keys as of
+       core/order.h, in place. */
+    void (*sort_columns[4])(unsigned char *keys, size_t rows);
 };
 
 /* All instruction sets that this program was built with, the best first. */

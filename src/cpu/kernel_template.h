@@ -24,7 +24,7 @@
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
  * kernel_columns.h, kernel_integer_slices.h and kernel_wide_slices.h the many short sums of slices,
- * kernel_squares.h the squares among their elements; kernel_missing.h leaves missing elements out;
+ * kernel_squares.h the squares among their elements, kernel_sort.h their order; kernel_missing.h leaves missing elements out;
  * kernel_digest.h adds up digests. Here are the chunks and the instances: a row for each set of results
  * that there are kernels for.
  */
@@ -39,6 +39,7 @@
 #include "cpu/kernel_moments32.h"
 #include "cpu/kernel_moments64.h"
 #include "cpu/kernel_rows.h"
+#include "cpu/kernel_sort.h"
 #include "cpu/kernel_squares.h"
 #include "cpu/kernel_tally.h"
 #include "cpu/kernel_wide_slices.h"
@@ -323,4 +324,5 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .same_widened = {[ELEMENT_F16] = same_f16, [ELEMENT_BF16] = same_bf16},
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
     .stand_in = {NULL, stand_in16, stand_in32, stand_in64},
+    .sort_columns = {sort_columns8, sort_columns16, sort_columns32, sort_columns64},
 };

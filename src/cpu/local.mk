@@ -18,6 +18,7 @@ library_sources += \
 	src/cpu/kernel_products8.h \
 	src/cpu/kernel_rows.h \
 	src/cpu/kernel_slices.h \
+	src/cpu/kernel_sort.h \
 	src/cpu/kernel_squares.h \
 	src/cpu/kernel_moments.h \
 	src/cpu/kernel_moments32.h \
@@ -30,6 +31,7 @@ library_sources += \
 	src/cpu/kernels_sse4.c \
 	src/cpu/kernels_vector16.c \
 	src/cpu/missing.c src/cpu/missing.h \
+	src/cpu/quantiles.c src/cpu/quantiles.h \
 	src/cpu/reducer.c \
 	src/cpu/reducer_moments.c \
 	src/cpu/simd.h src/cpu/simd_avx512.h src/cpu/simd_neon.h \
