@@ -412,7 +412,7 @@ GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_r
 
 /* The type of the results of an operation of the request along an axis: "f64", or, where results
    are integers, such as counts, indices, and sums of integers, "i64" or "u64". NULL, with an error,
-   if the operation is not in the request, or the request has quantiles, a histogram or a digest. */
+   if the operation is not in the request, or the request has a histogram or a digest. */
 GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
                                    const char *op);
 
@@ -422,7 +422,9 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    is -1; an integer that does not exist, since all elements of a slice are missing, is the first
    missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
    an input without a shape, for an axis that it does not have, and for an integer that does not
-   exist or does not fit its type. After an error the memory has no results. Arrays in device memory
+   exist or does not fit its type. After an error the memory has no results. Quantiles of what can only
+   be read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
+   than half of the machine's. Arrays in device memory
    have sum, mean, min, max, var and std, without masks and scales, and the results are in memory of
    their device; other operations are GPR_ERROR_UNSUPPORTED. With GPR_NO_WAIT sum, mean, min and max
    of floats there return when the work is on the stream of the view, as kernels do: what follows on

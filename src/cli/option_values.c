@@ -538,10 +538,6 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
 {
     if (options->command != COMMAND_AXIS)
         return true;
-    for (size_t i = 0; i < options->operation_count; i++)
-        if (operation_quantile(options->operations[i]) & options->session.passes.required)
-            return arguments_wrong(a, "quantiles along an axis are not supported; leave out %s",
-                                   options->operations[i]->name);
     if (options->session.wants & PARTIAL_DIGEST)
         return arguments_wrong(a, "%s cannot be computed along an axis", "digest");
     if (options->axis_output && options->output != OUTPUT_TEXT)
@@ -549,11 +545,14 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");
     if (options->axis_output && options->file_count > 1)
         return arguments_wrong(a, "option %s is for one file", "--output");
-    /* --op=summary leaves its quantiles out. */
+    /* --op=summary leaves its quantiles out: they may take memory for all elements. */
     for (size_t i = 0, kept = 0, count = options->operation_count; i < count; i++) {
-        if (!operation_quantile(options->operations[i]))
+        const uint32_t quantile = operation_quantile(options->operations[i]);
+
+        if (!(quantile & ~options->session.passes.required))
             options->operations[kept++] = options->operations[i];
         options->operation_count = kept;
     }
+    pass_request_drop_optional(&options->session.passes);
     return true;
 }

@@ -195,9 +195,9 @@ static gpr_status check_operations(gpr_context *context, const gpr_request *requ
 {
     if (request->operations.count == 0)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the request is for nothing");
-    if (pass_request_any(&request->passes))
+    if (request->passes.histogram.kind != HISTOGRAM_NONE)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED,
-                        "quantiles and histograms cannot be computed along an axis");
+                        "a histogram cannot be computed along an axis");
     if (request->wants & PARTIAL_DIGEST)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED,
                         "a digest cannot be computed along an axis");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/quantiles.h"
 #include "cpu/slices.h"
 #include "engine/engine.h"
 #include "run/gpu.h"
@@ -33,7 +34,8 @@ enum axis_way {
     AXIS_BLOCKS, /* in chunks; a worker has accumulators of its own for all columns of a block */
     AXIS_SHARED, /* in chunks; there are so many columns that workers share their accumulators */
     AXIS_STRIPS, /* in ranges of columns */
-    AXIS_MASKED  /* in ranges of slices, of whose elements a mask leaves some */
+    AXIS_TILES   /* in ranges of slices: of whose elements a mask leaves some, or all of which are
+                    looked at together */
 };
 
 /* A group: slices that are complete at the same time. A row is a group; and so are all `inner`
@@ -59,7 +61,10 @@ struct axis_run {
     const struct cpu_kernels *kernels;
     struct engine_state *gpu; /* NULL where the CPU does it all */
     enum axis_way way;
-    bool fast; /* the CPU has kernels for what is wanted of slices */
+    bool fast;        /* the CPU has kernels for what is wanted of slices */
+    bool accumulates; /* more is wanted than quantiles */
+    /* All elements, if quantiles are wanted of what can be read in order alone; else NULL. */
+    unsigned char *spool;
     unsigned workers;
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* slices of a group; of strips, slices that are reduced together */
@@ -70,8 +75,9 @@ struct axis_run {
     /* Columns that are claimed together, at most and, but for the last of a block, at least. */
     uint64_t strip_columns, strip_columns_least;
     size_t mapped_slices;      /* group_slices, but of what is mapped */
-    size_t tile_rows;          /* of AXIS_MASKED: elements of a slice that are read together */
+    size_t tile_rows;          /* of AXIS_TILES: elements of a slice that are read together */
     size_t tile_columns;       /* of slices at most that are neighbours */
+    size_t tile_claim;         /* slices that are claimed together */
     _Atomic uint64_t elements; /* that have been reduced */
 
     struct mutex mutex;
@@ -97,7 +103,10 @@ struct axis_worker {
 
     unsigned char *buffer; /* for chunks; of strips, for rows of one */
     size_t buffer_size;
-    unsigned char *left; /* of AXIS_MASKED: for elements of a column that the mask leaves */
+    unsigned char *left; /* of AXIS_TILES: for elements of a column that the mask leaves */
+    struct cpu_quantiles quantiles;
+    /* Those of the slices that were claimed; NULL where none are wanted. */
+    double *found[PASS_PLAN_QUANTILES_MAX];
 };
 
 /*
@@ -125,26 +134,52 @@ struct axis_worker {
 
 static enum cpu_slices_kind kind_of(const struct axis_run *run)
 {
-    return run->way == AXIS_ROWS || run->way == AXIS_MASKED ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+    return run->info->scattered || run->layout->inner == 1 ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+}
+
+/* The quantiles that are wanted. */
+static const struct pass_request *quantiles_of(const struct axis_run *run)
+{
+    return &run->options->passes;
+}
+
+/* How many slices a worker reduces together, at most. */
+static size_t slices_most(const struct axis_run *run)
+{
+    if (run->gpu)
+        return run->fast ? ENGINE_SLICES_MAX : BATCH_ROWS;
+    return run->fast ? BATCH_ROWS : BATCH_ROWS_SLOW;
+}
+
+/* How many it does that are rows. */
+static size_t rows_room(const struct axis_run *run)
+{
+    const size_t most = slices_most(run);
+    const uint64_t fit =
+        (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
+
+    return fit < 1 ? 1 : fit < most ? (size_t)fit : most;
 }
 
 /* How many slices a worker reduces together. */
 static size_t batch_room(const struct axis_run *run)
 {
-    const bool fast = run->fast;
-    const size_t most = run->gpu ? (fast ? ENGINE_SLICES_MAX : BATCH_ROWS)
-                        : fast   ? BATCH_ROWS
-                                 : BATCH_ROWS_SLOW;
-    const uint64_t fit =
-        (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
-    size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
+    size_t blocks;
 
-    if (run->way == AXIS_ROWS || run->way == AXIS_MASKED)
-        return room;
-    if (run->way == AXIS_STRIPS)
+    switch (run->way) {
+    case AXIS_TILES:
+        return run->tile_claim;
+    case AXIS_ROWS:
+        return rows_room(run);
+    case AXIS_STRIPS:
         return run->group_slices;
-    room = most / run->group_slices;
-    return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
+    case AXIS_SHARED:
+        return 1;
+    case AXIS_BLOCKS:
+        break;
+    }
+    blocks = slices_most(run) / run->group_slices;
+    return (blocks ? blocks : 1) * run->group_slices;
 }
 
 /* Bytes of chunks of columns without kernels: these are turned into rows, which should be long. */
@@ -215,11 +250,14 @@ static bool alloc_memory(struct axis_worker *w)
 {
     const struct axis_run *run = w->run;
     const struct axis_plan *plan = run->plan;
+    const struct pass_request *quantiles = quantiles_of(run);
     const size_t room = batch_room(run);
     const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
     const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
     bool good;
 
+    if (run->way == AXIS_TILES)
+        w->buffer_size = run->tile_rows * run->tile_columns * run->info->element_size;
     if (!w->gpu)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
@@ -229,9 +267,18 @@ static bool alloc_memory(struct axis_worker *w)
     good =
         cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
-    if (run->way == AXIS_MASKED) {
+    if (run->way == AXIS_TILES) {
         w->left = malloc(run->tile_rows * run->info->element_size);
         good = w->left && good;
+    }
+    if (quantiles->quantile_count > 0)
+        good = cpu_quantiles_open(&w->quantiles, run->kernels, plan->type, run->info->swap,
+                                  &plan->missing, &plan->scale, plan->nan != NAN_SKIP, quantiles,
+                                  (size_t)run->layout->length) &&
+               good;
+    for (unsigned k = 0; k < quantiles->quantile_count; k++) {
+        w->found[k] = malloc(room * sizeof *w->found[k]);
+        good = w->found[k] && good;
     }
     if (parts)
         good = cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->fast,
@@ -247,6 +294,9 @@ static void end_worker(struct axis_worker *w)
     if (w->part.room > 0)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
+    cpu_quantiles_close(&w->quantiles);
+    for (unsigned k = 0; k < quantiles_of(w->run)->quantile_count; k++)
+        free(w->found[k]);
     free(w->piece.bytes.data);
     free(w->left);
     if (!w->gpu)
@@ -345,6 +395,21 @@ static void correct_indices(const struct axis_run *run, struct axis_batch *b)
         correct_index(run, b->first + b->count, &b->refused_index);
 }
 
+/* Puts the quantiles of a batch into it: those of the slices from the one number `from` on of the ones
+   that were claimed. Slices without elements have none. */
+static void put_quantiles(struct axis_worker *w, size_t from)
+{
+    const struct pass_request *quantiles = quantiles_of(w->run);
+    const struct axis_plan *plan = w->run->plan;
+    struct axis_batch *b = &w->batch;
+
+    for (size_t j = 0; j < plan->operation_count; j++)
+        for (unsigned k = 0; k < quantiles->quantile_count; k++)
+            if (operation_quantile(plan->operations[j]) == UINT32_C(1) << quantiles->places[k])
+                for (size_t i = 0; i < b->count; i++)
+                    b->values[j].number[i] = w->found[k] ? w->found[k][from + i] : (double)NAN;
+}
+
 /* Finishes a batch, and makes output of it: at once, where it is numbers as they are. False where
    it cannot be. */
 static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size_t from,
@@ -360,8 +425,9 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
     if (to)
         b->values[0].number = to;
     axis_batch_finish(b, s, from, count, first);
-    if (w->run->way == AXIS_MASKED)
+    if (w->run->info->scattered)
         correct_indices(w->run, b);
+    put_quantiles(w, from);
     if (!to)
         return sink->render(sink->context, b, bytes);
     b->values[0].number = own;
@@ -724,6 +790,15 @@ static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_
     return good && deliver(w, &w->slices, some * slices, number * slices);
 }
 
+/* Whether the shape has the elements of a chunk. */
+static bool check_chunk(const struct axis_run *run, const struct chunk *chunk)
+{
+    if (chunk->index + chunk->count <= run->layout->elements)
+        return true;
+    source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
+    return false;
+}
+
 static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
 {
     struct axis_run *run = w->run;
@@ -733,10 +808,8 @@ static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
     uint64_t index = chunk->index, left = chunk->count;
     bool good = true;
 
-    if (index + left > run->layout->elements) {
-        source_error(run->source, ERROR_DATA, "holds more elements than its shape has");
+    if (!check_chunk(run, chunk))
         return false;
-    }
     while (left > 0 && good) {
         const uint64_t number = index / elements, at = index % elements;
         uint64_t some = elements - at < left ? elements - at : left, groups;
@@ -992,93 +1065,198 @@ static void take_strips(struct axis_worker *w)
 }
 
 /*
- * Masks: slices are reduced from the elements that the mask leaves, a tile of some neighbours at a
- * time.
+ * Tiles: slices that lie beside each other, of whose elements a mask leaves some, or all of which are
+ * brought together, since quantiles are wanted.
  */
 
-/* Takes a tile: elements of `columns` slices, from the one number `first` of the worker's on, which
-   is number `slice` of all. In the slices they have the indices from `row` on. */
-static void take_left(struct axis_worker *w, size_t first, uint64_t slice, size_t columns,
-                      uint64_t row, size_t rows)
+/* The elements of some slices from one row on. */
+struct axis_tile {
+    struct axis_worker *worker;
+    const unsigned char *data;
+    size_t stride; /* bytes from an element of a slice to the next */
+    /* Slices that lie side by side; and bytes from so many to the next ones. */
+    size_t columns, block;
+    uint64_t slice; /* number of the first */
+    size_t slices;
+    size_t first; /* its number among those that were claimed */
+    uint64_t row;
+    size_t rows;
+};
+
+static const unsigned char *column_of(const struct axis_tile *t, size_t j)
 {
+    const size_t size = t->worker->run->info->element_size;
+
+    return t->data + j / t->columns * t->block + j % t->columns * size;
+}
+
+/* Finds the quantiles of slices of a tile, from number j of it on, whose elements are x. */
+static void find_quantiles(const struct axis_tile *t, const struct cpu_quantiles_data *x,
+                           size_t rows, size_t j, size_t slices)
+{
+    struct axis_worker *w = t->worker;
+    const unsigned count = quantiles_of(w->run)->quantile_count;
+    double *to[PASS_PLAN_QUANTILES_MAX];
+
+    for (unsigned k = 0; k < count; k++)
+        to[k] = w->found[k] + t->first + j;
+    if (count > 0)
+        cpu_quantiles_find(&w->quantiles, x, rows, slices, to);
+}
+
+/* Takes what the mask leaves of a tile. */
+static void take_left(const struct axis_tile *t)
+{
+    struct axis_worker *w = t->worker;
     const struct axis_run *run = w->run;
     const struct axis_layout *layout = run->layout;
     const size_t size = run->info->element_size;
 
-    for (size_t j = 0; j < columns; j++) {
-        const uint64_t column = (slice + j) % layout->inner;
-        uint64_t index =
-            ((slice + j) / layout->inner * layout->length + row) * layout->inner + column;
+    for (size_t j = 0; j < t->slices; j++) {
+        const uint64_t slice = t->slice + j;
+        const unsigned char *const from = column_of(t, j);
+        uint64_t index = (slice / layout->inner * layout->length + t->row) * layout->inner +
+                         slice % layout->inner;
         size_t left = 0;
 
-        for (size_t i = 0; i < rows; i++, index += layout->inner)
+        for (size_t i = 0; i < t->rows; i++, index += layout->inner)
             if (!source_is_missing(run->source, index))
-                memcpy(w->left + left++ * size, w->buffer + (i * columns + j) * size, size);
+                memcpy(w->left + left++ * size, from + i * t->stride, size);
+        find_quantiles(t, &(struct cpu_quantiles_data){w->left, size, 1, 0}, left, j, 1);
+        if (!run->accumulates)
+            continue;
         if (left > 0)
-            cpu_slicer_rows(&w->slicer, &w->slices, first + j, w->left, 1, left, row);
-        cpu_slicer_skip(&w->slicer, &w->slices, first + j, rows - left);
+            cpu_slicer_rows(&w->slicer, &w->slices, t->first + j, w->left, 1, left, t->row);
+        cpu_slicer_skip(&w->slicer, &w->slices, t->first + j, t->rows - left);
     }
 }
 
-/* Reads a tile into the worker's buffer. */
-static bool read_tile(struct axis_worker *w, uint64_t slice, size_t columns, uint64_t row,
-                      size_t rows)
+/* Takes all of a tile. */
+static void take_all(const struct axis_tile *t)
 {
-    const struct axis_run *run = w->run;
-    const uint64_t inner = run->layout->inner, column = slice % inner;
-    const uint64_t begin = (slice / inner * run->layout->length + row) * inner + column;
-    const size_t width = columns * run->info->element_size;
+    struct axis_worker *w = t->worker;
 
-    if (columns == inner)
-        return source_read_range(run->source, begin, rows * columns, w->buffer);
-    for (size_t i = 0; i < rows; i++)
-        if (!source_read_range(run->source, begin + i * inner, columns, w->buffer + i * width))
+    find_quantiles(t, &(struct cpu_quantiles_data){t->data, t->stride, t->columns, t->block},
+                   t->rows, 0, t->slices);
+    if (!w->run->accumulates)
+        return;
+    if (kind_of(w->run) == CPU_SLICES_ROWS) {
+        cpu_slicer_rows(&w->slicer, &w->slices, t->first, t->data, t->slices, t->rows, t->row);
+        return;
+    }
+    for (size_t j = 0; j < t->slices; j += t->columns)
+        cpu_slicer_columns(&w->slicer, &w->slices, t->first + j, column_of(t, j), t->stride,
+                           t->rows, t->columns, t->row);
+}
+
+static void take_tile(void *tile)
+{
+    const struct axis_tile *t = tile;
+
+    (t->worker->run->info->scattered ? take_left : take_all)(t);
+}
+
+/* Reads elements into the worker's buffer, row by row if they do not lie side by side. */
+static bool read_tile(struct axis_tile *t, uint64_t begin)
+{
+    const struct axis_run *run = t->worker->run;
+    const size_t size = run->info->element_size;
+    unsigned char *const to = t->worker->buffer;
+
+    t->data = to;
+    if (t->columns == run->layout->inner)
+        return source_read_range(run->source, begin, t->rows * t->slices, to);
+    t->stride = t->columns * size;
+    for (size_t i = 0; i < t->rows; i++)
+        if (!source_read_range(run->source, begin + i * run->layout->inner, t->columns,
+                               to + i * t->stride))
             return false;
     return true;
 }
 
+/* Takes a tile whose slices and rows are set. False on failure. */
+static bool find_tile(struct axis_tile *t)
+{
+    struct axis_worker *w = t->worker;
+    const struct axis_run *run = w->run;
+    const uint64_t inner = run->layout->inner, length = run->layout->length;
+    const uint64_t begin = (t->slice / inner * length + t->row) * inner + t->slice % inner;
+    const size_t size = run->info->element_size;
+    /* From the first element to the last. */
+    const size_t span =
+        t->columns == inner ? t->rows * t->slices : (t->rows - 1) * (size_t)inner + t->columns;
+    struct chunk lent = {.mapped = false};
+    uint64_t most;
+
+    t->stride = (size_t)inner * size;
+    t->block = (size_t)length * t->stride;
+    if (run->spool)
+        t->data = run->spool + begin * size;
+    else if (!run->info->scattered &&
+             source_lend(run->source, w->number, begin, span, &lent, &most))
+        t->data = lent.data;
+    else if (!read_tile(t, begin))
+        return false;
+    if (!mapping_call(lent.mapped, take_tile, t)) {
+        source_lost(run->source, &lent);
+        return false;
+    }
+    if (lent.data) {
+        if (t->columns == inner)
+            source_return(run->source, w->number, lent.data, span);
+        source_took(run->source, w->number, t->rows * t->slices, true);
+    }
+    return !w->slicer.failed || fail(w);
+}
+
 /* Reduces `count` slices, from number `slice` of all on, to the end. */
-static bool reduce_left(struct axis_worker *w, uint64_t slice, size_t count)
+static bool reduce_tiles(struct axis_worker *w, uint64_t slice, size_t count)
 {
     const struct axis_run *run = w->run;
     const uint64_t length = run->layout->length, inner = run->layout->inner;
-    size_t columns;
+    struct axis_tile t = {.worker = w};
 
     cpu_slices_clear(&w->slices, count);
-    for (size_t i = 0; i < count; i += columns) {
-        const uint64_t left = inner - (slice + i) % inner;
+    for (; t.first < count; t.first += t.slices) {
+        const size_t left = count - t.first;
+        const size_t most = left < run->tile_columns ? left : run->tile_columns;
+        uint64_t beside;
 
-        columns = count - i < run->tile_columns ? count - i : run->tile_columns;
-        columns = left < columns ? (size_t)left : columns;
-        for (uint64_t row = 0; row < length; row += run->tile_rows) {
-            const size_t rows =
-                length - row < run->tile_rows ? (size_t)(length - row) : run->tile_rows;
-
-            if (!read_tile(w, slice + i, columns, row, rows))
+        t.slice = slice + t.first;
+        beside = inner - t.slice % inner;
+        /* Whole rows, of several blocks if these are whole, too; or a part of each row. */
+        t.columns = most < beside ? most : (size_t)beside;
+        t.slices = beside == inner && t.columns == inner && run->tile_rows >= length
+                       ? most - most % (size_t)inner
+                       : t.columns;
+        for (t.row = 0; t.row < length; t.row += run->tile_rows) {
+            t.rows = length - t.row < run->tile_rows ? (size_t)(length - t.row) : run->tile_rows;
+            if (!find_tile(&t))
                 return false;
-            take_left(w, i, slice + i, columns, row, rows);
         }
     }
-    if (w->slicer.failed)
-        return fail(w);
     return deliver(w, &w->slices, count, slice);
 }
 
 /* Takes slices until there are none, after begin_worker. */
-static void take_masked(struct axis_worker *w)
+static void take_tiles(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
     const uint64_t results = run->layout->results;
+    const size_t most = run->tile_claim;
     uint64_t slice;
 
-    while (!w->failed && (slice = atomic_fetch_add(&run->strip, w->slices.room)) < results) {
+    while (!w->failed && (slice = atomic_fetch_add(&run->strip, most)) < results) {
         const uint64_t left = results - slice;
-        const size_t count = left < w->slices.room ? (size_t)left : w->slices.room;
+        const size_t count = left < most ? (size_t)left : most;
 
-        w->failed = !reduce_left(w, slice, count) || !hand_in(w);
-        atomic_fetch_add(&run->elements, count * run->layout->length);
+        w->failed = !reduce_tiles(w, slice, count) || !hand_in(w);
+        if (!run->spool)
+            atomic_fetch_add(&run->elements, count * run->layout->length);
         axis_order_wait(&run->order);
     }
+    if (!run->spool)
+        source_leave(run->source, w->number);
 }
 
 /*
@@ -1114,8 +1292,10 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
    there would not be work for all workers. */
 #define STRIP_COLUMNS_GPU ((uint64_t)16384)
 #define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
-/* Columns of a tile, at most: each row of it is read by one call. */
+/* Columns of a tile, at most, of what a mask leaves: each row of it is read by one call. */
 #define TILE_COLUMNS 256
+/* Bytes of a tile of long slices, at most: of these there are fewer columns than a vector has lanes. */
+#define TILE_BYTES_MOST ((uint64_t)64 << 20)
 
 /* The most columns of a GPU's workers where each may come to have a whole partial result. */
 #define COLUMNS_GPU_SLOW ((uint64_t)4096)
@@ -1179,6 +1359,42 @@ static bool is_fast(const struct axis_run *run)
                                           plan->layout->length, plan->layout->inner);
 }
 
+/* Chooses tiles of what a mask leaves. */
+static void choose_tiles(struct axis_run *run)
+{
+    const size_t elements = chunk_bytes(run) / run->info->element_size;
+    const size_t wide = elements < TILE_COLUMNS ? elements : TILE_COLUMNS;
+
+    run->way = AXIS_TILES;
+    run->tile_columns = run->layout->inner < wide ? (size_t)run->layout->inner : wide;
+    run->tile_rows = elements / run->tile_columns;
+    run->tile_claim = rows_room(run);
+}
+
+/* Chooses tiles of whole slices: quantiles are found of a vector of them at a time. */
+static void choose_whole_tiles(struct axis_run *run, unsigned workers)
+{
+    const struct axis_layout *layout = run->layout;
+    const size_t size = run->info->element_size, lanes = CPU_SORT_BYTES / size;
+    const uint64_t fit = AXIS_READ_BYTES / size / layout->length;
+    const uint64_t each = layout->results / workers + 1;
+    const size_t most = slices_most(run);
+    size_t claim = each / 4 < most ? (size_t)(each / 4) : most;
+
+    run->way = AXIS_TILES;
+    run->tile_rows = (size_t)layout->length;
+    run->tile_columns = fit < 1 ? 1 : (size_t)fit;
+    if (fit < lanes && lanes * size * layout->length <= TILE_BYTES_MOST)
+        run->tile_columns = lanes;
+    if (claim < lanes)
+        claim = each < lanes ? (size_t)each : lanes;
+    claim -= claim > lanes ? claim % lanes : 0;
+    claim -= claim > layout->inner ? claim % (size_t)layout->inner : 0;
+    run->tile_claim = claim;
+    if (run->tile_columns > claim)
+        run->tile_columns = claim;
+}
+
 /* Chooses how the input is shared out. */
 static void choose_way(struct axis_run *run, unsigned workers)
 {
@@ -1196,13 +1412,10 @@ static void choose_way(struct axis_run *run, unsigned workers)
     run->group_slices = (size_t)layout->inner;
     few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers &&
           layout->length / OWN_ROWS_LEAST >= workers;
-    if (run->info->scattered) {
-        const size_t elements = chunk_bytes(run) / run->info->element_size;
-        const size_t wide = elements < TILE_COLUMNS ? elements : TILE_COLUMNS;
-
-        run->way = AXIS_MASKED;
-        run->tile_columns = layout->inner < wide ? (size_t)layout->inner : wide;
-        run->tile_rows = elements / run->tile_columns;
+    if (quantiles_of(run)->quantile_count > 0) {
+        choose_whole_tiles(run, workers);
+    } else if (run->info->scattered) {
+        choose_tiles(run);
     } else if (layout->inner == 1) {
         run->way = AXIS_ROWS;
     } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
@@ -1231,34 +1444,84 @@ static void refuse(void *context, const struct axis_piece *piece)
         axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
 }
 
+/* Chunks of elements, and the memory where all are to be. */
+struct spooled {
+    const struct chunk *chunk;
+    unsigned char *to;
+    size_t size; /* bytes of an element */
+};
+
+static void copy_chunk(void *argument)
+{
+    const struct spooled *s = argument;
+
+    memcpy(s->to + s->chunk->index * s->size, s->chunk->data, s->chunk->count * s->size);
+}
+
+/* A worker's part in bringing all elements into memory. */
+static void spool_work(void *workers, unsigned number)
+{
+    struct axis_worker *w = (struct axis_worker *)workers + number;
+    struct axis_run *run = w->run;
+    const size_t bytes = chunk_bytes(run);
+    unsigned char *buffer = aligned_alloc(ALIGNMENT, bytes);
+    const struct chunk_request request = {
+        .worker = number, .borrow = true, .buffer = buffer, .size = bytes, .in_place = bytes};
+    struct chunk chunk;
+    struct spooled part = {&chunk, run->spool, run->info->element_size};
+
+    w->failed = !buffer;
+    if (w->failed)
+        (void)source_no_memory(run->source);
+    while (!w->failed) {
+        const enum source_status status = source_next(run->source, &request, &chunk);
+
+        if (status == SOURCE_END)
+            break;
+        w->failed = status != SOURCE_CHUNK;
+        if (w->failed)
+            break;
+        w->failed = !check_chunk(run, &chunk);
+        if (!w->failed && !mapping_call(chunk.mapped, copy_chunk, &part)) {
+            source_lost(run->source, &chunk);
+            w->failed = true;
+        }
+        atomic_fetch_add(&run->elements, chunk.count);
+        source_release(run->source, number, &chunk);
+    }
+    free(buffer);
+}
+
 /* A worker's part in a run. */
 static void worker_work(void *workers, unsigned number)
 {
     struct axis_worker *w = (struct axis_worker *)workers + number;
 
     if (begin_worker(w))
-        (w->run->way == AXIS_STRIPS   ? take_strips
-         : w->run->way == AXIS_MASKED ? take_masked
-                                      : take_chunks)(w);
+        (w->run->way == AXIS_STRIPS  ? take_strips
+         : w->run->way == AXIS_TILES ? take_tiles
+                                     : take_chunks)(w);
     end_worker(w);
 }
 
 /* Has the workers do it, and shows progress. The only one, or the first where no thread can be had,
    works on this thread. False without memory. */
-static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
+static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsigned number),
+                        struct axis_worker *workers, unsigned count)
 {
-    const struct progress_observer *progress = run->options->progress;
+    /* All that is spooled has been read. */
+    const struct progress_observer *progress = run->spool ? NULL : run->options->progress;
     const uint64_t total = run->info->compressed ? run->info->input_bytes
                                                  : run->layout->elements * run->info->element_size;
     struct team own, *team = team_choose(&own, run->options->team, count);
-    const struct team_job job = {.work = worker_work, .context = workers, .last = team == &own};
+    const struct team_job job = {.work = work, .context = workers, .last = team == &own};
 
     if (!team)
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
     if (count == 1 || team_start(team, 0, count, &job) == 0)
-        worker_work(workers, 0);
+        work(workers, 0);
     while (!team_wait(team, progress ? TICK : 0)) {
         progress->update(progress->context, source_stats(run->source).input_read, clock_now());
         if (progress->cancelled && progress->cancelled(progress->context))
@@ -1274,13 +1537,15 @@ static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsig
    the bytes that are added up while a result is finished. */
 #define WORKER_BYTES_SUM ((uint64_t)1 << 20)
 #define WORKER_BYTES ((uint64_t)256 << 10)
+#define WORKER_BYTES_QUANTILES ((uint64_t)64 << 10)
 #define RESULT_BYTES 64
 
 /* Workers for so many bytes, SOURCE_UNKNOWN or less, of an input. */
 static unsigned worker_count(const struct session_options *options, unsigned wants, uint64_t bytes)
 {
     const unsigned count = options->threads ? options->threads : cores_available();
-    const uint64_t each = options->chunk_size ? options->chunk_size
+    const uint64_t each = options->chunk_size                  ? options->chunk_size
+                          : options->passes.quantile_count > 0 ? WORKER_BYTES_QUANTILES
                           : wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES) ? WORKER_BYTES
                                                                                 : WORKER_BYTES_SUM;
 
@@ -1308,6 +1573,42 @@ static bool deliver_empty(struct axis_run *run)
     return good;
 }
 
+/* Whether all elements have to be brought into memory: those of a slice are to be looked at together, and
+   the input can only be read in order. */
+static bool needs_spool(const struct axis_run *run)
+{
+    return run->way == AXIS_TILES && !run->info->scattered && !source_is_random(run->source);
+}
+
+/* Has the workers, which are open, do it all. */
+static bool reduce_by(struct axis_run *run, struct axis_worker *workers, unsigned count)
+{
+    bool good = true;
+
+    if (needs_spool(run)) {
+        const uint64_t bytes = run->layout->elements * run->info->element_size;
+
+        if (bytes > source_memory()) {
+            source_error(
+                run->source, ERROR_MEMORY,
+                "quantiles along an axis of what is read in order take memory for all %" PRIu64
+                " bytes, more than half of the machine's",
+                bytes);
+            return false;
+        }
+        run->spool = mapping_alloc((size_t)bytes);
+        good = run->spool && run_workers(run, spool_work, workers, count);
+        for (unsigned i = 0; i < count && good; i++)
+            if (workers[i].failed)
+                return false;
+        /* reduce_source says so. */
+        if (good && run->elements < run->layout->elements)
+            return true;
+    }
+    good = good && run_workers(run, worker_work, workers, count);
+    return good || source_no_memory(run->source);
+}
+
 /* Reduces what is open and has a layout. */
 static bool reduce(struct axis_run *run, unsigned count)
 {
@@ -1320,23 +1621,22 @@ static bool reduce(struct axis_run *run, unsigned count)
     run->kernels = cpu_kernels_choose(run->options->kernels);
     mutex_init(&run->mutex);
     run->workers = count;
-    run->fast = is_fast(run);
+    run->fast = !run->accumulates || is_fast(run);
     choose_way(run, count);
-    /* A 32-bit process has not even addresses for so many columns. */
-    good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
+    /* A 32-bit process has not even addresses for so many columns, or such long slices. */
+    good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64) &&
+           (run->way != AXIS_TILES || run->layout->length <= SIZE_MAX / 64);
     if (!good)
         (void)source_no_memory(run->source);
     for (unsigned i = 0; i < count && good; i++)
         good = open_worker(&workers[i], run, i);
-    if (good && !run_workers(run, workers, count)) {
-        (void)source_no_memory(run->source);
-        good = false;
-    }
+    good = good && reduce_by(run, workers, count);
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
         if (workers[i].run)
             close_worker(&workers[i]);
     }
+    free(run->spool);
     free(workers);
     mutex_destroy(&run->mutex);
     close_groups(run);
@@ -1414,9 +1714,10 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
         return false;
     plan->scale = run->info->scale;
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if (run->info->scattered && run->gpu) {
+    if (run->gpu && (run->info->scattered || quantiles_of(run)->quantile_count > 0)) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      "it has a mask, which the GPU cannot read");
+                      run->info->scattered ? "it has a mask, which the GPU cannot read"
+                                           : "the GPU finds no quantiles along an axis");
         return false;
     }
     return true;
@@ -1446,16 +1747,24 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     useful =
         worker_count(run->options, plan->wants, outcome->bytes + layout->results * RESULT_BYTES);
     workers = useful < workers ? useful : workers;
+    if (quantiles_of(run)->quantile_count > 0 && workers > layout->results)
+        workers = layout->results > 0 ? (unsigned)layout->results : 1;
     run->order = (struct axis_order){.write = run->sink->write,
                                      .write_context = run->sink->context,
                                      .refuse = refuse,
                                      .refuse_context = run};
     axis_order_open(&run->order);
     run->has_places = !run->sink->write || run->sink->has_places(run->sink->context);
-    if (layout->elements == 0)
+    if (quantiles_of(run)->quantile_count > 0 && layout->length > UINT32_MAX) {
+        source_error(run->source, ERROR_REQUEST,
+                     "has slices of more than %" PRIu32 " elements, too long for quantiles",
+                     UINT32_MAX);
+        good = false;
+    } else if (layout->elements == 0) {
         good = deliver_empty(run);
-    else
+    } else {
         good = reduce(run, workers);
+    }
     if (axis_order_no_memory(&run->order))
         (void)source_no_memory(run->source);
     good = good && source_finish(run->source) == SOURCE_COMPLETE;
@@ -1487,12 +1796,17 @@ bool axis_reduce(const struct session_options *options, const struct axis_reques
     struct axis_plan plan = {.layout = &outcome->layout,
                              .nan = options->nan,
                              .ddof = options->ddof,
-                             .wants = options->wants,
                              .operations = asked,
                              .operation_count = asked_count};
     const uint64_t begun = clock_now();
     bool good;
 
+    run.accumulates = options->nan == NAN_ERROR;
+    for (size_t j = 0; j < asked_count; j++)
+        if (operation_quantile(asked[j]) == 0) {
+            plan.wants |= asked[j]->wants;
+            run.accumulates = true;
+        }
     memset(outcome, 0, sizeof *outcome);
     run.plan = &plan;
     run.layout = &outcome->layout;

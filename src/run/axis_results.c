@@ -108,7 +108,8 @@ static size_t value_size(enum axis_kind kind)
 static bool wants_moments(const struct axis_plan *plan)
 {
     for (size_t i = 0; i < plan->operation_count; i++)
-        if (plan->operations[i]->member > MEMBER(first_nan))
+        if (plan->operations[i]->member > MEMBER(first_nan) &&
+            operation_quantile(plan->operations[i]) == 0)
             return true;
     return false;
 }
@@ -221,6 +222,8 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct operation *op = plan->operations[j];
 
+        if (operation_quantile(op) != 0)
+            continue;
         switch (axis_kind(plan, op)) {
         case AXIS_NUMBER:
             b->values[j].number[i] = none ? NAN : operation_number(op, &result);
@@ -556,6 +559,8 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
         finish_integers(b, s, from, j, alike);
         return true;
     }
+    if (operation_quantile(op) != 0) /* the caller puts them there */
+        return true;
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
         round_sums(values.number, s->high + from, s->low + from, b->count,
@@ -655,6 +660,8 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
         return false;
     if (axis_kind(b->plan, op) == AXIS_INTEGER)
         return !scale->given;
+    if (operation_quantile(op) != 0)
+        return true;
     switch (op->member) {
     case MEMBER(sum):
     case MEMBER(mean):

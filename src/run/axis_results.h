@@ -93,8 +93,8 @@ bool axis_needs_exact_sums(const struct axis_plan *plan);
 bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room);
 void axis_batch_close(struct axis_batch *b);
 
-/* Sets the results of `count` slices, from the one number `from` of s on: the first of them is
-   number `first` of all. */
+/* Sets the results of `count` slices, from the one number `from` of s on, but for quantiles: the first
+   of them is number `first` of all. */
 void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t count,
                        uint64_t first);
 

@@ -35,6 +35,30 @@ is 'columns' 0 "12${tab}2
 15${tab}2
 18${tab}2
 21${tab}2"
+quantiles="4${tab}7.2${tab}12
+5${tab}8.2${tab}15
+6${tab}9.2${tab}18
+7${tab}10.2${tab}21"
+run -q --axis=0 -o median,q0.9,sum c.npy
+is 'quantiles of columns, with sums' 0 "$quantiles"
+shell 'cat c.npy | gpureduce -q --axis=0 -o median,q0.9,sum'
+is 'quantiles of columns, of a pipe' 0 "$quantiles"
+run -q --axis=0 -o median,q0.9,sum f.npy
+is 'quantiles of columns in Fortran order' 0 "1${tab}1.8${tab}3
+4${tab}4.8${tab}12
+7${tab}7.8${tab}21
+10${tab}10.8${tab}30"
+run -q --axis=1 --tsv -o p100,q0 cube.npy
+is 'quantiles of the middle axis' 0 "cube.npy${tab}${tab}0,0${tab}4${tab}0
+cube.npy${tab}${tab}0,1${tab}5${tab}1
+cube.npy${tab}${tab}1,0${tab}10${tab}6
+cube.npy${tab}${tab}1,1${tab}11${tab}7"
+shell "gpureduce -q --axis=1 -j 3 -o median --output=medians.npy c.npy && tail -c 24 medians.npy | od -An -v -tf8 -w8 | tr -d ' '"
+is 'quantiles in a .npy' 0 '1.5
+5.5
+9.5'
+shell 'head -c 152 c.npy | gpureduce -q --axis=0 -o median'
+fails 'quantiles of a pipe that ends' 'standard input: ends at byte 152, but its header promises 12 elements, up to byte 176'
 run -q --axis -1 -o sum c.npy
 is 'the last axis' 0 '6
 22
@@ -126,6 +150,11 @@ is 'missing elements' 0 "index${tab}sum${tab}min${tab}mean${tab}argmax${tab}coun
 1${tab}nan${tab}nan${tab}nan${tab}nan${tab}0${tab}3${tab}nan
 2${tab}4${tab}-1${tab}2${tab}1${tab}2${tab}1${tab}3" '*'
 # shellcheck disable=SC2086
+run -q --axis=1 $nines -o median,count nines.i8
+is 'quantiles of what is not missing' 0 "2${tab}2
+nan${tab}0
+2${tab}2"
+# shellcheck disable=SC2086
 run --axis=0 --tsv -q $nines -o sum,max,missing nines.i8
 is 'missing elements of columns' 0 "nines.i8${tab}${tab}0${tab}0${tab}1${tab}1
 nines.i8${tab}${tab}1${tab}5${tab}5${tab}2
@@ -157,6 +186,14 @@ is 'others are' 1 -inf 'gpureduce: odd.f32: element 0,1 is a NaN'
 } >row.f32
 run -q --axis=1 --shape=1,300 --nan=error --missing=1 -o sum row.f32
 is 'and have their place in the whole slice' 1 '' 'gpureduce: row.f32: element 0,299 is a NaN'
+run -q --axis=0 --shape=2,2 -o median odd.f32
+is 'a NaN has no place' 0 '-inf
+nan'
+run -q --axis=0 --shape=2,2 --nan=skip -o median odd.f32
+is 'or is left out' 0 '-inf
+2'
+run -q --axis=0 --shape=2,2 --nan=error -o median odd.f32
+is 'or is an error' 1 -inf 'gpureduce: odd.f32: element 0,1 is a NaN'
 run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
 is '--nan=skip' 0 "-inf${tab}1${tab}2
 2${tab}2${tab}1"
@@ -354,7 +391,6 @@ wrong '--shape alone' "option '--shape' needs --axis" --shape=3,4 c.npy
 wrong '--output alone' "option '--output' needs --axis" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
-wrong 'quantiles' "quantiles along an axis are not supported; leave out 'median'" --axis=0 -o sum,median c.npy
 for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
     wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy
 done

@@ -58,9 +58,11 @@ static void test_types(void)
                gpr_error_status(context) == GPR_ERROR_ARGUMENT,
            "that of no operation of the request, and of no array");
     (void)gpr_request_op(request, "median");
-    tap_ok(!gpr_axis_dtype(input, 0, request, "median") &&
+    tap_ok(strcmp(gpr_axis_dtype(input, 0, request, "median"), "f64") == 0, "and of a quantile");
+    (void)gpr_request_histogram(request, 3, 0, 1);
+    tap_ok(!gpr_axis_dtype(input, 0, request, "sum") &&
                gpr_error_status(context) == GPR_ERROR_UNSUPPORTED,
-           "and of a quantile");
+           "a histogram has none");
     gpr_request_free(request);
     gpr_close(input);
 }
