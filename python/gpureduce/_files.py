@@ -89,8 +89,8 @@ class FileArray:
         """Several operations in one pass over the file: see `gpureduce.reduce`.
 
         Args:
-            axis: one axis, or None or a tuple of all. Medians, quantiles and digests are of all elements:
-                along an axis they are an UnsupportedError, and so is an integer that does not fit 64 bits.
+            axis: one axis, or None or a tuple of all. A digest is of all elements: along an axis it is an
+                UnsupportedError, and so is an integer that does not fit 64 bits.
 
         Along an axis the results of arrays with a scale are float64, or 64-bit integers where the scale keeps
         them integers.
@@ -102,9 +102,15 @@ class FileArray:
         return Results(dict(zip(names, self._along(names, key, axis, keepdims))))
 
     def _whole(self, key: Any) -> List[Any]:
-        """The results of operations for all elements."""
-        with self._file._reduced(self._number, key) as (context, result):
-            return [value_of(context, result, op, kind_of(self._type)) for op in key[0]]
+        """The results of operations, then of quantiles, for all elements."""
+        found: List[Any] = []
+        # The library takes a number of quantiles at a time.
+        for i in range(0, max(len(key[1]), len(key[0]) > 0), QUANTILES_MAX):
+            ops, quantiles = key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]
+            with self._file._reduced(self._number, (ops, quantiles) + key[2:]) as (context, result):
+                found += [value_of(context, result, op, kind_of(self._type)) for op in ops]
+                found += [value_of(context, result, name, "f") for name, _, _ in quantiles]
+        return found
 
     def _along(self, names: Tuple[str, ...], key: Any, axis: Any, keepdims: bool) -> List[Any]:
         """The results of operations along axes, or of all elements with the dimensions kept."""
@@ -118,7 +124,7 @@ class FileArray:
             results = self._whole(key)
             if not keepdims:
                 return results
-            results = columns_of_one(key[0], results, kind_of(self._type))
+            results = columns_of_one(key[0] + tuple(q[0] for q in key[1]), results, kind_of(self._type))
         elif len(axes) > 1:
             raise lib.UnsupportedError("an array of a file is reduced along one axis, or along all; read it into memory"
                                        " and call gpureduce.reduce for several")
@@ -127,10 +133,10 @@ class FileArray:
             with file._lock:
                 file._check_open()
                 results = along_axis(file._context, file._input, self._number, key, shape, axes[0],
-                                     file._progress, True)
+                                     file._progress)
         array = Array(0, self._type, NATIVE, shape, None, None)
         results = [typed(name, one, array) if self.scale is None or name in COUNTS else one
-                   for name, one in zip(names, results)]
+                   for name, one in zip(names, results)] + results[len(names):]
         return kept_dimensions(results, shape, axes) if keepdims else results
 
     def _one(self, op: str, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, ddof: int = 0) -> Any:
@@ -166,21 +172,18 @@ class FileArray:
         """The variance: see `gpureduce.var`; axis as of `reduce`."""
         return self._one("var", axis, out, keepdims, nan, missing, ddof)
 
-    def median(self, *, nan: str = "propagate", missing: Any = None) -> Number:
-        """The median of all elements: see `gpureduce.median`."""
-        return cast(Number, self._one("median", None, None, False, nan, missing))
+    def median(self, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+               nan: str = "propagate", missing: Any = None) -> Any:
+        """The median: see `gpureduce.median`; axis as of `reduce`."""
+        return self._one("median", axis, out, keepdims, nan, missing)
 
-    def quantile(self, q: Any, *, nan: str = "propagate", missing: Any = None) -> Any:
-        """A quantile, or several in a list: see `gpureduce.quantile`."""
+    def quantile(self, q: Any, axis: Any = None, *, keepdims: bool = False, nan: str = "propagate",
+                 missing: Any = None) -> Any:
+        """A quantile, or several in a list: see `gpureduce.quantile`; axis as of `reduce`."""
         one = lib.is_number(q)
-        found: List[Number] = []
-        qs = [q] if one else list(q)
-        for i in range(0, len(qs), QUANTILES_MAX):
-            quantiles = tuple((f"quantile_{k}".encode(),) + ratio(value)
-                              for k, value in enumerate(qs[i:i + QUANTILES_MAX]))
-            with self._file._reduced(self._number, make_key([], nan, missing, quantiles=quantiles)
-                                     ) as (context, result):
-                found += [value_of(context, result, name, "f") for name, _, _ in quantiles]
+        quantiles = tuple((f"quantile_{k}".encode(),) + ratio(value) for k, value in enumerate([q] if one else q))
+        key = make_key([], nan, missing, quantiles=quantiles)
+        found = self._whole(key) if axis is None and not keepdims else self._along((), key, axis, keepdims)
         return found[0] if one else found
 
     def exact_sum(self, *, nan: str = "propagate", missing: Any = None) -> Fraction:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import ctypes
-import functools
 import itertools
 import math
 import sys
@@ -285,39 +284,27 @@ def _no_room(what: str) -> OverflowError:
 
 
 def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
-               progress: Optional[Progress], all_or_none: bool) -> List[Any]:
-    """The results of operations along one axis of an array of an input, whose shape is given: an array each. For
-    an operation that the library cannot compute along an axis it is None, or with `all_or_none` an error."""
+               progress: Optional[Progress]) -> List[Any]:
+    """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given:
+    an array each."""
     import numpy as np
 
     kept = shape[:axis] + shape[axis + 1:]
-    found: List[Any] = [None] * len(key[0])
-    pointers = (ctypes.c_void_p * len(key[0]))()
-    some: List[bytes] = []
-    for i, op in enumerate(key[0]):
-        name = lib.axis_dtype(source, number, context.request(((op,),) + key[1:]), op)
-        if name is not None:
-            found[i] = np.empty(kept, _WORDS[name])
-            pointers[len(some)] = found[i].ctypes.data
-            some.append(op)
-        elif all_or_none:
-            raise context.error(lib.error_status(context.handle))
-    if some:
-        request = context.request((tuple(some),) + key[1:])
+    found: List[Any] = []
+    # The library takes a number of quantiles at a time.
+    for i in range(0, builtins.max(len(key[1]), len(key[0]) > 0), QUANTILES_MAX):
+        ops, quantiles = key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]
+        request = context.request((ops, quantiles) + key[2:])
+        some = []
+        for op in ops + tuple(q[0] for q in quantiles):
+            name = lib.axis_dtype(source, number, request, op)
+            if name is None:
+                raise context.error(lib.error_status(context.handle))
+            some.append(np.empty(kept, _WORDS[name]))
+        pointers = (ctypes.c_void_p * len(some))(*[one.ctypes.data for one in some])
         context.run(lib.reduce_axis, source, number, request, axis, pointers, math.prod(kept), progress=progress)
+        found += some
     return found
-
-
-def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
-                 ) -> List[Any]:
-    """The results of operations along one axis, an array each; None for an operation that the library
-    cannot compute along an axis."""
-    try:
-        with _Opened(array) as context:
-            return along_axis(context, context.input, 0, key, array.shape, axis, progress, False)
-    except lib.UnsupportedError:
-        # An integer does not fit, or there is none; each slice tells which.
-        return [None] * len(key[0])
 
 
 _ON_DEVICE = frozenset((b"sum", b"mean", b"min", b"max", b"var", b"std"))
@@ -362,202 +349,27 @@ def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Opti
     return [next(results if op in _ON_DEVICE else others) for op in key[0]] + list(others)
 
 
+_LONG = 1 << 18
+
+
+def _is_quantile(op: bytes) -> bool:
+    return op == b"median" or op[:1] in (b"p", b"q")
+
+
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
-    """The results along one axis, also those that the library cannot compute along one."""
+    """The results along one axis."""
     if array.memory != HOST:
         return _one_axis_on_device(array, key, axis, progress)
-    ops, quantiles = key[:2]
-    ratios = [quantile_of(op) for op in ops]
-    native = tuple(op for op, q in zip(ops, ratios) if q is None)
-    results = iter(_native_axis(array, (native, ()) + key[2:], axis, progress) if native else [])
-    found: List[Any] = [next(results) if q is None else None for q in ratios]
-    asked = [q for q in ratios if q is not None] + [(above, below) for _, above, below in quantiles]
-    if asked and 0 < array.shape[axis] <= SELECTED_MAX and array.mask_form == 0 and not key[5]:
-        results = iter(_by_selection(array, asked, key, axis, progress))
-        found = [one if q is None else next(results) for one, q in zip(found, ratios)]
-        found += list(results)
-        quantiles = ()
-    rest = tuple(op for op, one in zip(ops, found) if one is None)
-    if rest or quantiles:
-        results = iter(_by_slices(array, (rest, quantiles) + key[2:], (axis,), progress))
-        found = [next(results) if one is None else one for one in found] + list(results)
-    return found
-
-
-#
-# Quantiles of many short slices, by NumPy's selection of their order statistics
-#
-
-SELECTED_MAX = 1 << 14
-"""Elements of a slice up to which this is faster than a call of the library for each."""
-
-_INFINITY = {b"f16": 0x7c00, b"bf16": 0x7f80, b"f32": 0x7f800000, b"f64": 0x7ff0000000000000,
-             b"f8e5m2": 0x7c, b"f8e4m3": 0x7e}
-"""Floats without their sign are NaN if their bits, as an integer, are more than this."""
-
-
-@functools.lru_cache(maxsize=256)
-def quantile_of(op: bytes) -> Optional[Tuple[int, int]]:
-    """The quantile that an operation is, as a numerator and a denominator; None if it is none."""
-    name = op.decode()
-    if name == "median":
-        return 1, 2
+    length = array.shape[axis]
+    if length >= _LONG and array.size < 16 * length and (key[1] or builtins.any(_is_quantile(op) for op in key[0])):
+        # A slice has one thread there, and all of them here.
+        return _by_slices(array, key, (axis,), progress)
     try:
-        fraction = Fraction(name[1:]) / {"q": 1, "p": 100}[name[:1]]
-    except (KeyError, ValueError):
-        return None
-    return (fraction.numerator, fraction.denominator) if 0 <= fraction <= 1 else None
-
-
-def _e4m3(bits: Any) -> Any:
-    import numpy as np
-
-    exponent, mantissa = (bits >> 3 & 15).astype("i4"), (bits & 7).astype("f8")
-    size = np.ldexp(np.where(exponent > 0, mantissa + 8, mantissa), np.maximum(exponent, 1) - 10)
-    return np.where(bits < 0, -size, size)
-
-
-def _decoded(keys: Any, array: Array) -> Any:
-    """Elements whose keys these are, as float64, or as integers of at least 64 bits."""
-    import numpy as np
-
-    if array.kind != "f":
-        return keys.astype("i8" if keys.dtype.kind == "i" else "u8")
-    bits = _keys_of_bits(keys)
-    if array.type == b"f8e4m3":
-        return _e4m3(bits)
-    if array.type == b"f8e5m2":
-        return (bits.astype("i2") << 8).view("f2").astype("f8")
-    if array.type == b"bf16":
-        return (bits.astype("i4") << 16).view("f4").astype("f8")
-    return bits.view(f"f{bits.dtype.itemsize}").astype("f8")
-
-
-def _keys_of_bits(bits: Any) -> Any:
-    """Integers in the order of the floats whose bits these are, -0 before 0; and back."""
-    import numpy as np
-
-    return bits ^ (bits >> bits.dtype.type(8 * bits.dtype.itemsize - 1)
-                   & np.iinfo(bits.dtype).max)
-
-
-def _sum(x: Any, y: Any) -> Tuple[Any, Any]:
-    """x + y, rounded, and what that lost (D. E. Knuth, "The Art of Computer Programming", 4.2.2)."""
-    total = x + y
-    of_y = total - x
-    return total, (x - (total - of_y)) + (y - of_y)
-
-
-def _product(x: Any, y: float) -> Tuple[Any, Any]:
-    """x * y, rounded, and what that lost, unless a number is very large or small (T. J. Dekker, "A
-    floating-point technique for extending the available precision", 1971)."""
-    product, upper, by = x * y, 134217729.0 * x, 134217729.0 * y
-    upper, by = upper - (upper - x), by - (by - y)
-    lower, rest = x - upper, y - by
-    return product, (((upper * by - product) + upper * rest) + lower * by) + lower * rest
-
-
-def _weighted(low: Any, high: Any, part: int, of: int) -> Tuple[Any, Any]:
-    """(low * (of - part) + high * part) / of of floats, rounded once, and where that is known."""
-    import numpy as np
-
-    (x, x_lost), (y, y_lost) = _product(low, float(of - part)), _product(high, float(part))
-    total, error = _sum(x, y)
-    lost, slack = _sum(x_lost, y_lost)
-    lost, more_slack = _sum(lost, error)
-    quotient = total / of
-    back, less = _product(quotient, float(of))
-    rest, last_slack = _sum((total - back) - less, lost)
-    rest /= of
-    bound = (np.abs(slack) + np.abs(more_slack) + np.abs(last_slack)) * 2 / of
-    # Adding a bound much smaller than the rest would change nothing. A power of two divides exactly.
-    bound = np.where((bound != 0) | bool(of & (of - 1)), bound + np.abs(rest) * 2.0 ** -50, 0)
-    found = quotient + rest
-    known = (quotient + (rest - bound) == found) & (quotient + (rest + bound) == found)
-    for numbers in (low, high, quotient):
-        size = np.abs(numbers)
-        known &= ((size > 2.0 ** -900) & (size < 2.0 ** 900)) | (numbers == 0)
-    return found, known
-
-
-def _between(low: Any, high: Any, part: int, of: int) -> Any:
-    """low + part/of * (high - low) of pairs in ascending order, exactly, rounded once to float64."""
-    import numpy as np
-
-    same = low == high
-    found, known = np.empty(low.shape), np.zeros(low.shape, bool)
-    if low.dtype.kind != "f" and of < 1 << 20:
-        limit = (1 << 52) // of
-        found = (low.astype("i8") * (of - part) + high.astype("i8") * part) / of
-        known = (high <= limit) if low.dtype.kind == "u" else (high <= limit) & (low >= -limit)
-    elif low.dtype.kind == "f" and 2 * part == of:
-        found = (low + high) / 2
-        known = np.isfinite(found)
-    elif low.dtype.kind == "f" and of < 1 << 53:
-        found, known = _weighted(low, high, part, of)
-    found = np.where(same, np.where(low == 0, low + high, low).astype("f8"), found)
-    known |= same
-    if low.dtype.kind == "f":
-        finite = np.isfinite(low) & np.isfinite(high)
-        found, known = np.where(finite, found, low + high), known | ~finite
-    for i in np.flatnonzero(~known).tolist():
-        (a, b), (c, d) = low[i].item().as_integer_ratio(), high[i].item().as_integer_ratio()
-        found[i] = (a * d * (of - part) + c * b * part) / (b * d * of)
-    return found
-
-
-def _selected(bits: Any, array: Array, quantiles: Sequence[Tuple[int, int]], key: RequestKey
-              ) -> List[Any]:
-    """Quantiles of each row of elements, given as integers that are their bits."""
-    import numpy as np
-
-    n = bits.shape[1]
-    places = [divmod(above * (n - 1), below) for above, below in quantiles]
-    wanted = sorted({k for k, _ in places} | {k + 1 for k, rest in places if rest})
-    keys = _keys_of_bits(bits) if array.kind == "f" else bits
-    ordered = np.partition(keys, wanted, axis=1)
-    found: List[Any] = []
-    with np.errstate(all="ignore"):  # of infinities and NaNs
-        for (k, rest), (_, below) in zip(places, quantiles):
-            low = _decoded(ordered[:, k], array)
-            found.append(low.astype("f8") if not rest else
-                         _between(low, _decoded(ordered[:, k + 1], array), rest, below))
-    if array.kind == "f":
-        rows = np.flatnonzero(((bits & np.iinfo(bits.dtype).max) > _INFINITY[array.type]).any(axis=1))
-        for one in found:
-            one[rows] = np.nan
-        if key[3] != NAN["propagate"]:
-            names = tuple((f"quantile_{i}".encode(), *q) for i, q in enumerate(quantiles))
-            for i in rows.tolist():
-                row = array._replace(address=bits[i].ctypes.data, shape=(n,), strides=None, order=NATIVE)
-                for one, value in zip(found, reduce_array(row, ((), names) + key[2:])):
-                    one[i] = value
-    return found
-
-
-def _by_selection(array: Array, quantiles: Sequence[Tuple[int, int]], key: RequestKey, axis: int,
-                  progress: Optional[Progress]) -> List[Any]:
-    """Quantiles along an axis of arrays without a mask."""
-    import numpy as np
-
-    y = np.moveaxis(array.bits(), axis, -1)
-    n, size = y.shape[-1], SIZES[array.type]
-    kind = "u" if array.kind in "bu" else "i"
-    native = array.order in (NATIVE, LITTLE if sys.byteorder == "little" else BIG)
-    y = y.view(np.dtype(f"{kind}{size}").newbyteorder("=" if native else "S"))
-    parts: List[List[Any]] = []
-    done = 0
-    for block, _ in _blocks(y, y.ndim - 1, None):
-        bits = np.ascontiguousarray(block, f"{kind}{size}").reshape(-1, n)
-        # The library takes a number of quantiles at a time.
-        parts.append([one for i in range(0, len(quantiles), QUANTILES_MAX)
-                      for one in _selected(bits, array, quantiles[i:i + QUANTILES_MAX], key)])
-        done += block.size * size
-        if progress is not None and progress(done, y.size * size):
-            raise lib.CancelledError("cancelled")
-    shape = array.shape[:axis] + array.shape[axis + 1:]
-    return [np.concatenate(column).reshape(shape) for column in zip(*parts)] if parts else \
-        [np.empty(shape) for _ in quantiles]
+        with _Opened(array) as context:
+            return along_axis(context, context.input, 0, key, array.shape, axis, progress)
+    except lib.UnsupportedError:
+        # An integer does not fit, or there is none; each slice tells which.
+        return _by_slices(array, key, (axis,), progress)
 
 
 def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Optional[Progress]
