@@ -134,13 +134,26 @@ INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t r
     return true;
 }
 
+/* A binary64 number of each lane, with 0 in the place of a NaN; counts these. */
+INLINE_TARGET vecd number64(const unsigned char *x, wvec *nan)
+{
+    const wvec bits = w_load(x);
+    const wmask is_nan = w_gt_s(w_and(bits, w_set1(~SIGN64)), w_set1(INFINITY64));
+
+    *nan = w_tally(*nan, is_nan);
+    return w_value(w_select(is_nan, w_set1(0), bits));
+}
+
 /* Adds with the errors of the additions. Sets which lanes are left as they were; whether some
-   are. */
+   are. With `nans`, of binary64, NaNs are counted there, and not added. */
 INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t rows, double *high,
-                               double *low, bool left[CPU_LANES_MAX], enum element_type type)
+                               double *low, bool left[CPU_LANES_MAX], uint32_t *nans,
+                               enum element_type type)
 {
     struct sums s[2] = {sums_none(), sums_none()};
     double before[2][2 * W_LANES], bits[W_LANES];
+    wvec nan = w_set1(0);
+    uint64_t counts[W_LANES];
     bool some = false;
     vecd value[2];
 
@@ -151,7 +164,10 @@ INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t row
         d_store(before[1] + half * W_LANES, s[half].low);
     }
     for (size_t row = 0; row < rows; row++) {
-        step_values(value, x + row * stride, type);
+        if (type == ELEMENT_F64 && nans)
+            value[0] = number64(x + row * stride, &nan);
+        else
+            step_values(value, x + row * stride, type);
         for (int half = 0; half < HALVES(type); half++)
             sums_add(&s[half], value[half]);
     }
@@ -170,11 +186,16 @@ INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t row
             low[lane] = left[lane] ? before[1][lane] : low[lane];
         }
     }
+    if (type == ELEMENT_F64 && nans && w_any(nan)) {
+        v_store(counts, w_narrow(nan));
+        for (int lane = 0; lane < W_LANES; lane++)
+            nans[lane] += some && left[lane] ? 0 : (uint32_t)counts[lane];
+    }
     return some;
 }
 
 /* The extremes of the elements of each lane that is not left; `left` NULL for none. With `special`
-   there may be NaNs among those of up to 32 bits. */
+   there may be NaNs among them. */
 INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t rows, void *min,
                                   void *max, const bool *left, bool special, enum element_type type)
 {
@@ -184,11 +205,18 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
 
         memcpy(before[0], min, sizeof before[0]);
         memcpy(before[1], max, sizeof before[1]);
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows && !special; row++) {
             const wvec key = w_order(w_load(x + row * stride));
 
             least = w_min_s(least, key);
             greatest = w_max_s(greatest, key);
+        }
+        for (size_t row = 0; row < rows && special; row++) {
+            const wvec bits = w_load(x + row * stride), key = w_order(bits);
+            const wmask is_nan = w_gt_s(w_and(bits, w_set1(~SIGN64)), w_set1(INFINITY64));
+
+            least = w_min_s(least, w_select(is_nan, w_set1(INT64_MAX), key));
+            greatest = w_max_s(greatest, w_select(is_nan, w_set1((uint64_t)INT64_MIN), key));
         }
         v_store(min, w_narrow(least));
         v_store(max, w_narrow(greatest));
@@ -288,7 +316,8 @@ INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row,
     for (int half = 0; begin && half < HALVES(type); half++)
         d_store(high + half * W_LANES, d_set1(0));
     *to->low_used = true;
-    some = lanes_exact(x, stride, rows, high, low, left, type);
+    some = lanes_exact(x, stride, rows, high, low, left, calls->nans ? calls->nans + column : NULL,
+                       type);
     for (size_t lane = 0; some && lane < STEP(type); lane++)
         if (left[lane])
             calls->left(calls->context, column + lane, row, rows);
@@ -467,7 +496,8 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
             }
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
-                               (char *)to->max + j * key_size, some ? left : NULL, special, type);
+                               (char *)to->max + j * key_size, some ? left : NULL,
+                               special || (type == ELEMENT_F64 && calls->nans), type);
         }
     }
 }
