@@ -26,8 +26,9 @@ struct missing_range {
 /* The missing values of one array of a type: ranges in ascending order, between which there are
    other keys, and which have all NaNs or none. All zeros: nothing is missing. */
 struct missing {
-    bool differ; /* of several arrays together: these have different ones, and there is nothing
+    bool differ;   /* of several arrays together: these have different ones, and there is nothing
                     else here */
+    bool nameless; /* `value` means nothing: missing elements have no value that can be written */
     unsigned count;
     struct missing_range ranges[MISSING_RANGES_MAX];
     uint64_t value; /* the bits of the value that was added first, which stands for a missing

@@ -805,8 +805,12 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     z->has_missing = missing;
     if (missing)
         cpu_missing_set(&z->missing, kernels, type, missing);
-    if (missing && missing_add(&nans, type, "nan") && !missing_has_nans(missing, type))
+    if (missing && missing_add(&nans, type, "nan") && !missing_has_nans(missing, type)) {
+        /* The mark of a masked element is a NaN. */
+        if (missing_has(missing, 0) && nans.ranges[0].first++ == nans.ranges[0].last)
+            nans.ranges[0] = nans.ranges[--nans.count];
         cpu_missing_set(&z->nans, kernels, type, &nans);
+    }
     z->swap = swap && element_size(type) > 1;
     if (missing && fast) {
         z->swap_first = z->swap;
@@ -1940,13 +1944,6 @@ static const unsigned char *native(struct cpu_slicer *z, const unsigned char *x,
         return x;
     element_swap(z->native, x, count, element_size(z->given));
     return z->native;
-}
-
-void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint64_t count)
-{
-    begin_all(s, i + 1);
-    if (!special_add(s, i, &(const struct cpu_slice_special){.missing = count}))
-        z->failed = true;
 }
 
 /* As cpu_slicer_rows, but for places. */

@@ -173,10 +173,6 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
 void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                         size_t stride, size_t rows, size_t columns, uint64_t index);
 
-/* Notes that `count` more elements of slice i are missing: they are in no run. Slices begin in
-   order. */
-void cpu_slicer_skip(struct cpu_slicer *z, struct cpu_slices *s, size_t i, uint64_t count);
-
 /* Adds the first `count` slices of `other` to those of s: exact, in any order. z says what of. */
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
                       size_t count);

@@ -243,6 +243,7 @@ const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_reque
     if (check_operations(context, request) != GPR_OK ||
         find_elements(input, array, &plan) != GPR_OK)
         return NULL;
+    plan.given = plan.type;
     for (unsigned i = 0; i < request->operations.count; i++) {
         const struct operation *found = lib_operation(&request->operations, i);
 

@@ -726,7 +726,9 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
     gpr_context *context = input->context;
     const struct view_layout *given = &input->view.view.shaped;
     struct array_shape shape = {.known = true, .dimensions = given->rank};
-    struct along a = {.input = input, .request = *request, .plan = {.type = input->view.view.type}};
+    struct along a = {.input = input,
+                      .request = *request,
+                      .plan = {.type = input->view.view.type, .given = input->view.view.type}};
     const char *const lacks = missing_add_values(&a.plan.missing, a.plan.type, &request->missing);
     char reason[AXIS_REASON_MAX];
 

@@ -34,8 +34,7 @@ enum axis_way {
     AXIS_BLOCKS, /* in chunks; a worker has accumulators of its own for all columns of a block */
     AXIS_SHARED, /* in chunks; there are so many columns that workers share their accumulators */
     AXIS_STRIPS, /* in ranges of columns */
-    AXIS_TILES   /* in ranges of slices: of whose elements a mask leaves some, or all of which are
-                    looked at together */
+    AXIS_TILES   /* in ranges of slices, all of whose elements are looked at together */
 };
 
 /* A group: slices that are complete at the same time. A row is a group; and so are all `inner`
@@ -75,9 +74,8 @@ struct axis_run {
     /* Columns that are claimed together, at most and, but for the last of a block, at least. */
     uint64_t strip_columns, strip_columns_least;
     size_t mapped_slices;      /* group_slices, but of what is mapped */
-    size_t tile_rows;          /* of AXIS_TILES: elements of a slice that are read together */
-    size_t tile_columns;       /* of slices at most that are neighbours */
-    size_t tile_claim;         /* slices that are claimed together */
+    size_t tile_columns;       /* of AXIS_TILES: slices that are read together, at most */
+    size_t tile_claim;         /* and that are claimed together */
     _Atomic uint64_t elements; /* that have been reduced */
 
     struct mutex mutex;
@@ -103,7 +101,6 @@ struct axis_worker {
 
     unsigned char *buffer; /* for chunks; of strips, for rows of one */
     size_t buffer_size;
-    unsigned char *left; /* of AXIS_TILES: for elements of a column that the mask leaves */
     struct cpu_quantiles quantiles;
     /* Those of the slices that were claimed; NULL where none are wanted. */
     double *found[PASS_PLAN_QUANTILES_MAX];
@@ -134,7 +131,7 @@ struct axis_worker {
 
 static enum cpu_slices_kind kind_of(const struct axis_run *run)
 {
-    return run->info->scattered || run->layout->inner == 1 ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+    return run->layout->inner == 1 ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
 }
 
 /* The quantiles that are wanted. */
@@ -257,7 +254,8 @@ static bool alloc_memory(struct axis_worker *w)
     bool good;
 
     if (run->way == AXIS_TILES)
-        w->buffer_size = run->tile_rows * run->tile_columns * run->info->element_size;
+        w->buffer_size = align_up(
+            (size_t)run->layout->length * run->tile_columns * run->info->element_size, ALIGNMENT);
     if (!w->gpu)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
@@ -267,10 +265,6 @@ static bool alloc_memory(struct axis_worker *w)
     good =
         cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) && good;
     good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
-    if (run->way == AXIS_TILES) {
-        w->left = malloc(run->tile_rows * run->info->element_size);
-        good = w->left && good;
-    }
     if (quantiles->quantile_count > 0)
         good = cpu_quantiles_open(&w->quantiles, run->kernels, plan->type, run->info->swap,
                                   &plan->missing, &plan->scale, plan->nan != NAN_SKIP, quantiles,
@@ -298,7 +292,6 @@ static void end_worker(struct axis_worker *w)
     for (unsigned k = 0; k < quantiles_of(w->run)->quantile_count; k++)
         free(w->found[k]);
     free(w->piece.bytes.data);
-    free(w->left);
     if (!w->gpu)
         free(w->buffer);
 }
@@ -359,42 +352,6 @@ static bool hand_in(struct axis_worker *w)
     return !w->failed;
 }
 
-/* The number in its slice of an element that is number n, from 0, of those that the mask leaves
-   from the one number `at` on. */
-static uint64_t find_left(const struct axis_run *run, uint64_t slice, uint64_t at, uint64_t n)
-{
-    const struct axis_layout *layout = run->layout;
-    uint64_t index =
-        (slice / layout->inner * layout->length + at) * layout->inner + slice % layout->inner;
-
-    while (source_is_missing(run->source, index) || n-- > 0) {
-        index += layout->inner;
-        at++;
-    }
-    return at;
-}
-
-/* Corrects an index in a slice, which counts elements that the mask leaves from the beginning of a
-   tile on. */
-static void correct_index(const struct axis_run *run, uint64_t slice, uint64_t *index)
-{
-    const uint64_t n = *index % run->tile_rows;
-
-    if (*index != PARTIAL_NO_INDEX)
-        *index = find_left(run, slice, *index - n, n);
-}
-
-/* Corrects all indices of a batch. */
-static void correct_indices(const struct axis_run *run, struct axis_batch *b)
-{
-    for (size_t j = 0; j < run->plan->operation_count; j++)
-        if (run->plan->operations[j]->wants & PARTIAL_WHERE)
-            for (size_t i = 0; i < b->count; i++)
-                correct_index(run, b->first + i, &b->values[j].count[i]);
-    if (b->refused)
-        correct_index(run, b->first + b->count, &b->refused_index);
-}
-
 /* Puts the quantiles of a batch into it: those of the slices from the one number `from` on of the ones
    that were claimed. Slices without elements have none. */
 static void put_quantiles(struct axis_worker *w, size_t from)
@@ -425,8 +382,6 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
     if (to)
         b->values[0].number = to;
     axis_batch_finish(b, s, from, count, first);
-    if (w->run->info->scattered)
-        correct_indices(w->run, b);
     put_quantiles(w, from);
     if (!to)
         return sink->render(sink->context, b, bytes);
@@ -1065,136 +1020,79 @@ static void take_strips(struct axis_worker *w)
 }
 
 /*
- * Tiles: slices that lie beside each other, of whose elements a mask leaves some, or all of which are
- * brought together, since quantiles are wanted.
+ * Tiles: slices that lie beside each other, all elements of which are looked at together, since
+ * quantiles are wanted.
  */
 
-/* The elements of some slices from one row on. */
+/* Some slices. */
 struct axis_tile {
     struct axis_worker *worker;
-    const unsigned char *data;
-    size_t stride; /* bytes from an element of a slice to the next */
-    /* Slices that lie side by side; and bytes from so many to the next ones. */
-    size_t columns, block;
-    uint64_t slice; /* number of the first */
+    struct cpu_quantiles_data x; /* their elements */
+    uint64_t slice;              /* number of the first */
     size_t slices;
     size_t first; /* its number among those that were claimed */
-    uint64_t row;
-    size_t rows;
 };
-
-static const unsigned char *column_of(const struct axis_tile *t, size_t j)
-{
-    const size_t size = t->worker->run->info->element_size;
-
-    return t->data + j / t->columns * t->block + j % t->columns * size;
-}
-
-/* Finds the quantiles of slices of a tile, from number j of it on, whose elements are x. */
-static void find_quantiles(const struct axis_tile *t, const struct cpu_quantiles_data *x,
-                           size_t rows, size_t j, size_t slices)
-{
-    struct axis_worker *w = t->worker;
-    const unsigned count = quantiles_of(w->run)->quantile_count;
-    double *to[PASS_PLAN_QUANTILES_MAX];
-
-    for (unsigned k = 0; k < count; k++)
-        to[k] = w->found[k] + t->first + j;
-    if (count > 0)
-        cpu_quantiles_find(&w->quantiles, x, rows, slices, to);
-}
-
-/* Takes what the mask leaves of a tile. */
-static void take_left(const struct axis_tile *t)
-{
-    struct axis_worker *w = t->worker;
-    const struct axis_run *run = w->run;
-    const struct axis_layout *layout = run->layout;
-    const size_t size = run->info->element_size;
-
-    for (size_t j = 0; j < t->slices; j++) {
-        const uint64_t slice = t->slice + j;
-        const unsigned char *const from = column_of(t, j);
-        uint64_t index = (slice / layout->inner * layout->length + t->row) * layout->inner +
-                         slice % layout->inner;
-        size_t left = 0;
-
-        for (size_t i = 0; i < t->rows; i++, index += layout->inner)
-            if (!source_is_missing(run->source, index))
-                memcpy(w->left + left++ * size, from + i * t->stride, size);
-        find_quantiles(t, &(struct cpu_quantiles_data){w->left, size, 1, 0}, left, j, 1);
-        if (!run->accumulates)
-            continue;
-        if (left > 0)
-            cpu_slicer_rows(&w->slicer, &w->slices, t->first + j, w->left, 1, left, t->row);
-        cpu_slicer_skip(&w->slicer, &w->slices, t->first + j, t->rows - left);
-    }
-}
-
-/* Takes all of a tile. */
-static void take_all(const struct axis_tile *t)
-{
-    struct axis_worker *w = t->worker;
-
-    find_quantiles(t, &(struct cpu_quantiles_data){t->data, t->stride, t->columns, t->block},
-                   t->rows, 0, t->slices);
-    if (!w->run->accumulates)
-        return;
-    if (kind_of(w->run) == CPU_SLICES_ROWS) {
-        cpu_slicer_rows(&w->slicer, &w->slices, t->first, t->data, t->slices, t->rows, t->row);
-        return;
-    }
-    for (size_t j = 0; j < t->slices; j += t->columns)
-        cpu_slicer_columns(&w->slicer, &w->slices, t->first + j, column_of(t, j), t->stride,
-                           t->rows, t->columns, t->row);
-}
 
 static void take_tile(void *tile)
 {
-    const struct axis_tile *t = tile;
+    const struct axis_tile *const t = tile;
+    struct axis_worker *const w = t->worker;
+    const struct axis_run *const run = w->run;
+    const struct cpu_quantiles_data *const x = &t->x;
+    const size_t length = (size_t)run->layout->length;
+    double *to[PASS_PLAN_QUANTILES_MAX];
 
-    (t->worker->run->info->scattered ? take_left : take_all)(t);
+    for (unsigned k = 0; k < quantiles_of(run)->quantile_count; k++)
+        to[k] = w->found[k] + t->first;
+    cpu_quantiles_find(&w->quantiles, x, length, t->slices, to);
+    if (!run->accumulates)
+        return;
+    if (kind_of(run) == CPU_SLICES_ROWS) {
+        cpu_slicer_rows(&w->slicer, &w->slices, t->first, x->data, t->slices, length, 0);
+        return;
+    }
+    for (size_t j = 0; j < t->slices; j += x->columns)
+        cpu_slicer_columns(&w->slicer, &w->slices, t->first + j,
+                           x->data + j / x->columns * x->block, x->stride, length, x->columns, 0);
 }
 
-/* Reads elements into the worker's buffer, row by row if they do not lie side by side. */
+/* Reads the elements into the worker's buffer, row by row if they do not lie side by side. */
 static bool read_tile(struct axis_tile *t, uint64_t begin)
 {
     const struct axis_run *run = t->worker->run;
-    const size_t size = run->info->element_size;
+    const uint64_t inner = run->layout->inner, length = run->layout->length;
     unsigned char *const to = t->worker->buffer;
 
-    t->data = to;
-    if (t->columns == run->layout->inner)
-        return source_read_range(run->source, begin, t->rows * t->slices, to);
-    t->stride = t->columns * size;
-    for (size_t i = 0; i < t->rows; i++)
-        if (!source_read_range(run->source, begin + i * run->layout->inner, t->columns,
-                               to + i * t->stride))
+    t->x.data = to;
+    if (t->x.columns == inner)
+        return source_read_range(run->source, begin, (size_t)length * t->slices, to);
+    t->x.stride = t->x.columns * run->info->element_size;
+    for (size_t i = 0; i < length; i++)
+        if (!source_read_range(run->source, begin + i * inner, t->x.columns, to + i * t->x.stride))
             return false;
     return true;
 }
 
-/* Takes a tile whose slices and rows are set. False on failure. */
+/* Finds and takes the elements of a tile whose slices are set. False on failure. */
 static bool find_tile(struct axis_tile *t)
 {
     struct axis_worker *w = t->worker;
     const struct axis_run *run = w->run;
     const uint64_t inner = run->layout->inner, length = run->layout->length;
-    const uint64_t begin = (t->slice / inner * length + t->row) * inner + t->slice % inner;
+    const uint64_t begin = t->slice / inner * length * inner + t->slice % inner;
     const size_t size = run->info->element_size;
     /* From the first element to the last. */
-    const size_t span =
-        t->columns == inner ? t->rows * t->slices : (t->rows - 1) * (size_t)inner + t->columns;
+    const uint64_t span =
+        t->x.columns == inner ? length * t->slices : (length - 1) * inner + t->x.columns;
     struct chunk lent = {.mapped = false};
     uint64_t most;
 
-    t->stride = (size_t)inner * size;
-    t->block = (size_t)length * t->stride;
+    t->x.stride = (size_t)inner * size;
+    t->x.block = (size_t)length * t->x.stride;
     if (run->spool)
-        t->data = run->spool + begin * size;
-    else if (!run->info->scattered &&
-             source_lend(run->source, w->number, begin, span, &lent, &most))
-        t->data = lent.data;
+        t->x.data = run->spool + begin * size;
+    else if (source_lend(run->source, w->number, begin, (size_t)span, &lent, &most))
+        t->x.data = lent.data;
     else if (!read_tile(t, begin))
         return false;
     if (!mapping_call(lent.mapped, take_tile, t)) {
@@ -1202,18 +1100,18 @@ static bool find_tile(struct axis_tile *t)
         return false;
     }
     if (lent.data) {
-        if (t->columns == inner)
-            source_return(run->source, w->number, lent.data, span);
-        source_took(run->source, w->number, t->rows * t->slices, true);
+        if (t->x.columns == inner)
+            source_return(run->source, w->number, lent.data, (size_t)span);
+        source_took(run->source, w->number, length * t->slices, true);
     }
     return !w->slicer.failed || fail(w);
 }
 
-/* Reduces `count` slices, from number `slice` of all on, to the end. */
+/* Reduces `count` slices, from number `slice` of all on. */
 static bool reduce_tiles(struct axis_worker *w, uint64_t slice, size_t count)
 {
     const struct axis_run *run = w->run;
-    const uint64_t length = run->layout->length, inner = run->layout->inner;
+    const uint64_t inner = run->layout->inner;
     struct axis_tile t = {.worker = w};
 
     cpu_slices_clear(&w->slices, count);
@@ -1224,16 +1122,11 @@ static bool reduce_tiles(struct axis_worker *w, uint64_t slice, size_t count)
 
         t.slice = slice + t.first;
         beside = inner - t.slice % inner;
-        /* Whole rows, of several blocks if these are whole, too; or a part of each row. */
-        t.columns = most < beside ? most : (size_t)beside;
-        t.slices = beside == inner && t.columns == inner && run->tile_rows >= length
-                       ? most - most % (size_t)inner
-                       : t.columns;
-        for (t.row = 0; t.row < length; t.row += run->tile_rows) {
-            t.rows = length - t.row < run->tile_rows ? (size_t)(length - t.row) : run->tile_rows;
-            if (!find_tile(&t))
-                return false;
-        }
+        /* Whole rows, of several blocks; or a part of each row. */
+        t.x.columns = most < beside ? most : (size_t)beside;
+        t.slices = t.x.columns == inner ? most - most % (size_t)inner : t.x.columns;
+        if (!find_tile(&t))
+            return false;
     }
     return deliver(w, &w->slices, count, slice);
 }
@@ -1292,8 +1185,6 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
    there would not be work for all workers. */
 #define STRIP_COLUMNS_GPU ((uint64_t)16384)
 #define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
-/* Columns of a tile, at most, of what a mask leaves: each row of it is read by one call. */
-#define TILE_COLUMNS 256
 /* Bytes of a tile of long slices, at most: of these there are fewer columns than a vector has lanes. */
 #define TILE_BYTES_MOST ((uint64_t)64 << 20)
 
@@ -1350,7 +1241,7 @@ static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece
 static bool is_fast(const struct axis_run *run)
 {
     const struct axis_plan *plan = run->plan;
-    const bool rows = run->info->scattered || plan->layout->inner == 1;
+    const bool rows = plan->layout->inner == 1;
     const bool missing = plan->missing.count > 0;
 
     return run->gpu ? cpu_slices_have_kernels(plan->type, plan->wants, missing)
@@ -1359,20 +1250,8 @@ static bool is_fast(const struct axis_run *run)
                                           plan->layout->length, plan->layout->inner);
 }
 
-/* Chooses tiles of what a mask leaves. */
-static void choose_tiles(struct axis_run *run)
-{
-    const size_t elements = chunk_bytes(run) / run->info->element_size;
-    const size_t wide = elements < TILE_COLUMNS ? elements : TILE_COLUMNS;
-
-    run->way = AXIS_TILES;
-    run->tile_columns = run->layout->inner < wide ? (size_t)run->layout->inner : wide;
-    run->tile_rows = elements / run->tile_columns;
-    run->tile_claim = rows_room(run);
-}
-
-/* Chooses tiles of whole slices: quantiles are found of a vector of them at a time. */
-static void choose_whole_tiles(struct axis_run *run, unsigned workers)
+/* Chooses tiles: quantiles are found of a vector of slices at a time. */
+static void choose_tiles(struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
     const size_t size = run->info->element_size, lanes = CPU_SORT_BYTES / size;
@@ -1382,7 +1261,6 @@ static void choose_whole_tiles(struct axis_run *run, unsigned workers)
     size_t claim = each / 4 < most ? (size_t)(each / 4) : most;
 
     run->way = AXIS_TILES;
-    run->tile_rows = (size_t)layout->length;
     run->tile_columns = fit < 1 ? 1 : (size_t)fit;
     if (fit < lanes && lanes * size * layout->length <= TILE_BYTES_MOST)
         run->tile_columns = lanes;
@@ -1413,9 +1291,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
     few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers &&
           layout->length / OWN_ROWS_LEAST >= workers;
     if (quantiles_of(run)->quantile_count > 0) {
-        choose_whole_tiles(run, workers);
-    } else if (run->info->scattered) {
-        choose_tiles(run);
+        choose_tiles(run, workers);
     } else if (layout->inner == 1) {
         run->way = AXIS_ROWS;
     } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
@@ -1577,7 +1453,7 @@ static bool deliver_empty(struct axis_run *run)
    the input can only be read in order. */
 static bool needs_spool(const struct axis_run *run)
 {
-    return run->way == AXIS_TILES && !run->info->scattered && !source_is_random(run->source);
+    return run->way == AXIS_TILES && !source_is_random(run->source);
 }
 
 /* Has the workers, which are open, do it all. */
@@ -1710,14 +1586,18 @@ void axis_close_gpu(struct engine_state *gpu)
    supported. */
 static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
 {
+    const struct view *const view = run->options->input.view;
+    const bool masked = view && view->mask_form != VIEW_MASK_NONE;
+
     if (!source_find_missing(run->source, &run->options->missing, &plan->missing))
         return false;
+    plan->given = view ? view->type : plan->type;
     plan->scale = run->info->scale;
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
-    if (run->gpu && (run->info->scattered || quantiles_of(run)->quantile_count > 0)) {
+    if (run->gpu && (masked || quantiles_of(run)->quantile_count > 0)) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},
-                      run->info->scattered ? "it has a mask, which the GPU cannot read"
-                                           : "the GPU finds no quantiles along an axis");
+                      masked ? "it has a mask, which the GPU cannot read"
+                             : "the GPU finds no quantiles along an axis");
         return false;
     }
     return true;

@@ -25,7 +25,7 @@ enum axis_kind axis_kind(const struct axis_plan *plan, const struct operation *o
 
 char axis_letter(const struct axis_plan *plan, const struct operation *op)
 {
-    const enum element_kind kind = element_formats[plan->type].kind;
+    const enum element_kind kind = element_formats[plan->given].kind;
     const bool extreme = op->member == MEMBER(min) || op->member == MEMBER(max);
 
     switch (axis_kind(plan, op)) {
@@ -57,7 +57,7 @@ bool axis_integer_bits(const struct integer *x, bool with_sign, uint64_t *bits)
 
 struct integer axis_unknown_integer(const struct axis_plan *plan)
 {
-    if (plan->missing.count == 0)
+    if (plan->missing.count == 0 || plan->missing.nameless)
         return (struct integer){.known = false};
     return order_integer(plan->type,
                          order_key(plan->type, missing_bits(&plan->missing, plan->type)));

@@ -19,7 +19,8 @@
 /* The results to find of an array. */
 struct axis_plan {
     const struct axis_layout *layout;
-    enum element_type type;
+    enum element_type type;  /* as they are reduced: those of masked integers are larger */
+    enum element_type given; /* as they are for users */
     enum nan_policy nan;
     uint64_t ddof;
     unsigned wants;             /* partial_want bits of all operations */

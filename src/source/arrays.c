@@ -504,11 +504,13 @@ bool arrays_layout_in_order(struct source *s, const struct container_format *for
 bool source_find_missing(struct source *s, const struct missing_values *values, struct missing *m)
 {
     const struct container_array *const a = s->array == &s->field ? NULL : s->array;
-    const char *const lacking = container_find_missing(a, s->info.type, values, m);
+    enum element_type type = s->info.type;
+    const char *const lacking = s->ops->find_missing ? s->ops->find_missing(s, values, m, &type)
+                                                     : container_find_missing(a, type, values, m);
 
     if (lacking)
         source_refuse(s, NO_ADVICE, "the missing value %s is not a value of type %s", lacking,
-                      element_name(s->info.type));
+                      element_name(type));
     return !lacking;
 }
 

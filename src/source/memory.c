@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/view.h"
+#include "source/marked.h"
 #include "sys/align.h"
 
 /* Bytes of a claim in place, at most and at least. Claiming costs a fraction of a microsecond. Claims
@@ -22,7 +23,8 @@ struct memory_state {
     const struct view *view;
     uint64_t start;               /* index that chunks give its first element */
     uint64_t workers;             /* 1 at least */
-    struct worker_places *places; /* of each worker; NULL without a mask */
+    struct worker_places *places; /* of each worker; NULL without a mask, and if `marked` is used */
+    struct marked marked;         /* elements in their places, of views with a mask */
     /* The first element that no worker has claimed. */
     _Alignas(CACHE_APART) _Atomic uint64_t next;
 };
@@ -104,6 +106,42 @@ static enum source_status memory_at(struct source *s, const struct chunk_request
     return SOURCE_FAILED;
 }
 
+/* Elements of a view with a mask, in their places. */
+static enum source_status marked_next(struct source *s, const struct chunk_request *request,
+                                      struct chunk *chunk)
+{
+    const struct memory_state *state = s->state;
+    const size_t size = s->info.element_size;
+    const size_t most = request->size / size;
+    uint64_t first;
+    size_t count;
+
+    if (request->drain)
+        return SOURCE_END;
+    count = claim(s, most, most, &first);
+    if (count == 0)
+        return SOURCE_END;
+    source_count(s, count * size, 0);
+    marked_gather(&state->marked, first, count, request->buffer);
+    *chunk = (struct chunk){.index = state->start + first, .count = count, .data = request->buffer};
+    return SOURCE_CHUNK;
+}
+
+static void marked_read(struct source *s, uint64_t index, size_t count, void *elements)
+{
+    marked_gather(&((const struct memory_state *)s->state)->marked, index, count, elements);
+    source_count(s, count * s->info.element_size, 0);
+}
+
+static const char *marked_find_missing(struct source *s, const struct missing_values *values,
+                                       struct missing *m, enum element_type *type)
+{
+    struct marked *const marked = &((struct memory_state *)s->state)->marked;
+
+    *type = marked->view->type;
+    return marked_choose(marked, values, m);
+}
+
 static bool memory_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                         struct chunk *chunk, uint64_t *most)
 {
@@ -167,6 +205,10 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
                                           .read = memory_read,
                                           .is_missing = memory_is_missing,
                                           .close = memory_close};
+    static const struct source_ops marked_ops = {.next = marked_next,
+                                                 .read = marked_read,
+                                                 .find_missing = marked_find_missing,
+                                                 .close = memory_close};
     struct memory_state *state = aligned_alloc(CACHE_APART, sizeof *state);
 
     if (!state)
@@ -180,6 +222,15 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
     set_info(s, options->view, options->length);
     if (options->view->mask_form == VIEW_MASK_NONE)
         return true;
+    if (options->consecutive) {
+        marked_set(&state->marked, options->view);
+        s->ops = &marked_ops;
+        s->info.scattered = false;
+        s->info.swap = false;
+        s->info.type = state->marked.type;
+        s->info.element_size = element_size(s->info.type);
+        return true;
+    }
     state->places = aligned_alloc(CACHE_APART, workers * sizeof *state->places);
     return state->places || source_no_memory(s);
 }

@@ -35,6 +35,10 @@ struct source_ops {
                  uint64_t *most);
     /* Reads elements as source_read_range does, which otherwise reads the file. */
     void (*read)(struct source *, uint64_t index, size_t count, void *elements);
+    /* Sets the missing values, as source_find_missing does; returns the first that the type lacks, which
+       becomes *type. NULL: as the container tells. */
+    const char *(*find_missing)(struct source *, const struct missing_values *values,
+                                struct missing *m, enum element_type *type);
     /* source_is_missing; NULL: no element is. */
     bool (*is_missing)(const struct source *, uint64_t index);
     /* source_took: bytes that were lent, or read instead. */

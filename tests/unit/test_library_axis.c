@@ -138,12 +138,63 @@ static void test_errors(void)
     gpr_close(input);
 }
 
+/* Masks of all forms, of integers some of which are those that could stand for missing ones; every other
+   element is missing, and all of the last column. */
+static void test_masks(void)
+{
+    static const uint64_t shape[3] = {3, 4, 2};
+    static const gpr_mask forms[] = {GPR_MASK_MISSING_BYTES, GPR_MASK_VALID_BYTES,
+                                     GPR_MASK_VALID_BITS};
+    uint64_t x[24], sums[6], wanted[6];
+    double medians[6];
+    int64_t at[6];
+    unsigned char masks[3][40] = {{0}};
+    void *const results[] = {at, medians, sums};
+    gpr_request *request = request_for("argmax", "median");
+    gpr_view *view;
+    gpr_input *input;
+    bool good;
+
+    (void)gpr_request_op(request, "sum");
+    for (uint64_t i = 0; i < 24; i++) {
+        const bool missing = i % 4 == 1 || i % 8 == 4;
+
+        x[i] = i;
+        masks[0][i + 3] = missing ? 7 : 0;
+        masks[1][i + 3] = !missing;
+        masks[2][(i + 3) / 8] |= (unsigned char)(!missing << (i + 3) % 8);
+    }
+    x[0] = UINT64_C(1) << 63;
+    x[8] = x[0] + UINT64_C(0x9e3779b97f4a7c15);
+    x[12] = x[20] = UINT64_MAX; /* missing */
+    for (uint64_t k = 0; k < 6; k++) {
+        const uint64_t *const slice = x + k / 2 * 8 + k % 2;
+
+        wanted[k] = k % 2 ? slice[2] + slice[6] : slice[0] + slice[2] + slice[6];
+    }
+    for (size_t form = 0; form < 3; form++) {
+        if (gpr_view_new(context, &view) != GPR_OK ||
+            gpr_view_set_data(view, x, "u64", GPR_ORDER_NATIVE, 3, shape, NULL) != GPR_OK ||
+            gpr_view_set_mask(view, forms[form], masks[form], 3) != GPR_OK ||
+            gpr_open_view(context, view, &input) != GPR_OK)
+            bail("a view");
+        good = gpr_reduce_axis(input, 0, request, 1, results, 6) == GPR_OK;
+        tap_ok(good && memcmp(sums, wanted, sizeof sums) == 0 && at[0] == 0 && at[1] == 3 &&
+                   at[2] == 0 && at[5] == 3 && medians[1] == 5 && medians[4] == 18,
+               "a mask of form %zu: %s", form, gpr_error_text(context));
+        gpr_close(input);
+        gpr_view_free(view);
+    }
+    gpr_request_free(request);
+}
+
 int main(void)
 {
     if (gpr_context_new(&context) != GPR_OK)
         bail("a context");
     test_types();
     test_order();
+    test_masks();
     test_errors();
     gpr_context_free(context);
     return tap_done();
