@@ -365,11 +365,62 @@ def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progr
         # A slice has one thread there, and all of them here.
         return _by_slices(array, key, (axis,), progress)
     try:
-        with _Opened(array) as context:
-            return along_axis(context, context.input, 0, key, array.shape, axis, progress)
+        return _native_axis(array, key, axis, progress)
     except lib.UnsupportedError:
-        # An integer does not fit, or there is none; each slice tells which.
-        return _by_slices(array, key, (axis,), progress)
+        pass  # an integer does not fit, or there is none
+    found = _some_empty(array, key, axis, progress)
+    return _by_slices(array, key, (axis,), progress) if found is None else found
+
+
+def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
+    with _Opened(array) as context:
+        return along_axis(context, context.input, 0, key, array.shape, axis, progress)
+
+
+def _some_empty(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Optional[List[Any]]:
+    """The results where all elements of some slices are masked: their sums are 0, and other integers NaN. None where
+    that is not why there are no integers."""
+    import numpy as np
+
+    mask = array.mask_bytes()
+    if mask is None:
+        return None
+    empty = mask.all(axis=axis)
+    filled = array.with_mask(mask & ~np.expand_dims(empty, axis))
+    try:
+        found = _native_axis(filled, key, axis, progress) if empty.any() else None
+    except lib.UnsupportedError:
+        return None
+    if found is None:
+        return None
+    whole = [one.dtype != np.float64 and op.decode() not in COUNTS | INDICES for op, one in zip(key[0], found)]
+    rest = tuple(op for op, integers in zip(key[0], whole) if not integers)
+    others = iter(_native_axis(array, (rest, key[1]) + key[2:], axis, progress) if rest or key[1] else [])
+    for i, op in enumerate(key[0]):
+        if not whole[i]:
+            found[i] = next(others)
+        elif op == b"sum":
+            found[i][empty] = 0
+        else:
+            found[i] = _with_nans(op, found[i], empty)
+    return found[:len(key[0])] + list(others)
+
+
+def _with_nans(op: bytes, integers: Any, empty: Any) -> Any:
+    """Integers as float64, with a NaN in some places."""
+    import numpy as np
+
+    found = integers.astype("f8")
+    found[empty] = np.nan
+    large = ~empty & (np.abs(found) >= _EXACT)
+    if builtins.any(int(x) != int(y) for x, y in zip(found[large], integers[large])):
+        raise _no_float(op)
+    return found
+
+
+def _no_float(op: bytes) -> OverflowError:
+    return OverflowError(f"the {op.decode()} of a slice without elements is NaN, and float64 cannot hold"
+                         " that of another slice; reduce the slices one by one")
 
 
 def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Optional[Progress]
@@ -406,8 +457,7 @@ def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
     if kind == "f" or any(isinstance(value, float) for value in values):
         found = np.array(values, "f8")
         if kind != "f" and not builtins.all(x == y or x != x for x, y in zip(values, found.tolist())):
-            raise OverflowError(f"the {op.decode()} of a slice without elements is NaN, and float64 cannot hold"
-                                " that of another slice; reduce the slices one by one")
+            raise _no_float(op)
         return found
     dtype = "i8" if kind == "i" and op in (b"sum", b"min", b"max") else "u8"
     try:

@@ -228,6 +228,42 @@ def test_histogram(dtype, n, seed, mode, layout, bins, limits):
     assert edges.tolist() == [to_float(low + (high - low) * i / bins) for i in range(bins + 1)]
 
 
+@given(st.sampled_from(TYPES), st.tuples(st.integers(1, 40), st.integers(1, 40)), seeds, st.sampled_from(MODES),
+       st.sampled_from(LAYOUTS), st.integers(0, 1), st.sampled_from(["propagate", "skip"]), st.integers(0, 3),
+       st.booleans())
+@settings(max_examples=200)
+def test_masks_along_an_axis(dtype, shape, seed, mode, layout, axis, nan, bare, missing):
+    """As for each slice by itself; of nothing there are no sums of floats, and no extremes of integers."""
+    array = make(dtype, shape, seed, mode)
+    rng = np.random.default_rng(seed)
+    mask = rng.random(shape) < rng.choice([0, 0.1, 0.9])
+    np.moveaxis(mask, axis, 0)[:, rng.random(shape[1 - axis]) < bare / 4] = True
+    if is_integer(array):
+        array[rng.random(shape) < 0.05] = 0 if array.dtype == bool else np.iinfo(array.dtype).min
+    elif not bare:  # the NaN that marks what is missing
+        array.view(f"u{array.itemsize}")[rng.random(shape) < 0.1] = 2**(8 * array.itemsize) - 1
+    whole = is_integer(array)
+    ops = ["mean", "count", "nan", "missing", "argmin", "argmax", "l1", "std", "zeros"]
+    large = whole and array.itemsize == 8  # there may be a NaN beside integers that are no float64
+    if not large:
+        ops.append("sum")
+    if not large or not mask.all(axis=axis).any():
+        ops += ["min", "max", "absmax"]
+    values = {"missing": numbers(array)[0]} if missing and not large and numbers(array)[0] >= 0 else {}
+    found = gr.reduce(layouts(array, layout), ops, axis, nan=nan, mask=mask, **values)
+    for i in range(shape[1 - axis]):
+        index = (i, slice(None)) if axis else (slice(None), i)
+        alone = gr.reduce(array[index], ops, nan=nan, mask=mask[index], **values)
+        empty = alone["missing"] == shape[axis]
+        for op in ops:
+            value, wanted = found[op][i].item(), alone[op]
+            if empty and op in ("sum", "min", "max", "absmax") and whole and values:
+                wanted = values["missing"]
+            elif empty and (op == "l1" or op == "sum" and not whole):
+                wanted = math.nan
+            assert same(value, type(value)(wanted)), (op, i, value, wanted)
+
+
 @given(st.sampled_from(TYPES), shapes, seeds, st.sampled_from(["finite", "small", "near"]), st.sampled_from(LAYOUTS))
 def test_exact_sum(dtype, shape, seed, mode, layout):
     array = make(dtype, shape, seed, mode)
