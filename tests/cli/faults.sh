@@ -584,6 +584,11 @@ all_or_error() {
 }
 all_or_error 'a directory of safetensors' --list model
 all_or_error '--output' --axis=1 --shape=-1,750 -j 1 -o absmax,zeros --output=/dev/stdout small
+all_or_error 'quantiles along an axis' --axis=0 --shape=-1,750 -j 1 -o median,max small
+shell 'gzip -nc small >packed.gz'
+if ! "$GPUREDUCE" --version | grep -qx 'deflate: none'; then
+    all_or_error 'quantiles along an axis, compressed' --axis=0 --shape=1000,750 -j 1 -o median packed.gz
+fi
 all_or_error 'a directory with an index' --list indexed
 # A line that is longer than the one before takes more memory.
 long=$(printf '%0200d/%0200d' 0 0)

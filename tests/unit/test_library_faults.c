@@ -196,6 +196,26 @@ static gpr_status reduce_axis(struct call *c)
     return GPR_OK;
 }
 
+/* With a mask that leaves all, and medians. */
+static gpr_status reduce_masked(struct call *c)
+{
+    static const unsigned char mask[LARGE] = {0};
+    double sums[8], deviations[8], medians[8];
+    void *const results[] = {sums, deviations, medians};
+
+    gpr_close(c->other);
+    c->other = NULL;
+    if (gpr_view_set_mask(c->view, GPR_MASK_MISSING_BYTES, mask, 0) != GPR_OK ||
+        gpr_open_view(c->context, c->view, &c->other) != GPR_OK ||
+        gpr_request_op(c->request, "median") != GPR_OK ||
+        gpr_reduce_axis(c->other, 0, c->request, 0, results, 8) != GPR_OK)
+        return failed(c);
+    c->sum = 0;
+    for (int i = 0; i < 8; i++)
+        c->sum += medians[i] * (double)(c->count / 8); /* which are the means */
+    return GPR_OK;
+}
+
 static gpr_status compare(struct call *c)
 {
     uint64_t different = 9;
@@ -281,6 +301,8 @@ int main(void)
     test_call("add twice", add_again, LARGE);
     test_call("reduce along an axis", reduce_axis, SMALL);
     test_call("reduce along an axis", reduce_axis, LARGE);
+    test_call("reduce along an axis with a mask", reduce_masked, SMALL);
+    test_call("reduce along an axis with a mask", reduce_masked, LARGE);
     test_call("compare", compare, SMALL);
     test_call("compare", compare, LARGE);
     make_store();
