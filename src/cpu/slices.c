@@ -2072,6 +2072,23 @@ static void take_counts(void *context, size_t column, size_t row,
         c->slicer->failed = true;
 }
 
+/* Adds the missing elements that a kernel has counted, and sets the counts to 0. */
+static void take_missing(const struct column_call *c, uint32_t *counts, size_t columns)
+{
+    /* After the elements of a kernel there may be zeros, which fill a vector. */
+    const size_t all = c->folded * c->fold;
+
+    for (size_t i = 0; i < columns; i++) {
+        if (counts[i] == 0)
+            continue;
+        if (i < all && !open_special(c->slices))
+            c->slicer->failed = true;
+        else if (i < all)
+            c->slices->special[c->first + (i < c->folded ? i : i % c->folded)].missing += counts[i];
+        counts[i] = 0;
+    }
+}
+
 /* Runs the kernel for so many rows and columns of it. */
 static void run_columns(struct column_call *c, size_t rows, size_t columns,
                         const struct cpu_slice_results *to)
@@ -2081,15 +2098,8 @@ static void run_columns(struct column_call *c, size_t rows, size_t columns,
                                           z->masked ? z->masking->nans : NULL, &z->missing};
 
     z->fast->columns(c->x, c->stride, rows, columns, to, &calls);
-    for (size_t i = 0; i < columns && z->masked; i++) {
-        const struct cpu_slice_special missing = {.missing = z->masking->nans[i]};
-
-        /* After the elements of a kernel there may be zeros, which fill a vector. */
-        if (missing.missing > 0 && i < c->folded * c->fold &&
-            !special_add(c->slices, c->first + i % c->folded, &missing))
-            z->failed = true;
-        z->masking->nans[i] = 0;
-    }
+    if (z->masked)
+        take_missing(c, z->masking->nans, columns);
 }
 
 /* Makes so many of the folded slices some without elements, which kernels may add to. */
