@@ -22,7 +22,7 @@
 #include "sys/team.h"
 
 MUTEX_ROLE(axis_run_role);
-MUTEX_ROLE(axis_group_role);
+MUTEX_ROLE(axis_part_role);
 
 /* Bytes of a strip that are read together, on the CPU, where they are not mapped: the level-2 cache
    holds them. */
@@ -43,12 +43,18 @@ enum axis_way {
 struct axis_group {
     uint64_t number;
     uint64_t taken GUARDED_BY(axis_run_role); /* elements that are in */
-    struct mutex mutex;
-    struct cpu_slices slices GUARDED_BY(axis_group_role);
+    struct axis_part *parts;                  /* run->group_parts */
     struct axis_group *next GUARDED_BY(axis_run_role);
 };
 
-MUTEX_ROLE_OF(axis_group, struct axis_group, mutex);
+/* Neighbouring slices of a group, to which one worker at a time adds: run->part_slices, but of the last
+   part. */
+struct axis_part {
+    struct mutex mutex;
+    struct cpu_slices slices GUARDED_BY(axis_part_role);
+};
+
+MUTEX_ROLE_OF(axis_part, struct axis_part, mutex);
 
 struct axis_run {
     const struct session_options *options;
@@ -67,6 +73,7 @@ struct axis_run {
     unsigned workers;
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* slices of a group; of strips, slices that are reduced together */
+    size_t group_parts, part_slices; /* parts of a group, and slices of a part */
     struct axis_order order;
     bool has_places; /* results need not wait for their turn to be written */
 
@@ -549,10 +556,49 @@ static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struc
     return !w->slicer.failed || fail(w);
 }
 
+/* The slices of part number i of a group. */
+static size_t part_slices(const struct axis_run *run, size_t i)
+{
+    const size_t left = run->group_slices - i * run->part_slices;
+
+    return left < run->part_slices ? left : run->part_slices;
+}
+
+/* Takes columns into a group that workers share: part by part. Each begins with another one. */
+static bool take_shared(struct axis_worker *w, const struct chunk *chunk, struct axis_group *g,
+                        const struct take *t)
+{
+    const struct axis_run *run = w->run;
+    const size_t size = run->info->element_size, parts = run->group_parts;
+    bool good = true;
+
+    for (size_t k = 0; k < parts && good; k++) {
+        const size_t i = (k + w->number * parts / run->workers) % parts;
+        const size_t begin = i * run->part_slices, end = begin + part_slices(run, i);
+        const size_t first = begin > t->first ? begin : t->first;
+        const size_t last = end < t->first + t->columns ? end : t->first + t->columns;
+        struct axis_part *const part = &g->parts[i];
+        struct take some = *t;
+
+        if (first >= last)
+            continue;
+        axis_part_lock(part);
+        some.slices = &part->slices;
+        some.first = first - begin;
+        some.data += (first - t->first) * size;
+        some.stride = t->columns * size;
+        some.columns = last - first;
+        good = guarded_take(w, chunk, &some);
+        axis_part_unlock(part);
+    }
+    return good;
+}
+
 /* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of
-   the group, the first of which is number `first`. */
+   the group, the first of which is number `first` of s; or, with `shared`, into those. */
 static bool take_group(struct axis_worker *w, const struct chunk *chunk, struct cpu_slices *s,
-                       size_t first, const unsigned char *data, uint64_t at, uint64_t count)
+                       size_t first, struct axis_group *shared, const unsigned char *data,
+                       uint64_t at, uint64_t count)
 {
     const size_t size = w->run->info->element_size, inner = w->run->group_slices;
     bool good = true;
@@ -572,14 +618,14 @@ static bool take_group(struct axis_worker *w, const struct chunk *chunk, struct 
         const size_t columns = column == 0 && count >= inner ? inner
                                : count < left                ? (size_t)count
                                                              : left;
+        struct take t = {.slices = s,
+                         .first = first + column,
+                         .data = data,
+                         .rows = rows,
+                         .columns = columns,
+                         .index = at / inner};
 
-        good = guarded_take(w, chunk,
-                            &(struct take){.slices = s,
-                                           .first = first + column,
-                                           .data = data,
-                                           .rows = rows,
-                                           .columns = columns,
-                                           .index = at / inner});
+        good = shared ? take_shared(w, chunk, shared, &t) : guarded_take(w, chunk, &t);
         data += rows * columns * size;
         at += rows * columns;
         count -= rows * columns;
@@ -591,44 +637,56 @@ static bool take_group(struct axis_worker *w, const struct chunk *chunk, struct 
  * Groups that several chunks are of.
  */
 
+UNCHECKED static void close_group(const struct axis_run *run, struct axis_group *g)
+{
+    for (size_t i = 0; g->parts && i < run->group_parts; i++) {
+        cpu_slices_close(&g->parts[i].slices);
+        mutex_destroy(&g->parts[i].mutex);
+    }
+    free(g->parts);
+    free(g);
+}
+
+/* Makes a group. NULL without memory. */
+UNCHECKED static struct axis_group *open_group(const struct axis_run *run, uint64_t number)
+{
+    const struct axis_plan *plan = run->plan;
+    struct axis_group *g = calloc(1, sizeof *g);
+    bool good = g;
+
+    if (g) {
+        g->number = number;
+        g->parts = calloc(run->group_parts, sizeof *g->parts);
+        good = g->parts;
+    }
+    for (size_t i = 0; good && i < run->group_parts; i++)
+        mutex_init(&g->parts[i].mutex);
+    for (size_t i = 0; good && i < run->group_parts; i++)
+        good = cpu_slices_open(&g->parts[i].slices, kind_of(run), plan->type, plan->wants,
+                               run->fast, part_slices(run, i));
+    if (good)
+        return g;
+    if (g)
+        close_group(run, g);
+    return NULL;
+}
+
 /* The group of this number, which is made if there is none. NULL without memory. */
 REQUIRES(axis_run_role)
 static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
 {
-    const struct axis_plan *plan = run->plan;
     struct axis_group *g = run->groups;
-    bool good;
 
     while (g && g->number != number)
         g = g->next;
     if (g)
         return g;
-    g = calloc(1, sizeof *g);
-    if (!g)
-        return NULL;
-    g->number = number;
-    mutex_init(&g->mutex);
-    axis_group_lock(g);
-    good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->fast,
-                           run->group_slices);
-    if (!good)
-        cpu_slices_close(&g->slices);
-    axis_group_unlock(g);
-    if (!good) {
-        mutex_destroy(&g->mutex);
-        free(g);
-        return NULL;
+    g = open_group(run, number);
+    if (g) {
+        g->next = run->groups;
+        run->groups = g;
     }
-    g->next = run->groups;
-    run->groups = g;
     return g;
-}
-
-UNCHECKED static void close_group(struct axis_group *g)
-{
-    cpu_slices_close(&g->slices);
-    mutex_destroy(&g->mutex);
-    free(g);
 }
 
 /* Frees the groups that are left, after a failure. */
@@ -638,7 +696,7 @@ UNCHECKED static void close_groups(struct axis_run *run)
         struct axis_group *g = run->groups;
 
         run->groups = g->next;
-        close_group(g);
+        close_group(run, g);
     }
 }
 
@@ -660,7 +718,7 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
 {
     struct axis_run *run = w->run;
     struct axis_group **place = &run->groups;
-    bool good, complete;
+    bool good = true, complete;
 
     axis_run_lock(run);
     g->taken += count;
@@ -673,8 +731,10 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
     axis_run_unlock(run);
     if (!complete)
         return true;
-    good = deliver(w, &g->slices, run->group_slices, g->number * run->group_slices);
-    close_group(g);
+    for (size_t i = 0; i < run->group_parts && good; i++)
+        good = deliver(w, &g->parts[i].slices, part_slices(run, i),
+                       g->number * run->group_slices + i * run->part_slices);
+    close_group(run, g);
     return good;
 }
 
@@ -690,9 +750,9 @@ static bool flush_part(struct axis_worker *w)
     g = get_group(w, w->part_group);
     if (!g)
         return false;
-    axis_group_lock(g);
-    cpu_slicer_merge(&w->slicer, &g->slices, &w->part, w->run->group_slices);
-    axis_group_unlock(g);
+    axis_part_lock(g->parts);
+    cpu_slicer_merge(&w->slicer, &g->parts->slices, &w->part, w->run->group_slices);
+    axis_part_unlock(g->parts);
     return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
 }
 
@@ -701,16 +761,10 @@ static bool take_part(struct axis_worker *w, const struct chunk *chunk, uint64_t
                       const unsigned char *data, uint64_t at, uint64_t count)
 {
     struct axis_group *g;
-    bool good;
 
     if (w->run->way == AXIS_SHARED) {
         g = get_group(w, number);
-        if (!g)
-            return false;
-        axis_group_lock(g);
-        good = take_group(w, chunk, &g->slices, 0, data, at, count);
-        axis_group_unlock(g);
-        return good && group_taken(w, g, count);
+        return g && take_group(w, chunk, NULL, 0, g, data, at, count) && group_taken(w, g, count);
     }
     if (w->part_taken > 0 && w->part_group != number && !flush_part(w))
         return false;
@@ -718,7 +772,7 @@ static bool take_part(struct axis_worker *w, const struct chunk *chunk, uint64_t
         cpu_slices_clear(&w->part, w->run->group_slices);
     w->part_group = number;
     w->part_taken += count;
-    return take_group(w, chunk, &w->part, 0, data, at, count);
+    return take_group(w, chunk, &w->part, 0, NULL, data, at, count);
 }
 
 /* Takes whole groups, as many as there is room for. Sets how many. */
@@ -740,7 +794,7 @@ static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_
                 .slices = &w->slices, .data = data, .rows = some, .columns = (size_t)elements});
     else
         for (size_t i = 0; i < some && good; i++)
-            good = take_group(w, chunk, &w->slices, i * slices, data + i * elements * size, 0,
+            good = take_group(w, chunk, &w->slices, i * slices, NULL, data + i * elements * size, 0,
                               elements);
     return good && deliver(w, &w->slices, some * slices, number * slices);
 }
@@ -1163,6 +1217,8 @@ static void take_tiles(struct axis_worker *w)
    hold them. And where there are too few strips for all workers. */
 #define OWN_COLUMNS 8192
 #define OWN_COLUMNS_MOST 65536
+/* Columns of a part of those that workers share are a multiple of this. */
+#define PART_COLUMNS 1024
 /* Rows for each worker at least: fewer take less time than to merge what the workers have of them. */
 #define OWN_ROWS_LEAST 256
 
@@ -1250,6 +1306,17 @@ static bool is_fast(const struct axis_run *run)
                                           plan->layout->length, plan->layout->inner);
 }
 
+/* Divides the columns that workers share into parts, some for each worker. A GPU takes all at once. */
+static void choose_parts(struct axis_run *run, unsigned workers)
+{
+    const size_t columns = align_up(run->group_slices / workers / 4 + 1, PART_COLUMNS);
+
+    if (run->gpu)
+        return;
+    run->part_slices = columns;
+    run->group_parts = (run->group_slices + columns - 1) / columns;
+}
+
 /* Chooses tiles: quantiles are found of a vector of slices at a time. */
 static void choose_tiles(struct axis_run *run, unsigned workers)
 {
@@ -1287,7 +1354,8 @@ static void choose_way(struct axis_run *run, unsigned workers)
     bool few; /* pieces of columns */
 
     run->group_elements = layout->length * layout->inner;
-    run->group_slices = (size_t)layout->inner;
+    run->group_slices = run->part_slices = (size_t)layout->inner;
+    run->group_parts = 1;
     few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers &&
           layout->length / OWN_ROWS_LEAST >= workers;
     if (quantiles_of(run)->quantile_count > 0) {
@@ -1299,6 +1367,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
         run->way = AXIS_BLOCKS;
     } else if (!random) {
         run->way = AXIS_SHARED;
+        choose_parts(run, workers);
     } else {
         const size_t wide = STRIP_READ_BYTES / run->info->element_size;
 
