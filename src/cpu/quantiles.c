@@ -36,6 +36,22 @@ static size_t cell_room(size_t length)
     return length / 8 + 2 * BLOCK;
 }
 
+/* Elements of a slice that count for no order statistic. */
+struct left_out {
+    size_t count;
+    bool nan; /* there are NaNs among them */
+};
+
+/* A range of keys in which an order statistic of a slice is expected. */
+struct cpu_quantiles_cell {
+    uint64_t first, last;
+    size_t below; /* keys below it */
+    uint64_t *keys;
+    size_t kept, room; /* keys in it, which are there, and for which there is room */
+    bool full;         /* there was no room for more */
+    struct left_out left;
+};
+
 bool cpu_quantiles_open(struct cpu_quantiles *q, const struct cpu_kernels *kernels,
                         enum element_type type, bool swap, const struct missing *missing,
                         const struct scale *scale, bool propagate,
@@ -69,9 +85,12 @@ bool cpu_quantiles_open(struct cpu_quantiles *q, const struct cpu_kernels *kerne
     q->keys = malloc(2 * (length + BLOCK) * sizeof *q->keys);
     if (length <= SORTED_MAX)
         q->rows = aligned_alloc(CPU_SORT_BYTES, length * CPU_SORT_BYTES);
-    if (length >= SAMPLED_LEAST)
+    if (length >= SAMPLED_LEAST) {
         q->kept = malloc(lanes_of(q) * room * sizeof *q->kept);
-    return q->keys && (q->rows || length > SORTED_MAX) && (q->kept || length < SAMPLED_LEAST);
+        q->cells = malloc(lanes_of(q) * q->count * sizeof *q->cells);
+    }
+    return q->keys && (q->rows || length > SORTED_MAX) &&
+           ((q->kept && q->cells) || length < SAMPLED_LEAST);
 }
 
 void cpu_quantiles_close(struct cpu_quantiles *q)
@@ -79,6 +98,7 @@ void cpu_quantiles_close(struct cpu_quantiles *q)
     free(q->rows);
     free(q->keys);
     free(q->kept);
+    free(q->cells);
 }
 
 /* The first element of slice j. */
@@ -86,12 +106,6 @@ static const unsigned char *slice_of(const struct cpu_quantiles_data *x, size_t 
 {
     return x->data + j / x->columns * x->block + j % x->columns * size;
 }
-
-/* Elements of a slice that count for no order statistic. */
-struct left_out {
-    size_t count;
-    bool nan; /* there are NaNs among them */
-};
 
 /* Whether an element is left out. */
 static bool leaves_out(const struct cpu_quantiles *q, uint64_t key, struct left_out *left)
@@ -103,16 +117,6 @@ static bool leaves_out(const struct cpu_quantiles *q, uint64_t key, struct left_
     left->nan |= nan && !missing;
     return nan || missing;
 }
-
-/* A range of keys in which an order statistic of a slice is expected. */
-struct cell {
-    uint64_t first, last;
-    size_t below; /* keys below it */
-    uint64_t *keys;
-    size_t kept, room; /* keys in it, which are there, and for which there is room */
-    bool full;         /* there was no room for more */
-    struct left_out left;
-};
 
 /* Keys of elements of a size. */
 typedef uint8_t lane_1;
@@ -218,6 +222,9 @@ typedef uint64_t lane_8;
     {                                                                                             \
         lane_##size *const keys = (lane_##size *)(void *)q->rows;                                 \
                                                                                                   \
+        /* Lanes without a slice hold zeros. */                                                   \
+        if (slices < LANES_##size)                                                                \
+            memset(keys, 0, length *CPU_SORT_BYTES);                                              \
         gather_##size(keys, x, length, first, slices);                                            \
         if (q->swap)                                                                              \
             element_swap(keys, keys, length *LANES_##size, size);                                 \
@@ -228,7 +235,7 @@ typedef uint64_t lane_8;
                                                                                                   \
     /* Takes up to BLOCK elements of a slice into a cell, which has room for so many. */          \
     static void take_##size(const struct cpu_quantiles *q, const unsigned char *from,             \
-                            size_t stride, size_t count, struct cell *cell)                       \
+                            size_t stride, size_t count, struct cpu_quantiles_cell *cell)         \
     {                                                                                             \
         const size_t rows = (count + LANES_##size - 1) / LANES_##size;                            \
         const lane_##size first = (lane_##size)cell->first,                                       \
@@ -275,7 +282,7 @@ static const struct {
     void (*sort)(struct cpu_quantiles *, const struct cpu_quantiles_data *, size_t, size_t, size_t,
                  struct left_out *);
     void (*take)(const struct cpu_quantiles *, const unsigned char *, size_t, size_t,
-                 struct cell *);
+                 struct cpu_quantiles_cell *);
 } of_size[] = {
     [1] = {sort_1, take_1}, [2] = {sort_2, take_2}, [4] = {sort_4, take_4}, [8] = {sort_8, take_8}};
 
@@ -313,13 +320,14 @@ static void find_sorted(struct cpu_quantiles *q, const struct cpu_quantiles_data
 
 /* Takes the elements of slices from number `first` on into a cell each, as long as there is room. */
 static void take_slices(const struct cpu_quantiles *q, const struct cpu_quantiles_data *x,
-                        size_t length, size_t first, size_t slices, struct cell *cells)
+                        size_t length, size_t first, size_t slices,
+                        struct cpu_quantiles_cell *cells)
 {
     const size_t size = element_size(q->type);
 
     for (size_t i = 0; i < length; i += BLOCK)
         for (size_t j = 0; j < slices; j++) {
-            struct cell *const c = &cells[j];
+            struct cpu_quantiles_cell *const c = &cells[j];
 
             c->full = c->full || c->kept + BLOCK > c->room;
             if (!c->full)
@@ -332,7 +340,7 @@ static void take_slices(const struct cpu_quantiles *q, const struct cpu_quantile
 static void find_selected(struct cpu_quantiles *q, const struct cpu_quantiles_data *x,
                           size_t length, size_t j, double *const *to)
 {
-    struct cell all = {.last = UINT64_MAX, .keys = q->keys, .room = length + BLOCK};
+    struct cpu_quantiles_cell all = {.last = UINT64_MAX, .keys = q->keys, .room = length + BLOCK};
     double found[PASS_PLAN_QUANTILES_MAX];
 
     take_slices(q, x, length, j, 1, &all);
@@ -350,7 +358,8 @@ static void find_selected(struct cpu_quantiles *q, const struct cpu_quantiles_da
 static size_t take_sample(struct cpu_quantiles *q, const struct cpu_quantiles_data *x,
                           size_t length, size_t j, const uint64_t **sample, size_t *root)
 {
-    struct cell all = {.last = UINT64_MAX, .keys = q->keys, .room = q->length + BLOCK};
+    struct cpu_quantiles_cell all = {
+        .last = UINT64_MAX, .keys = q->keys, .room = q->length + BLOCK};
     struct cpu_quantiles_data some = *x;
 
     *root = 32;
@@ -366,18 +375,19 @@ static size_t take_sample(struct cpu_quantiles *q, const struct cpu_quantiles_da
 /* Sets the cell in which quantile k is expected by a sample. The deviation of a rank in it is at most half
    of the root. */
 static void choose_cell(const struct cpu_quantiles *q, unsigned k, const uint64_t *sample,
-                        size_t count, size_t root, struct cell *cell)
+                        size_t count, size_t root, struct cpu_quantiles_cell *cell)
 {
     const size_t rank = count > 0 ? (size_t)quantile_place(&q->quantiles[k], count).rank : 0;
     const size_t slack = 2 * root;
 
-    *cell = (struct cell){.first = rank < slack ? 0 : sample[rank - slack],
-                          .last = rank + slack >= count ? UINT64_MAX : sample[rank + slack]};
+    *cell = (struct cpu_quantiles_cell){.first = rank < slack ? 0 : sample[rank - slack],
+                                        .last = rank + slack >= count ? UINT64_MAX
+                                                                      : sample[rank + slack]};
 }
 
 /* Finds quantile k of a slice by its cell. False where it lies elsewhere. */
 static bool find_in_cell(struct cpu_quantiles *q, unsigned k, size_t length,
-                         const struct cell *cell, double *found)
+                         const struct cpu_quantiles_cell *cell, double *found)
 {
     const size_t count = length - cell->left.count;
     struct order_statistic wanted[2];
@@ -407,8 +417,7 @@ static bool find_in_cell(struct cpu_quantiles *q, unsigned k, size_t length,
 static void find_sampled(struct cpu_quantiles *q, const struct cpu_quantiles_data *x, size_t length,
                          size_t first, size_t slices, double *const *to)
 {
-    const size_t room = cell_room(q->length);
-    struct cell chosen[CELLS_MAX][PASS_PLAN_QUANTILES_MAX], cells[CELLS_MAX];
+    const size_t room = cell_room(q->length), lanes = lanes_of(q);
     bool failed[CELLS_MAX] = {false};
 
     for (size_t j = 0; j < slices; j++) {
@@ -416,15 +425,17 @@ static void find_sampled(struct cpu_quantiles *q, const struct cpu_quantiles_dat
         size_t root;
         const size_t count = take_sample(q, x, length, first + j, &sample, &root);
 
-        for (unsigned k = 0; k < q->count; k++)
-            choose_cell(q, k, sample, count, root, &chosen[j][k]);
+        for (unsigned k = 0; k < q->count; k++) {
+            struct cpu_quantiles_cell *const cell = &q->cells[k * lanes + j];
+
+            choose_cell(q, k, sample, count, root, cell);
+            cell->keys = q->kept + j * room;
+            cell->room = room;
+        }
     }
     for (unsigned k = 0; k < q->count; k++) {
-        for (size_t j = 0; j < slices; j++) {
-            cells[j] = chosen[j][k];
-            cells[j].keys = q->kept + j * room;
-            cells[j].room = room;
-        }
+        struct cpu_quantiles_cell *const cells = q->cells + k * lanes;
+
         take_slices(q, x, length, first, slices, cells);
         for (size_t j = 0; j < slices; j++)
             failed[j] = !find_in_cell(q, k, length, &cells[j], &to[k][first + j]) || failed[j];

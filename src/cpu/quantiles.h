@@ -35,7 +35,8 @@ struct cpu_quantiles {
     unsigned char *rows;
     uint64_t *keys; /* those of one slice, and as much again to select among them */
     uint64_t *kept; /* those of long slices among which their order statistics are */
-    size_t length;  /* elements that there is room for */
+    struct cpu_quantiles_cell *cells; /* where these are expected */
+    size_t length;                    /* elements that there is room for */
 };
 
 /* Makes it ready for the quantiles of a request, of slices of up to `length` elements, at least 1. False

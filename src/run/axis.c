@@ -1456,8 +1456,9 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
 {
     /* All that is spooled has been read. */
     const struct progress_observer *progress = run->spool ? NULL : run->options->progress;
-    const uint64_t total = run->info->compressed ? run->info->input_bytes
-                                                 : run->layout->elements * run->info->element_size;
+    const uint64_t total = run->info->compressed
+                               ? run->info->input_bytes
+                               : run->layout->elements * element_size(run->plan->given);
     struct team own, *team = team_choose(&own, run->options->team, count);
     const struct team_job job = {.work = work, .context = workers, .last = team == &own};
 
@@ -1690,7 +1691,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     }
     outcome->elements = layout->elements;
     outcome->type = run->info->type;
-    outcome->bytes = layout->elements * run->info->element_size;
+    outcome->bytes = layout->elements * element_size(plan->given);
     if (!run->sink->begin(run->sink->context, plan, run->info->name))
         return false;
     useful =

@@ -121,7 +121,7 @@ static enum source_status marked_next(struct source *s, const struct chunk_reque
     count = claim(s, most, most, &first);
     if (count == 0)
         return SOURCE_END;
-    source_count(s, count * size, 0);
+    source_count(s, count * element_size(state->view->type), 0);
     marked_gather(&state->marked, first, count, request->buffer);
     *chunk = (struct chunk){.index = state->start + first, .count = count, .data = request->buffer};
     return SOURCE_CHUNK;
@@ -129,8 +129,10 @@ static enum source_status marked_next(struct source *s, const struct chunk_reque
 
 static void marked_read(struct source *s, uint64_t index, size_t count, void *elements)
 {
-    marked_gather(&((const struct memory_state *)s->state)->marked, index, count, elements);
-    source_count(s, count * s->info.element_size, 0);
+    const struct memory_state *state = s->state;
+
+    marked_gather(&state->marked, index, count, elements);
+    source_count(s, count * element_size(state->view->type), 0);
 }
 
 static const char *marked_find_missing(struct source *s, const struct missing_values *values,

@@ -392,6 +392,8 @@ else
         stack -t $type -o "$ops,median" --total --histogram=10,-1,1 small large
         stack -t $type -o "$ops,std" --axis=0 --shape=-1,250 small
         stack -t $type -o "$ops,std" --axis=1 --shape=250,-1 small
+        stack -t $type -o "median,p10,p90" --axis=0 --shape=-1,250 small
+        stack -t $type -o "median,p10,p90" --axis=1 --shape=5,-1 small
         stack -t $type --tolerance=ulp:1 --diff small large
         stack -t $type --diff large altered
     done
