@@ -349,7 +349,9 @@ def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Opti
     return [next(results if op in _ON_DEVICE else others) for op in key[0]] + list(others)
 
 
-_LONG = 1 << 18
+_LONG = 1 << 21
+"""Elements of a slice from which on a few are faster one after the other, each by all threads, than all by one
+thread each."""
 
 
 def _is_quantile(op: bytes) -> bool:
@@ -361,8 +363,7 @@ def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progr
     if array.memory != HOST:
         return _one_axis_on_device(array, key, axis, progress)
     length = array.shape[axis]
-    if length >= _LONG and array.size < 16 * length and (key[1] or builtins.any(_is_quantile(op) for op in key[0])):
-        # A slice has one thread there, and all of them here.
+    if length >= _LONG and array.size < 8 * length and (key[1] or builtins.any(_is_quantile(op) for op in key[0])):
         return _by_slices(array, key, (axis,), progress)
     try:
         return _native_axis(array, key, axis, progress)
