@@ -79,8 +79,7 @@ bool cpu_quantiles_open(struct cpu_quantiles *q, const struct cpu_kernels *kerne
     for (unsigned i = 0; i < 4; i++)
         if (element_size(type) == (size_t)1 << i)
             q->sort = kernels->sort_columns[i];
-    if (length > (SIZE_MAX / 2 - BLOCK) / sizeof *q->keys ||
-        room > SIZE_MAX / lanes_of(q) / sizeof *q->kept)
+    if (length > SIZE_MAX / 4 / sizeof *q->keys || room > SIZE_MAX / lanes_of(q) / sizeof *q->kept)
         return false;
     q->keys = malloc(2 * (length + BLOCK) * sizeof *q->keys);
     if (length <= SORTED_MAX)
