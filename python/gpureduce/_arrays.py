@@ -629,7 +629,7 @@ def describe(x: Any) -> Array:
         return of_torch(x)
     root = type(x).__module__.partition(".")[0]
     if root == "dask":
-        raise TypeError("a dask array has no elements yet; use the functions of gpureduce.dask")
+        raise TypeError("a dask array has no elements yet; use the functions of gpureduce.dask, or x.compute()")
     if root == "pandas":
         if hasattr(x, "columns"):
             raise TypeError("a data frame is no array; take a column, such as x['name']")
@@ -638,6 +638,8 @@ def describe(x: Any) -> Array:
         if hasattr(x, "data_vars"):
             raise TypeError("a dataset is no array; take a variable, such as x['name']")
         return describe(x.data)
+    if root == "netCDF4":
+        return describe(x[...])  # its own array has values in the place of what is missing
     if hasattr(x, "__arrow_c_array__") or hasattr(x, "__arrow_c_stream__"):
         return of_arrow(x)
     if root == "cupy":

@@ -15,8 +15,8 @@ from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
 from ._reductions import (COUNTS, QUANTILES_MAX, SUMMARY, Number, Results, along_axis, checked_axes,
-                          columns_of_one, exact_of, finish, kept_dimensions, make_key, op_names, ratio, set_view,
-                          typed, value_of)
+                          columns_of_one, exact_of, finish, kept_dimensions, make_key, op_names, quantiles_of, set_view,
+                          shaped, typed, value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
@@ -179,12 +179,12 @@ class FileArray:
 
     def quantile(self, q: Any, axis: Any = None, *, keepdims: bool = False, nan: str = "propagate",
                  missing: Any = None) -> Any:
-        """A quantile, or several in a list: see `gpureduce.quantile`; axis as of `reduce`."""
-        one = lib.is_number(q)
-        quantiles = tuple((f"quantile_{k}".encode(),) + ratio(value) for k, value in enumerate([q] if one else q))
-        key = make_key([], nan, missing, quantiles=quantiles)
-        found = self._whole(key) if axis is None and not keepdims else self._along((), key, axis, keepdims)
-        return found[0] if one else found
+        """A quantile, or an array of several: see `gpureduce.quantile`; axis as of `reduce`."""
+        shape, quantiles = quantiles_of(q)
+        names = () if quantiles else ("count",)  # which has the shape of one
+        key = make_key([name.encode() for name in names], nan, missing, quantiles=quantiles)
+        found = self._whole(key) if axis is None and not keepdims else self._along(names, key, axis, keepdims)
+        return shaped(found, shape)
 
     def exact_sum(self, *, nan: str = "propagate", missing: Any = None) -> Fraction:
         """The sum before it is rounded: see `gpureduce.exact_sum`."""

@@ -935,20 +935,33 @@ def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: boo
     >>> gr.quantile([10, 20, 30, 40], [0, 0.5, 1])
     array([10., 25., 40.])
     """
-    shape: Tuple[int, ...] = ()
+    shape, quantiles = quantiles_of(q)
+    # Without a quantile, a count has the shape of one.
+    results = run(x, () if quantiles else ("count",), axis, keepdims, nan, missing, mask, quantiles=quantiles)
+    return finish(shaped(results, shape), out)
+
+
+def quantiles_of(q: Any) -> Tuple[Tuple[int, ...], Tuple[Tuple[bytes, int, int], ...]]:
+    """The shape of quantiles, and each, with a name."""
     fractions: List[Any] = [q]
+    shape: Tuple[int, ...] = ()
     if not lib.is_number(q):
         import numpy as np
 
         list_of_q = np.asarray(q, dtype=object) if isinstance(q, (list, tuple)) else np.asarray(q)
         shape = list_of_q.shape
         fractions = list(list_of_q.ravel())
-    quantiles = tuple((f"quantile_{i}".encode(),) + ratio(one) for i, one in enumerate(fractions))
-    results = run(x, (), axis, keepdims, nan, missing, mask, quantiles=quantiles) if quantiles else []
+    return shape, tuple((f"quantile_{i}".encode(),) + ratio(one) for i, one in enumerate(fractions))
+
+
+def shaped(results: Sequence[Any], shape: Tuple[int, ...]) -> Any:
+    """The results of quantiles of a shape, as one number or array."""
     if shape == ():
-        return finish(results[0], out)
+        return results[0]
+    import numpy as np
+
     found = np.asarray(results, dtype=float)
-    return finish(found.reshape(shape + found.shape[1:]), out)
+    return found[:math.prod(shape)].reshape(shape + found.shape[1:])
 
 
 def ratio(q: Any) -> Tuple[int, int]:

@@ -201,7 +201,7 @@ def test_dask_along_axes(chunks, axis):
     kept = [i for i in range(3) if i not in axes and i - 3 not in axes]
     for dtype in ("f4", "f8", ">i2", "u8", "?"):
         array = make(dtype, (9, 5, 4), 3, "finite") if dtype[0] == "f" else np.arange(180).reshape(9, 5, 4).astype(dtype)
-        for name in ("sum", "mean", "min", "max", "std", "var"):
+        for name in ("sum", "mean", "min", "max", "std", "var", "median"):
             found = getattr(gd, name)(da.from_array(array, chunks=chunks), axis=axis)
             values = found.compute()
             assert values.dtype == found.dtype and found.shape == values.shape == tuple(array.shape[i] for i in kept)
@@ -225,8 +225,10 @@ def test_dask_along_axes_refused():
     for wrong, error in (({"axis": ()}, ValueError), ({"axis": 0, "keepdims": True}, TypeError), ({"axis": 0, "nan": "no"}, ValueError)):
         with pytest.raises(error):
             gd.sum(x, **wrong)
-    with pytest.raises(TypeError, match="several operations"):
+    with pytest.raises(TypeError, match="a function each"):
         gd.reduce(x, "sum,min", axis=0)
+    with pytest.raises(gr.UnsupportedError, match="accumulated"):
+        gd.median(x, axis=None)
 
 
 def test_dask_of_no_elements_and_of_many_chunks():

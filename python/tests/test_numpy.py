@@ -189,7 +189,7 @@ def test_quantile_between(q):
 
 def test_quantile_shapes():
     assert gr.quantile(X, [[0, 0.5], [0.5, 1]]).tolist() == [[0, 11.5], [11.5, 23]]
-    assert gr.quantile(X, np.array(0.25)) == 5.75 and gr.quantile(X, []).shape == (0,)
+    assert gr.quantile(X, np.array(0.25)) == 5.75 and gr.quantile(X, []).shape == (0,) and gr.quantile(X, [[]], axis=1).shape == (1, 0, 2, 4)
     assert np.array_equal(gr.quantile(X, [0.25, 0.5], axis=1), np.quantile(X, [0.25, 0.5], axis=1))
     assert np.array_equal(gr.quantile(X, 0.5, axis=(0, 2), keepdims=True),
                           np.quantile(X, 0.5, axis=(0, 2), keepdims=True))
