@@ -107,8 +107,12 @@ bool pass_keys_find(struct pass_keys *k, const struct pass_request *request,
         found[i] = NAN;
     }
     if (!none)
-        quantile_select(k->plan.type, scale, stored, request->quantile_count, t->kept, k->scratch,
-                        t->kept_count, found);
+        (void)quantile_select(k->plan.type, scale, stored, request->quantile_count,
+                              &(struct quantile_keys){.keys = t->kept,
+                                                      .scratch = k->scratch,
+                                                      .kept = t->kept_count,
+                                                      .all = t->kept_count},
+                              found);
     for (unsigned i = 0; i < request->quantile_count; i++) {
         result->quantiles[request->places[i]] = found[i];
         *quantiles |= UINT32_C(1) << request->places[i];

@@ -152,23 +152,27 @@ double quantile_between(enum element_type type, const struct scale *scale, uint6
     return exact_wide_divide(&scaled, denominator);
 }
 
-void quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
-                     unsigned count, uint64_t *keys, uint64_t *scratch, size_t n, double *to)
+bool quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
+                     unsigned count, const struct quantile_keys *k, double *to)
 {
     struct order_statistic wanted[ORDER_STATISTICS_MAX] = {{0}};
     struct quantile_place places[ORDER_STATISTICS_MAX / 2];
     uint64_t found[ORDER_STATISTICS_MAX];
 
-    for (unsigned i = 0; i < count; i++) {
-        places[i] = quantile_place(&q[i], n);
-        for (unsigned k = 0; k < 2; k++)
-            wanted[2 * (size_t)i + k] = (struct order_statistic){
-                .rank = places[i].rank + (k > 0 && places[i].fraction > 0), .owner = 2 * i + k};
+    for (unsigned i = 0; i < 2 * count; i++) {
+        struct quantile_place *const place = &places[i / 2];
+
+        *place = quantile_place(&q[i / 2], k->all);
+        wanted[i].owner = i;
+        wanted[i].rank = place->rank + (i % 2 > 0 && place->fraction > 0) - k->before;
+        if (wanted[i].rank >= k->kept) /* or less than those before */
+            return false;
     }
-    order_select(keys, scratch, n, wanted, 2 * count);
+    order_select(k->keys, k->scratch, k->kept, wanted, 2 * count);
     for (unsigned i = 0; i < 2 * count; i++)
         found[wanted[i].owner] = wanted[i].key;
     for (unsigned i = 0; i < count; i++)
         to[i] = quantile_between(type, scale, found[2 * (size_t)i], found[2 * (size_t)i + 1],
                                  places[i].fraction, q[i].denominator);
+    return true;
 }

@@ -58,10 +58,18 @@ struct quantile quantile_stored(const struct quantile *q, const struct scale *sc
 double quantile_between(enum element_type type, const struct scale *scale, uint64_t low,
                         uint64_t high, uint64_t fraction, uint64_t denominator);
 
-/* Sets to[i] to quantile i, scaled, of `count` ones of stored numbers, at most ORDER_STATISTICS_MAX / 2,
-   of numbers that have `n` keys, from 1 to 2^32 - 1. The keys are changed, and so is `scratch`, which has
-   room for as many. */
-void quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
-                     unsigned count, uint64_t *keys, uint64_t *scratch, size_t n, double *to);
+/* Keys of numbers among which order statistics are. They are changed, and so is `scratch`, which has room
+   for as many. */
+struct quantile_keys {
+    uint64_t *keys, *scratch;
+    size_t kept;   /* keys that there are, from 1 to 2^32 - 1 */
+    size_t before; /* others that are less */
+    size_t all;    /* all numbers */
+};
+
+/* Sets to[i] to quantile i, scaled, of `count` ones of stored numbers, at most ORDER_STATISTICS_MAX / 2.
+   False, with nothing done, where one is not among the keys. */
+bool quantile_select(enum element_type type, const struct scale *scale, const struct quantile *q,
+                     unsigned count, const struct quantile_keys *k, double *to);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "sys/inline.h"
 
 /* Elements of a slice up to which it is faster to sort a vector of slices than to look for the order
    statistics of one after the other; and the part of the vector that slices have to fill then. */
@@ -145,6 +146,19 @@ typedef uint64_t lane_8;
         }                                                                                         \
     }                                                                                             \
                                                                                                   \
+    /* Sets missing[j] to 1 where key j of a row is one of a missing element. */                  \
+    static ALWAYS_INLINE void find_missing_##size(const struct cpu_quantiles *q,                  \
+                                                  const lane_##size *row, lane_##size *missing)   \
+    {                                                                                             \
+        for (unsigned k = 0; k < q->missing.count; k++) {                                         \
+            const lane_##size first = (lane_##size)q->missing.ranges[k].first;                    \
+            const lane_##size span = (lane_##size)(q->missing.ranges[k].last - first);            \
+                                                                                                  \
+            for (size_t j = 0; j < LANES_##size; j++)                                             \
+                missing[j] |= (lane_##size)((lane_##size)(row[j] - first) <= span);               \
+        }                                                                                         \
+    }                                                                                             \
+                                                                                                  \
     /* Makes keys of the bits of rows. Returns whether some may have to be left out. */           \
     static bool make_keys_##size(const struct cpu_quantiles *q, lane_##size *keys, size_t rows)   \
     {                                                                                             \
@@ -165,13 +179,7 @@ typedef uint64_t lane_8;
                 row[j] = key;                                                                     \
                 odd[j] |= (lane_##size)((key < least) | (key > most));                            \
             }                                                                                     \
-            for (unsigned k = 0; k < q->missing.count; k++) {                                     \
-                const lane_##size first = (lane_##size)q->missing.ranges[k].first;                \
-                const lane_##size span = (lane_##size)(q->missing.ranges[k].last - first);        \
-                                                                                                  \
-                for (size_t j = 0; j < LANES_##size; j++)                                         \
-                    odd[j] |= (lane_##size)((lane_##size)(row[j] - first) <= span);               \
-            }                                                                                     \
+            find_missing_##size(q, row, odd);                                                     \
         }                                                                                         \
         for (size_t j = 0; j < LANES_##size; j++)                                                 \
             any |= odd[j];                                                                        \
@@ -192,13 +200,7 @@ typedef uint64_t lane_8;
                  row < keys + (i + some) * LANES_##size; row += LANES_##size) {                   \
                 lane_##size missing[LANES_##size] = {0};                                          \
                                                                                                   \
-                for (unsigned k = 0; k < q->missing.count; k++) {                                 \
-                    const lane_##size first = (lane_##size)q->missing.ranges[k].first;            \
-                    const lane_##size span = (lane_##size)(q->missing.ranges[k].last - first);    \
-                                                                                                  \
-                    for (size_t j = 0; j < LANES_##size; j++)                                     \
-                        missing[j] |= (lane_##size)((lane_##size)(row[j] - first) <= span);       \
-                }                                                                                 \
+                find_missing_##size(q, row, missing);                                             \
                 for (size_t j = 0; j < LANES_##size; j++) {                                       \
                     const lane_##size nan = (lane_##size)((row[j] < least) | (row[j] > most));    \
                     const lane_##size out = nan | missing[j];                                     \
@@ -347,8 +349,12 @@ static void find_selected(struct cpu_quantiles *q, const struct cpu_quantiles_da
         for (unsigned k = 0; k < q->count; k++)
             found[k] = NAN;
     else
-        quantile_select(q->type, &q->scale, q->quantiles, q->count, q->keys,
-                        q->keys + q->length + BLOCK, all.kept, found);
+        (void)quantile_select(q->type, &q->scale, q->quantiles, q->count,
+                              &(struct quantile_keys){.keys = q->keys,
+                                                      .scratch = q->keys + q->length + BLOCK,
+                                                      .kept = all.kept,
+                                                      .all = all.kept},
+                              found);
     for (unsigned k = 0; k < q->count; k++)
         to[k][j] = found[k];
 }
@@ -389,26 +395,18 @@ static bool find_in_cell(struct cpu_quantiles *q, unsigned k, size_t length,
                          const struct cpu_quantiles_cell *cell, double *found)
 {
     const size_t count = length - cell->left.count;
-    struct order_statistic wanted[2];
-    struct quantile_place place;
-    uint64_t keys[2];
 
-    *found = NAN;
-    if (!cell->full && has_none(q, &cell->left, count))
-        return true;
-    place = quantile_place(&q->quantiles[k], cell->full ? 1 : count);
-    if (cell->full || place.rank < cell->below ||
-        place.rank + (place.fraction > 0) - cell->below >= cell->kept)
+    if (cell->full)
         return false;
-    for (unsigned i = 0; i < 2; i++)
-        wanted[i] = (struct order_statistic){
-            .rank = place.rank - cell->below + (i > 0 && place.fraction > 0), .owner = i};
-    order_select(cell->keys, q->keys, cell->kept, wanted, 2);
-    for (unsigned i = 0; i < 2; i++)
-        keys[wanted[i].owner] = wanted[i].key;
-    *found = quantile_between(q->type, &q->scale, keys[0], keys[1], place.fraction,
-                              q->quantiles[k].denominator);
-    return true;
+    *found = NAN;
+    return has_none(q, &cell->left, count) ||
+           quantile_select(q->type, &q->scale, &q->quantiles[k], 1,
+                           &(struct quantile_keys){.keys = cell->keys,
+                                                   .scratch = q->keys,
+                                                   .kept = cell->kept,
+                                                   .before = cell->below,
+                                                   .all = count},
+                           found);
 }
 
 /* Finds the quantiles of long slices from number `first` on, as many as cells are filled of side by side:
