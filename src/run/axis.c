@@ -905,24 +905,34 @@ static bool take_mapped(struct axis_worker *w, const struct chunk *block, uint64
     return guarded_take(w, block, &t);
 }
 
+/* Reads `columns` columns of `rows` rows into the worker's buffer, one row after the other: `begin` is the
+   number of the first element. */
+static bool read_rows(const struct axis_worker *w, uint64_t begin, size_t columns, size_t rows)
+{
+    const struct axis_run *run = w->run;
+    const size_t width = columns * run->info->element_size;
+
+    for (size_t i = 0; i < rows; i++)
+        if (!source_read_range(run->source, begin + i * run->layout->inner, columns,
+                               w->buffer + i * width))
+            return false;
+    return true;
+}
+
 /* Takes columns of a block that has to be read. */
 static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, size_t columns)
 {
     const struct axis_run *run = w->run;
     const struct axis_layout *layout = run->layout;
-    const size_t width = columns * run->info->element_size;
-    const uint64_t most = w->buffer_size / width;
+    const uint64_t most = w->buffer_size / columns / run->info->element_size;
     const struct chunk read = {.mapped = false};
 
     for (uint64_t row = 0; row < layout->length; row += most) {
         const uint64_t left = layout->length - row;
         const size_t rows = (size_t)(left < most ? left : most);
 
-        for (size_t i = 0; i < rows; i++)
-            if (!source_read_range(run->source,
-                                   (block * layout->length + row + i) * layout->inner + column,
-                                   columns, w->buffer + i * width))
-                return false;
+        if (!read_rows(w, (block * layout->length + row) * layout->inner + column, columns, rows))
+            return false;
         if (!guarded_take(w, &read,
                           &(struct take){.slices = &w->slices,
                                          .data = w->buffer,
@@ -1114,17 +1124,13 @@ static void take_tile(void *tile)
 static bool read_tile(struct axis_tile *t, uint64_t begin)
 {
     const struct axis_run *run = t->worker->run;
-    const uint64_t inner = run->layout->inner, length = run->layout->length;
-    unsigned char *const to = t->worker->buffer;
+    const size_t length = (size_t)run->layout->length;
 
-    t->x.data = to;
-    if (t->x.columns == inner)
-        return source_read_range(run->source, begin, (size_t)length * t->slices, to);
+    t->x.data = t->worker->buffer;
+    if (t->x.columns == run->layout->inner)
+        return source_read_range(run->source, begin, length * t->slices, t->worker->buffer);
     t->x.stride = t->x.columns * run->info->element_size;
-    for (size_t i = 0; i < length; i++)
-        if (!source_read_range(run->source, begin + i * inner, t->x.columns, to + i * t->x.stride))
-            return false;
-    return true;
+    return read_rows(t->worker, begin, t->x.columns, length);
 }
 
 /* Finds and takes the elements of a tile whose slices are set. False on failure. */
