@@ -14,9 +14,9 @@ from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Op
 from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
-from ._reductions import (COUNTS, QUANTILES_MAX, SUMMARY, Number, Results, along_axis, checked_axes,
-                          columns_of_one, exact_of, finish, kept_dimensions, make_key, op_names, quantiles_of, set_view,
-                          shaped, typed, value_of)
+from ._reductions import (COUNTS, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one, exact_of,
+                          finish, kept_dimensions, make_key, op_names, portions, quantiles_of, set_view, shaped, typed,
+                          value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
@@ -104,12 +104,10 @@ class FileArray:
     def _whole(self, key: Any) -> List[Any]:
         """The results of operations, then of quantiles, for all elements."""
         found: List[Any] = []
-        # The library takes a number of quantiles at a time.
-        for i in range(0, max(len(key[1]), len(key[0]) > 0), QUANTILES_MAX):
-            ops, quantiles = key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]
-            with self._file._reduced(self._number, (ops, quantiles) + key[2:]) as (context, result):
-                found += [value_of(context, result, op, kind_of(self._type)) for op in ops]
-                found += [value_of(context, result, name, "f") for name, _, _ in quantiles]
+        for part in portions(key):
+            with self._file._reduced(self._number, part) as (context, result):
+                found += [value_of(context, result, op, kind_of(self._type)) for op in part[0]]
+                found += [value_of(context, result, name, "f") for name, _, _ in part[1]]
         return found
 
     def _along(self, names: Tuple[str, ...], key: Any, axis: Any, keepdims: bool) -> List[Any]:

@@ -283,6 +283,13 @@ def _no_room(what: str) -> OverflowError:
                          " reduce the slices one by one for integers of any size")
 
 
+def portions(key: RequestKey) -> Iterator[RequestKey]:
+    """Requests for the operations and the quantiles of one, since the library takes a number of quantiles at a
+    time."""
+    for i in range(0, builtins.max(len(key[1]), len(key[0]) > 0), QUANTILES_MAX):
+        yield (key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]) + key[2:]
+
+
 def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
                progress: Optional[Progress]) -> List[Any]:
     """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given:
@@ -291,12 +298,10 @@ def along_axis(context: Context, source: Any, number: int, key: RequestKey, shap
 
     kept = shape[:axis] + shape[axis + 1:]
     found: List[Any] = []
-    # The library takes a number of quantiles at a time.
-    for i in range(0, builtins.max(len(key[1]), len(key[0]) > 0), QUANTILES_MAX):
-        ops, quantiles = key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]
-        request = context.request((ops, quantiles) + key[2:])
+    for part in portions(key):
+        request = context.request(part)
         some = []
-        for op in ops + tuple(q[0] for q in quantiles):
+        for op in part[0] + tuple(q[0] for q in part[1]):
             name = lib.axis_dtype(source, number, request, op)
             if name is None:
                 raise context.error(lib.error_status(context.handle))
@@ -608,10 +613,8 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     if len(axes) < rank:
         results = reduce_axes(array, key, axes, progress)
     else:
-        # The library takes a number of quantiles at a time.
-        for i in range(0, builtins.max(len(quantiles), 1), QUANTILES_MAX):
-            part = quantiles[i:i + QUANTILES_MAX]
-            results += reduce_array(array, (key[0] if i == 0 else (), part) + key[2:], progress)
+        for part in portions(key):
+            results += reduce_array(array, part, progress)
         if not keepdims:
             return results
         results = columns_of_one(key[0] + tuple(q[0] for q in quantiles), results, array.kind)
