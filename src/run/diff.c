@@ -1561,8 +1561,8 @@ static bool add_equal(struct diff *d)
     equal.nan_both = all.nan - differing.nan;
     equal.missing_both = all.missing - differing.missing;
     equal.first_nan = all.first_nan;
-    equal.infinite = partial_infinities(&all) > 0;
     equal.infinities = partial_infinities(&all) - partial_infinities(&differing);
+    equal.infinite = equal.infinities > 0;
     exact_subtract(&all.sum, &differing.sum);
     exact_wide_subtract(&all.squares, &differing.squares);
     equal.sum_a = equal.sum_b = all.sum;

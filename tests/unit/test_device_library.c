@@ -523,6 +523,32 @@ static void check_comparisons(unsigned long runs)
     tap_family_end(&family, "comparisons of views of both sides");
 }
 
+/* An infinity beside a NaN that is skipped is not compared: the cosine is of the others. */
+static void check_infinity_beside_nan(void)
+{
+    const struct shape one = {.type = "f32", .rank = 1, .sizes = {300}, .strides = {4}};
+    struct shape shapes[2] = {one, one};
+    gpr_request *request = NULL;
+    struct rows expected, got;
+    float *const sides[] = {(float *)(void *)host, (float *)(void *)(host + ROOM)};
+
+    shapes[1].off = ROOM;
+    for (int i = 0; i < 300; i++)
+        sides[0][i] = sides[1][i] = (float)i;
+    sides[0][7] = INFINITY;
+    sides[1][7] = NAN;
+    sides[1][200] = 1;
+    must(cudaMemcpy(device, host, 2 * ROOM, cudaMemcpyHostToDevice) == cudaSuccess &&
+             gpr_request_new(context, &request) == GPR_OK &&
+             gpr_request_set(request, GPR_NAN, GPR_NAN_SKIP) == GPR_OK,
+         "a request");
+    compare(shapes, (const bool[2]){false, false}, request, NULL, &expected);
+    compare(shapes, (const bool[2]){true, true}, request, NULL, &got);
+    tap_ok(strcmp(expected.text, got.text) == 0 && strstr(got.text, "\"cosine\": 0.9"),
+           "an infinity beside a NaN: %s", got.text);
+    gpr_request_free(request);
+}
+
 /* Quantiles of so many elements that a sample is taken of them, not aligned to 16 bytes; with NaNs
    and infinities in some runs, and beside an extreme in some. */
 static void check_samples(void)
@@ -991,6 +1017,7 @@ int main(void)
     check_totals((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_masks((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
     check_comparisons((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS) / 3);
+    check_infinity_beside_nan();
     check_samples();
     check_axes((unsigned long)from_environment("DEVICE_LIBRARY_RUNS", RUNS));
     check_failures();
