@@ -358,43 +358,6 @@ int element_key_compare(enum element_type a_type, int64_t a, enum element_type b
     return -compare_with_integer(exact_key_value(b), element_key_integer(a_type, a));
 }
 
-/* The greatest number of a float type. */
-static double element_max(enum element_type type)
-{
-    const struct element_format *format = &element_formats[type];
-    /* If the greatest exponent has a NaN, its greatest fraction is none of a number. */
-    int missing = format->kind == ELEMENT_FINITE ? 2 : 1;
-
-    return ldexp(ldexp(1, format->significant_bits) - missing,
-                 format->exponent_max + 1 - format->significant_bits);
-}
-
-/* The nearest integer, ties to even: what nearbyint comes to in the default mode, which nothing
-   here changes. From 2^52 on there are integers alone; below, the addition rounds to one. */
-static double nearest_integer(double x)
-{
-    const double size = fabs(x);
-
-    return size < 0x1p52 ? copysign(size + 0x1p52 - 0x1p52, x) : x;
-}
-
-double element_round(enum element_type type, double x)
-{
-    const struct element_format *format = &element_formats[type];
-    int shift;
-    double rounded;
-
-    if (x == 0 || !isfinite(x))
-        return x;
-    frexp(x, &shift); /* |x| in [2^(shift - 1), 2^shift) */
-    if (shift - 1 < format->exponent_min)
-        shift = format->exponent_min + 1; /* subnormals have the last bit of the least normal */
-    shift -= format->significant_bits;
-    /* The element's last bit weighs 2^shift. */
-    rounded = ldexp(nearest_integer(ldexp(x, -shift)), shift);
-    return fabs(rounded) > element_max(type) ? copysign(INFINITY, x) : rounded;
-}
-
 #define CHECK_SIZE(CONSTANT, name, size, ...)                        \
     _Static_assert(size == 1 || size == 2 || size == 4 || size == 8, \
                    "element_swap knows no other sizes");

@@ -233,10 +233,6 @@ bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits);
    less than, the same as or greater than `b`. -0 comes before +0, which is the integer 0, too. */
 int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b);
 
-/* Rounds x to a float type, to nearest, ties to even; returns it as a binary64. A number beyond the
-   greatest of the type becomes an infinity, also if the type has none. */
-double element_round(enum element_type type, double x);
-
 /* Whether this machine stores numbers with the most significant byte first. */
 bool element_host_is_big(void);
 

@@ -77,6 +77,9 @@ EXACT_SHARED uint64_t exact_bits(double x)
 #endif
 }
 
+/* The bits of the NaN that results are. */
+#define EXACT_NAN UINT64_C(0x7ff8000000000000)
+
 /* The binary64 number that has these bits. */
 EXACT_SHARED double exact_from_bits(uint64_t bits)
 {

@@ -7,7 +7,7 @@ library_sources += \
 	src/core/difference.c src/core/difference.h \
 	src/core/digest.c src/core/digest.h src/core/digest_arithmetic.h \
 	src/core/digits.c src/core/digits.h \
-	src/core/element.c src/core/element.h \
+	src/core/element.c src/core/element.h src/core/element_round.h \
 	src/core/error.c src/core/error.h \
 	src/core/exact.c src/core/exact.h \
 	src/core/histogram.c src/core/histogram.h \
@@ -23,7 +23,7 @@ library_sources += \
 	src/core/partial_text.c src/core/partial_text.h \
 	src/core/product.h \
 	src/core/progress.h \
-	src/core/quantile.c src/core/quantile.h \
+	src/core/quantile.c src/core/quantile.h src/core/quantile_place.h \
 	src/core/quotient.c src/core/quotient.h \
 	src/core/ranges.c src/core/ranges.h \
 	src/core/scale.c src/core/scale.h \

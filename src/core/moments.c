@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/digits.h"
+#include "core/element_round.h"
 #include "core/term.h"
 
 void moments_take(struct partial *p, double x, enum element_type type, uint64_t times)
@@ -169,8 +170,8 @@ static void finish_extremes(const struct partial *p, const struct moments_terms 
     if (isinf(element_key_value(t->min, p->min_key)) ||
         isinf(element_key_value(t->max, p->max_key))) {
         result->absmax = INFINITY;
-        result->range =
-            element_key_value(t->max, p->max_key) - element_key_value(t->min, p->min_key);
+        result->range = element_round(terms->type, element_key_value(t->max, p->max_key) -
+                                                       element_key_value(t->min, p->min_key));
         return;
     }
     if (!element_is_integer(t->min) && !element_is_integer(t->max)) {

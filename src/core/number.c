@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/digits.h"
+#include "core/element_round.h"
 
 /* A decimal: digits[0].digits[1..] times 10^exponent. */
 struct decimal {

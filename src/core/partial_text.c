@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/element_round.h"
 #include "core/number.h"
 #include "core/order.h"
 #include "core/term.h"

@@ -15,13 +15,8 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/quantile_place.h"
 #include "core/scale.h"
-
-/* q = numerator / denominator, from 0 to 1. The denominator is at most QUANTILE_DENOMINATOR_MAX; of
-   a decimal it is a power of ten. */
-struct quantile {
-    uint64_t numerator, denominator;
-};
 
 /* Digits of q after the point, at most: 10^18 is below 2^60. */
 #define QUANTILE_DECIMALS_MAX 18
@@ -37,13 +32,6 @@ static inline bool quantile_is_extreme(const struct quantile *q)
 {
     return q->numerator == 0 || q->numerator == q->denominator;
 }
-
-/* The position of a quantile among n numbers, n > 0: `fraction` / q->denominator of the way from
-   x[rank] to x[rank + 1]; with a fraction of 0 it is x[rank]. */
-struct quantile_place {
-    uint64_t rank, fraction;
-};
-struct quantile_place quantile_place(const struct quantile *q, uint64_t n);
 
 /* The quantile of stored numbers that stands for one of scaled ones: 1 - q, if the factor is less than
    0. */

@@ -25,9 +25,6 @@
 /* The most numbers whose exact sum is the sum of the squares of a slice. */
 #define SLICE_SQUARES_MAX 5
 
-/* The bits of the NaN that results are. */
-#define SLICE_NAN UINT64_C(0x7ff8000000000000)
-
 /* A sum of two numbers, and whether it is exact. */
 struct slice_pair {
     double high, low;
@@ -269,7 +266,7 @@ EXACT_SHARED bool slice_spread(const struct slice_pair *sum,
     const double high = exact_two_sum(sum->high, sum->low, &low);
     const double divisor = slice_product(count, rest, &divisor_low);
 
-    *result = exact_from_bits(SLICE_NAN);
+    *result = exact_from_bits(EXACT_NAN);
     if (n <= ddof)
         return true;
     if (n >> 53 == 0 && divisor_low == 0 &&
@@ -296,6 +293,38 @@ EXACT_SHARED bool slice_spread(const struct slice_pair *sum,
         return false;
     return root ? slice_root(&t, divisor, divisor_low, result)
                 : slice_divide(&t, divisor, divisor_low, result);
+}
+
+/* Whether a number is far from the largest and the smallest. */
+EXACT_SHARED bool slice_is_moderate(double x)
+{
+    return (fabs(x) > 0x1p-900 && fabs(x) < 0x1p900) || x == 0;
+}
+
+/* Sets *result to (a (divisor - fraction) + b fraction) / divisor, rounded once, of finite numbers, where
+   divisor < 2^53. False where that is not certain. */
+EXACT_SHARED bool slice_between(double a, double b, uint64_t fraction, uint64_t divisor,
+                                double *result)
+{
+    const double of = (double)divisor;
+    double x_lost, y_lost, error, slack, more_slack, last_slack, less, more_less;
+    const double x = slice_product(a, (double)(divisor - fraction), &x_lost);
+    const double y = slice_product(b, (double)fraction, &y_lost);
+    const double total = exact_two_sum(x, y, &error);
+    const double quotient = total / of, back = slice_product(quotient, of, &less);
+    double lost = exact_two_sum(x_lost, y_lost, &slack), left, rest, bound;
+
+    lost = exact_two_sum(lost, error, &more_slack);
+    left = exact_two_sum((total - back) - less, lost, &last_slack);
+    rest = left / of;
+    bound = (fabs(slack) + fabs(more_slack) + fabs(last_slack)) * 2 / of;
+    /* If nothing is left, the result may lie in the middle between two numbers. To add a bound much smaller
+       than the rest would change nothing. */
+    if (bound != 0 || slice_product(rest, of, &more_less) != left || more_less != 0)
+        bound += fabs(rest) * 0x1p-50;
+    *result = quotient + rest;
+    return slice_is_moderate(a) && slice_is_moderate(b) && slice_is_moderate(quotient) &&
+           quotient + (rest - bound) == *result && quotient + (rest + bound) == *result;
 }
 
 #endif

@@ -204,7 +204,7 @@ EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
 
     if (m->groups == 1)
         return cuda_slice_result(&m->wish, s, &m->to[i]);
-    to->high[i] = s->sum.left ? exact_from_bits(SLICE_NAN) : s->sum.high;
+    to->high[i] = s->sum.left ? exact_from_bits(EXACT_NAN) : s->sum.high;
     to->low[i] = s->sum.low;
     SLICE_UNROLL
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)

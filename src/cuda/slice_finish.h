@@ -89,7 +89,7 @@ EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
     if (n == 0 && known) {
         if (w->letter != 'f' && !w->has_none)
             return false;
-        *bits = w->letter == 'f' ? SLICE_NAN : w->none;
+        *bits = w->letter == 'f' ? EXACT_NAN : w->none;
         return true;
     }
     if (!known)
@@ -129,7 +129,7 @@ EXACT_SHARED bool cuda_slice_seen_result(const struct cuda_slice_wish *w,
     const uint64_t present = w->count - s->missing;
     const bool of_sum = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_MEAN;
 
-    *bits = SLICE_NAN;
+    *bits = EXACT_NAN;
     if (present == 0 || (s->nan > 0 && !w->skip_nan) ||
         (present == s->nan && w->op != CUDA_SLICE_SUM))
         return true;

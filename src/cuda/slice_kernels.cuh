@@ -339,7 +339,7 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
     double low, high;
 
     if (!finite && of_sum && !wish->skip_nan && sizeof(Key) == sizeof(int32_t))
-        return sum.high == sum.high ? exact_bits(sum.high) : SLICE_NAN;
+        return sum.high == sum.high ? exact_bits(sum.high) : EXACT_NAN;
     if (sum.left || !finite)
         return CUDA_SLICE_UNKNOWN;
     if (!of_sum && wish->letter != 'f')

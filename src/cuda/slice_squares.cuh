@@ -239,7 +239,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 
             /* The sum of elements that are not finite is not finite, either. */
             if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
-                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : SLICE_NAN;
+                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : EXACT_NAN;
             else if (sum.left || found[j].squares.left)
                 bits[j] = CUDA_SLICE_UNKNOWN;
             else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/element_round.h"
 #include "core/number.h"
 #include "core/order.h"
 #include "core/scaled.h"

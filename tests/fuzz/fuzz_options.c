@@ -15,6 +15,7 @@
 
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "core/element_round.h"
 #include "core/number.h"
 #include "profile/machine_limits.h"
 #include "sys/escape.h"

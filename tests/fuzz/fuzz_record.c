@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include "core/element_round.h"
 #include "fuzz/fuzz.h"
 
 #include <inttypes.h>

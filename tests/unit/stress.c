@@ -26,6 +26,7 @@
 #include <zstd.h>
 
 #include "bench/common/difference.h"
+#include "core/element_round.h"
 #include "core/moments.h"
 #include "lib/allocate.h"
 #include "lib/draw.h"

@@ -4,7 +4,7 @@
 /* Tags: ports emulator */
 #include "config.h"
 
-#include "core/element.h"
+#include "core/element_round.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -692,7 +692,7 @@ static uint64_t float8_result(const struct cuda_slice_launch *l, size_t slice)
     }
     if (nan || positive || negative)
         return l->wish.skip_nan              ? CUDA_SLICE_UNKNOWN
-               : nan || positive == negative ? SLICE_NAN
+               : nan || positive == negative ? EXACT_NAN
                                              : exact_bits(positive ? INFINITY : -INFINITY);
     x = ldexp((double)sum, -float8_scale(l->type)); /* below 2^53 */
     return exact_bits(l->wish.op == CUDA_SLICE_MEAN ? x / (double)count : x);
