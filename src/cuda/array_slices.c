@@ -38,6 +38,31 @@
 #define SUMS ((uint64_t)256)
 #define BLOCKS_AGAIN 4
 
+/* Elements of a slice for each thread that looks at it, and threads of a column's, at least; blocks that
+   are enough for a multiprocessor; and elements for each thread of a part of a slice. */
+#define LOOK_ELEMENTS ((uint64_t)8)
+#define LOOK_COLUMN_LANES 32
+#define LOOK_BLOCKS 8
+#define LOOK_PART ((uint64_t)32)
+
+/* Elements of slices that are few: then a block has CUDA_SELECT_SLICES of them. Else it has so many, or twice as
+   many, if their keys take no more bytes of shared memory than so many; bytes of that which it has besides;
+   and blocks that are enough for a multiprocessor. */
+#define SELECT_FEW 32
+#define SELECT_SLICES 16
+#define SELECT_BYTES ((size_t)32 << 10)
+#define SELECT_STATIC ((size_t)3 << 10)
+#define SELECT_BLOCKS 4
+
+/* For slices that do not fit there: the nanoseconds in which a block finds the quantile of a byte, in a row or
+   apart, and blocks of a multiprocessor; those of a slice that is reduced by itself, and the bytes that
+   take it one more. */
+#define SELECT_TIME 1
+#define SELECT_TIME_APART 16
+#define SELECT_AGAIN_BLOCKS 2
+#define ALONE_TIME 250000
+#define ALONE_BYTES 100
+
 /* Results that are not known: how many, and which. */
 #define LIST_BYTES ((size_t)(CUDA_ARRAY_UNKNOWN + 1) * sizeof(uint64_t))
 #define FOUND_BYTES \
@@ -53,6 +78,7 @@ static const char *const launching = "starting a kernel";
 
 struct cuda_summer {
     int device, multiprocessors; /* negative before the first call */
+    int shared;                  /* bytes of shared memory that a block may ask for */
     const void *known[KNOWN]; /* memory of the device: of elements and results of the last calls */
     struct cuda_room parts, stage, found;
     uint32_t *any, *any_device; /* pinned: 1 if there are results that are not known */
@@ -135,20 +161,11 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
     s->elements = e;
     s->axis = axis;
     s->all = cuda_array_finds_all(e->type, &axis->wish);
-    switch (axis->wish.op) {
-    case CUDA_SLICE_SUM:
-    case CUDA_SLICE_MEAN:
-        s->wants = PARTIAL_SUM;
-        break;
-    case CUDA_SLICE_MIN:
-    case CUDA_SLICE_MAX:
-        s->wants = PARTIAL_EXTREMES;
-        break;
-    case CUDA_SLICE_VAR:
-    case CUDA_SLICE_STD:
-        s->wants = PARTIAL_SUM | PARTIAL_SQUARES;
-        break;
-    }
+    s->wants = cuda_slice_squares(axis->wish.op) ? PARTIAL_SUM | PARTIAL_SQUARES
+               : axis->wish.op == CUDA_SLICE_L1  ? PARTIAL_ABSOLUTE
+               : axis->wish.op == CUDA_SLICE_MIN || axis->wish.op == CUDA_SLICE_MAX
+                   ? PARTIAL_EXTREMES
+                   : PARTIAL_SUM;
     s->wants |= e->missing ? PARTIAL_MISSING : 0;
     s->records = cuda_slices_are_records(e->type, s->wants) && s->wants != PARTIAL_SUM;
     s->part = axis->inner == 1 && e->count >= LONG_LEAST && is_whole(e) &&
@@ -296,8 +313,13 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
     merge.from = lay_out(s, s->parts.memory, slices * parts);
     merge.group = lay_out(s, s->parts.memory + bytes, slices * merge.groups);
     merge.from.narrow = !s->records && element_size(e->type) < sizeof(double);
-    launch.high = merge.from.high;
-    launch.low = merge.from.low;
+    if (s->wants & PARTIAL_ABSOLUTE) {
+        launch.more.absolute = merge.from.high;
+        launch.more.absolute_low = merge.from.low;
+    } else {
+        launch.high = merge.from.high;
+        launch.low = merge.from.low;
+    }
     launch.min = merge.from.min;
     launch.max = merge.from.max;
     launch.more.missing = merge.from.missing;
@@ -408,9 +430,12 @@ static bool enter_device(struct cuda_summer *s, const struct cuda_array_elements
 
     if (!cuda_guest_enter(guest, device, error) ||
         (device != s->device &&
-         !cuda_guest_check(
-             cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
-             "asking the GPU", error)) ||
+         (!cuda_guest_check(
+              cudaDeviceGetAttribute(&s->multiprocessors, cudaDevAttrMultiProcessorCount, device),
+              "asking the GPU", error) ||
+          !cuda_guest_check(
+              cudaDeviceGetAttribute(&s->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+              "asking the GPU", error))) ||
         !cuda_guest_check(cudaStreamIsCapturing(e->stream, &capture), "asking the GPU", error))
         return false;
     /* The memory of the summer is not the graph's. */
@@ -519,27 +544,27 @@ static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, ui
                             : reduce_columns(s, axis, results, error);
 }
 
-/* Describes how slices are found again that are listed. */
-static struct cuda_slice_again again(const struct cuda_summer *s, uint64_t *results)
+/* Describes all slices where they lie, which are found again if they are listed. */
+static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *results)
 {
     const struct cuda_array_elements *e = s->elements;
     const struct cuda_array_axis *axis = s->axis;
     const struct view_layout *shaped = axis->shaped;
-    struct cuda_slice_again job = {.type = e->type,
-                                   .swap = e->swap,
-                                   .slices.data = shaped->data,
-                                   .step = shaped->strides[axis->number],
-                                   .length = axis->length,
-                                   .all = axis->outer * axis->inner,
-                                   .list = unknown_list(s),
-                                   .wish = axis->wish,
-                                   .results = results,
-                                   .blocks = (unsigned)(BLOCKS_AGAIN * s->multiprocessors),
-                                   .segment = SEGMENT,
-                                   .sums = (void *)(s->found.memory + LIST_BYTES),
-                                   .sum_count = SUMS,
-                                   .done =
-                                       (void *)(s->found.memory + FOUND_BYTES - sizeof(uint64_t))};
+    struct cuda_slice_job job = {.type = e->type,
+                                 .swap = e->swap,
+                                 .slices.data = shaped->data,
+                                 .step = shaped->strides[axis->number],
+                                 .length = axis->length,
+                                 .all = axis->outer * axis->inner,
+                                 .list = unknown_list(s),
+                                 .wish = axis->wish,
+                                 .results = results,
+                                 .blocks = (unsigned)(BLOCKS_AGAIN * s->multiprocessors),
+                                 .segment = SEGMENT,
+                                 .sums = (void *)(s->found.memory + LIST_BYTES),
+                                 .sum_count = SUMS,
+                                 .done =
+                                     (void *)(s->found.memory + FOUND_BYTES - sizeof(uint64_t))};
 
     for (unsigned d = 0; d < shaped->rank; d++)
         if (d != axis->number) {
@@ -554,7 +579,7 @@ static struct cuda_slice_again again(const struct cuda_summer *s, uint64_t *resu
 /* Finds all results again that are not known, and empties the list. */
 static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
-    const struct cuda_slice_again job = again(s, results);
+    const struct cuda_slice_job job = job_of(s, results);
 
     return (job.length > WHOLE_LENGTH ||
             cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error)) &&
@@ -572,20 +597,128 @@ static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *er
                              launching, error));
 }
 
+/* Whether the elements of a slice lie closer together than its neighbours do. */
+static bool is_along(const struct cuda_slice_job *job)
+{
+    const struct view_layout *slices = &job->slices;
+
+    return slices->rank == 0 || llabs(job->step) <= llabs(slices->strides[slices->rank - 1]);
+}
+
+/* Describes how slices are looked at. */
+static void shape_look(struct cuda_summer *s, struct cuda_slice_job *job)
+{
+    const uint64_t wanted = (uint64_t)LOOK_BLOCKS * (unsigned)s->multiprocessors;
+    const unsigned most = is_along(job) ? CUDA_LOOK_THREADS : LOOK_COLUMN_LANES;
+    uint64_t blocks, parts;
+
+    job->along = is_along(job);
+    job->lanes = 1;
+    while (job->lanes < most && job->lanes * LOOK_ELEMENTS < job->length &&
+           (job->along || job->all * job->lanes < wanted * CUDA_LOOK_THREADS))
+        job->lanes *= 2;
+    blocks = (job->all * job->lanes + CUDA_LOOK_THREADS - 1) / CUDA_LOOK_THREADS;
+    parts = least((wanted + blocks - 1) / blocks, job->length / (job->lanes * LOOK_PART) + 1);
+    job->part = (uint32_t)((job->length + parts - 1) / parts);
+    job->parts = (uint32_t)((job->length + job->part - 1) / job->part);
+    job->blocks = (unsigned)least(blocks * job->parts, wanted);
+}
+
+/* Whether blocks that read slices again and again find quantiles sooner than one slice after the other. */
+static bool is_sooner(const struct cuda_summer *s, const struct cuda_slice_job *job)
+{
+    const uint64_t bytes = job->length * element_size(job->type);
+    const uint64_t at_once = (uint64_t)SELECT_AGAIN_BLOCKS * (unsigned)s->multiprocessors;
+    const uint64_t rounds = (job->all + at_once - 1) / at_once;
+    const uint64_t time = is_along(job) ? SELECT_TIME : SELECT_TIME_APART;
+
+    return rounds * bytes * time < job->all * (ALONE_TIME + bytes / ALONE_BYTES);
+}
+
+/* Describes how quantiles of slices are found. False if they are found sooner one by one. */
+static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job)
+{
+    const size_t most = (size_t)s->shared - SELECT_STATIC;
+
+    job->along = is_along(job);
+    job->pitch = (unsigned)job->length | 1; /* so that columns are written to all banks */
+    job->across = job->length <= SELECT_FEW ? CUDA_SELECT_SLICES : 2 * SELECT_SLICES;
+    job->few = job->length <= SELECT_FEW;
+    while (job->few > 0 && job->few < job->length)
+        job->few *= 2;
+    if (job->few == 0 && cuda_select_bytes(job) > SELECT_BYTES)
+        job->across = SELECT_SLICES;
+    if (cuda_select_bytes(job) > most) {
+        job->across = 1;
+        job->along = true;
+    }
+    if (cuda_select_bytes(job) > most)
+        job->pitch = 0;
+    job->lanes = job->across == 1 ? CUDA_SELECT_THREADS
+                 : !job->along    ? CUDA_SELECT_THREADS / job->across
+                 : job->few > 0   ? job->few
+                                  : 32;
+    job->place = quantile_place(&job->wish.quantile, job->length);
+    job->blocks = (unsigned)least((job->all + job->across - 1) / job->across,
+                                  (uint64_t)SELECT_BLOCKS * (unsigned)s->multiprocessors);
+    return job->pitch > 0 || is_sooner(s, job);
+}
+
+/* Whether kernels can read single elements of slices, and number them. */
+static bool can_see(const struct cuda_slice_job *job)
+{
+    const int64_t size = (int64_t)element_size(job->type);
+    bool aligned = (uintptr_t)job->slices.data % (uintptr_t)size == 0 && job->step % size == 0;
+
+    for (unsigned d = 0; d < job->slices.rank; d++)
+        aligned = aligned && job->slices.strides[d] % size == 0;
+    return aligned && job->length <= INT32_MAX;
+}
+
+/* Puts results that need no sums. */
+static bool see(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    struct cuda_slice_job job = job_of(s, results);
+    const bool select = job.wish.op == CUDA_SLICE_QUANTILE;
+    bool can = can_see(&job);
+
+    if (can && select)
+        can = shape_select(s, &job);
+    else if (can)
+        shape_look(s, &job);
+    if (can && !select && job.parts > 1 &&
+        !cuda_room_grow(&s->parts, job.all * job.parts * CUDA_LOOK_STATE, error))
+        return false;
+    job.states = s->parts.memory;
+    return begin_list(s, can, error) &&
+           (can ? cuda_guest_check(select ? cuda_slices_select(&job, s->stream)
+                                          : cuda_slices_look(&job, s->stream),
+                                   launching, error)
+                : know_none(s, results, error)) &&
+           end_list(s, error);
+}
+
+/* Puts results that are found by sums. */
+static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error)
+{
+    const bool can = can_reduce(s, s->elements, s->axis);
+
+    return begin_list(s, can || s->all, error) &&
+           (can ? reduce(s, s->axis, results, error) : know_none(s, results, error)) &&
+           (!s->all || find_again(s, results, error)) && end_list(s, error);
+}
+
 bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
                               const struct cuda_array_axis *axis, uint64_t *results,
                               struct error *error)
 {
     struct cuda_guest guest;
-    bool good, can;
+    bool good;
 
     plan(s, e, axis);
-    can = can_reduce(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = begin_list(s, can || s->all, error) &&
-           (can ? reduce(s, axis, results, error) : know_none(s, results, error)) &&
-           (!s->all || find_again(s, results, error)) && end_list(s, error);
+    good = cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error);
     if (good && s->all)
         s->dirty = false;
     return leave(s, &guest, good);
@@ -593,11 +726,11 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
 
 bool cuda_array_reduce_listed(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
-    const struct cuda_slice_again job = again(s, results);
+    const struct cuda_slice_job job = job_of(s, results);
     struct cuda_guest guest;
     bool good;
 
-    if (element_is_integer(job.type) || job.length > WHOLE_SPREAD)
+    if (element_is_integer(job.type) || job.length > WHOLE_SPREAD || !cuda_slice_adds(job.wish.op))
         return true;
     good = cuda_guest_enter(&guest, s->device, error) &&
            cuda_guest_check(cuda_slices_whole(&job, s->stream), launching, error);

@@ -3,8 +3,9 @@
  * does.
  *
  * Kernels find the sums of parts of slices exactly, in a few numbers, and list the slices whose sums do
- * not fit. Kernels find those again, in superaccumulators; var, std and integers only where that is
- * enough, so the caller reduces the others one by one.
+ * not fit. Kernels find those again, in superaccumulators; results of squares and integers only where that is
+ * enough, so the caller reduces the others one by one. Other kernels look at single elements, or select
+ * among them.
  *
  * A summer keeps memory from one call to the next. One thread at a time uses it. In a build without
  * CUDA there is nothing to reduce.
@@ -27,10 +28,10 @@ struct cuda_array_axis {
     unsigned number;                  /* of the dimension that slices go along */
 };
 
-/* Whether kernels find all results: those of floats but for var and std. */
+/* Whether kernels find all results: those of floats that are sums, but not of squares, or extremes. */
 static inline bool cuda_array_finds_all(enum element_type type, const struct cuda_slice_wish *wish)
 {
-    return element_is_float(type) && wish->op != CUDA_SLICE_VAR && wish->op != CUDA_SLICE_STD;
+    return element_is_float(type) && cuda_slice_adds(wish->op) && !cuda_slice_squares(wish->op);
 }
 
 /* The most slices that cuda_array_unknown lists. */

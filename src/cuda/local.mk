@@ -53,9 +53,11 @@ cuda_sources = \
 	src/cuda/slice_finish.h \
 	src/cuda/slice_kernels.cu src/cuda/slice_kernels.cuh \
 	src/cuda/slice_launch.h \
+	src/cuda/slice_look.cu src/cuda/slice_look.cuh \
 	src/cuda/slice_record.cuh \
 	src/cuda/slice_record_floats.cu \
 	src/cuda/slice_record_integers.cu \
+	src/cuda/slice_select.cu src/cuda/slice_select.cuh \
 	src/cuda/slice_squares.cu src/cuda/slice_squares.cuh \
 	src/cuda/slice_sum.cuh \
 	src/cuda/slice_sums.cu \
@@ -102,8 +104,10 @@ cuda_depfiles += \
 	src/cuda/$(DEPDIR)/reduce_integers.Po \
 	src/cuda/$(DEPDIR)/slice_extremes.Po \
 	src/cuda/$(DEPDIR)/slice_kernels.Po \
+	src/cuda/$(DEPDIR)/slice_look.Po \
 	src/cuda/$(DEPDIR)/slice_record_floats.Po \
 	src/cuda/$(DEPDIR)/slice_record_integers.Po \
+	src/cuda/$(DEPDIR)/slice_select.Po \
 	src/cuda/$(DEPDIR)/slice_squares.Po \
 	src/cuda/$(DEPDIR)/slice_sums.Po \
 	src/cuda/$(DEPDIR)/moments_f32.Po \

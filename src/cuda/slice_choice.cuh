@@ -45,9 +45,17 @@ static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l
     return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
 }
 
-/* The kernels of slices that are found again (slice_whole.cuh). */
-typedef void slice_again_kernel(const struct cuda_slice_again);
-slice_again_kernel *slice_choose_whole(enum element_type type);
-slice_again_kernel *slice_choose_exact(enum element_type type);
+/* The kernels of slices wherever their elements lie: those that are found again (slice_whole.cuh), and
+   those of slice_select.cuh. */
+typedef void slice_job_kernel(const struct cuda_slice_job);
+slice_job_kernel *slice_choose_whole(enum element_type type);
+slice_job_kernel *slice_choose_exact(enum element_type type);
+slice_job_kernel *slice_choose_select(enum element_type type);
+
+/* Those of slice_look.cuh; the second one merges parts of slices. */
+struct slice_look_kernels {
+    slice_job_kernel *look, *parts;
+};
+struct slice_look_kernels slice_choose_look(const struct cuda_slice_job *job);
 
 #endif

@@ -8,27 +8,61 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/element_round.h"
+#include "core/quantile_place.h"
 #include "core/slice_sums.h"
 
 enum cuda_slice_op {
+    /* By sums and extremes: */
     CUDA_SLICE_SUM,
     CUDA_SLICE_MEAN,
     CUDA_SLICE_MIN,
     CUDA_SLICE_MAX,
     CUDA_SLICE_VAR,
-    CUDA_SLICE_STD
+    CUDA_SLICE_STD,
+    CUDA_SLICE_SUMSQ,
+    CUDA_SLICE_L2,
+    CUDA_SLICE_RMS,
+    CUDA_SLICE_L1,
+    /* By a look at each element (slice_look.cuh): */
+    CUDA_SLICE_ARGMIN,
+    CUDA_SLICE_ARGMAX,
+    CUDA_SLICE_ABSMIN,
+    CUDA_SLICE_ABSMAX,
+    CUDA_SLICE_RANGE,
+    CUDA_SLICE_COUNT,
+    CUDA_SLICE_MISSING,
+    CUDA_SLICE_NAN,
+    CUDA_SLICE_INF,
+    CUDA_SLICE_ZEROS,
+    CUDA_SLICE_NEGATIVES,
+    CUDA_SLICE_SUBNORMALS,
+    /* By the order of elements (slice_select.cuh): */
+    CUDA_SLICE_QUANTILE
 };
+
+/* Whether it is found by sums and extremes; whether sums of squares are among them. */
+EXACT_SHARED bool cuda_slice_adds(enum cuda_slice_op op)
+{
+    return op <= CUDA_SLICE_L1;
+}
+EXACT_SHARED bool cuda_slice_squares(enum cuda_slice_op op)
+{
+    return op >= CUDA_SLICE_VAR && op <= CUDA_SLICE_RMS;
+}
 
 /* The result that is wanted of each slice. */
 struct cuda_slice_wish {
     enum cuda_slice_op op;
-    char letter;    /* the type of results, of 64 bits: f, or, of integers, i or u */
-    bool skip_nan;  /* NaNs are left out */
-    bool wide;      /* elements are of u64 */
-    bool has_none;  /* `none` is the result of integers all of which are missing */
-    uint64_t none;  /* bits */
-    uint64_t count; /* elements of a slice */
-    uint64_t ddof;  /* is subtracted from the count that a variance is divided by */
+    char letter;                  /* the type of results, of 64 bits: f, or, of integers, i or u */
+    bool skip_nan;                /* NaNs are left out */
+    bool wide;                    /* elements are of u64 */
+    bool has_none;                /* `none` is the result of integers all of which are missing */
+    uint64_t none;                /* bits */
+    uint64_t count;               /* elements of a slice */
+    uint64_t ddof;                /* is subtracted from the count that a variance is divided by */
+    struct element_format format; /* of the elements, for CUDA_SLICE_RANGE of floats */
+    struct quantile quantile;     /* for CUDA_SLICE_QUANTILE */
 };
 
 /* The bits of a result of type f that is not known: a NaN that no result is. */
@@ -76,6 +110,20 @@ EXACT_SHARED uint64_t cuda_slice_extreme(const struct cuda_slice_wish *w, int64_
                             : (uint64_t)key;
 }
 
+/* Sets *result to that of the squares of n numbers, whose sums are these. False if it is not known. */
+EXACT_SHARED bool cuda_slice_of_squares(const struct cuda_slice_wish *w,
+                                        const struct slice_pair *sum, const double *squares,
+                                        uint64_t n, double *result)
+{
+    const struct slice_pair none = {0, 0, false};
+    const bool spread = w->op == CUDA_SLICE_VAR || w->op == CUDA_SLICE_STD;
+    const bool root = w->op != CUDA_SLICE_VAR && w->op != CUDA_SLICE_SUMSQ;
+
+    /* Without a sum that of n numbers, or of one, is a variance, too. */
+    return slice_spread(spread ? sum : &none, squares, spread || w->op == CUDA_SLICE_RMS ? n : 1,
+                        spread ? w->ddof : 0, 1, root, result);
+}
+
 /* Sets *bits to the result of a slice. False if it is not known, or an integer that does not fit;
    *bits is then CUDA_SLICE_UNKNOWN. */
 EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
@@ -94,23 +142,16 @@ EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
     }
     if (!known)
         return false;
-    switch (w->op) {
-    case CUDA_SLICE_SUM:
-        if (w->letter != 'f')
-            return slice_pair_integer(&s->sum, w->letter == 'i', bits);
-        break;
-    case CUDA_SLICE_MEAN:
-        known = slice_mean(&s->sum, n, &result);
-        break;
-    case CUDA_SLICE_MIN:
-    case CUDA_SLICE_MAX:
+    if (w->op == CUDA_SLICE_MIN || w->op == CUDA_SLICE_MAX) {
         *bits = cuda_slice_extreme(w, w->op == CUDA_SLICE_MIN ? s->min : s->max);
         return true;
-    case CUDA_SLICE_VAR:
-    case CUDA_SLICE_STD:
-        known = slice_spread(&s->sum, s->squares, n, w->ddof, 1, w->op == CUDA_SLICE_STD, &result);
-        break;
     }
+    if (w->letter != 'f')
+        return slice_pair_integer(&s->sum, w->letter == 'i', bits);
+    if (w->op == CUDA_SLICE_MEAN)
+        known = slice_mean(&s->sum, n, &result);
+    else if (cuda_slice_squares(w->op))
+        known = cuda_slice_of_squares(w, &s->sum, s->squares, n, &result);
     if (known)
         *bits = exact_bits(result);
     return known;
@@ -128,10 +169,11 @@ EXACT_SHARED bool cuda_slice_seen_result(const struct cuda_slice_wish *w,
 {
     const uint64_t present = w->count - s->missing;
     const bool of_sum = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_MEAN;
+    const bool of_none = w->op == CUDA_SLICE_SUM || w->op == CUDA_SLICE_L1 ||
+                         w->op == CUDA_SLICE_SUMSQ || w->op == CUDA_SLICE_L2; /* it is 0 */
 
     *bits = EXACT_NAN;
-    if (present == 0 || (s->nan > 0 && !w->skip_nan) ||
-        (present == s->nan && w->op != CUDA_SLICE_SUM))
+    if (present == 0 || (s->nan > 0 && !w->skip_nan) || (present == s->nan && !of_none))
         return true;
     if (w->op == CUDA_SLICE_MIN || w->op == CUDA_SLICE_MAX) {
         *bits = cuda_slice_extreme(w, w->op == CUDA_SLICE_MIN ? s->min : s->max);
@@ -141,6 +183,8 @@ EXACT_SHARED bool cuda_slice_seen_result(const struct cuda_slice_wish *w,
         return false;
     if (of_sum && (s->positive == 0 || s->negative == 0))
         *bits = exact_bits(s->positive > 0 ? INFINITY : -INFINITY);
+    else if (!of_sum && w->op != CUDA_SLICE_VAR && w->op != CUDA_SLICE_STD)
+        *bits = exact_bits(INFINITY);
     return true;
 }
 
@@ -166,25 +210,16 @@ EXACT_SHARED uint64_t cuda_slice_whole_result(const struct cuda_slice_wish *w,
     slice_terms_settle(&s->sum);
     pair.high = s->sum.term[0];
     pair.low = s->sum.term[1];
-    switch (w->op) {
-    case CUDA_SLICE_SUM:
-        known = slice_round(pair.high, pair.low, slice_terms_bound(&s->sum, 2), &result) && known &&
-                result - result == 0;
-        break;
-    case CUDA_SLICE_MEAN:
+    if (w->op == CUDA_SLICE_MEAN)
         known = known &&
                 (slice_terms_bound(&s->sum, 2) == 0 ? slice_mean(&pair, n, &result)
                                                     : slice_divide(&s->sum, (double)n, 0, &result));
-        break;
-    case CUDA_SLICE_VAR:
-    case CUDA_SLICE_STD:
+    else if (cuda_slice_squares(w->op))
         known = known && slice_terms_bound(&s->sum, 2) == 0 &&
-                slice_spread(&pair, s->squares, n, w->ddof, 1, w->op == CUDA_SLICE_STD, &result);
-        break;
-    case CUDA_SLICE_MIN:
-    case CUDA_SLICE_MAX:
-        break;
-    }
+                cuda_slice_of_squares(w, &pair, s->squares, n, &result);
+    else
+        known = slice_round(pair.high, pair.low, slice_terms_bound(&s->sum, 2), &result) && known &&
+                result - result == 0;
     return known ? exact_bits(result) : CUDA_SLICE_UNKNOWN;
 }
 

@@ -71,20 +71,37 @@ struct cuda_slice_sum {
     uint32_t blocks;                           /* that are done */
 };
 
-/* Slices of floats whose results are CUDA_SLICE_UNKNOWN, and are found again. */
-struct cuda_slice_again {
+/* Slices wherever their elements lie, and the results that are wanted of them. */
+struct cuda_slice_job {
     enum element_type type;
     bool swap;
     struct view_layout slices; /* their first elements, in the order of their numbers */
     int64_t step;              /* bytes from an element to the next one of its slice */
     uint64_t length, all;      /* elements of a slice; slices */
-    /* The numbers of slices, of which those are found again whose results are not known. If there are
-       more of them than room, all slices count as listed. */
+    /* The numbers of slices whose results are not known, which cuda_slices_look and cuda_slices_select
+       add to. The other two find those of floats among them again that are CUDA_SLICE_UNKNOWN; if
+       there are more than room, all slices count as listed. */
     struct cuda_list list;
     struct cuda_missing missing; /* none: its count is 0 */
     struct cuda_slice_wish wish;
     uint64_t *results; /* of all slices, in device memory */
     unsigned blocks;   /* of the kernel; 1 at least */
+
+    /* For cuda_slices_look and cuda_slices_select. */
+    unsigned lanes; /* threads that read a slice together, a power of two */
+    bool along;     /* neighbouring ones read elements of a slice; else the same one of several */
+
+    /* For cuda_slices_look: each slice is cut into so many parts, of so many elements but for the last.
+       If there are several: device memory for CUDA_LOOK_STATE bytes of each. */
+    uint32_t parts, part;
+    void *states;
+
+    /* For cuda_slices_select: slices that a block has in shared memory, and keys from one to the next;
+       0: it has one, which is not there. If it has one, all threads find the quantile; if it has more, a
+       warp does, or as many lanes as `few` says: a power of two, at least one for each element; 0:
+       elements are not few. */
+    unsigned across, pitch, few;
+    struct quantile_place place; /* of the quantile among `length` numbers */
 
     /* For cuda_slices_exact. If no more slices are listed than `sums` has, so many blocks share one
        that each has a segment; else each has one block. */
@@ -96,17 +113,17 @@ struct cuda_slice_again {
 };
 
 /* The first element of a slice. */
-EXACT_SHARED const unsigned char *cuda_slice_from(const struct cuda_slice_again *l, uint64_t slice)
+EXACT_SHARED const unsigned char *cuda_slice_from(const struct cuda_slice_job *l, uint64_t slice)
 {
     const unsigned char *at = l->slices.data;
 
-    for (unsigned d = l->slices.rank; d-- > 0;) {
-        const uint64_t size = l->slices.sizes[d];
+    for (unsigned d = l->slices.rank; d-- > 1;) {
+        const uint64_t size = l->slices.sizes[d], rest = slice / size;
 
-        at += (int64_t)(slice % size) * l->slices.strides[d];
-        slice /= size;
+        at += (int64_t)(slice - rest * size) * l->slices.strides[d];
+        slice = rest;
     }
-    return at;
+    return l->slices.rank > 0 ? at + (int64_t)slice * l->slices.strides[0] : at;
 }
 
 /* Finds a threshold among the element_keys. */
@@ -130,6 +147,21 @@ static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
            (wants == PARTIAL_EXTREMES && element_is_integer(type));
 }
 
+/* Threads of a block of cuda_slices_look, and bytes that are kept of a part of a slice. Threads of one of
+   cuda_slices_select, and slices that it has in shared memory at most. */
+#define CUDA_LOOK_THREADS 256
+#define CUDA_LOOK_STATE 40
+#define CUDA_SELECT_THREADS 512
+#define CUDA_SELECT_SLICES 256
+
+/* Shared memory that a block of cuda_slices_select needs. */
+static inline size_t cuda_select_bytes(const struct cuda_slice_job *l)
+{
+    return (size_t)l->across * l->pitch *
+           (element_formats[l->type].size == sizeof(uint64_t) ? sizeof(uint64_t)
+                                                              : sizeof(uint32_t));
+}
+
 #define CUDA_SLICE_PART 1024
 #define CUDA_SLICE_LONG 8192
 #define CUDA_SLICE_COLUMNS 4
@@ -148,10 +180,17 @@ static inline bool cuda_slices_have_long(enum element_type type, unsigned wants,
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
 
 /* Finds results again, in the same way: a warp each slice. Some remain unknown. */
-cudaError_t cuda_slices_whole(const struct cuda_slice_again *launch, cudaStream_t stream);
+cudaError_t cuda_slices_whole(const struct cuda_slice_job *launch, cudaStream_t stream);
 
 /* Finds sums, means and extremes exactly, in the same way: none remains unknown. Empties the list. */
-cudaError_t cuda_slices_exact(const struct cuda_slice_again *launch, cudaStream_t stream);
+cudaError_t cuda_slices_exact(const struct cuda_slice_job *launch, cudaStream_t stream);
+
+/* Finds results that need no sums, in the same way, of slices of fewer than 2^31 elements, which are aligned.
+   Integers that there are none of are listed. */
+cudaError_t cuda_slices_look(const struct cuda_slice_job *launch, cudaStream_t stream);
+
+/* Finds quantiles, in the same way, of such slices. Those that binary64 does not tell are listed. */
+cudaError_t cuda_slices_select(const struct cuda_slice_job *launch, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

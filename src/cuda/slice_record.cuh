@@ -120,7 +120,8 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
 {
     const bool left = r->sum.left || r->absolute.left || r->squares.left;
 
-    job->high[i] = left ? __longlong_as_double(0x7ff8000000000000ll) : r->sum.high;
+    if (job->high)
+        job->high[i] = left ? __longlong_as_double(0x7ff8000000000000ll) : r->sum.high;
     if (job->low)
         job->low[i] = r->sum.low;
     if (job->min) {
@@ -134,7 +135,8 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
         job->more.max_index[i] = r->max.index;
     }
     if (job->more.absolute) {
-        job->more.absolute[i] = r->absolute.high;
+        job->more.absolute[i] =
+            left ? __longlong_as_double(0x7ff8000000000000ll) : r->absolute.high;
         job->more.absolute_low[i] = r->absolute.low;
     }
     if (job->more.squares[0])
@@ -409,6 +411,14 @@ template <> struct slice_taker<u32> : slice_integer_taker<u32> {
 template <> struct slice_taker<u64> : slice_integer_taker<u64> {
 };
 template <> struct slice_taker<bool> : slice_integer_taker<truth> {
+};
+
+/* The trait of an integer type by its name in ELEMENT_INTEGER_TABLE. */
+template <typename Name> struct slice_integer {
+    typedef Name type;
+};
+template <> struct slice_integer<bool> {
+    typedef truth type;
 };
 
 /* Bits of elements as they are compared with missing ones. */

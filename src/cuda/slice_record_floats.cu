@@ -29,14 +29,14 @@ struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
         l->type, [l](auto trait) { return slice_choose_record<decltype(trait)>(l); });
 }
 
-slice_again_kernel *slice_choose_whole(enum element_type type)
+slice_job_kernel *slice_choose_whole(enum element_type type)
 {
-    return choose_float<slice_again_kernel *>(
-        type, [](auto trait) -> slice_again_kernel * { return slice_whole<decltype(trait)>; });
+    return choose_float<slice_job_kernel *>(
+        type, [](auto trait) -> slice_job_kernel * { return slice_whole<decltype(trait)>; });
 }
 
-slice_again_kernel *slice_choose_exact(enum element_type type)
+slice_job_kernel *slice_choose_exact(enum element_type type)
 {
-    return choose_float<slice_again_kernel *>(
-        type, [](auto trait) -> slice_again_kernel * { return slice_exact<decltype(trait)>; });
+    return choose_float<slice_job_kernel *>(
+        type, [](auto trait) -> slice_job_kernel * { return slice_exact<decltype(trait)>; });
 }

@@ -215,10 +215,8 @@ static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish
     double result;
 
     static_assert(SLICE_SQUARES == 3, "as here");
-    return slice_spread(&sum, squares, wish->count, wish->ddof, 1, wish->op == CUDA_SLICE_STD,
-                        &result)
-               ? exact_bits(result)
-               : CUDA_SLICE_UNKNOWN;
+    return cuda_slice_of_squares(wish, &sum, squares, wish->count, &result) ? exact_bits(result)
+                                                                            : CUDA_SLICE_UNKNOWN;
 }
 
 /* Puts what was found of slices number i to i + N - 1. */
@@ -230,6 +228,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
     double high[N], low[N], square[N];
 
     if (job->results) {
+        const bool spread = job->wish.op == CUDA_SLICE_VAR || job->wish.op == CUDA_SLICE_STD;
         uint64_t bits[N];
 
 #pragma unroll
@@ -239,7 +238,7 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 
             /* The sum of elements that are not finite is not finite, either. */
             if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
-                bits[j] = job->wish.skip_nan ? CUDA_SLICE_UNKNOWN : EXACT_NAN;
+                bits[j] = spread && !job->wish.skip_nan ? EXACT_NAN : CUDA_SLICE_UNKNOWN;
             else if (sum.left || found[j].squares.left)
                 bits[j] = CUDA_SLICE_UNKNOWN;
             else

@@ -69,7 +69,7 @@ __device__ static __forceinline__ bool slice_see(struct cuda_slice_seen *s, doub
 /* Hands over the elements of a slice from number `at` to before `end`, each so many further on, but for
    those that are missing: returns how many of these there are. */
 template <typename Type, typename Take>
-__device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_again &job,
+__device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_job &job,
                                                       uint64_t slice, uint64_t at, uint64_t end,
                                                       unsigned further, Take take)
 {
@@ -105,7 +105,7 @@ __device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_ag
 }
 
 /* How many slices are listed. */
-__device__ static __forceinline__ uint64_t slice_listed(const struct cuda_slice_again &job)
+__device__ static __forceinline__ uint64_t slice_listed(const struct cuda_slice_job &job)
 {
     const uint64_t found = job.list.found[0];
 
@@ -113,7 +113,7 @@ __device__ static __forceinline__ uint64_t slice_listed(const struct cuda_slice_
 }
 
 /* The number of the i-th of those. */
-__device__ static __forceinline__ uint64_t slice_of_list(const struct cuda_slice_again &job,
+__device__ static __forceinline__ uint64_t slice_of_list(const struct cuda_slice_job &job,
                                                          uint64_t i)
 {
     return job.list.found[0] <= job.list.room ? job.list.found[1 + i] : i;
@@ -141,8 +141,9 @@ struct slice_whole_state : cuda_slice_whole {
 
         if (!slice_see(&seen, x))
             return;
+        x = op == CUDA_SLICE_L1 ? fabs(x) : x;
         sum.left = !slice_terms_add(sum.term, SLICE_TERMS, x) || sum.left;
-        if (op != CUDA_SLICE_VAR && op != CUDA_SLICE_STD)
+        if (!cuda_slice_squares(op))
             return;
         const double square = slice_product(x, x, &error);
 
@@ -172,7 +173,7 @@ struct slice_whole_state : cuda_slice_whole {
 
 template <typename Type>
 __global__ void __launch_bounds__(SLICE_THREADS)
-    slice_whole(const __grid_constant__ struct cuda_slice_again job)
+    slice_whole(const __grid_constant__ struct cuda_slice_job job)
 {
     const uint64_t listed = slice_listed(job);
     const unsigned lane = threadIdx.x % 32;
@@ -240,7 +241,7 @@ __device__ static __forceinline__ void slice_add_seen(struct cuda_slice_sum *to,
 /* Finds the sum of a segment in shared memory. All threads of the block together. */
 template <typename Type>
 __device__ static __forceinline__ void
-slice_exact_segment(const struct cuda_slice_again &job, struct slice_exact_state *s, uint64_t slice,
+slice_exact_segment(const struct cuda_slice_job &job, struct slice_exact_state *s, uint64_t slice,
                     uint64_t begin, uint64_t end)
 {
     struct cuda_slice_seen seen = {INT64_MAX, INT64_MIN, 0, 0, 0, 0};
@@ -253,6 +254,7 @@ slice_exact_segment(const struct cuda_slice_again &job, struct slice_exact_state
     seen.missing = slice_walk<Type>(job, slice, begin + threadIdx.x, end, THREADS, [&](double x) {
         if (!slice_see(&seen, x))
             return;
+        x = job.wish.op == CUDA_SLICE_L1 ? fabs(x) : x;
         if (fabs(x) < SLICE_EXACT_LARGE) {
 #pragma unroll
             for (int i = 0; i < SLICE_EXACT_TERMS; i++)
@@ -311,13 +313,13 @@ __device__ static __forceinline__ uint64_t slice_exact_result(const struct cuda_
 
     if (!cuda_slice_seen_result(w, &seen, &bits))
         bits = exact_bits(
-            exact_mean_of(s->digit, w->op == CUDA_SLICE_SUM ? 1 : w->count - s->missing - s->nan));
+            exact_mean_of(s->digit, w->op == CUDA_SLICE_MEAN ? w->count - s->missing - s->nan : 1));
     return bits;
 }
 
 template <typename Type>
 __global__ void __launch_bounds__(THREADS)
-    slice_exact(const __grid_constant__ struct cuda_slice_again job)
+    slice_exact(const __grid_constant__ struct cuda_slice_job job)
 {
     __shared__ struct slice_exact_state state;
     const uint64_t listed = slice_listed(job);

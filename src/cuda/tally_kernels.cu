@@ -7,9 +7,6 @@
 
 #include <algorithm>
 
-/* Shared memory that a block has without asking. */
-static const size_t SHARED_USUAL = (size_t)48 << 10;
-
 cudaError_t cuda_tally(const struct cuda_tally_launch *l, cudaStream_t stream)
 {
     const struct tally_choice c = tally_choose(l);

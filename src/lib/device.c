@@ -465,8 +465,8 @@ gpr_status device_prepare(struct device_side sides[DIFF_SIDES], gpr_input *const
  * Reductions along an axis.
  */
 
-/* Sets *found to an operation as the kernels of slices know it. False if they do not. */
-static bool find_op(const struct operation *op, enum cuda_slice_op *found)
+/* An operation as the kernels of slices know it. */
+static enum cuda_slice_op slice_op(const struct operation *op)
 {
     static const struct {
         size_t member; /* of struct operation */
@@ -478,26 +478,36 @@ static bool find_op(const struct operation *op, enum cuda_slice_op *found)
         {offsetof(struct result, max), CUDA_SLICE_MAX},
         {offsetof(struct result, var), CUDA_SLICE_VAR},
         {offsetof(struct result, std), CUDA_SLICE_STD},
+        {offsetof(struct result, sumsq), CUDA_SLICE_SUMSQ},
+        {offsetof(struct result, l2), CUDA_SLICE_L2},
+        {offsetof(struct result, rms), CUDA_SLICE_RMS},
+        {offsetof(struct result, l1), CUDA_SLICE_L1},
+        {offsetof(struct result, argmin), CUDA_SLICE_ARGMIN},
+        {offsetof(struct result, argmax), CUDA_SLICE_ARGMAX},
+        {offsetof(struct result, absmin), CUDA_SLICE_ABSMIN},
+        {offsetof(struct result, absmax), CUDA_SLICE_ABSMAX},
+        {offsetof(struct result, range), CUDA_SLICE_RANGE},
+        {offsetof(struct result, count), CUDA_SLICE_COUNT},
+        {offsetof(struct result, missing), CUDA_SLICE_MISSING},
+        {offsetof(struct result, nan), CUDA_SLICE_NAN},
+        {offsetof(struct result, infinity), CUDA_SLICE_INF},
+        {offsetof(struct result, zeros), CUDA_SLICE_ZEROS},
+        {offsetof(struct result, negatives), CUDA_SLICE_NEGATIVES},
+        {offsetof(struct result, subnormals), CUDA_SLICE_SUBNORMALS},
     };
 
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (op->member == ops[i].member) {
-            *found = ops[i].op;
-            return true;
-        }
-    return false;
+        if (op->member == ops[i].member)
+            return ops[i].op;
+    return CUDA_SLICE_QUANTILE;
 }
 
 /* Refuses what cannot be found along an axis. */
 static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 {
     const struct view *view = &input->view.view;
-    enum cuda_slice_op found;
     const char *what = NULL;
 
-    for (unsigned i = 0; i < request->operations.count; i++)
-        if (!find_op(lib_operation(&request->operations, i), &found))
-            what = "operations other than sum, mean, min, max, var and std";
     if (view->scale.given)
         what = "scaled numbers";
     else if (view->mask_form != VIEW_MASK_NONE)
@@ -546,6 +556,10 @@ static gpr_status take_result(const struct along *a, uint64_t number, const gpr_
     const struct integer unknown = axis_unknown_integer(&a->plan);
     const double value = none ? NAN : operation_number(a->op, &result->found.result);
 
+    if (a->op->kind == OPERATION_COUNT) {
+        *bits = operation_integer(a->op, &result->found.result);
+        return GPR_OK;
+    }
     memcpy(bits, &value, sizeof *bits);
     return a->axis.wish.letter == 'f' ||
                    axis_integer_bits(x.known ? &x : &unknown, a->axis.wish.letter == 'i', bits)
@@ -672,13 +686,14 @@ static bool find_nan(gpr_input *input, const struct view *view, uint64_t *number
                   : error_memory(error);
 }
 
-/* Sets an error about the first NaN of the first slice that has one, if a result is a NaN. */
+/* Sets an error about the first NaN of the first slice that has one, unless results are numbers none of
+   which is a NaN. */
 static gpr_status refuse_nans(const struct along *a)
 {
     const struct view *view = &a->input->view.view;
     const struct view_layout *given = &view->shaped;
     const unsigned axis = a->layout.axis, last = given->rank - 1;
-    uint64_t sizes[VIEW_DIMENSIONS_MAX], number = UINT64_MAX;
+    uint64_t sizes[VIEW_DIMENSIONS_MAX], number;
     int64_t strides[VIEW_DIMENSIONS_MAX];
     struct error error = {.kind = ERROR_NONE};
     struct view slices = {.mask_form = VIEW_MASK_NONE}, results = slices;
@@ -694,7 +709,8 @@ static gpr_status refuse_nans(const struct along *a)
     }
     (void)view_set(&results, a->results, ELEMENT_F64, false, 1, &a->layout.results, NULL);
     (void)view_set(&slices, given->data, view->type, view->swap, given->rank, sizes, strides);
-    if (!find_nan(a->input, &results, &number, &error) ||
+    number = a->axis.wish.letter == 'f' ? UINT64_MAX : 0; /* counts do not tell */
+    if ((number != 0 && !find_nan(a->input, &results, &number, &error)) ||
         (number != UINT64_MAX && !find_nan(a->input, &slices, &number, &error)))
         return fail(a, &error);
     if (number == UINT64_MAX)
@@ -709,13 +725,15 @@ static gpr_status refuse_nans(const struct along *a)
 static struct cuda_slice_wish wish_for(const struct along *a)
 {
     const struct integer none = axis_unknown_integer(&a->plan);
-    struct cuda_slice_wish wish = {.letter = axis_letter(&a->plan, a->op),
+    struct cuda_slice_wish wish = {.op = slice_op(a->op),
+                                   .letter = axis_letter(&a->plan, a->op),
                                    .skip_nan = a->request.nan == NAN_SKIP,
                                    .wide = a->plan.type == ELEMENT_U64,
                                    .count = a->layout.length,
-                                   .ddof = a->request.ddof};
+                                   .ddof = a->request.ddof,
+                                   .format = element_formats[a->plan.type],
+                                   .quantile = a->op->quantile};
 
-    (void)find_op(a->op, &wish.op);
     wish.has_none = axis_integer_bits(&none, wish.letter == 'i', &wish.none);
     return wish;
 }

@@ -30,27 +30,20 @@ cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t str
     return cudaSuccess;
 }
 
-static void run_slices_whole(const void *launch)
-{
-    emulated_slices_again(launch, false);
-}
-
-cudaError_t cuda_slices_whole(const struct cuda_slice_again *launch, cudaStream_t stream)
-{
-    emulated_queue(stream, run_slices_whole, launch, sizeof *launch);
-    return cudaSuccess;
-}
-
-static void run_slices_exact(const void *launch)
-{
-    emulated_slices_again(launch, true);
-}
-
-cudaError_t cuda_slices_exact(const struct cuda_slice_again *launch, cudaStream_t stream)
-{
-    emulated_queue(stream, run_slices_exact, launch, sizeof *launch);
-    return cudaSuccess;
-}
+#define QUEUE_JOB(name)                                                                      \
+    static void run_slices_##name(const void *launch)                                        \
+    {                                                                                        \
+        emulated_slices_##name(launch);                                                      \
+    }                                                                                        \
+    cudaError_t cuda_slices_##name(const struct cuda_slice_job *launch, cudaStream_t stream) \
+    {                                                                                        \
+        emulated_queue(stream, run_slices_##name, launch, sizeof *launch);                   \
+        return cudaSuccess;                                                                  \
+    }
+QUEUE_JOB(whole)
+QUEUE_JOB(exact)
+QUEUE_JOB(look)
+QUEUE_JOB(select)
 
 /*
  * Functions that nvcc has its objects call when the program begins and ends, though they hold

@@ -7,10 +7,14 @@
 
 #include "cuda_emulated.cuh"
 
+#define DYNAMIC_SHARED(name) alignas(16) static unsigned char name[EMULATED_TALLY_SHARED]
+
 #include "cuda/slice_extremes.cu"
 #include "cuda/slice_kernels.cuh"
+#include "cuda/slice_look.cu"
 #include "cuda/slice_record_floats.cu"
 #include "cuda/slice_record_integers.cu"
+#include "cuda/slice_select.cu"
 #include "cuda/slice_squares.cu"
 #include "cuda/slice_sums.cu"
 
@@ -30,22 +34,42 @@ void emulated_slices(const struct cuda_slice_launch *l)
     emulation_run(blocks, 1, SLICE_THREADS, run, l);
 }
 
-static void run_whole(const void *argument)
-{
-    const struct cuda_slice_again *l = (const struct cuda_slice_again *)argument;
+static slice_job_kernel *chosen;
 
-    slice_choose_whole(l->type)(*l);
+static void run_job(const void *argument)
+{
+    chosen(*(const struct cuda_slice_job *)argument);
 }
 
-static void run_exact(const void *argument)
-{
-    const struct cuda_slice_again *l = (const struct cuda_slice_again *)argument;
-
-    slice_choose_exact(l->type)(*l);
-}
-
-void emulated_slices_again(const struct cuda_slice_again *l, bool exact)
+static void run_all(const struct cuda_slice_job *l, slice_job_kernel *kernel, unsigned threads)
 {
     emulated_grid.x = l->blocks;
-    emulation_run(l->blocks, 1, exact ? THREADS : SLICE_THREADS, exact ? run_exact : run_whole, l);
+    chosen = kernel;
+    emulation_run(l->blocks, 1, threads, run_job, l);
+}
+
+void emulated_slices_whole(const struct cuda_slice_job *l)
+{
+    run_all(l, slice_choose_whole(l->type), SLICE_THREADS);
+}
+
+void emulated_slices_exact(const struct cuda_slice_job *l)
+{
+    run_all(l, slice_choose_exact(l->type), THREADS);
+}
+
+void emulated_slices_look(const struct cuda_slice_job *l)
+{
+    const struct slice_look_kernels kernels = slice_choose_look(l);
+
+    run_all(l, kernels.look, CUDA_LOOK_THREADS);
+    if (l->parts > 1)
+        run_all(l, kernels.parts, CUDA_LOOK_THREADS);
+}
+
+void emulated_slices_select(const struct cuda_slice_job *l)
+{
+    if (cuda_select_bytes(l) > EMULATED_TALLY_SHARED)
+        abort();
+    run_all(l, slice_choose_select(l->type), CUDA_SELECT_THREADS);
 }

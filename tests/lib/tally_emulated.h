@@ -19,8 +19,11 @@ extern "C" {
 void emulated_tally(const struct cuda_tally_launch *launch, unsigned blocks);
 void emulated_slices(const struct cuda_slice_launch *launch);
 
-/* cuda_slices_exact, or cuda_slices_whole. */
-void emulated_slices_again(const struct cuda_slice_again *launch, bool exact);
+/* The kernels of jobs. */
+void emulated_slices_whole(const struct cuda_slice_job *launch);
+void emulated_slices_exact(const struct cuda_slice_job *launch);
+void emulated_slices_look(const struct cuda_slice_job *launch);
+void emulated_slices_select(const struct cuda_slice_job *launch);
 
 #ifdef __cplusplus
 }

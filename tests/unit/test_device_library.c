@@ -628,7 +628,12 @@ static const char *const does_not_fit = "which does not fit a 64-bit integer";
 static void check_axes(unsigned long runs)
 {
     const size_t most = (size_t)SIDE * SIDE + 2000;
-    static const char *const names[] = {"sum", "mean", "min", "max", "var", "std"};
+    static const char *const names[] = {
+        "sum",       "mean",    "min",    "max",       "var",    "std",
+        "sumsq",     "l2",      "rms",    "l1",        "argmin", "argmax",
+        "absmin",    "absmax",  "range",  "count",     "nan",    "inf",
+        "zeros",     "missing", "median", "negatives", "q0.3",   "p12.345678901234",
+        "subnormals"};
     double *const expected = allocate((most + 1) * 8), *const got = allocate((most + 1) * 8);
     double *const sums = allocate((most + 1) * 8);
     struct tap_family family = {0};

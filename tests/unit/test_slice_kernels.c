@@ -23,6 +23,7 @@
 #include "bench/common/difference.h"
 #include "core/moments.h"
 #include "core/order.h"
+#include "core/quantile.h"
 #include "cuda/kernels.h"
 #include "cuda/slice_launch.h"
 #include "engine/engine.h"
@@ -869,8 +870,8 @@ static void check_results(unsigned runs)
             continue;
         partial_finish(&p, false, &r);
         moments_finish(&p, &terms, &r);
-        for (int op = CUDA_SLICE_SUM; op <= CUDA_SLICE_STD; op++) {
-            const double all[] = {r.sum, r.mean, r.min, r.max, r.var, r.std};
+        for (int op = CUDA_SLICE_SUM; op <= CUDA_SLICE_RMS; op++) {
+            const double all[] = {r.sum, r.mean, r.min, r.max, r.var, r.std, r.sumsq, r.l2, r.rms};
             uint64_t bits;
             bool known;
 
@@ -878,8 +879,7 @@ static void check_results(unsigned runs)
             known = cuda_slice_result(&wish, &s, &bits);
             tap_case(&family,
                      known ? bits == exact_bits(all[op])
-                           : bits == CUDA_SLICE_UNKNOWN &&
-                                 (!is_easy(kind) || (op == CUDA_SLICE_STD && type == ELEMENT_F64)),
+                           : bits == CUDA_SLICE_UNKNOWN && (!is_easy(kind) || type == ELEMENT_F64),
                      "%s, %s: operation %d of %zu elements: %a, not %a", element_name(type),
                      data_kind_name(kind), op, n, exact_from_bits(bits), all[op]);
         }
@@ -887,19 +887,22 @@ static void check_results(unsigned runs)
     tap_family_end(&family, "results of slices");
 }
 
-static bool run_again(const struct cuda_slice_again *launch, bool exact)
+static bool run_again(const struct cuda_slice_job *launch, bool exact)
 {
 #ifdef TEST_CUDA
     return kernel_ran(exact ? cuda_slices_exact(launch, NULL) : cuda_slices_whole(launch, NULL));
 #else
-    emulated_slices_again(launch, exact);
+    if (exact)
+        emulated_slices_exact(launch);
+    else
+        emulated_slices_whole(launch);
     return true;
 #endif
 }
 
 /* Finds some slices of data again, and compares their results with those of elements taken one by
    one. The others must stay as they are, and sums be zero afterwards. */
-static void check_again_of(struct tap_family *family, struct cuda_slice_again *l, bool exact,
+static void check_again_of(struct tap_family *family, struct cuda_slice_job *l, bool exact,
                            enum data_kind kind, size_t count, bool columns)
 {
     const size_t size = element_size(l->type), length = (size_t)l->length, off = below(8);
@@ -958,7 +961,8 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_again *l
         }
         partial_finish(&p, l->wish.skip_nan, &r);
         moments_finish(&p, &terms, &r);
-        const double all[] = {r.sum, r.mean, r.min, r.max, r.var, r.std};
+        const double all[] = {r.sum, r.mean,  r.min, r.max, r.var,
+                              r.std, r.sumsq, r.l2,  r.rms, r.l1};
         const double wanted = p.missing == length ? (double)NAN : all[l->wish.op];
 
         tap_case(family,
@@ -968,6 +972,16 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_again *l
                  "%s, %s: operation %d of %zu elements: %a, not %a", element_name(l->type),
                  data_kind_name(kind), (int)l->wish.op, length, exact_from_bits(bits), wanted);
     }
+}
+
+/* An operation of slices that are found again; `exact`: by superaccumulators, too. */
+static enum cuda_slice_op draw_sum(bool exact)
+{
+    static const enum cuda_slice_op ops[] = {
+        CUDA_SLICE_SUM, CUDA_SLICE_MEAN, CUDA_SLICE_MIN, CUDA_SLICE_MAX,   CUDA_SLICE_L1,
+        CUDA_SLICE_VAR, CUDA_SLICE_STD,  CUDA_SLICE_L2,  CUDA_SLICE_SUMSQ, CUDA_SLICE_RMS};
+
+    return ops[below(exact ? 5 : sizeof ops / sizeof *ops)];
 }
 
 static void check_again(unsigned runs)
@@ -983,19 +997,19 @@ static void check_again(unsigned runs)
         const size_t all = slices * length;
         const bool exact = below(2);
         const size_t count = 1 + below(slices);
-        struct cuda_slice_again l = {.type = type,
-                                     .swap = below(4) == 0,
-                                     .length = length,
-                                     .all = slices,
-                                     .list.room = below(3) ? count : count - 1,
-                                     .blocks = 1 + (unsigned)below(3),
-                                     .segment = 1 + below(300),
-                                     .sum_count = below(2) ? slices : count - 1,
-                                     .wish = {.op = (enum cuda_slice_op)below(exact ? 4 : 6),
-                                              .letter = 'f',
-                                              .skip_nan = below(2),
-                                              .count = length,
-                                              .ddof = below(3)}};
+        struct cuda_slice_job l = {.type = type,
+                                   .swap = below(4) == 0,
+                                   .length = length,
+                                   .all = slices,
+                                   .list.room = below(3) ? count : count - 1,
+                                   .blocks = 1 + (unsigned)below(3),
+                                   .segment = 1 + below(300),
+                                   .sum_count = below(2) ? slices : count - 1,
+                                   .wish = {.op = draw_sum(exact),
+                                            .letter = 'f',
+                                            .skip_nan = below(2),
+                                            .count = length,
+                                            .ddof = below(3)}};
 
         if (element_size(type) == 1)
             for (size_t i = 0; i < all; i++)
@@ -1015,6 +1029,229 @@ static void check_again(unsigned runs)
                        below(2));
     }
     tap_family_end(&family, "slices that are found again");
+}
+
+/* The element number `at` of a slice of a job whose slices lie in `data`. */
+static const unsigned char *element_of_job(const struct cuda_slice_job *l, bool columns,
+                                           size_t slice, size_t at)
+{
+    const size_t place = columns ? at * (size_t)l->all + slice : slice * (size_t)l->length + at;
+
+    return data + place * element_size(l->type);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The bits of a quantile of numbers with these keys, which are sorted. */
+static uint64_t expected_quantile(const struct cuda_slice_job *l, uint64_t *keys, size_t count,
+                                  bool nan)
+{
+    const struct quantile *q = &l->wish.quantile;
+    const struct scale none = {.given = false};
+    struct quantile_place place;
+
+    if (count == 0 || nan)
+        return EXACT_NAN;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    place = quantile_place(q, count);
+    return exact_bits(quantile_between(l->type, &none, keys[place.rank],
+                                       keys[place.rank + (place.fraction > 0)], place.fraction,
+                                       q->denominator));
+}
+
+/* The bits of the result of a slice, from its partial result. */
+static uint64_t expected_look(const struct cuda_slice_job *l, const struct partial *p)
+{
+    const struct moments_terms terms = {
+        .skip_nan = l->wish.skip_nan, .type = l->type, .types = partial_types_of(l->type)};
+    const bool whole = element_is_integer(l->type);
+    struct result r;
+
+    partial_finish(p, l->wish.skip_nan, &r);
+    moments_finish(p, &terms, &r);
+    const uint64_t integers[] = {[CUDA_SLICE_ARGMIN] = r.argmin,
+                                 [CUDA_SLICE_ARGMAX] = r.argmax,
+                                 [CUDA_SLICE_COUNT] = r.count,
+                                 [CUDA_SLICE_MISSING] = r.missing,
+                                 [CUDA_SLICE_NAN] = r.nan,
+                                 [CUDA_SLICE_INF] = r.infinity,
+                                 [CUDA_SLICE_ZEROS] = r.zeros,
+                                 [CUDA_SLICE_NEGATIVES] = r.negatives,
+                                 [CUDA_SLICE_SUBNORMALS] = r.subnormals};
+
+    if (l->wish.op != CUDA_SLICE_ABSMIN && l->wish.op != CUDA_SLICE_ABSMAX &&
+        l->wish.op != CUDA_SLICE_RANGE)
+        return integers[l->wish.op];
+    if (whole && partial_numbers(p) == 0)
+        return l->wish.has_none ? l->wish.none : CUDA_SLICE_UNKNOWN;
+    if (l->wish.op == CUDA_SLICE_ABSMIN)
+        return whole ? r.absmin_integer.low : exact_bits(r.absmin);
+    if (l->wish.op == CUDA_SLICE_ABSMAX)
+        return whole ? r.absmax_integer.low : exact_bits(r.absmax);
+    return whole ? r.range_integer.low : exact_bits(r.range);
+}
+
+static bool run_job(const struct cuda_slice_job *launch)
+{
+    const bool select = launch->wish.op == CUDA_SLICE_QUANTILE;
+
+#ifdef TEST_CUDA
+    return kernel_ran(select ? cuda_slices_select(launch, NULL) : cuda_slices_look(launch, NULL));
+#else
+    if (select)
+        emulated_slices_select(launch);
+    else
+        emulated_slices_look(launch);
+    return true;
+#endif
+}
+
+/* Finds the results of all slices, and compares them with those of elements taken one by one. */
+static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bool columns,
+                         bool easy)
+{
+    const size_t size = element_size(l->type), length = (size_t)l->length, off = below(8) * size;
+    const size_t slices = (size_t)l->all, words = 2 * slices + 1;
+    const bool select = l->wish.op == CUDA_SLICE_QUANTILE;
+    uint64_t *const numbers = (uint64_t *)(void *)come_back, *const keys = allocate(length * 8);
+    size_t unknown = 0;
+
+    l->slices.data = memory + off;
+    l->slices.rank = 1;
+    l->slices.sizes[0] = slices;
+    l->slices.strides[0] = (int64_t)(columns ? size : length * size);
+    l->step = (int64_t)(columns ? slices * size : size);
+    l->results = (uint64_t *)(void *)found;
+    l->list.found = l->results + slices;
+    l->list.room = slices;
+    l->states = l->results + words;
+    memset(come_back, 0, words * sizeof *numbers);
+    if (!tap_case(family,
+                  copy_in(memory + off, l->swap ? swapped : data, slices * length * size) &&
+                      copy_in(found, come_back, words * sizeof *numbers) && run_job(l) &&
+                      copy_out(come_back, found, words * sizeof *numbers),
+                  "running"))
+        return;
+    for (size_t slice = 0; slice < slices; slice++) {
+        uint64_t expected, bits = numbers[slice];
+        struct partial p;
+        size_t kept = 0;
+
+        partial_clear(&p);
+        for (size_t at = 0; at < length; at++) {
+            const unsigned char *const element = element_of_job(l, columns, slice, at);
+
+            if (l->missing.count > 0 && is_missing(l->type, element)) {
+                p.missing++;
+                p.count++;
+                continue;
+            }
+            partial_take_element(&p, l->type, element, at);
+            moments_take_element(&p, l->type, element);
+            if (!isnan(element_load(l->type, element)))
+                keys[kept++] = order_key(l->type, order_load(l->type, element));
+        }
+        p.count = length;
+        expected = select ? expected_quantile(l, keys, kept, p.nan > 0 && !l->wish.skip_nan)
+                          : expected_look(l, &p);
+        unknown += bits == CUDA_SLICE_UNKNOWN && (select || bits == expected) &&
+                   (select || element_is_integer(l->type)) && l->wish.op != CUDA_SLICE_ARGMIN &&
+                   l->wish.op != CUDA_SLICE_ARGMAX;
+        tap_case(family, bits == expected || (select && bits == CUDA_SLICE_UNKNOWN && !easy),
+                 "%s, operation %d of %zu elements, slice %zu of %zu, %u lanes, %u parts: "
+                 "%" PRIx64 ", not %" PRIx64,
+                 element_name(l->type), (int)l->wish.op, length, slice, slices, l->lanes, l->parts,
+                 bits, expected);
+    }
+    tap_case(family, numbers[slices] == unknown, "%" PRIu64 " are listed, not %zu", numbers[slices],
+             unknown);
+    free(keys);
+}
+
+/* Shapes a job in one of the ways that it may have. */
+static void draw_job(struct cuda_slice_job *l)
+{
+    const bool few = l->length <= 32 && below(2);
+
+    l->along = below(2);
+    l->blocks = 1 + (unsigned)below(3);
+    if (l->wish.op != CUDA_SLICE_QUANTILE) {
+        l->lanes = 1u << below(9);
+        l->part = 1 + (uint32_t)below((size_t)l->length);
+        l->parts = (uint32_t)((l->length + l->part - 1) / l->part);
+        if ((size_t)l->all * l->parts * CUDA_LOOK_STATE > FOUND_BYTES)
+            l->parts = 1;
+        return;
+    }
+    l->place = quantile_place(&l->wish.quantile, l->length);
+    l->pitch = (unsigned)l->length + (unsigned)below(3);
+    l->across = few ? CUDA_SELECT_SLICES : 2u << below(5);
+    l->few = few;
+    while (few && l->few < l->length)
+        l->few *= 2;
+    if (!few && (cuda_select_bytes(l) > 100000 || below(3) == 0)) {
+        l->across = 1;
+        l->along = true;
+        l->pitch = below(2) || cuda_select_bytes(l) > 100000 ? 0 : l->pitch;
+    }
+    l->lanes = l->across == 1 ? CUDA_SELECT_THREADS
+               : !l->along    ? CUDA_SELECT_THREADS / l->across
+               : few          ? l->few
+                              : 32;
+}
+
+/* Indices, magnitudes, counts and quantiles, whatever threads and parts there are. */
+static void check_jobs(unsigned runs)
+{
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const enum element_type type = (enum element_type)(run % ELEMENT_TYPES);
+        const enum data_kind kind = (enum data_kind)(run / ELEMENT_TYPES % DATA_KINDS);
+        const size_t slices = 1 + below(below(2) ? 6 : 300);
+        const size_t length = 1 + below(slices < 7 && below(2) ? 3000 : 70);
+        const size_t all = slices * length;
+        const bool whole = element_is_integer(type), bytes = element_size(type) == 1;
+        const bool columns = below(2);
+        const uint64_t of = below(2) ? 10 : below(2) ? 1000 : UINT64_C(100000000000000);
+        struct cuda_slice_job l = {
+            .type = type,
+            .swap = below(4) == 0,
+            .length = length,
+            .all = slices,
+            .wish = {.op = below(3) ? (enum cuda_slice_op)(CUDA_SLICE_ARGMIN + below(12))
+                                    : CUDA_SLICE_QUANTILE,
+                     .letter = 'f',
+                     .skip_nan = below(2),
+                     .has_none = below(2),
+                     .none = 12345,
+                     .count = length,
+                     .format = element_formats[type],
+                     .quantile = {below((size_t)of + 1), of}}};
+
+        if (whole || bytes)
+            for (size_t i = 0; i < all * element_size(type); i++)
+                data[i] = (unsigned char)below(below(3) ? 256 : 2);
+        else
+            data_fill(kind, type, data, all, rng_next(&rng));
+        for (size_t i = below(3) ? 0 : below(2 * slices) + 1; i > 0 && !whole && !bytes; i--)
+            data_put_special(type, data, below(all), (enum data_special)below(DATA_SPECIALS));
+        if (below(3) == 0) {
+            missing.count = 0;
+            (void)missing_add(&missing, type, !whole && below(2) ? "nan" : "0");
+            cuda_missing_set(&l.missing, type, &missing);
+        }
+        if (l.swap)
+            element_swap(swapped, data, all, element_size(type));
+        draw_job(&l);
+        check_job_of(&family, &l, columns, whole ? element_size(type) < 8 : bytes || is_easy(kind));
+    }
+    tap_family_end(&family, "indices, magnitudes, counts and quantiles");
 }
 
 /* A quotient and a root that lie in the middle between two numbers, or next to it. */
@@ -1217,6 +1454,7 @@ int main(int argc, char *argv[])
     check_square_range();
     check_results(20 * runs);
     check_again(5 * runs);
+    check_jobs(5 * runs);
     check_middles();
     free(data);
     free(swapped);
