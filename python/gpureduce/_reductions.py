@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from ctypes import byref, c_void_p
 from fractions import Fraction
-from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
+from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union)
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
@@ -290,12 +290,23 @@ def portions(key: RequestKey) -> Iterator[RequestKey]:
         yield (key[0] if i == 0 else (), key[1][i:i + QUANTILES_MAX]) + key[2:]
 
 
-def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
-               progress: Optional[Progress]) -> List[Any]:
-    """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given:
-    an array each."""
+_WORDS = {b"f64": "float64", b"i64": "int64", b"u64": "uint64"}
+"""The types of results along an axis."""
+
+
+def _empty(shape: Tuple[int, ...], dtype: str) -> Tuple[Any, int]:
+    """An array of NumPy's, and its address."""
     import numpy as np
 
+    found = np.empty(shape, dtype)
+    return found, found.ctypes.data
+
+
+def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
+               progress: Optional[Progress],
+               empty: Callable[[Tuple[int, ...], str], Optional[Tuple[Any, int]]] = _empty) -> List[Any]:
+    """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given:
+    an array each, as `empty` makes it."""
     kept = shape[:axis] + shape[axis + 1:]
     found: List[Any] = []
     for part in portions(key):
@@ -305,53 +316,24 @@ def along_axis(context: Context, source: Any, number: int, key: RequestKey, shap
             name = lib.axis_dtype(source, number, request, op)
             if name is None:
                 raise context.error(lib.error_status(context.handle))
-            some.append(np.empty(kept, _WORDS[name]))
-        pointers = (ctypes.c_void_p * len(some))(*[one.ctypes.data for one in some])
+            one = empty(kept, _WORDS[name])
+            if one is None:
+                raise lib.UnsupportedError(f"there are no arrays of {_WORDS[name]} for the results")
+            some.append(one)
+        pointers = (ctypes.c_void_p * len(some))(*[address for _, address in some])
         context.run(lib.reduce_axis, source, number, request, axis, pointers, math.prod(kept), progress=progress)
-        found += some
+        found += [one for one, _ in some]
     return found
-
-
-_ON_DEVICE = frozenset((b"sum", b"mean", b"min", b"max", b"var", b"std"))
-"""The operations that the library computes along an axis of an array on a GPU."""
-_WORDS = {b"f64": "float64", b"i64": "int64", b"u64": "uint64"}
-"""The types of results along an axis."""
-
-
-def _on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> Any:
-    """The results of such operations along one axis of an array on a GPU, in arrays there; None where
-    the library cannot compute them so."""
-    shape = array.shape[:axis] + array.shape[axis + 1:]
-    if array.mask_form != 0 or array.size == 0:
-        return None
-    try:
-        with _Opened(array) as context:
-            request = context.request(key)
-            found = [empty_on_device(shape, array,
-                                     _WORDS[lib.axis_dtype(context.input, 0, request, op)])
-                     for op in key[0]]
-            pointers = (ctypes.c_void_p * len(found))(*[one and one[1] for one in found])
-            if None in found:
-                return None
-            context.run(lib.reduce_axis, context.input, 0, request, axis, pointers,
-                        math.prod(shape), progress=progress)
-            return [one[0] for one in found if one]
-    except lib.UnsupportedError:
-        return None
 
 
 def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
                         ) -> List[Any]:
-    """The results along one axis of an array on a GPU, also those that it takes a call a slice for."""
-    native = tuple(op for op in key[0] if op in _ON_DEVICE)
-    there = _on_device(array, (native, ()) + key[2:], axis, progress) if native else None
-    if there is None:
-        return _by_slices(array, key, (axis,), progress)
-    rest = tuple(op for op in key[0] if op not in _ON_DEVICE)
-    others = iter(_by_slices(array, (rest, key[1]) + key[2:], (axis,), progress)
-                  if rest or key[1] else [])
-    results = iter(there)
-    return [next(results if op in _ON_DEVICE else others) for op in key[0]] + list(others)
+    """The results along one axis of an array on a GPU: there, where its package and the library can have them so."""
+    if array.mask_form == 0 and array.size > 0:
+        with suppress(lib.UnsupportedError), _Opened(array) as context:
+            return along_axis(context, context.input, 0, key, array.shape, axis, progress,
+                              lambda shape, dtype: empty_on_device(shape, array, dtype))
+    return _by_slices(array, key, (axis,), progress)
 
 
 _LONG = 1 << 21
@@ -546,7 +528,7 @@ def typed(op: str, values: Any, array: Array) -> Any:
     """Results along an axis in the type that NumPy's users expect."""
     import numpy as np
 
-    if not isinstance(values, np.ndarray):
+    if not isinstance(values, np.ndarray) and array.dtype is None:
         return values  # it is on a GPU
     if op in COUNTS or op == "sum" and array.kind == "b":
         return values.astype(np.int64, copy=False)
@@ -736,12 +718,12 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
     """
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     here = numpy is not None and type(x) is numpy.ndarray
-    if not here and (torch is None or type(x) is not torch.Tensor or not x.is_cuda) or \
-            _SIMPLE[op][0] not in _ON_DEVICE:
+    if not here and (torch is None or type(x) is not torch.Tensor or not x.is_cuda):
         return NotImplemented
     memory, shape = _memory_of(x), tuple(x.shape)
     rank = len(shape)
-    if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank:
+    if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank or \
+            op == "median" and here and shape[axis] >= _LONG:
         return NotImplemented
     axis %= rank
     pointer, size, dtype, order, place = memory
@@ -929,8 +911,8 @@ def quantile(x: Any, q: Any, axis: Any = None, *, out: Any = None, keepdims: boo
             prints, rounded to 18 places, not the binary number next to it. A Fraction is taken as it is;
             its denominator is at most 10**18.
 
-    Other arguments as of `sum`. Returns a float for one q; otherwise an array of NumPy's whose first
-    dimensions are those of q.
+    Other arguments as of `sum`. Returns a float for one q; otherwise an array whose first dimensions are
+    those of q: of NumPy's, or along an axis of an array on a GPU of that one's package.
 
     >>> import gpureduce as gr
     >>> gr.quantile([10, 20, 30, 40], 0.25)
@@ -961,10 +943,14 @@ def shaped(results: Sequence[Any], shape: Tuple[int, ...]) -> Any:
     """The results of quantiles of a shape, as one number or array."""
     if shape == ():
         return results[0]
-    import numpy as np
+    package = type(results[0]).__module__.partition(".")[0]
+    if package in ("torch", "cupy"):  # on a GPU
+        found = sys.modules[package].stack(list(results))
+    else:
+        import numpy as np
 
-    found = np.asarray(results, dtype=float)
-    return found[:math.prod(shape)].reshape(shape + found.shape[1:])
+        found = np.asarray(results, dtype=float)
+    return found[:math.prod(shape)].reshape(shape + tuple(found.shape[1:]))
 
 
 def ratio(q: Any) -> Tuple[int, int]:

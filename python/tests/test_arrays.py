@@ -362,16 +362,18 @@ def test_axes_on_a_gpu(package):
             x = rng.standard_normal(shape).astype(dtype)
             x.reshape(-1)[:: 1 + x.size // 3] = np.nan if shape[0] == 3 else 1000
             y = there.from_numpy(x).cuda() if package == "torch" else there.asarray(x)
-            ops = ["sum", "mean", "min", "max", "var", "std"]
+            ops = ["sum", "mean", "min", "max", "var", "std", "sumsq", "l1", "l2", "rms", "argmin", "argmax", "absmin",
+                   "absmax", "range", "count", "nan", "inf", "zeros", "negatives", "subnormals", "missing", "median",
+                   "q0.1"]
             for axis, nan in itertools.product(range(x.ndim), ("propagate", "skip")):
-                wanted = gr.reduce(x, ops + ["count"], axis=axis, nan=nan, missing=1000)
-                found = gr.reduce(y, ops + ["count"], axis=axis, nan=nan, missing=1000)
+                wanted = gr.reduce(x, ops, axis=axis, nan=nan, missing=1000)
+                found = gr.reduce(y, ops, axis=axis, nan=nan, missing=1000)
                 for op in ops:
                     assert type(found[op]) is type(y) and found[op].device == y.device
                     one = found[op].cpu().numpy() if package == "torch" else there.asnumpy(found[op])
                     assert one.dtype == wanted[op].dtype
                     assert np.array_equal(one, wanted[op], equal_nan=True), (op, shape, axis, nan)
-            for axis, op in itertools.product(range(x.ndim), ("sum", "max", "std")):
+            for axis, op in itertools.product(range(x.ndim), ("sum", "max", "std", "median", "argmax", "zeros")):
                 try:
                     wanted = gr.reduce(x, [op], axis=axis, nan="error")[op]
                 except gr.NaNError as error:
@@ -433,7 +435,7 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
             x.reshape(-1)[-2:] = np.inf, np.nan
         y = torch.from_numpy(x).cuda()
         for function, more in ((gr.sum, {}), (gr.mean, {}), (gr.min, {}), (gr.max, {}), (gr.var, {}),
-                               (gr.std, {"ddof": 1})):
+                               (gr.std, {"ddof": 1}), (gr.median, {}), (gr.quantile, {"q": [0.25, 0.123, 1]})):
             for axis in range(-x.ndim, x.ndim):
                 wanted, found = function(x, axis=axis, **more), function(y, axis=axis, **more)
                 assert type(found) is torch.Tensor and found.device == y.device
