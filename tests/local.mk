@@ -74,6 +74,7 @@ test_programs = \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_shard \
+	tests/unit/test_slice_finish \
 	tests/unit/test_slice_quantiles \
 	tests/unit/test_access \
 	tests/unit/test_source \

@@ -28,6 +28,9 @@
 #define CPU_BLOCK64_LOG2 10
 #define CPU_BLOCK_MAX ((size_t)1 << CPU_BLOCK32_LOG2)
 
+/* The most arrays whose sum is that of the squares of slices. */
+#define CPU_FINISH_SQUARES 4
+
 struct cpu_reducer;
 
 /* Takes `count` elements in this machine's byte order into r->partial, `index` being that of the
@@ -183,6 +186,16 @@ struct cpu_missing {
 /* Elements that same_widened compares at a time. */
 #define CPU_SAME ((size_t)128)
 
+/* The sums of slices, each of them that of a few arrays, and exact; and the numbers that come of all. */
+struct cpu_finish {
+    const double *high, *low;                 /* of the elements; NULL for spreads: they are 0 */
+    const double *square[CPU_FINISH_SQUARES]; /* of their squares */
+    size_t squares;                           /* arrays of these */
+    double count,
+        divisor; /* a mean is a sum / count; a variance (count squares - sum^2) / divisor */
+    bool root;   /* of the variance */
+};
+
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
@@ -215,6 +228,10 @@ struct cpu_kernels {
     /* By the size of keys, too: sorts each column of `rows` rows of CPU_SORT_BYTES bytes, keys as of
        core/order.h, in place. */
     void (*sort_columns[4])(unsigned char *keys, size_t rows);
+    /* Finish the first of `n` slices, whole vectors of them, and return how many: to[i] becomes the mean,
+       or the variance or its root, rounded once, and known[i] whether that is certain. */
+    size_t (*finish_means)(const struct cpu_finish *, size_t n, double *to, bool *known);
+    size_t (*finish_spreads)(const struct cpu_finish *, size_t n, double *to, bool *known);
 };
 
 /* All instruction sets that this program was built with, the best first. */

@@ -32,6 +32,7 @@
 #include "cpu/kernel_block64.h"
 #include "cpu/kernel_columns.h"
 #include "cpu/kernel_digest.h"
+#include "cpu/kernel_finish.h"
 #include "cpu/kernel_float8.h"
 #include "cpu/kernel_integer.h"
 #include "cpu/kernel_integer_slices.h"
@@ -325,4 +326,6 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
     .stand_in = {NULL, stand_in16, stand_in32, stand_in64},
     .sort_columns = {sort_columns8, sort_columns16, sort_columns32, sort_columns64},
+    .finish_means = finish_means,
+    .finish_spreads = finish_spreads,
 };

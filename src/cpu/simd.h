@@ -123,7 +123,8 @@
  *
  *   d_load_f32(p)              W_LANES binary32 values in memory, widened
  *   d_load(p) d_store(p, a)    W_LANES binary64 values
- *   d_set1 d_add d_sub d_mul   rounded to nearest, not contracted
+ *   d_set1 d_add d_sub d_mul d_div d_sqrt
+ *                              rounded to nearest, not contracted
  *   d_fma(a, b, c)             a b + c rounded to nearest. a b is a binary64 value, so that one and
  *                              two roundings give the same
  *   d_clamp(a, low, high)      a, but at least low and at most high; of a NaN, low

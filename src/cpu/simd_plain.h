@@ -60,6 +60,7 @@ OP3(f_clamp, vecf, vecf, f_lesser(f_greater(a, b), c))
 #ifndef __aarch64__
 OP2(d_min, vecd, vecd, d_lesser(a, b))
 OP2(d_max, vecd, vecd, d_greater(a, b))
+OP1(d_sqrt, vecd, vecd, (vecd){__builtin_sqrt(a[0]), __builtin_sqrt(a[1])})
 #endif
 OP2(v_shift_right, vec, vec, a >> b)
 OP1(w_any, bool, wvec, (a[0] | a[1]) != 0)

@@ -133,6 +133,7 @@ OP1(b_high, vec, vec, a >> 4 & 0x0f0f0f0f)
 OP2(d_add, vecd, vecd, a + b)
 OP2(d_sub, vecd, vecd, a - b)
 OP2(d_mul, vecd, vecd, a *b)
+OP2(d_div, vecd, vecd, a / b)
 OP1(d_abs, vecd, vecd, (wvec)a &INT64_MAX)
 OP2(f_sub, vecf, vecf, a - b)
 

@@ -40,6 +40,7 @@ OP1(h_pairs, vec, vec, MM(madd_epi16)((mm_integers)a, MM(set1_epi16)(1)))
 /* If one operand is a NaN, they return the second. */
 MM2(d_min, vecd, mm_doubles, min_pd)
 MM2(d_max, vecd, mm_doubles, max_pd)
+OP1(d_sqrt, vecd, vecd, MM(sqrt_pd)((mm_doubles)a))
 OP3(d_clamp, vecd, vecd, d_min(d_max(a, b), c))
 OP3(f_clamp, vecf, vecf, MM(min_ps)(MM(max_ps)((mm_floats)a, (mm_floats)b), (mm_floats)c))
 

@@ -271,7 +271,9 @@ static bool alloc_memory(struct axis_worker *w)
                            plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
     good =
         cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, run->fast, room) && good;
-    good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
+    good = axis_batch_open(&w->batch, plan, run->kernels,
+                           results < BATCH_ROWS ? results : BATCH_ROWS) &&
+           good;
     if (quantiles->quantile_count > 0)
         good = cpu_quantiles_open(&w->quantiles, run->kernels, plan->type, run->info->swap,
                                   &plan->missing, &plan->scale, plan->nan != NAN_SKIP, quantiles,
@@ -1513,7 +1515,7 @@ static bool deliver_empty(struct axis_run *run)
     bool good;
 
     good = cpu_slices_open(&w.slices, CPU_SLICES_ROWS, plan.type, plan.wants, false, 1024) &&
-           axis_batch_open(&w.batch, &plan, 1024);
+           axis_batch_open(&w.batch, &plan, run->kernels, 1024);
     if (!good)
         (void)source_no_memory(run->source);
     for (uint64_t k = 0; k < results && good; k += 1024)

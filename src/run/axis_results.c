@@ -12,6 +12,7 @@
 #include "core/order.h"
 #include "core/scaled.h"
 #include "core/slice_sums.h"
+#include "cpu/kernel.h"
 
 #define MEMBER(name) offsetof(struct result, name)
 
@@ -151,11 +152,13 @@ static bool wants_values(const struct axis_plan *plan)
     return false;
 }
 
-bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room)
+bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan,
+                     const struct cpu_kernels *kernels, size_t room)
 {
     bool good = true;
 
     *b = (struct axis_batch){.plan = plan,
+                             .kernels = kernels,
                              .room = room,
                              .moments = wants_moments(plan),
                              .values_wanted = wants_values(plan),
@@ -535,16 +538,85 @@ static inline bool divide_sum(double high, double low, double count, double *mea
     return left_out == 0 && product == left && lost == 0;
 }
 
+/* Slices that are finished together, before those that this leaves are finished one by one. */
+#define FINISHED_TOGETHER ((size_t)256)
+
 /* Sets means of all slices that needed no partial result. */
 static void finish_means(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
                          const struct operation *op, double *values)
 {
     const double count = (double)b->plan->layout->length;
+    bool known[FINISHED_TOGETHER];
 
-    for (size_t i = 0; i < b->count; i++)
-        if (!divide_sum(s->high[from + i], s->low[from + i], count, &values[i]) &&
-            !s->used[from + i] && !slices_is_special(s, from + i))
-            values[i] = finish_exact(b, s, from + i, op);
+    for (size_t i = 0, n; i < b->count; i += n) {
+        const struct cpu_finish sums = {
+            .high = s->high + from + i, .low = s->low + from + i, .count = count};
+        size_t done = 0;
+
+        n = b->count - i < FINISHED_TOGETHER ? b->count - i : FINISHED_TOGETHER;
+        if (count < 0x1p53)
+            done = b->kernels->finish_means(&sums, n, values + i, known);
+        for (size_t k = 0; k < n; k++)
+            if (!(k < done && known[k]) &&
+                !divide_sum(sums.high[k], sums.low[k], count, &values[i + k]) &&
+                !s->used[from + i + k] && !slices_is_special(s, from + i + k))
+                values[i + k] = finish_exact(b, s, from + i + k, op);
+    }
+}
+
+/* Whether kernels have found all squares of a slice. */
+static bool has_squares(const struct cpu_slices *s, size_t i)
+{
+    bool good = s->derived[CPU_SQUARES];
+
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++)
+        good = good && !s->derived[k]->used[i];
+    return good;
+}
+
+/* Sets *f to what kernels need to set an operation of the squares of slices from number i on, of n numbers each.
+   False where they do not know it. */
+static bool find_spreads(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
+                         const struct operation *op, uint64_t n, struct cpu_finish *f)
+{
+    const bool spread = op->member == MEMBER(var) || op->member == MEMBER(std);
+    const uint64_t numbers = spread || op->member == MEMBER(rms) ? n : 1;
+    const uint64_t ddof = spread ? plan->ddof : 0;
+    double lost = 1;
+
+    *f = (struct cpu_finish){.high = spread ? s->high + i : NULL,
+                             .low = s->low + i,
+                             .count = (double)numbers,
+                             .root = op->member != MEMBER(var) && op->member != MEMBER(sumsq)};
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++) {
+        f->square[f->squares++] = s->derived[k]->high + i;
+        f->square[f->squares++] = s->derived[k]->low + i;
+    }
+    if (f->squares > 0 && numbers > ddof && n >> 53 == 0)
+        f->divisor = exact_two_product(f->count, (double)(numbers - ddof), &lost);
+    return lost == 0;
+}
+
+/* Sets an operation of squares of all slices that needed no partial result and are not special. */
+static void finish_all_squares(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                               const struct operation *op, double *values)
+{
+    const uint64_t length = b->plan->layout->length;
+    bool known[FINISHED_TOGETHER];
+
+    for (size_t i = 0, n; i < b->count; i += n) {
+        struct cpu_finish sums;
+        size_t done = 0;
+
+        n = b->count - i < FINISHED_TOGETHER ? b->count - i : FINISHED_TOGETHER;
+        if (find_spreads(b->plan, s, from + i, op, length, &sums))
+            done = b->kernels->finish_spreads(&sums, n, values + i, known);
+        for (size_t k = 0; k < n; k++)
+            if ((!(k < done && known[k]) || !has_squares(s, from + i + k)) &&
+                !s->used[from + i + k] && !slices_is_special(s, from + i + k) &&
+                !finish_squares(b->plan, s, from + i + k, op, length, &values[i + k]))
+                values[i + k] = finish_exact(b, s, from + i + k, op);
+    }
 }
 
 /* Sets operation j of all slices that needed no partial result: they have no NaNs and no infinities.
@@ -607,10 +679,7 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     case MEMBER(rms):
     case MEMBER(var):
     case MEMBER(std):
-        for (size_t i = 0; i < b->count; i++)
-            if (!s->used[from + i] && !slices_is_special(s, from + i) &&
-                !finish_squares(b->plan, s, from + i, op, length, &values.number[i]))
-                values.number[i] = finish_exact(b, s, from + i, op);
+        finish_all_squares(b, s, from, op, values.number);
         return true;
     default: /* a place in a struct, of which there are many */
         return false;

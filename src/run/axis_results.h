@@ -67,6 +67,7 @@ union axis_values {
 /* The results of slices with consecutive numbers. */
 struct axis_batch {
     const struct axis_plan *plan;
+    const struct cpu_kernels *kernels;
     uint64_t first; /* number of the first slice */
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
@@ -91,7 +92,8 @@ bool axis_needs_exact_sums(const struct axis_plan *plan);
 
 /* Makes room for the results of so many slices. False without memory; then, too, it has to be
    closed. */
-bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room);
+bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan,
+                     const struct cpu_kernels *kernels, size_t room);
 void axis_batch_close(struct axis_batch *b);
 
 /* Sets the results of `count` slices, from the one number `from` of s on, but for quantiles: the first
