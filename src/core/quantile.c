@@ -82,7 +82,7 @@ double quantile_between(enum element_type type, const struct scale *scale, uint6
     /* Large integers were rounded. */
     if (!scale->given && denominator < UINT64_C(1) << 53 &&
         (!element_is_integer(type) || (fabs(a) < 0x1p53 && fabs(b) < 0x1p53)) &&
-        slice_between(a, b, fraction, denominator, &found))
+        slice_between_soon(a, b, fraction, denominator, &found))
         return found;
     exact_clear(&sum);
     term_add(&sum, term_of_order(type, low), denominator - fraction, false);

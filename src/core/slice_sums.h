@@ -303,8 +303,8 @@ EXACT_SHARED bool slice_is_moderate(double x)
 
 /* Sets *result to (a (divisor - fraction) + b fraction) / divisor, rounded once, of finite numbers, where
    divisor < 2^53. False where that is not certain. */
-EXACT_SHARED bool slice_between(double a, double b, uint64_t fraction, uint64_t divisor,
-                                double *result)
+EXACT_SHARED bool slice_between_soon(double a, double b, uint64_t fraction, uint64_t divisor,
+                                     double *result)
 {
     const double of = (double)divisor;
     double x_lost, y_lost, error, slack, more_slack, last_slack, less, more_less;
@@ -317,14 +317,50 @@ EXACT_SHARED bool slice_between(double a, double b, uint64_t fraction, uint64_t 
     lost = exact_two_sum(lost, error, &more_slack);
     left = exact_two_sum((total - back) - less, lost, &last_slack);
     rest = left / of;
-    bound = (fabs(slack) + fabs(more_slack) + fabs(last_slack)) * 2 / of;
-    /* If nothing is left, the result may lie in the middle between two numbers. To add a bound much smaller
-       than the rest would change nothing. */
-    if (bound != 0 || slice_product(rest, of, &more_less) != left || more_less != 0)
-        bound += fabs(rest) * 0x1p-50;
     *result = quotient + rest;
-    return slice_is_moderate(a) && slice_is_moderate(b) && slice_is_moderate(quotient) &&
-           quotient + (rest - bound) == *result && quotient + (rest + bound) == *result;
+    if (!slice_is_moderate(a) || !slice_is_moderate(b) || !slice_is_moderate(quotient))
+        return false;
+    lost = fabs(slack) + fabs(more_slack) + fabs(last_slack);
+    bound = lost * 2 / of + fabs(rest) * 0x1p-50;
+    if (quotient + (rest - bound) == *result && quotient + (rest + bound) == *result)
+        return true;
+    /* It lies in the middle between two numbers, unless something was lost. */
+    return lost == 0 && slice_product(rest, of, &more_less) == left && more_less == 0;
+}
+
+/* A number as the sum of two of few bits: a, or an integer of 64 bits. */
+struct slice_halves {
+    double high, low;
+};
+
+EXACT_SHARED struct slice_halves slice_halves_of(uint64_t x)
+{
+    struct slice_halves halves = {(double)(x >> 32) * 0x1p32, (double)(x & UINT32_MAX)};
+
+    return halves;
+}
+
+/* As slice_between_soon, of any numbers, where divisor < 2^63. */
+EXACT_SHARED bool slice_between(struct slice_halves a, struct slice_halves b, uint64_t fraction,
+                                uint64_t divisor, double *result)
+{
+    const struct slice_halves weight[2] = {slice_halves_of(divisor - fraction),
+                                           slice_halves_of(fraction)};
+    const double of = (double)divisor;
+    struct slice_terms t = {{0, 0, 0, 0, 0, 0}, false};
+
+    if (a.low == 0 && b.low == 0 && divisor >> 53 == 0 &&
+        slice_between_soon(a.high, b.high, fraction, divisor, result))
+        return true;
+    SLICE_UNROLL
+    for (int i = 0; i < 2; i++) {
+        slice_terms_add_product(&t, 1, i == 0 ? a.high : b.high, weight[i].high);
+        slice_terms_add_product(&t, 1, i == 0 ? a.high : b.high, weight[i].low);
+        slice_terms_add_product(&t, 1, i == 0 ? a.low : b.low, weight[i].high);
+        slice_terms_add_product(&t, 1, i == 0 ? a.low : b.low, weight[i].low);
+    }
+    slice_terms_settle(&t);
+    return slice_divide(&t, of, (double)(int64_t)(divisor - (uint64_t)of), result);
 }
 
 #endif

@@ -515,7 +515,14 @@ static bool end_list(struct cuda_summer *s, struct error *error)
     return cuda_guest_check(cudaEventRecord(s->done, s->stream), "recording an event", error);
 }
 
-/* Waits for the list, of which all are copied if there is room for them. */
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Waits for the list, of which all are copied, and sorted, if there is room for them. */
 static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *error)
 {
     if (!cuda_guest_check(cudaEventSynchronize(s->done), "reducing", error))
@@ -534,6 +541,8 @@ static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *err
         !cuda_guest_check(cudaStreamSynchronize(s->stream), "reducing", error))
         return false;
     *found = s->numbers[0];
+    if (*found <= CUDA_ARRAY_UNKNOWN)
+        qsort(s->numbers + 1, (size_t)*found, sizeof *s->numbers, compare_numbers);
     return true;
 }
 
@@ -658,6 +667,7 @@ static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job
                  : !job->along    ? CUDA_SELECT_THREADS / job->across
                  : job->few > 0   ? job->few
                                   : 32;
+    job->shared = (size_t)s->shared;
     job->place = quantile_place(&job->wish.quantile, job->length);
     job->blocks = (unsigned)least((job->all + job->across - 1) / job->across,
                                   (uint64_t)SELECT_BLOCKS * (unsigned)s->multiprocessors);

@@ -67,7 +67,7 @@ bool cuda_array_find_unknown(struct cuda_summer *summer, const uint64_t *results
                              uint64_t count, struct error *error);
 
 /* Waits for the last call. Sets *found to how many results of the last call are not known or, of integers, do not fit
-   their type, UINT64_MAX: none is known; and *unknown to their numbers, which remain until the next
+   their type, UINT64_MAX: none is known; and *unknown to their numbers, ascending, which remain until the next
    call, if there are no more than CUDA_ARRAY_UNKNOWN. */
 bool cuda_array_unknown(struct cuda_summer *summer, const uint64_t **unknown, uint64_t *found,
                         struct error *error);

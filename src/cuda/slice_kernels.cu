@@ -3,13 +3,14 @@
  */
 #include "config.h"
 
+#include "cuda/shared.cuh"
 #include "cuda/slice_choice.cuh"
 #include "cuda/tuning.h"
 
 /* Launches a kernel; none was chosen if it is NULL. */
 template <typename Launch>
 static cudaError_t launch(void (*kernel)(const Launch), const Launch *l, size_t blocks,
-                          unsigned threads, cudaStream_t stream, size_t shared = 0)
+                          unsigned threads, cudaStream_t stream, size_t shared = 0, size_t most = 0)
 {
     cudaError_t error = cudaSuccess;
 
@@ -17,9 +18,8 @@ static cudaError_t launch(void (*kernel)(const Launch), const Launch *l, size_t 
         return cudaErrorInvalidValue;
     /* An error that an earlier call left behind, and that was reported then, is not this one's. */
     (void)cudaGetLastError();
-    if (shared > SHARED_USUAL)
-        error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (shared > 0)
+        error = allow_shared(kernel, shared, most);
     if (error != cudaSuccess)
         return error;
     kernel<<<(unsigned)blocks, threads, shared, stream>>>(*l);
@@ -57,5 +57,5 @@ cudaError_t cuda_slices_look(const struct cuda_slice_job *l, cudaStream_t stream
 cudaError_t cuda_slices_select(const struct cuda_slice_job *l, cudaStream_t stream)
 {
     return launch(slice_choose_select(l->type), l, l->blocks, CUDA_SELECT_THREADS, stream,
-                  cuda_select_bytes(l));
+                  cuda_select_bytes(l), l->shared);
 }

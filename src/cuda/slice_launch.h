@@ -102,6 +102,7 @@ struct cuda_slice_job {
        elements are not few. */
     unsigned across, pitch, few;
     struct quantile_place place; /* of the quantile among `length` numbers */
+    size_t shared;               /* bytes of shared memory that a block of the device may have */
 
     /* For cuda_slices_exact. If no more slices are listed than `sums` has, so many blocks share one
        that each has a segment; else each has one block. */

@@ -8,8 +8,8 @@
 
 #include "cuda/slice_whole.cuh"
 
-/* Blocks of a multiprocessor. */
-static const unsigned LOOK_BLOCKS = 4;
+/* Blocks that a multiprocessor has registers for. */
+static const unsigned LOOK_RESIDENT = 4;
 
 /* Elements that a thread loads before it looks at them. */
 static const int LOOK_GROUP = 8;
@@ -364,7 +364,7 @@ __device__ static __forceinline__ void look_put(const struct cuda_slice_job &job
 }
 
 template <typename Looker, enum look_what WHAT>
-__global__ void __launch_bounds__(CUDA_LOOK_THREADS, LOOK_BLOCKS)
+__global__ void __launch_bounds__(CUDA_LOOK_THREADS, LOOK_RESIDENT)
     slice_look(const __grid_constant__ struct cuda_slice_job job)
 {
     typedef look_state<Looker, WHAT> state_type;

@@ -40,9 +40,9 @@ template <typename Type> struct select_float {
     {
         return x & SIGN ? (key)(raw)~x : x | SIGN;
     }
-    __device__ static __forceinline__ double value(key k)
+    __device__ static __forceinline__ struct slice_halves value(key k)
     {
-        return value_of((raw)(k & SIGN ? k ^ SIGN : ~k));
+        return {value_of((raw)(k & SIGN ? k ^ SIGN : ~k)), 0};
     }
 };
 
@@ -61,9 +61,16 @@ template <typename Type> struct select_integer {
     {
         return (raw)((Type::TRUTH ? x != 0 : x) ^ SIGN);
     }
-    __device__ static __forceinline__ double value(key k)
+    /* Large integers take two numbers. */
+    __device__ static __forceinline__ struct slice_halves value(key k)
     {
-        return (double)(element)((raw)k ^ SIGN);
+        const element x = (element)((raw)k ^ SIGN);
+
+        if (sizeof(raw) < 8 || fabs((double)x) < 0x1p53)
+            return {(double)x, 0};
+        if (Type::SIGNED)
+            return {(double)((int64_t)x >> 32) * 0x1p32, (double)((uint64_t)x & UINT32_MAX)};
+        return slice_halves_of((uint64_t)x);
     }
 };
 
@@ -274,17 +281,15 @@ template <typename Selector>
 __device__ static uint64_t select_between(const struct quantile *q, uint64_t fraction,
                                           typename Selector::key low, typename Selector::key high)
 {
-    const double a = Selector::value(low), b = Selector::value(high);
-    const bool large = Selector::INTEGER && (fabs(a) >= 0x1p53 || fabs(b) >= 0x1p53);
-    double found = a;
+    const struct slice_halves a = Selector::value(low), b = Selector::value(high);
+    double found = a.low == 0 ? a.high : a.high + a.low; /* -0 stays -0 */
 
     if (low == high)
-        return exact_bits(a);
-    if (!(fabs(a) < __longlong_as_double(0x7ff0000000000000ll)) ||
-        !(fabs(b) < __longlong_as_double(0x7ff0000000000000ll)))
-        found = a + b; /* an infinity, or none */
-    else if (large || q->denominator >> 53 != 0 ||
-             !slice_between(a, b, fraction, q->denominator, &found))
+        return exact_bits(found);
+    if (!(fabs(a.high) < __longlong_as_double(0x7ff0000000000000ll)) ||
+        !(fabs(b.high) < __longlong_as_double(0x7ff0000000000000ll)))
+        found = a.high + b.high; /* an infinity, or none */
+    else if (!slice_between(a, b, fraction, q->denominator, &found))
         return CUDA_SLICE_UNKNOWN;
     return found == found ? exact_bits(found) : EXACT_NAN;
 }

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "cuda/shared.cuh"
 #include "cuda/tally_kernels.cuh"
 
 #include <algorithm>
@@ -23,9 +24,8 @@ cudaError_t cuda_tally(const struct cuda_tally_launch *l, cudaStream_t stream)
         if (error != cudaSuccess)
             return error;
     }
-    if (c.bytes > SHARED_USUAL) {
-        error = cudaFuncSetAttribute(c.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)c.bytes);
+    if (c.bytes > 0) {
+        error = allow_shared(c.kernel, c.bytes, l->shared);
         if (error != cudaSuccess)
             return error;
     }

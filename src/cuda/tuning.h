@@ -97,9 +97,6 @@ static const int RESIDENT_THREADS = 1024;
 static const int RESIDENT_THREADS = 1536;
 #endif
 
-/* Shared memory that a block has without asking, bytes. */
-static const size_t SHARED_USUAL = (size_t)48 << 10;
-
 static constexpr int resident(int blocks)
 {
     return blocks * THREADS <= RESIDENT_THREADS ? blocks : RESIDENT_THREADS / THREADS;
