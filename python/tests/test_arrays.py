@@ -457,6 +457,21 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
             gr.sum(torch.full((2, 4), 2**62).cuda(), axis=1)
 
 
+def test_quantiles_of_slices_of_any_length_on_a_gpu():
+    """Slices of a few elements, of as many as shared memory holds, and of more."""
+    torch = torch_with_a_gpu()
+    rng = np.random.default_rng(9)
+    for dtype, lengths in (("f8", (2, 23, 32, 33, 375, 384, 6000, 28000, 30000)),
+                           ("f4", (31, 33, 740, 767, 768, 3500, 12000, 56000, 60000, 131072)),
+                           ("i8", (1, 22, 380, 70000)), ("u1", (760, 60000))):
+        for length in lengths:
+            x = (rng.standard_normal((40, length)) * 1e9).astype(dtype)
+            for y, axis in ((x, 1), (np.ascontiguousarray(x.T), 0)):
+                q = [0.5, 1 / 3, 0.123456789012345678, 1]
+                found = gr.quantile(torch.from_numpy(y).cuda(), q, axis=axis)
+                assert np.array_equal(found.cpu().numpy(), gr.quantile(y, q, axis=axis)), (dtype, length, axis)
+
+
 def test_streams_of_an_axis_on_a_gpu():
     """Results along an axis are there for what follows on the stream, and none is a graph's."""
     torch = torch_with_a_gpu()
