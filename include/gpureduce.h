@@ -424,10 +424,10 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    an input without a shape, for an axis that it does not have, and for an integer that does not
    exist or does not fit its type. After an error the memory has no results. Quantiles of what can only
    be read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
-   than half of the machine's. Arrays in device memory, without masks and scales, have results in memory of
-   their device. With GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is on the stream of the view, as kernels do: what follows on
-   it finds the results, the memory of both must stay until then, and a failure of the GPU is an error
-   of a later call. */
+   than half of the machine's. Arrays in device memory, without masks and scales, have results in memory
+   of their device. With GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is
+   on the stream of the view, as kernels do: what follows on it finds the results, the memory of both
+   must stay until then, and a failure of the GPU is an error of a later call. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                                    unsigned axis, void *const *results, uint64_t count);
 

@@ -23,7 +23,6 @@ static const int SELECT_GROUP = 4;
 template <typename Type> struct select_float {
     typedef typename slice_taker<Type>::raw raw;
     typedef typename slice_word<sizeof(raw) == 8>::type key;
-    static const bool INTEGER = false;
     static const key SIGN = (key)1 << (8 * sizeof(raw) - 1);
 
     __device__ static __forceinline__ double value_of(raw x)
@@ -50,7 +49,6 @@ template <typename Type> struct select_integer {
     typedef typename slice_raw<integer_reducer<Type>::SIZE>::type raw;
     typedef typename slice_word<sizeof(raw) == 8>::type key;
     typedef typename Type::element element;
-    static const bool INTEGER = true;
     static const raw SIGN = (raw)((raw)Type::SIGNED << (8 * sizeof(raw) - 1));
 
     __device__ static __forceinline__ bool is_nan(raw)
@@ -398,7 +396,7 @@ select_some(const struct cuda_slice_job &job, const unsigned char **from, int64_
     }
 }
 
-/* Takes every so manyth element of a slice, from number `lane` on. */
+/* Takes every so manyth element of a slice, from number `lane` on, in that way. */
 template <typename Selector>
 __device__ static __forceinline__ void select_load(const struct cuda_slice_job &job, uint64_t slice,
                                                    unsigned lane, typename Selector::key *keys,
