@@ -1173,6 +1173,10 @@ static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bo
     free(keys);
 }
 
+/* Shared memory that every device has for a block, and that of quantiles: some is needed besides. */
+#define SHARED_BYTES ((size_t)63 << 10)
+#define SELECT_BYTES ((size_t)60000)
+
 /* Shapes a job in one of the ways that it may have. */
 static void draw_job(struct cuda_slice_job *l)
 {
@@ -1189,15 +1193,18 @@ static void draw_job(struct cuda_slice_job *l)
         return;
     }
     l->place = quantile_place(&l->wish.quantile, l->length);
+    l->shared = SHARED_BYTES;
     l->pitch = (unsigned)l->length + (unsigned)below(3);
     l->across = few ? CUDA_SELECT_SLICES : 2u << below(5);
     l->few = few;
     while (few && l->few < l->length)
         l->few *= 2;
-    if (!few && (cuda_select_bytes(l) > 100000 || below(3) == 0)) {
+    while (few && cuda_select_bytes(l) > SELECT_BYTES)
+        l->across /= 2;
+    if (!few && (cuda_select_bytes(l) > SELECT_BYTES || below(3) == 0)) {
         l->across = 1;
         l->along = true;
-        l->pitch = below(2) || cuda_select_bytes(l) > 100000 ? 0 : l->pitch;
+        l->pitch = below(2) || cuda_select_bytes(l) > SELECT_BYTES ? 0 : l->pitch;
     }
     l->lanes = l->across == 1 ? CUDA_SELECT_THREADS
                : !l->along    ? CUDA_SELECT_THREADS / l->across
