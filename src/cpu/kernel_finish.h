@@ -9,31 +9,7 @@
 #define GPUREDUCE_CPU_KERNEL_FINISH_H
 
 #include "core/slice_sums.h"
-#include "cpu/kernel_common.h"
-
-/* exact_two_sum and exact_two_product of each lane. */
-INLINE_TARGET vecd two_sum(vecd a, vecd b, vecd *error)
-{
-    const vecd sum = d_add(a, b), b_seen = d_sub(sum, a), a_seen = d_sub(sum, b_seen);
-
-    *error = d_add(d_sub(a, a_seen), d_sub(b, b_seen));
-    return sum;
-}
-INLINE_TARGET vecd upper_half(vecd x)
-{
-    return w_value(
-        w_and(w_add(d_bits(x), w_set1(UINT64_C(1) << 26)), w_set1(~((UINT64_C(1) << 27) - 1))));
-}
-INLINE_TARGET vecd two_product(vecd a, vecd b, vecd *error)
-{
-    const vecd product = d_mul(a, b), a_high = upper_half(a), b_high = upper_half(b);
-    const vecd a_low = d_sub(a, a_high), b_low = d_sub(b, b_high);
-
-    *error = d_add(d_add(d_add(d_sub(d_mul(a_high, b_high), product), d_mul(a_high, b_low)),
-                         d_mul(a_low, b_high)),
-                   d_mul(a_low, b_low));
-    return product;
-}
+#include "cpu/kernel_slices.h"
 
 /* All bits of the lanes in which x + (more +- bound) rounds to `rounded`, their rounded sum. */
 INLINE_TARGET wvec rounds_so(vecd rounded, vecd x, vecd more, vecd bound)
@@ -62,10 +38,10 @@ static SIMD_TARGET size_t finish_means(const struct cpu_finish *f, size_t n, dou
     for (; i + W_LANES <= n; i += W_LANES) {
         vecd rest, lost, left_out;
         const vecd sum =
-            d_add(two_sum(d_load(f->high + i), d_load(f->low + i), &rest), d_set1(0)); /* no -0 */
-        const vecd quotient = d_div(sum, count), product = two_product(quotient, count, &lost);
+            d_add(d_two_sum(d_load(f->high + i), d_load(f->low + i), &rest), d_set1(0)); /* no -0 */
+        const vecd quotient = d_div(sum, count), product = d_two_product(quotient, count, &lost);
         /* The remainder of a division is a number. */
-        const vecd left = two_sum(d_sub(d_sub(sum, product), lost), rest, &left_out);
+        const vecd left = d_two_sum(d_sub(d_sub(sum, product), lost), rest, &left_out);
         const vecd more = d_div(left, count), mean = d_add(quotient, more);
         const vecd bound =
             d_add(d_mul(d_abs(more), small), d_mul(d_div(d_abs(left_out), count), two));
@@ -87,11 +63,11 @@ INLINE_TARGET vecd sum_squares(const struct cpu_finish *f, size_t i, vecd *rest,
 
     *rest = *lacks = d_set1(0);
     for (size_t k = 0; k < f->squares; k++) {
-        sum = two_sum(sum, d_load(f->square[k] + i), &error);
-        *rest = two_sum(*rest, error, &error);
+        sum = d_two_sum(sum, d_load(f->square[k] + i), &error);
+        *rest = d_two_sum(*rest, error, &error);
         *lacks = d_add(*lacks, d_abs(error));
     }
-    return two_sum(sum, *rest, rest);
+    return d_two_sum(sum, *rest, rest);
 }
 
 /* See slice_spread_soon: sums have two numbers, without a factor. */
@@ -104,11 +80,11 @@ static SIMD_TARGET size_t finish_spreads(const struct cpu_finish *f, size_t n, d
 
     for (; i + W_LANES <= n; i += W_LANES) {
         vecd low = zero, rest, n_low, s_low, low_sum, more, error, off, bound, last, result;
-        const vecd high = f->high ? two_sum(d_load(f->high + i), d_load(f->low + i), &low) : zero;
+        const vecd high = f->high ? d_two_sum(d_load(f->high + i), d_load(f->low + i), &low) : zero;
         const vecd square = sum_squares(f, i, &rest, &bound);
-        const vecd n_square = two_product(count, square, &n_low);
-        const vecd s_square = two_product(high, high, &s_low);
-        const vecd all = two_sum(n_square, d_sub(zero, s_square), &low_sum);
+        const vecd n_square = d_two_product(count, square, &n_low);
+        const vecd s_square = d_two_product(high, high, &s_low);
+        const vecd all = d_two_sum(n_square, d_sub(zero, s_square), &low_sum);
         const vecd twice_low = d_mul(d_mul(two, high), low), n_rest = d_mul(count, rest);
         wvec good = (wvec)(n_square < d_set1(0x1p900)) & (wvec)(all > d_set1(0x1p-700)) &
                     ((wvec)(s_square == zero) | (wvec)(s_square >= d_set1(0x1p-850)));
@@ -119,13 +95,13 @@ static SIMD_TARGET size_t finish_spreads(const struct cpu_finish *f, size_t n, d
                                         d_add(d_abs(s_low), d_abs(n_rest))),
                                   d_abs(twice_low)),
                             small));
-        const vecd above = two_sum(
+        const vecd above = d_two_sum(
             all, d_add(d_add(low_sum, d_sub(n_low, s_low)), d_sub(n_rest, twice_low)), &more);
         const vecd quotient = d_div(above, divisor);
 
         if (f->root) {
-            const vecd x = d_sqrt(quotient), x_square = two_product(x, x, &error);
-            const vecd product = two_product(x_square, divisor, &off);
+            const vecd x = d_sqrt(quotient), x_square = d_two_product(x, x, &error);
+            const vecd product = d_two_product(x_square, divisor, &off);
             const vecd error_part = d_mul(error, divisor), twice = d_mul(d_mul(two, x), divisor);
             const vecd left = d_add(d_sub(d_sub(d_sub(above, product), off), error_part), more);
 
@@ -135,9 +111,9 @@ static SIMD_TARGET size_t finish_spreads(const struct cpu_finish *f, size_t n, d
             rest = d_div(left, twice);
             bound = d_add(d_add(d_div(bound, twice), d_mul(d_abs(rest), smaller)),
                           d_div(d_mul(rest, rest), x));
-            result = two_sum(x, rest, &last);
+            result = d_two_sum(x, rest, &last);
         } else {
-            const vecd product = two_product(quotient, divisor, &off);
+            const vecd product = d_two_product(quotient, divisor, &off);
             const vecd left = d_add(d_sub(d_sub(above, product), off), more);
 
             bound = d_add(
@@ -145,7 +121,7 @@ static SIMD_TARGET size_t finish_spreads(const struct cpu_finish *f, size_t n, d
                 d_mul(d_add(d_add(d_abs(d_sub(above, product)), d_abs(off)), d_abs(more)), small));
             rest = d_div(left, divisor);
             bound = d_add(d_div(bound, divisor), d_mul(d_abs(rest), smaller));
-            result = two_sum(quotient, rest, &last);
+            result = d_two_sum(quotient, rest, &last);
         }
         const vecd wider = d_add(d_mul(bound, d_set1(1.001)), d_mul(d_abs(last), small));
 

@@ -31,6 +31,22 @@ INLINE_TARGET vecd d_two_sum(vecd a, vecd b, vecd *error)
     return sum;
 }
 
+/* exact_two_product of lanes. */
+INLINE_TARGET vecd d_upper_half(vecd x)
+{
+    return w_value(w_and(w_add(d_bits(x), w_set1(1u << 26)), w_set1(~((UINT64_C(1) << 27) - 1))));
+}
+INLINE_TARGET vecd d_two_product(vecd a, vecd b, vecd *error)
+{
+    const vecd product = d_mul(a, b), a_high = d_upper_half(a), b_high = d_upper_half(b);
+    const vecd a_low = d_sub(a, a_high), b_low = d_sub(b, b_high);
+
+    *error = d_add(d_add(d_add(d_sub(d_mul(a_high, b_high), product), d_mul(a_high, b_low)),
+                         d_mul(a_low, b_high)),
+                   d_mul(a_low, b_low));
+    return product;
+}
+
 /* The bits of doubles and integers in memory. */
 INLINE_TARGET vecd load_sum(const double *p)
 {

@@ -29,13 +29,10 @@ INLINE_TARGET wvec put_squares64(double *high, double *low, const unsigned char 
         w_select(w_gt_s(w_set1(exact_bits(SQUARE_LEAST)), magnitude), zero, magnitude);
     const wvec number =
         w_select(w_gt_s(not_small, w_set1(exact_bits(SQUARE_GREATEST))), zero, not_small);
-    const wvec half = w_and(w_add(number, w_set1(1u << 26)), w_set1(~((UINT64_C(1) << 27) - 1)));
-    const vecd value = w_value(number), upper = w_value(half), lower = d_sub(value, upper);
-    const vecd square = d_mul(value, value), cross = d_mul(upper, lower);
+    vecd lost;
 
-    d_store(high, square);
-    d_store(low, d_add(d_add(d_add(d_sub(d_mul(upper, upper), square), cross), cross),
-                       d_mul(lower, lower)));
+    d_store(high, d_two_product(w_value(number), w_value(number), &lost));
+    d_store(low, lost);
     return w_select(w_gt_s(w_set1(INFINITY64), magnitude), w_xor(number, magnitude), zero);
 }
 

@@ -195,18 +195,27 @@ static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *
     return true;
 }
 
-/* Whether the same holds of the squares of its elements: then the sum of these is that of the numbers
-   squares[0] to squares[SLICE_SQUARES_MAX - 1], each of which is about what the ones before it lack. */
+/* Whether the same holds of the squares of its elements. */
+static inline bool cpu_slices_have_squares(const struct cpu_slices *s, size_t i)
+{
+    bool good = s->derived[CPU_SQUARES] && !s->used[i];
+
+    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++)
+        good = good && !s->derived[k]->used[i];
+    return good;
+}
+
+/* Whether it does: then the sum of these is that of the numbers squares[0] to squares[SLICE_SQUARES_MAX - 1],
+   each of which is about what the ones before it lack. */
 static inline bool cpu_slices_squares(const struct cpu_slices *s, size_t i,
                                       double squares[SLICE_SQUARES_MAX])
 {
-    bool good = s->derived[CPU_SQUARES] && !s->used[i];
+    bool good = cpu_slices_have_squares(s, i);
 
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         squares[k] = 0;
     for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++)
-        good = good && !s->derived[k]->used[i] &&
-               slice_terms_add(squares, SLICE_SQUARES_MAX, s->derived[k]->high[i]) &&
+        good = good && slice_terms_add(squares, SLICE_SQUARES_MAX, s->derived[k]->high[i]) &&
                slice_terms_add(squares, SLICE_SQUARES_MAX, s->derived[k]->low[i]);
     return good;
 }

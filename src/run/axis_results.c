@@ -436,24 +436,37 @@ static bool scale_sum(const struct scale *scale, double high, double low, uint64
            result + (rest - bound) == result && result + (rest + bound) == result;
 }
 
+/* An operation of the squares of n numbers, as a variance or its root. */
+struct spread {
+    bool of_sum, root; /* of_sum: else their sum counts as 0 */
+    uint64_t count, ddof;
+};
+
+static struct spread spread_of(const struct axis_plan *plan, const struct operation *op, uint64_t n)
+{
+    const bool root = op->member != MEMBER(var) && op->member != MEMBER(sumsq);
+
+    if (op->member == MEMBER(var) || op->member == MEMBER(std))
+        return (struct spread){true, root, n, plan->ddof};
+    /* Without a sum that of n numbers, or of one, is a variance, too. */
+    return (struct spread){false, root, op->member == MEMBER(rms) ? n : 1, 0};
+}
+
 /* Sets an operation of the squares of a slice, of n numbers, all of which are finite. False where that
    is not known. */
 static bool finish_squares(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
                            const struct operation *op, uint64_t n, double *value)
 {
-    const bool spread = op->member == MEMBER(var) || op->member == MEMBER(std);
-    const bool root = op->member != MEMBER(var) && op->member != MEMBER(sumsq);
-    const struct slice_pair none = {0, 0, false}, sum = {s->high[i], s->low[i], false};
+    const struct spread spread = spread_of(plan, op, n);
+    const struct slice_pair sum = {spread.of_sum ? s->high[i] : 0, spread.of_sum ? s->low[i] : 0,
+                                   false};
     const struct scale *scale = &plan->scale;
     double squares[SLICE_SQUARES_MAX];
 
-    if (!cpu_slices_squares(s, i, squares) || (scale->given && !spread))
+    if (!cpu_slices_squares(s, i, squares) || (scale->given && !spread.of_sum))
         return false;
-    if (spread)
-        return slice_spread(&sum, squares, n, plan->ddof, scale->given ? scale->factor : 1, root,
-                            value);
-    /* A variance, too: that of n numbers, or of one, whose sum is 0. */
-    return slice_spread(&none, squares, op->member == MEMBER(rms) ? n : 1, 0, 1, root, value);
+    return slice_spread(&sum, squares, spread.count, spread.ddof, scale->given ? scale->factor : 1,
+                        spread.root, value);
 }
 
 /* The value of an operation of a slice that takes a partial result. */
@@ -564,36 +577,24 @@ static void finish_means(const struct axis_batch *b, const struct cpu_slices *s,
     }
 }
 
-/* Whether kernels have found all squares of a slice. */
-static bool has_squares(const struct cpu_slices *s, size_t i)
-{
-    bool good = s->derived[CPU_SQUARES];
-
-    for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++)
-        good = good && !s->derived[k]->used[i];
-    return good;
-}
-
-/* Sets *f to what kernels need to set an operation of the squares of slices from number i on, of n numbers each.
-   False where they do not know it. */
+/* Sets *f to what kernels need to set an operation of the squares of slices from number i on, of n numbers
+   each. False where they do not know it. */
 static bool find_spreads(const struct axis_plan *plan, const struct cpu_slices *s, size_t i,
                          const struct operation *op, uint64_t n, struct cpu_finish *f)
 {
-    const bool spread = op->member == MEMBER(var) || op->member == MEMBER(std);
-    const uint64_t numbers = spread || op->member == MEMBER(rms) ? n : 1;
-    const uint64_t ddof = spread ? plan->ddof : 0;
+    const struct spread spread = spread_of(plan, op, n);
     double lost = 1;
 
-    *f = (struct cpu_finish){.high = spread ? s->high + i : NULL,
+    *f = (struct cpu_finish){.high = spread.of_sum ? s->high + i : NULL,
                              .low = s->low + i,
-                             .count = (double)numbers,
-                             .root = op->member != MEMBER(var) && op->member != MEMBER(sumsq)};
+                             .count = (double)spread.count,
+                             .root = spread.root};
     for (int k = CPU_SQUARES; k <= CPU_SQUARES_LOW && s->derived[k]; k++) {
         f->square[f->squares++] = s->derived[k]->high + i;
         f->square[f->squares++] = s->derived[k]->low + i;
     }
-    if (f->squares > 0 && numbers > ddof && n >> 53 == 0)
-        f->divisor = exact_two_product(f->count, (double)(numbers - ddof), &lost);
+    if (f->squares > 0 && spread.count > spread.ddof && n >> 53 == 0)
+        f->divisor = exact_two_product(f->count, (double)(spread.count - spread.ddof), &lost);
     return lost == 0;
 }
 
@@ -612,7 +613,7 @@ static void finish_all_squares(const struct axis_batch *b, const struct cpu_slic
         if (find_spreads(b->plan, s, from + i, op, length, &sums))
             done = b->kernels->finish_spreads(&sums, n, values + i, known);
         for (size_t k = 0; k < n; k++)
-            if ((!(k < done && known[k]) || !has_squares(s, from + i + k)) &&
+            if (!(k < done && known[k] && cpu_slices_have_squares(s, from + i + k)) &&
                 !s->used[from + i + k] && !slices_is_special(s, from + i + k) &&
                 !finish_squares(b->plan, s, from + i + k, op, length, &values[i + k]))
                 values[i + k] = finish_exact(b, s, from + i + k, op);
