@@ -175,8 +175,7 @@ template <typename Type> struct look_integer {
 };
 
 /* All that a thread has seen of a slice, as far as it is looked for. */
-template <typename Looker, enum look_what WHAT>
-struct look_state {
+template <typename Looker, look_what WHAT> struct look_state {
     typedef typename Looker::key key;
 
     key best, least;    /* the greatest score, and the least key */
@@ -184,93 +183,88 @@ struct look_state {
     uint32_t first_nan; /* SLICE_NOWHERE: none */
     uint32_t nan, missing, counted;
 
-    __device__ __forceinline__ void clear(){best = Looker::LEAST; least = ~Looker::LEAST;
-                                            index = first_nan = SLICE_NOWHERE;
-                                            nan = missing = counted = 0;}
+    __device__ __forceinline__ void clear()
+    {
+        best = Looker::LEAST;
+        least = ~Looker::LEAST;
+        index = first_nan = SLICE_NOWHERE;
+        nan = missing = counted = 0;
+    }
 
-__device__ __forceinline__ void merge(const look_state &other)
-{
-    if (WHAT == LOOK_PLACES && other.index != SLICE_NOWHERE &&
-        (index == SLICE_NOWHERE || other.best > best ||
-         (other.best == best && other.index < index))) {
-        best = other.best;
-        index = other.index;
+    __device__ __forceinline__ void merge(const look_state &other)
+    {
+        if (WHAT == LOOK_PLACES && other.index != SLICE_NOWHERE &&
+            (index == SLICE_NOWHERE || other.best > best ||
+             (other.best == best && other.index < index))) {
+            best = other.best;
+            index = other.index;
+        }
+        if (WHAT == LOOK_SIZES) {
+            best = max(best, other.best);
+            least = min(least, other.least);
+            index = min(index, other.index);
+        }
+        first_nan = min(first_nan, other.first_nan);
+        nan += other.nan;
+        missing += other.missing;
+        counted += other.counted;
     }
-    if (WHAT == LOOK_SIZES) {
-        best = max(best, other.best);
-        least = min(least, other.least);
-        index = min(index, other.index);
-    }
-    first_nan = min(first_nan, other.first_nan);
-    nan += other.nan;
-    missing += other.missing;
-    counted += other.counted;
-}
-}
-;
+};
 
 /* How elements are looked at: scores are keys, or those of magnitudes, or the complements of either. */
-template <typename Looker, enum look_what WHAT>
-struct look_view {
-    typename Looker::range range; typename Looker::key flip; bool magnitudes;
+template <typename Looker, look_what WHAT> struct look_view {
+    typename Looker::range range;
+    typename Looker::key flip;
+    bool magnitudes;
 
-    __device__ __forceinline__ void begin(const struct cuda_slice_wish *w){
+    __device__ __forceinline__ void begin(const struct cuda_slice_wish *w)
+    {
         range = Looker::counted(w);
         flip = w->op == CUDA_SLICE_ARGMIN || w->op == CUDA_SLICE_ABSMIN ? -1 : 0;
-        magnitudes = WHAT == LOOK_COUNTS
-                         ? Looker::of_magnitudes(w->op)
-                         : w->op == CUDA_SLICE_ABSMIN || w->op == CUDA_SLICE_ABSMAX;}
-
-__device__ __forceinline__ void take(look_state<Looker, WHAT> *s, typename Looker::raw x,
-                                     uint32_t number) const
-{
-    typedef typename Looker::key key;
-
-    if (Looker::is_nan(x)) {
-        s->nan++;
-        s->first_nan = min(s->first_nan, number);
-        return;
+        magnitudes = WHAT == LOOK_COUNTS ? Looker::of_magnitudes(w->op)
+                                         : w->op == CUDA_SLICE_ABSMIN || w->op == CUDA_SLICE_ABSMAX;
     }
-    const key k = Looker::key_of(x);
-    const key seen = WHAT != LOOK_PLACES && magnitudes ? Looker::magnitude_of(k) : k;
-    const key score = seen ^ flip;
 
-    if (WHAT == LOOK_COUNTS) {
-        s->counted += (typename Looker::distance)(seen - range.first) <= range.distance;
-    } else if (WHAT == LOOK_SIZES) {
-        s->best = max(s->best, score);
-        s->least = min(s->least, k);
-        s->index = 0;
-    } else if (score > s->best || (Looker::SEEN && s->index == SLICE_NOWHERE)) {
-        s->best = score;
-        s->index = number;
+    __device__ __forceinline__ void take(look_state<Looker, WHAT> *s, typename Looker::raw x,
+                                         uint32_t number) const
+    {
+        typedef typename Looker::key key;
+
+        if (Looker::is_nan(x)) {
+            s->nan++;
+            s->first_nan = min(s->first_nan, number);
+            return;
+        }
+        const key k = Looker::key_of(x);
+        const key seen = WHAT != LOOK_PLACES && magnitudes ? Looker::magnitude_of(k) : k;
+        const key score = seen ^ flip;
+
+        if (WHAT == LOOK_COUNTS) {
+            s->counted += (typename Looker::distance)(seen - range.first) <= range.distance;
+        } else if (WHAT == LOOK_SIZES) {
+            s->best = max(s->best, score);
+            s->least = min(s->least, k);
+            s->index = 0;
+        } else if (score > s->best || (Looker::SEEN && s->index == SLICE_NOWHERE)) {
+            s->best = score;
+            s->index = number;
+        }
     }
-}
-}
-;
+};
 
 /* Looks at COUNT elements, each `further` bytes on, and `lanes` in its number; *from moves behind them. */
-template <int COUNT, typename Looker, enum look_what WHAT>
+template <int COUNT, typename Looker, look_what WHAT>
 __device__ static __forceinline__ void look_some(const struct cuda_slice_job &job,
                                                  const look_view<Looker, WHAT> &view,
                                                  const unsigned char **from, int64_t further,
                                                  uint32_t number, look_state<Looker, WHAT> *state)
 {
-    typedef typename Looker::raw raw;
-    typedef typename slice_word<sizeof(raw) == 8>::type word;
-    raw x[COUNT];
+    typename Looker::raw x[COUNT];
     unsigned gone = 0;
 
-#pragma unroll
-    for (int i = 0; i < COUNT; i++, *from += further)
-        x[i] = *(const raw *)*from;
-    if (job.swap)
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            x[i] = slice_swapped(x[i]);
+    slice_load_some(job, from, further, x);
     if (job.missing.count > 0) {
-        gone =
-            missing_among<unsigned, word, COUNT>(&job.missing, [&](int n) { return (word)x[n]; });
+        gone = slice_missing(job.missing, x);
         state->missing += (unsigned)__popc(gone);
     }
 #pragma unroll
@@ -280,7 +274,7 @@ __device__ static __forceinline__ void look_some(const struct cuda_slice_job &jo
 }
 
 /* Looks at every so manyth element of a part of a slice, from number `lane` of it on. */
-template <typename Looker, enum look_what WHAT>
+template <typename Looker, look_what WHAT>
 __device__ static __forceinline__ void
 look_share(const struct cuda_slice_job &job, const look_view<Looker, WHAT> &view, uint64_t slice,
            uint32_t part, unsigned lane, look_state<Looker, WHAT> *state)
@@ -300,7 +294,7 @@ look_share(const struct cuda_slice_job &job, const look_view<Looker, WHAT> &view
 }
 
 /* Sets *bits to the result of a slice. False for an integer that there is none of. */
-template <typename Looker, enum look_what WHAT>
+template <typename Looker, look_what WHAT>
 __device__ static __forceinline__ bool
 look_result(const struct cuda_slice_wish *w, const look_state<Looker, WHAT> *s, uint64_t *bits)
 {
@@ -355,7 +349,7 @@ __device__ static __forceinline__ void look_merge(State *states, unsigned lanes,
         __syncthreads(); /* all have read what was there */
 }
 
-template <typename Looker, enum look_what WHAT>
+template <typename Looker, look_what WHAT>
 __device__ static __forceinline__ void look_put(const struct cuda_slice_job &job, uint64_t slice,
                                                 const look_state<Looker, WHAT> *state)
 {
@@ -363,7 +357,7 @@ __device__ static __forceinline__ void look_put(const struct cuda_slice_job &job
         cuda_list_append(&job.list, slice);
 }
 
-template <typename Looker, enum look_what WHAT>
+template <typename Looker, look_what WHAT>
 __global__ void __launch_bounds__(CUDA_LOOK_THREADS, LOOK_RESIDENT)
     slice_look(const __grid_constant__ struct cuda_slice_job job)
 {
@@ -398,7 +392,7 @@ __global__ void __launch_bounds__(CUDA_LOOK_THREADS, LOOK_RESIDENT)
 }
 
 /* Merges the parts of slices, a warp each. */
-template <typename Looker, enum look_what WHAT>
+template <typename Looker, look_what WHAT>
 __global__ void __launch_bounds__(CUDA_LOOK_THREADS)
     slice_look_parts(const __grid_constant__ struct cuda_slice_job job)
 {
@@ -421,7 +415,7 @@ __global__ void __launch_bounds__(CUDA_LOOK_THREADS)
 }
 
 /* The kernels of a job. */
-template <typename Looker, enum look_what WHAT> static struct slice_look_kernels look_kernels()
+template <typename Looker, look_what WHAT> static struct slice_look_kernels look_kernels()
 {
     return {slice_look<Looker, WHAT>, slice_look_parts<Looker, WHAT>};
 }

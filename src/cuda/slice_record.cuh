@@ -501,16 +501,14 @@ slice_share_of_column(const struct cuda_slice_launch *job, size_t number, unsign
             (uint32_t)(number / job->length + lane * job->parts), (uint32_t)(lanes * job->parts)};
 }
 
-/* Finds the missing ones among elements. */
+/* The bits of elements that are missing. */
 template <typename Raw, int COUNT>
-__device__ static __forceinline__ unsigned slice_missing(const struct cuda_slice_launch *job,
+__device__ static __forceinline__ unsigned slice_missing(const struct cuda_missing &set,
                                                          const Raw (&x)[COUNT])
 {
     typedef typename slice_word<sizeof(Raw) == 8>::type word;
 
-    return job->wants & PARTIAL_MISSING ? missing_among<unsigned, word, COUNT>(
-                                              &job->missing, [&](int n) { return (word)x[n]; })
-                                        : 0;
+    return missing_among<unsigned, word, COUNT>(&set, [&](int n) { return (word)x[n]; });
 }
 
 /* A thread's record of its share. */
@@ -544,7 +542,8 @@ __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_
 #pragma unroll
             for (int i = 0; i < SLICE_RECORD_GROUP; i++)
                 x[i] = slice_swapped(x[i]);
-        const unsigned gone = slice_missing(job, x) & ((1u << some) - 1);
+        const unsigned gone = (job->wants & PARTIAL_MISSING ? slice_missing(job->missing, x) : 0) &
+                              ((1u << some) - 1);
 
         missing += (unsigned)__popc(gone);
 #pragma unroll

@@ -177,13 +177,10 @@ template <typename Selector> struct select_again {
     }
     __device__ __forceinline__ key key_of(raw x) const
     {
-        typedef typename slice_word<sizeof(raw) == 8>::type word;
-        unsigned gone = 0;
+        const raw one[] = {job.swap ? slice_swapped(x) : x};
+        const bool gone = job.missing.count > 0 && slice_missing(job.missing, one) != 0;
 
-        x = job.swap ? slice_swapped(x) : x;
-        if (job.missing.count > 0)
-            gone = missing_among<unsigned, word, 1>(&job.missing, [&](int) { return (word)x; });
-        return gone != 0 || Selector::is_nan(x) ? (key) ~(key)0 : Selector::key_of(x);
+        return gone || Selector::is_nan(one[0]) ? (key) ~(key)0 : Selector::key_of(one[0]);
     }
 };
 
@@ -369,22 +366,13 @@ __device__ static __forceinline__ void
 select_some(const struct cuda_slice_job &job, const unsigned char **from, int64_t further,
             unsigned at, typename Selector::key *keys, unsigned *missing, unsigned *nan)
 {
-    typedef typename Selector::raw raw;
-    typedef typename slice_word<sizeof(raw) == 8>::type word;
     const typename Selector::key none = (typename Selector::key) ~(typename Selector::key)0;
-    raw x[COUNT];
+    typename Selector::raw x[COUNT];
     unsigned gone = 0;
 
-#pragma unroll
-    for (int i = 0; i < COUNT; i++, *from += further)
-        x[i] = *(const raw *)*from;
-    if (job.swap)
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            x[i] = slice_swapped(x[i]);
+    slice_load_some(job, from, further, x);
     if (job.missing.count > 0)
-        gone =
-            missing_among<unsigned, word, COUNT>(&job.missing, [&](int n) { return (word)x[n]; });
+        gone = slice_missing(job.missing, x);
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
         const bool is_gone = gone >> i & 1, is_nan = !is_gone && Selector::is_nan(x[i]);

@@ -66,6 +66,21 @@ __device__ static __forceinline__ bool slice_see(struct cuda_slice_seen *s, doub
     return false;
 }
 
+/* Loads COUNT elements, which are aligned, each `further` bytes on; *from moves behind them. */
+template <typename Raw, int COUNT>
+__device__ static __forceinline__ void slice_load_some(const struct cuda_slice_job &job,
+                                                       const unsigned char **from, int64_t further,
+                                                       Raw (&x)[COUNT])
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++, *from += further)
+        x[i] = *(const Raw *)*from;
+    if (job.swap)
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            x[i] = slice_swapped(x[i]);
+}
+
 /* Hands over the elements of a slice from number `at` to before `end`, each so many further on, but for
    those that are missing: returns how many of these there are. */
 template <typename Type, typename Take>
@@ -74,7 +89,6 @@ __device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_jo
                                                       unsigned further, Take take)
 {
     typedef typename slice_taker<Type>::raw raw;
-    typedef typename slice_word<sizeof(raw) == 8>::type word;
     const unsigned char *from = cuda_slice_from(&job, slice) + (int64_t)at * job.step;
     uint64_t missing = 0;
 
@@ -90,8 +104,7 @@ __device__ static __forceinline__ uint64_t slice_walk(const struct cuda_slice_jo
                 x[i] = slice_swapped(x[i]);
         }
         if (job.missing.count > 0)
-            gone = missing_among<unsigned, word, SLICE_RECORD_GROUP>(
-                &job.missing, [&](int n) { return (word)x[n]; });
+            gone = slice_missing(job.missing, x);
 #pragma unroll
         for (int i = 0; i < SLICE_RECORD_GROUP; i++)
             if (at + (uint64_t)further * i < end) {
