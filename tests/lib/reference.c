@@ -9,6 +9,7 @@
 
 #include "bench/common/difference.h"
 #include "core/moments.h"
+#include "core/slice_sums.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/oracle_moments.h"
@@ -109,6 +110,22 @@ void reference_take(struct partial *p, enum element_type type, const void *data,
         partial_take(p, x, index + i);
         moments_take(p, x, type, 1);
     }
+}
+
+bool reference_sums(enum element_type type, const void *data, size_t n, double sum[2],
+                    double *squares, int terms)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < n && good; i++) {
+        const double x = data_value(type, data, i);
+        double rest;
+        const double square = exact_two_product(x, x, &rest);
+
+        good = fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) && slice_terms_add(sum, 2, x) &&
+               slice_terms_add(squares, terms, square) && slice_terms_add(squares, terms, rest);
+    }
+    return good;
 }
 
 const char *reference_moments_differs(const struct partial *a, const struct partial *b,

@@ -14,10 +14,10 @@
 
 #include "core/moments.h"
 #include "core/partial.h"
-#include "core/slice_sums.h"
 #include "cpu/kernel.h"
 #include "lib/data_gen.h"
 #include "lib/environment.h"
+#include "lib/reference.h"
 #include "lib/tap.h"
 
 #define RUNS 600
@@ -37,22 +37,11 @@ static void take_slice(enum element_type type, const unsigned char *data, size_t
     const struct moments_terms terms = {
         .ddof = ddof, .type = type, .types = partial_types_of(type)};
     double sum[2] = {0}, squares[CPU_FINISH_SQUARES] = {0};
+    const bool good = reference_sums(type, data, length, sum, squares, CPU_FINISH_SQUARES);
     struct partial p;
-    bool good = true;
 
     partial_clear(&p);
-    for (size_t k = 0; k < length; k++) {
-        const unsigned char *const element = data + k * element_size(type);
-        const double x = element_load(type, element);
-        double rest;
-        const double whole = exact_two_product(x, x, &rest);
-
-        partial_take_element(&p, type, element, k);
-        moments_take_element(&p, type, element);
-        good = good && fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) &&
-               slice_terms_add(sum, 2, x) && slice_terms_add(squares, CPU_FINISH_SQUARES, whole) &&
-               slice_terms_add(squares, CPU_FINISH_SQUARES, rest);
-    }
+    reference_take(&p, type, data, length, 0);
     p.count = length;
     partial_finish(&p, false, &expected[i]);
     moments_finish(&p, &terms, &expected[i]);

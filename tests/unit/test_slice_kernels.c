@@ -818,23 +818,13 @@ static void check_float8(enum element_type type)
 static bool take_slice(enum element_type type, size_t n, struct cuda_slice_state *s,
                        struct partial *p)
 {
-    const size_t size = element_size(type);
-    double sum[2] = {0, 0}, rest;
-    bool good = true;
+    double sum[2] = {0, 0};
+    bool good;
 
-    partial_clear(p);
     cuda_slice_clear(s);
-    for (size_t i = 0; i < n; i++) {
-        const double x = element_load(type, data + i * size);
-        const double square = exact_two_product(x, x, &rest);
-
-        partial_take_element(p, type, data + i * size, i);
-        moments_take_element(p, type, data + i * size);
-        good = good && fabs(x) < 0x1p300 && (x == 0 || fabs(x) > 0x1p-300) &&
-               slice_terms_add(sum, 2, x) &&
-               slice_terms_add(s->squares, SLICE_SQUARES_MAX, square) &&
-               slice_terms_add(s->squares, SLICE_SQUARES_MAX, rest);
-    }
+    good = reference_sums(type, data, n, sum, s->squares, SLICE_SQUARES_MAX);
+    partial_clear(p);
+    reference_take(p, type, data, n, 0);
     p->count = n;
     s->sum.high = sum[0];
     s->sum.low = sum[1];
@@ -887,6 +877,46 @@ static void check_results(unsigned runs)
     tap_family_end(&family, "results of slices");
 }
 
+/* Lays a job's slices out, `off` bytes from the beginning of memory, and its results and its list. */
+static void lay_out_job(struct cuda_slice_job *l, bool columns, size_t off)
+{
+    const size_t size = element_size(l->type), length = (size_t)l->length, slices = (size_t)l->all;
+
+    l->slices.data = memory + off;
+    l->slices.rank = 1;
+    l->slices.sizes[0] = slices;
+    l->slices.strides[0] = (int64_t)(columns ? size : length * size);
+    l->step = (int64_t)(columns ? slices * size : size);
+    l->results = (uint64_t *)(void *)found;
+    l->list.found = l->results + slices;
+}
+
+/* Takes a slice of a job, whose elements lie in `data`, one by one. Unless it is NULL, `keys` become those of
+   its numbers. Returns how many these are. */
+static size_t take_slice_of_job(const struct cuda_slice_job *l, bool columns, size_t slice,
+                                struct partial *p, uint64_t *keys)
+{
+    const size_t length = (size_t)l->length, slices = (size_t)l->all;
+    size_t kept = 0;
+
+    partial_clear(p);
+    for (size_t at = 0; at < length; at++) {
+        const unsigned char *const element =
+            data + (columns ? at * slices + slice : slice * length + at) * element_size(l->type);
+
+        if (l->missing.count > 0 && is_missing(l->type, element)) {
+            p->missing++;
+            p->count++;
+            continue;
+        }
+        partial_take_element(p, l->type, element, at);
+        moments_take_element(p, l->type, element);
+        if (keys && !isnan(element_load(l->type, element)))
+            keys[kept++] = order_key(l->type, order_load(l->type, element));
+    }
+    return kept;
+}
+
 static bool run_again(const struct cuda_slice_job *launch, bool exact)
 {
 #ifdef TEST_CUDA
@@ -914,13 +944,7 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_job *l, 
                                         .type = l->type,
                                         .types = partial_types_of(l->type)};
 
-    l->slices.data = memory + off;
-    l->slices.rank = 1;
-    l->slices.sizes[0] = slices;
-    l->slices.strides[0] = (int64_t)(columns ? size : length * size);
-    l->step = (int64_t)(columns ? slices * size : size);
-    l->results = (uint64_t *)(void *)found;
-    l->list.found = l->results + slices;
+    lay_out_job(l, columns, off);
     l->done = (void *)(l->results + words);
     l->sums = (void *)(l->results + words + 1);
     memset(come_back, 0, bytes);
@@ -946,19 +970,7 @@ static void check_again_of(struct tap_family *family, struct cuda_slice_job *l, 
         struct result r;
 
         i += listed;
-        partial_clear(&p);
-        for (size_t at = 0; at < length; at++) {
-            const unsigned char *const element =
-                data + (columns ? at * slices + slice : slice * length + at) * size;
-
-            if (l->missing.count > 0 && is_missing(l->type, element)) {
-                p.missing++;
-                p.count++;
-                continue;
-            }
-            partial_take_element(&p, l->type, element, at);
-            moments_take_element(&p, l->type, element);
-        }
+        (void)take_slice_of_job(l, columns, slice, &p, NULL);
         partial_finish(&p, l->wish.skip_nan, &r);
         moments_finish(&p, &terms, &r);
         const double all[] = {r.sum, r.mean,  r.min, r.max, r.var,
@@ -1029,15 +1041,6 @@ static void check_again(unsigned runs)
                        below(2));
     }
     tap_family_end(&family, "slices that are found again");
-}
-
-/* The element number `at` of a slice of a job whose slices lie in `data`. */
-static const unsigned char *element_of_job(const struct cuda_slice_job *l, bool columns,
-                                           size_t slice, size_t at)
-{
-    const size_t place = columns ? at * (size_t)l->all + slice : slice * (size_t)l->length + at;
-
-    return data + place * element_size(l->type);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -1121,13 +1124,7 @@ static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bo
     uint64_t *const numbers = (uint64_t *)(void *)come_back, *const keys = allocate(length * 8);
     size_t unknown = 0;
 
-    l->slices.data = memory + off;
-    l->slices.rank = 1;
-    l->slices.sizes[0] = slices;
-    l->slices.strides[0] = (int64_t)(columns ? size : length * size);
-    l->step = (int64_t)(columns ? slices * size : size);
-    l->results = (uint64_t *)(void *)found;
-    l->list.found = l->results + slices;
+    lay_out_job(l, columns, off);
     l->list.room = slices;
     l->states = l->results + words;
     memset(come_back, 0, words * sizeof *numbers);
@@ -1140,23 +1137,9 @@ static void check_job_of(struct tap_family *family, struct cuda_slice_job *l, bo
     for (size_t slice = 0; slice < slices; slice++) {
         uint64_t expected, bits = numbers[slice];
         struct partial p;
-        size_t kept = 0;
+        size_t kept;
 
-        partial_clear(&p);
-        for (size_t at = 0; at < length; at++) {
-            const unsigned char *const element = element_of_job(l, columns, slice, at);
-
-            if (l->missing.count > 0 && is_missing(l->type, element)) {
-                p.missing++;
-                p.count++;
-                continue;
-            }
-            partial_take_element(&p, l->type, element, at);
-            moments_take_element(&p, l->type, element);
-            if (!isnan(element_load(l->type, element)))
-                keys[kept++] = order_key(l->type, order_load(l->type, element));
-        }
-        p.count = length;
+        kept = take_slice_of_job(l, columns, slice, &p, keys);
         expected = select ? expected_quantile(l, keys, kept, p.nan > 0 && !l->wish.skip_nan)
                           : expected_look(l, &p);
         unknown += bits == CUDA_SLICE_UNKNOWN && (select || bits == expected) &&
