@@ -210,10 +210,11 @@ EXACT_SHARED bool slice_round_scaled(double x, double more, double bound, double
 /* Finds the variance of n numbers, or its root, as slice_spread does, in few operations. False, too,
    if the numbers are very large or small, or most of the sums of squares cancel. */
 EXACT_SHARED bool slice_spread_soon(double high, double low,
-                                    const double squares[SLICE_SQUARES_MAX], double count,
-                                    double divisor, double factor, bool root, double *result)
+                                    const double squares[SLICE_SQUARES_MAX], double bound,
+                                    double count, double divisor, double factor, bool root,
+                                    double *result)
 {
-    double rest, n_low, s_low, low_sum, more, error, bound = 0;
+    double rest, n_low, s_low, low_sum, more, error;
     const double square = exact_two_sum(squares[0], squares[1], &rest);
     const double n_square = slice_product(count, square, &n_low);
     const double s_square = slice_product(high, high, &s_low);
@@ -254,11 +255,11 @@ EXACT_SHARED bool slice_spread_soon(double high, double low,
 }
 
 /* Sets *result to the variance of n numbers times the square of the factor, which is finite and not 0,
-   or with `root` to the root of that, rounded once: of numbers that have this scale. False where
-   nothing is known of it. */
+   or with `root` to the root of that, rounded once: of numbers that have this scale. The sum of their
+   squares is off by `bound` at most. False where nothing is known of the result. */
 EXACT_SHARED bool slice_spread(const struct slice_pair *sum,
-                               const double squares[SLICE_SQUARES_MAX], uint64_t n, uint64_t ddof,
-                               double factor, bool root, double *result)
+                               const double squares[SLICE_SQUARES_MAX], double bound, uint64_t n,
+                               uint64_t ddof, double factor, bool root, double *result)
 {
     struct slice_terms t = {{0, 0, 0, 0, 0, 0}, n >> 53 != 0};
     const double count = (double)n, rest = (double)(n - ddof);
@@ -270,8 +271,10 @@ EXACT_SHARED bool slice_spread(const struct slice_pair *sum,
     if (n <= ddof)
         return true;
     if (n >> 53 == 0 && divisor_low == 0 &&
-        slice_spread_soon(high, low, squares, count, divisor, factor, root, result))
+        slice_spread_soon(high, low, squares, bound, count, divisor, factor, root, result))
         return true;
+    if (bound != 0)
+        return false;
     /* (n squares - sum^2) / (n (n - ddof)). */
     SLICE_UNROLL
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)

@@ -307,6 +307,8 @@ __device__ static void exchange(const struct cuda_slice_parts *wanted, unsigned 
 #pragma unroll
         for (int k = 0; k < SLICE_SQUARES_MAX; k++)
             other->squares[k] = __shfl_xor_sync(all, s->squares[k], distance);
+    if (wanted->bound)
+        other->bound = __shfl_xor_sync(all, s->bound, distance);
     if (wanted->min) {
         other->min = __shfl_xor_sync(all, s->min, distance);
         other->max = __shfl_xor_sync(all, s->max, distance);

@@ -116,7 +116,8 @@ struct cuda_find_pieces {
    not wanted. */
 struct cuda_slice_parts {
     double *high, *low; /* the sum of both is that of the elements; NaN if that is not known */
-    double *squares[SLICE_SQUARES_MAX]; /* the sum of all is that of the squares */
+    double *squares[SLICE_SQUARES_MAX]; /* the sum of all is that of the squares, */
+    double *bound;                      /* or is off by this at most; NULL: it is not */
     void *min,
         *max; /* element_keys, or, if they are narrow, int32_t as struct engine_found has them */
     uint32_t *missing; /* elements */
@@ -186,6 +187,8 @@ EXACT_SHARED void cuda_parts_take(const struct cuda_slice_parts *p, uint64_t i,
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         if (p->squares[k])
             part.squares[k] = p->squares[k][i];
+    if (p->bound)
+        part.bound = p->bound[i];
     if (p->min) {
         part.min = cuda_parts_key(p, p->min, i);
         part.max = cuda_parts_key(p, p->max, i);
@@ -210,6 +213,8 @@ EXACT_SHARED bool cuda_merge_put(const struct cuda_merge *m, uint64_t i,
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         if (to->squares[k])
             to->squares[k][i] = s->squares[k];
+    if (to->bound)
+        to->bound[i] = s->bound;
     if (to->min) {
         ((int64_t *)to->min)[i] = s->min;
         ((int64_t *)to->max)[i] = s->max;

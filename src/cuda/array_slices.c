@@ -91,9 +91,10 @@ struct cuda_summer {
     /* The call that puts results: */
     const struct cuda_array_elements *elements;
     const struct cuda_array_axis *axis;
-    unsigned wants; /* partial_want bits */
-    uint64_t part;  /* elements of a part of a row */
-    bool records;   /* kernels find these as records */
+    unsigned wants;           /* partial_want bits */
+    uint64_t part;            /* elements of a part of a row */
+    bool records;             /* kernels find these as records */
+    bool magnitudes, rounded; /* as a launch has them */
 };
 
 struct cuda_summer *cuda_summer_open(void)
@@ -161,8 +162,10 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
     s->elements = e;
     s->axis = axis;
     s->all = cuda_array_finds_all(e->type, &axis->wish);
-    s->wants = cuda_slice_squares(axis->wish.op) ? PARTIAL_SUM | PARTIAL_SQUARES
-               : axis->wish.op == CUDA_SLICE_L1  ? PARTIAL_ABSOLUTE
+    s->magnitudes = axis->wish.op == CUDA_SLICE_L1 && element_is_float(e->type) && !e->missing;
+    s->rounded = cuda_slice_squares(axis->wish.op) && e->type == ELEMENT_F64 && !e->missing;
+    s->wants = cuda_slice_squares(axis->wish.op)                  ? PARTIAL_SUM | PARTIAL_SQUARES
+               : axis->wish.op == CUDA_SLICE_L1 && !s->magnitudes ? PARTIAL_ABSOLUTE
                : axis->wish.op == CUDA_SLICE_MIN || axis->wish.op == CUDA_SLICE_MAX
                    ? PARTIAL_EXTREMES
                    : PARTIAL_SUM;
@@ -183,7 +186,7 @@ static size_t array_bytes(uint64_t count)
 /* The bytes of all that is found of `count` parts. */
 static size_t parts_bytes(const struct cuda_summer *s, uint64_t count)
 {
-    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? SLICE_SQUARES_MAX : 0) +
+    const size_t arrays = 2 + (s->wants & PARTIAL_SQUARES ? SLICE_SQUARES_MAX : 0) + s->rounded +
                           (s->wants & PARTIAL_EXTREMES ? 2 : 0) +
                           (s->wants & PARTIAL_MISSING ? 1 : 0);
 
@@ -200,6 +203,10 @@ static struct cuda_slice_parts lay_out(const struct cuda_summer *s, unsigned cha
     memory += 2 * bytes;
     for (int k = 0; k < SLICE_SQUARES_MAX && (s->wants & PARTIAL_SQUARES); k++) {
         parts.squares[k] = (void *)memory;
+        memory += bytes;
+    }
+    if (s->rounded) {
+        parts.bound = (void *)memory;
         memory += bytes;
     }
     if (s->wants & PARTIAL_EXTREMES) {
@@ -274,7 +281,7 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
         element_size(s->elements->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
 
     return block_parts(s, b) == 1 &&
-           (!s->records || cuda_slices_are_plain(s->elements->type, s->wants)) &&
+           (!s->records || cuda_slices_are_plain(s->elements->type, s->wants, s->rounded)) &&
            (s->axis->wish.letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
 }
 
@@ -291,6 +298,8 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .parts = (size_t)parts,
                                        .part = (size_t)s->part,
                                        .wants = s->wants,
+                                       .magnitudes = s->magnitudes,
+                                       .rounded = s->rounded,
                                        .wish = s->axis->wish,
                                        .unknown = unknown_list(s),
                                        .first = b->first};
@@ -320,6 +329,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
         launch.high = merge.from.high;
         launch.low = merge.from.low;
     }
+    launch.bound = merge.from.bound;
     launch.min = merge.from.min;
     launch.max = merge.from.max;
     launch.more.missing = merge.from.missing;

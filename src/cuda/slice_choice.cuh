@@ -40,7 +40,7 @@ static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l
 {
     if (l->wants == PARTIAL_SUM || !cuda_slices_are_records(l->type, l->wants))
         return slice_choose_sums(l);
-    if (cuda_slices_are_plain(l->type, l->wants))
+    if (cuda_slices_are_plain(l->type, l->wants, l->rounded))
         return l->wants == PARTIAL_EXTREMES ? slice_choose_extremes(l) : slice_choose_squares(l);
     return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
 }

@@ -71,7 +71,8 @@ struct cuda_slice_wish {
 /* All that is known of a slice, or a part of it. */
 struct cuda_slice_state {
     struct slice_pair sum;
-    double squares[SLICE_SQUARES_MAX]; /* whose sum is that of the squares */
+    double squares[SLICE_SQUARES_MAX]; /* whose sum is that of the squares, */
+    double bound;                      /* or is off by this at most */
     int64_t min, max;                  /* element_keys; without elements INT64_MAX, INT64_MIN */
     uint64_t missing;
 };
@@ -83,6 +84,7 @@ EXACT_SHARED void cuda_slice_clear(struct cuda_slice_state *s)
     SLICE_UNROLL
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         s->squares[k] = 0;
+    s->bound = 0;
     s->min = INT64_MAX;
     s->max = INT64_MIN;
     s->missing = 0;
@@ -97,6 +99,7 @@ EXACT_SHARED void cuda_slice_merge(struct cuda_slice_state *s, const struct cuda
     for (int k = 0; k < SLICE_SQUARES_MAX; k++)
         if (!slice_terms_add(s->squares, SLICE_SQUARES_MAX, other->squares[k]))
             s->sum.left = true;
+    s->bound += other->bound;
     s->min = other->min < s->min ? other->min : s->min;
     s->max = other->max > s->max ? other->max : s->max;
     s->missing += other->missing;
@@ -110,18 +113,20 @@ EXACT_SHARED uint64_t cuda_slice_extreme(const struct cuda_slice_wish *w, int64_
                             : (uint64_t)key;
 }
 
-/* Sets *result to that of the squares of n numbers, whose sums are these. False if it is not known. */
+/* Sets *result to that of the squares of n numbers, whose sums are these, that of the squares but for
+   `bound`. False if it is not known. */
 EXACT_SHARED bool cuda_slice_of_squares(const struct cuda_slice_wish *w,
                                         const struct slice_pair *sum, const double *squares,
-                                        uint64_t n, double *result)
+                                        double bound, uint64_t n, double *result)
 {
     const struct slice_pair none = {0, 0, false};
     const bool spread = w->op == CUDA_SLICE_VAR || w->op == CUDA_SLICE_STD;
     const bool root = w->op != CUDA_SLICE_VAR && w->op != CUDA_SLICE_SUMSQ;
 
     /* Without a sum that of n numbers, or of one, is a variance, too. */
-    return slice_spread(spread ? sum : &none, squares, spread || w->op == CUDA_SLICE_RMS ? n : 1,
-                        spread ? w->ddof : 0, 1, root, result);
+    return slice_spread(spread ? sum : &none, squares, bound,
+                        spread || w->op == CUDA_SLICE_RMS ? n : 1, spread ? w->ddof : 0, 1, root,
+                        result);
 }
 
 /* Sets *bits to the result of a slice. False if it is not known, or an integer that does not fit;
@@ -151,7 +156,7 @@ EXACT_SHARED bool cuda_slice_result(const struct cuda_slice_wish *w,
     if (w->op == CUDA_SLICE_MEAN)
         known = slice_mean(&s->sum, n, &result);
     else if (cuda_slice_squares(w->op))
-        known = cuda_slice_of_squares(w, &s->sum, s->squares, n, &result);
+        known = cuda_slice_of_squares(w, &s->sum, s->squares, s->bound, n, &result);
     if (known)
         *bits = exact_bits(result);
     return known;
@@ -216,7 +221,7 @@ EXACT_SHARED uint64_t cuda_slice_whole_result(const struct cuda_slice_wish *w,
                                                     : slice_divide(&s->sum, (double)n, 0, &result));
     else if (cuda_slice_squares(w->op))
         known = known && slice_terms_bound(&s->sum, 2) == 0 &&
-                cuda_slice_of_squares(w, &pair, s->squares, n, &result);
+                cuda_slice_of_squares(w, &pair, s->squares, 0, n, &result);
     else
         known = slice_round(pair.high, pair.low, slice_terms_bound(&s->sum, 2), &result) && known &&
                 result - result == 0;

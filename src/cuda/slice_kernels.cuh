@@ -335,7 +335,8 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
                                                         const slice_sum &sum, Key min, Key max)
 {
     const bool finite = fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll);
-    const bool of_sum = wish->op == CUDA_SLICE_SUM || wish->op == CUDA_SLICE_MEAN;
+    const bool of_sum = wish->op == CUDA_SLICE_SUM || wish->op == CUDA_SLICE_MEAN ||
+                        wish->op == CUDA_SLICE_L1;
     double low, high;
 
     if (!finite && of_sum && !wish->skip_nan && sizeof(Key) == sizeof(int32_t))
@@ -392,6 +393,37 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
     }
 }
 
+/* Whether what is added up plainly in such numbers may be magnitudes. */
+template <typename Plain> struct slice_signed {
+    static const bool CHANGES = false;
+};
+template <> struct slice_signed<double> {
+    static const bool CHANGES = true;
+};
+
+/* Makes elements, as they are loaded, what is added up. */
+template <typename Type, int N, int COUNT>
+__device__ static __forceinline__ void
+slice_change(typename slice_type<Type>::template words<N> (&v)[COUNT],
+             const struct cuda_slice_launch &job)
+{
+    typedef slice_type<Type> type;
+
+    if (job.swap)
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            type::template swap<N>(&v[i]);
+    if (slice_signed<typename type::plain>::CHANGES && job.magnitudes)
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int k = 0; k < (int)(sizeof v[i].w / sizeof *v[i].w); k++)
+                v[i].w[k] &= type::SIZE == 1   ? 0x7f7f7f7fu
+                             : type::SIZE == 2 ? 0x7fff7fffu
+                             : type::SIZE == 4 || k % 2 != 0 ? 0x7fffffffu
+                                               : 0xffffffffu;
+}
+
 /* Columns: a thread takes a part of N neighbouring ones, and its neighbours the next ones, whatever
    the number of columns is. */
 template <typename Type, int N> struct slice_column_state {
@@ -404,17 +436,14 @@ template <typename Type, int N> struct slice_column_state {
     /* Takes COUNT rows. */
     template <int COUNT>
     __device__ __forceinline__ const unsigned char *take(const unsigned char *from, size_t stride,
-                                                         bool swap)
+                                                         const struct cuda_slice_launch &job)
     {
         words v[COUNT];
 
 #pragma unroll
         for (int i = 0; i < COUNT; i++, from += stride)
             v[i].load(from);
-        if (swap)
-#pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                type::template swap<N>(&v[i]);
+        slice_change<Type, N>(v, job);
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             extremes.take(v[i]);
@@ -452,35 +481,34 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     state.extremes.clear();
 #pragma unroll 1
     for (unsigned i = (unsigned)(all / type::GROUP); i > 0; i--)
-        from = state.template take<type::GROUP>(from, stride, job.swap);
+        from = state.template take<type::GROUP>(from, stride, job);
     if (type::GROUP > 16 && (all & 16))
-        from = state.template take<16>(from, stride, job.swap);
+        from = state.template take<16>(from, stride, job);
     if (type::GROUP > 8 && (all & 8))
-        from = state.template take<8>(from, stride, job.swap);
+        from = state.template take<8>(from, stride, job);
     if (all & 4)
-        from = state.template take<4>(from, stride, job.swap);
+        from = state.template take<4>(from, stride, job);
     if (all & 2)
-        from = state.template take<2>(from, stride, job.swap);
+        from = state.template take<2>(from, stride, job);
     if (all & 1)
-        from = state.template take<1>(from, stride, job.swap);
+        from = state.template take<1>(from, stride, job);
     left = job.rows * job.length - all * step;
     left = left > number ? left - number : 0;
     if (left >= N) {
-        (void)state.template take<1>(from, stride, job.swap);
+        (void)state.template take<1>(from, stride, job);
     } else if (left > 0) {
-        typename type::template words<N> v = {};
+        typename type::template words<N> v[1] = {};
 
 #pragma unroll
         for (int j = 0; j < N; j++)
             if ((size_t)j < left)
-                type::template place<N>(&v, j, from + j * type::SIZE);
-        if (job.swap)
-            type::template swap<N>(&v);
+                type::template place<N>(v, j, from + j * type::SIZE);
+        slice_change<Type, N>(v, job);
 #pragma unroll
         for (int j = 0; j < N; j++)
             if ((size_t)j < left) {
-                slice_adder<Type, N, 1, type::PLAIN>::add(&state.sum[j], &v, j);
-                state.extremes.take_one(v, j);
+                slice_adder<Type, N, 1, type::PLAIN>::add(&state.sum[j], v, j);
+                state.extremes.take_one(v[0], j);
             }
     }
 #pragma unroll
@@ -564,7 +592,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 
     /* Loads those of a part, of which the thread's first vector is here, and so many elements from
        that on, if any; of vectors that there are not, zeros. */
-    __device__ __forceinline__ void load(int part, const unsigned char *from, int left, bool swap)
+    __device__ __forceinline__ void load(int part, const unsigned char *from, int left,
+                                         const struct cuda_slice_launch &job)
     {
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
@@ -572,9 +601,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
             in[part][i] = i * STEP < left;
             if (in[part][i])
                 v[part][i].load(from + i * STEP * type::SIZE);
-            if (swap)
-                type::template swap<N>(&v[part][i]);
         }
+        slice_change<Type, N>(v[part], job);
     }
 
     __device__ __forceinline__ keys find_keys(int part) const
@@ -698,7 +726,7 @@ __global__ void __launch_bounds__(
 
         from[k] = (const unsigned char *)job.data + first * slice_type<Type>::SIZE;
         left[k] = (any ? (int)(WHOLE || there < job.part ? there : job.part) : 0) - before;
-        state.load(k, from[k], left[k], job.swap);
+        state.load(k, from[k], left[k], job);
     }
     if (extremes)
 #pragma unroll
@@ -715,7 +743,7 @@ __global__ void __launch_bounds__(
 #pragma unroll 1
         for (int turn = 1; turn < TURNS && turn * turn_step < left[0] + before; turn++) {
             state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
-                       left[0] - turn * turn_step, job.swap);
+                       left[0] - turn * turn_step, job);
             state.template add_lane<in_turns>(0, &sum[0]);
             if (extremes)
                 keys[0].merge(state.find_keys(0));

@@ -46,6 +46,11 @@ struct cuda_slice_launch {
        CUDA_SLICE_COLUMNS columns, of f64 of two. */
     double *high, *low;
     void *min, *max;
+    /* Whether magnitudes of floats are added up in place of elements, for CUDA_SLICE_L1; and whether sums of
+       squares of f64 may be rounded: `bound`, where it is not NULL, gets what that of a part is off by at
+       most. Not for records. */
+    bool magnitudes, rounded;
+    double *bound;
     /* If it is not NULL, the place of the results that are wanted, aligned in that way, and nothing
        else is put anywhere: of slices that are not cut, and without records. Sums of integers must
        fit. `unknown`: floats of them that are CUDA_SLICE_UNKNOWN, slice i with number first + i. */
@@ -138,11 +143,11 @@ static inline bool cuda_slices_are_records(enum element_type type, unsigned want
 }
 
 /* Whether kernels find this without records all the same: sums and squares, or extremes of integers, of
-   types of up to 32 bits. They put results, too. */
-static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants)
+   types of up to 32 bits; or sums and squares of f64 that may be `rounded`. They put results, too. */
+static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants, bool rounded)
 {
-    if (type == ELEMENT_F64 || type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_BOOL ||
-        type == ELEMENT_F8E4M3 || type == ELEMENT_F8E5M2)
+    if (type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_BOOL ||
+        type == ELEMENT_F8E4M3 || type == ELEMENT_F8E5M2 || (type == ELEMENT_F64 && !rounded))
         return false;
     return wants == (PARTIAL_SUM | PARTIAL_SQUARES) ||
            (wants == PARTIAL_EXTREMES && element_is_integer(type));

@@ -1,5 +1,5 @@
 /*
- * The kernels of sums and squares of slices, for types of up to 32 bits.
+ * The kernels of sums and squares of slices, for types of up to 32 bits, and f64.
  */
 #include "config.h"
 
@@ -27,6 +27,7 @@ struct slice_choice slice_choose_squares(const struct cuda_slice_launch *l)
     case ELEMENT_U8:
         return slice_choose_type<squared<u8, 8, slice_plain_integers>>(l);
     case ELEMENT_F64:
+        return slice_choose_type<squared<f64, 0>>(l);
     case ELEMENT_I64:
     case ELEMENT_U64:
     case ELEMENT_BOOL:

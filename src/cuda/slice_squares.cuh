@@ -4,6 +4,9 @@
  * Squares of elements of up to 32 bits are added up in binary64 beside a constant, so that a sum is a
  * multiple of the constant's last place; fma tells what a square has below that, exactly. Those
  * rests are added up rounding down and rounding up. If both are the same, nothing was rounded.
+ *
+ * Squares of f64 have twice as many bits. They are added up in two numbers, beside a bound of what the
+ * second has lost by rounding, which is enough to round nearly all results.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SQUARES_CUH
 #define GPUREDUCE_CUDA_SLICE_SQUARES_CUH
@@ -14,10 +17,154 @@
 /* Numbers that hold a sum of squares; SLICE_SQUARES_MAX at most. */
 static const int SLICE_SQUARES = 3;
 
+/* Parts of a sum of the lane that is `distance` away; all lanes of the warp together. And those of one of
+   two sums. */
+__device__ static __forceinline__ void slice_exchange_parts(double (&to)[SLICE_SQUARES],
+                                                            const double (&from)[SLICE_SQUARES],
+                                                            unsigned distance)
+{
+#pragma unroll
+    for (int i = 0; i < SLICE_SQUARES; i++)
+        to[i] = __shfl_xor_sync(SLICE_ALL_LANES, from[i], distance);
+}
+__device__ static __forceinline__ void slice_choose_parts(double (&to)[SLICE_SQUARES], bool first,
+                                                          const double (&x)[SLICE_SQUARES],
+                                                          const double (&y)[SLICE_SQUARES])
+{
+#pragma unroll
+    for (int i = 0; i < SLICE_SQUARES; i++)
+        to[i] = first ? x[i] : y[i];
+}
+
+/* The sum of the squares of numbers of up to 32 bits, which is exact unless it is `left`. */
+struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
+    __device__ __forceinline__ void add_both(double high, double low)
+    {
+        add(high);
+        add(low);
+    }
+    __device__ __forceinline__ void take(double x)
+    {
+        add_narrow_square(x);
+    }
+    __device__ __forceinline__ void merge(const slice_narrow_squares &other)
+    {
+#pragma unroll
+        for (int i = 0; i < SLICE_SQUARES; i++)
+            add(other.part[i]);
+        left = left || other.left;
+    }
+    __device__ __forceinline__ slice_narrow_squares exchange(unsigned distance) const
+    {
+        slice_narrow_squares other;
+
+        slice_exchange_parts(other.part, part, distance);
+        other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)left, distance) != 0;
+        return other;
+    }
+    __device__ static __forceinline__ slice_narrow_squares
+    choose(bool first, const slice_narrow_squares &x, const slice_narrow_squares &y)
+    {
+        slice_narrow_squares chosen;
+
+        slice_choose_parts(chosen.part, first, x.part, y.part);
+        chosen.left = first ? x.left : y.left;
+        return chosen;
+    }
+    __device__ __forceinline__ double term(int i) const
+    {
+        return part[i];
+    }
+    __device__ __forceinline__ bool is_left() const
+    {
+        return left;
+    }
+    __device__ __forceinline__ double bound() const
+    {
+        return 0;
+    }
+};
+
+/* That of the squares of f64, which is rounded: two numbers, and the magnitudes of what the second one was
+   each time. */
+struct slice_wide_squares {
+    double part[SLICE_SQUARES];
+    /* Of the least magnitude that is not 0 the upper half, of which the last bit is set if the lower half is
+       not 0; less 1. */
+    unsigned least;
+
+    __device__ __forceinline__ void clear()
+    {
+        part[0] = part[1] = part[2] = 0;
+        least = ~0u;
+    }
+    __device__ __forceinline__ void add_both(double high, double low)
+    {
+        double error;
+
+        part[0] = exact_two_sum(part[0], high, &error);
+        part[1] = __dadd_rn(part[1], __dadd_rn(error, low));
+    }
+    __device__ __forceinline__ void take(double x)
+    {
+        double low;
+        const double square = slice_product(x, x, &low);
+        const unsigned upper = (unsigned)__double2hiint(x) & 0x7fffffffu;
+        const unsigned lower = (unsigned)__double2loint(x);
+
+        add_both(square, low);
+        part[2] = __dadd_rn(part[2], fabs(part[1]));
+        least = min(least, (upper | min(lower, 1u)) - 1);
+    }
+    __device__ __forceinline__ void merge(const slice_wide_squares &other)
+    {
+        const double before = fabs(part[1]);
+
+        add_both(other.part[0], other.part[1]);
+        part[2] += other.part[2] + (before + fabs(part[1]));
+        least = min(least, other.least);
+    }
+    __device__ __forceinline__ slice_wide_squares exchange(unsigned distance) const
+    {
+        slice_wide_squares other;
+
+        slice_exchange_parts(other.part, part, distance);
+        other.least = __shfl_xor_sync(SLICE_ALL_LANES, least, distance);
+        return other;
+    }
+    __device__ static __forceinline__ slice_wide_squares
+    choose(bool first, const slice_wide_squares &x, const slice_wide_squares &y)
+    {
+        slice_wide_squares chosen;
+
+        slice_choose_parts(chosen.part, first, x.part, y.part);
+        chosen.least = first ? x.least : y.least;
+        return chosen;
+    }
+    __device__ __forceinline__ double term(int i) const
+    {
+        return i < 2 ? part[i] : 0;
+    }
+    __device__ __forceinline__ bool is_left() const
+    {
+        return false;
+    }
+    /* What the sum is off by at most. Each addition rounds what it adds to the second number, and that
+       number, by 2^-53 of them. What it adds is no more than the number before and the number then, so
+       that both together are no more than three times the magnitudes. A square of less than 2^-970, of a
+       number of less than 2^-485, lacks less than 2^-1074. */
+    __device__ __forceinline__ double bound() const
+    {
+        const unsigned whole = (1023 - 485) << 20;
+
+        return part[2] * 0x1p-51 + (least < whole - 1 ? 0x1p-960 : 0);
+    }
+};
+
 /* A sum, and that of the squares. */
-struct slice_moments {
+template <typename Squares> struct slice_moments {
     slice_sum sum;
-    slice_long_sum<SLICE_SQUARES> squares;
+    Squares squares;
 
     __device__ __forceinline__ void clear()
     {
@@ -27,41 +174,27 @@ struct slice_moments {
     __device__ __forceinline__ void add(double x)
     {
         sum.add(x);
-        squares.add_narrow_square(x);
+        squares.take(x);
     }
     __device__ __forceinline__ void merge(const slice_moments &other)
     {
         sum.merge(other.sum);
-#pragma unroll
-        for (int i = 0; i < SLICE_SQUARES; i++)
-            squares.add(other.squares.part[i]);
-        squares.left = squares.left || other.squares.left;
+        squares.merge(other.squares);
     }
     /* Those of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_moments exchange(unsigned distance) const
     {
-        slice_moments other;
-
-        other.sum = sum.exchange(distance);
-#pragma unroll
-        for (int i = 0; i < SLICE_SQUARES; i++)
-            other.squares.part[i] = __shfl_xor_sync(SLICE_ALL_LANES, squares.part[i], distance);
-        other.squares.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)squares.left, distance) != 0;
-        return other;
+        return {sum.exchange(distance), squares.exchange(distance)};
     }
     __device__ static __forceinline__ slice_moments choose(bool first, const slice_moments &x,
                                                            const slice_moments &y)
     {
-        slice_moments chosen;
-
-        chosen.sum = slice_sum::choose(first, x.sum, y.sum);
-#pragma unroll
-        for (int i = 0; i < SLICE_SQUARES; i++)
-            chosen.squares.part[i] = first ? x.squares.part[i] : y.squares.part[i];
-        chosen.squares.left = first ? x.squares.left : y.squares.left;
-        return chosen;
+        return {slice_sum::choose(first, x.sum, y.sum),
+                Squares::choose(first, x.squares, y.squares)};
     }
 };
+typedef slice_moments<slice_narrow_squares> slice_narrow_moments;
+typedef slice_moments<slice_wide_squares> slice_wide_moments;
 
 /* How squares are added up plainly: in binary64, or those of integers of up to 16 bits as integers. */
 struct slice_plain_squares {
@@ -75,7 +208,10 @@ template <typename Type, int MOST, typename Plain = slice_plain_squares> struct 
 };
 template <typename Type, int MOST, typename Plain>
 struct slice_summing<squared<Type, MOST, Plain>> {
-    typedef slice_moments type;
+    typedef slice_narrow_moments type;
+};
+template <> struct slice_summing<squared<f64, 0>> {
+    typedef slice_wide_moments type;
 };
 template <typename Type, int MOST, typename Plain>
 struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Type>> {
@@ -83,10 +219,17 @@ struct slice_type<squared<Type, MOST, Plain>> : slice_summed_type<slice_type<Typ
     static const bool FITS = MOST != 0;
 };
 
+template <> struct slice_type<squared<f64, 0>> : slice_summed_type<slice_type<f64>> {
+    typedef slice_plain_squares plain;
+    typedef int64_t key;
+    static const bool PLAIN = false, FITS = false;
+};
+
 template <typename Type, int MOST>
 struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares> {
     static const bool BOUNDED = MOST == 0, FITS = MOST != 0;
     typedef slice_bounds<FITS> bounds;
+    typedef typename slice_summing<squared<Type, MOST>>::type moments;
 
     bounds all;
     double upper; /* the squares' parts that are multiples of a last place */
@@ -137,17 +280,22 @@ struct slice_plain<squared<Type, MOST, slice_plain_squares>, slice_plain_squares
         return {bounds::choose(first, x.all, y.all), first ? x.upper : y.upper,
                 bounds::choose(first, x.rest, y.rest)};
     }
-    __device__ __forceinline__ void add_to(slice_moments *to) const
+    __device__ __forceinline__ void add_to(moments *to) const
     {
         to->sum.add(all.down);
-        to->squares.add(upper);
-        to->squares.add(rest.down);
+        to->squares.add_both(upper, rest.down);
     }
     /* As sums, if they fit. */
-    __device__ __forceinline__ slice_moments sum() const
+    __device__ __forceinline__ moments sum() const
     {
-        return {{all.down, 0, !(fabs(all.down) < __longlong_as_double(0x7ff0000000000000ll))},
-                {{upper, rest.down, 0}, false}};
+        moments all_of;
+
+        all_of.clear();
+        all_of.sum.high = all.down;
+        all_of.sum.left = !(fabs(all.down) < __longlong_as_double(0x7ff0000000000000ll));
+        all_of.squares.part[0] = upper;
+        all_of.squares.part[1] = rest.down;
+        return all_of;
     }
     /* Whether nothing was rounded: infinities and NaNs leave rests that are NaN. */
     __device__ __forceinline__ bool fits() const
@@ -190,14 +338,19 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
     {
         return {first ? x.all : y.all, first ? x.squares : y.squares};
     }
-    __device__ __forceinline__ void add_to(slice_moments *to) const
+    __device__ __forceinline__ void add_to(slice_narrow_moments *to) const
     {
         to->sum.add((double)all);
         to->squares.add((double)squares); /* below 2^53 */
     }
-    __device__ __forceinline__ slice_moments sum() const
+    __device__ __forceinline__ slice_narrow_moments sum() const
     {
-        return {{(double)all, 0, false}, {{(double)squares, 0, 0}, false}};
+        slice_narrow_moments all_of;
+
+        all_of.clear();
+        all_of.sum.high = (double)all;
+        all_of.squares.part[0] = (double)squares;
+        return all_of;
     }
     __device__ __forceinline__ bool fits() const
     {
@@ -208,22 +361,23 @@ struct slice_plain<squared<Type, MOST, slice_plain_integers>, slice_plain_intege
 /* The bits of the result of a slice that is not cut: apart, as kernels need no registers for it. */
 static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish *wish, double high,
                                                     double low, double square, double more,
-                                                    double most)
+                                                    double most, double bound)
 {
     const struct slice_pair sum = {high, low, false};
     const double squares[SLICE_SQUARES_MAX] = {square, more, most};
     double result;
 
     static_assert(SLICE_SQUARES == 3, "as here");
-    return cuda_slice_of_squares(wish, &sum, squares, wish->count, &result) ? exact_bits(result)
-                                                                            : CUDA_SLICE_UNKNOWN;
+    return cuda_slice_of_squares(wish, &sum, squares, bound, wish->count, &result)
+               ? exact_bits(result)
+               : CUDA_SLICE_UNKNOWN;
 }
 
 /* Puts what was found of slices number i to i + N - 1. */
-template <int N, typename Key>
-__device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
-                                                 const slice_moments (&found)[N], const Key (&)[N],
-                                                 const Key (&)[N])
+template <int N, typename Key, typename Squares>
+__device__ static __forceinline__ void
+slice_put(const struct cuda_slice_launch *job, size_t i, const slice_moments<Squares> (&found)[N],
+          const Key (&)[N], const Key (&)[N])
 {
     double high[N], low[N], square[N];
 
@@ -234,22 +388,26 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
 #pragma unroll
         for (int j = 0; j < N; j++) {
             const slice_sum sum = found[j].sum;
-            const double(&part)[SLICE_SQUARES] = found[j].squares.part;
+            const Squares squares = found[j].squares;
 
-            /* The sum of elements that are not finite is not finite, either. */
+            /* The sum of elements that are not finite is not finite, either; that of large finite f64 may be
+               so, too. */
             if (!(fabs(sum.high) < __longlong_as_double(0x7ff0000000000000ll)))
-                bits[j] = spread && !job->wish.skip_nan ? EXACT_NAN : CUDA_SLICE_UNKNOWN;
-            else if (sum.left || found[j].squares.left)
+                bits[j] = spread && !job->wish.skip_nan && sizeof(Key) == sizeof(int32_t)
+                              ? EXACT_NAN
+                              : CUDA_SLICE_UNKNOWN;
+            else if (sum.left || squares.is_left())
                 bits[j] = CUDA_SLICE_UNKNOWN;
             else
-                bits[j] = spread_bits(&job->wish, sum.high, sum.low, part[0], part[1], part[2]);
+                bits[j] = spread_bits(&job->wish, sum.high, sum.low, squares.term(0),
+                                      squares.term(1), squares.term(2), squares.bound());
         }
         slice_put_results<N>(job, i, bits);
         return;
     }
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        const bool left = found[j].sum.left || found[j].squares.left;
+        const bool left = found[j].sum.left || found[j].squares.is_left();
 
         high[j] = left ? __longlong_as_double(0x7ff8000000000000ll) : found[j].sum.high;
         low[j] = found[j].sum.low;
@@ -260,8 +418,14 @@ __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch 
     for (int k = 0; k < SLICE_SQUARES_MAX; k++) {
 #pragma unroll
         for (int j = 0; j < N; j++)
-            square[j] = k < SLICE_SQUARES ? found[j].squares.part[k] : 0;
+            square[j] = k < SLICE_SQUARES ? found[j].squares.term(k) : 0;
         slice_store<N>(job->more.squares[k] + i, square);
+    }
+    if (job->bound) {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            square[j] = found[j].squares.bound();
+        slice_store<N>(job->bound + i, square);
     }
 }
 

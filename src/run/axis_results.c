@@ -465,8 +465,8 @@ static bool finish_squares(const struct axis_plan *plan, const struct cpu_slices
 
     if (!cpu_slices_squares(s, i, squares) || (scale->given && !spread.of_sum))
         return false;
-    return slice_spread(&sum, squares, spread.count, spread.ddof, scale->given ? scale->factor : 1,
-                        spread.root, value);
+    return slice_spread(&sum, squares, 0, spread.count, spread.ddof,
+                        scale->given ? scale->factor : 1, spread.root, value);
 }
 
 /* The value of an operation of a slice that takes a partial result. */

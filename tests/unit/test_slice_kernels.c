@@ -809,6 +809,132 @@ static void check_float8(enum element_type type)
     tap_family_end(&family, "%s, results", element_name(type));
 }
 
+/* What a launch of f64 has found of a slice, whose elements lie in `elements`, in `parts` parts: the sum of
+   its squares is off by no more than the bound. */
+static void compare_rounded(struct tap_family *family, const struct cuda_slice_launch *l,
+                            size_t slice, const double *elements, size_t count, const double *words,
+                            const char *what)
+{
+    const size_t slices = l->columns ? l->length : l->rows, all = slices * l->parts;
+    double sum[2] = {0, 0}, squares[SLICE_SQUARES_MAX] = {0}, bound = 0;
+    struct slice_terms sums = {{0}, false}, rest = {{0}, false};
+
+    if (!reference_sums(ELEMENT_F64, elements, count, sum, squares, SLICE_SQUARES_MAX))
+        return;
+    for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+        rest.left = !slice_terms_add(rest.term, SLICE_TERMS, squares[k]) || rest.left;
+    for (size_t part = 0; part < l->parts; part++) {
+        const size_t i = l->columns ? part * slices + slice : slice * l->parts + part;
+
+        if (!isfinite(words[i]))
+            return;
+        for (size_t array = 0; array < 2 + SLICE_SQUARES_MAX; array++) {
+            struct slice_terms *const t = array < 2 ? &sums : &rest;
+
+            t->left = !slice_terms_add(t->term, SLICE_TERMS, -words[array * all + i]) || t->left;
+        }
+        bound += words[(2 + SLICE_SQUARES_MAX) * all + i];
+    }
+    sums.left = !slice_terms_add(sums.term, SLICE_TERMS, sum[0]) ||
+                !slice_terms_add(sums.term, SLICE_TERMS, sum[1]) || sums.left;
+    for (int time = 0; time < SLICE_TERMS; time++) {
+        slice_terms_settle(&sums);
+        slice_terms_settle(&rest);
+    }
+    tap_case(family, sums.left || slice_terms_bound(&sums, 0) == 0, "%s: the sum is another one",
+             what);
+    tap_case(family, rest.left || slice_terms_bound(&rest, 0) <= bound,
+             "%s: squares are off by %g, not at most %g", what, slice_terms_bound(&rest, 0), bound);
+}
+
+/* Sums of squares of f64 that are rounded: of parts they are within their bounds, and results are right,
+   nearly all of those of easy data known. */
+static void check_rounded(unsigned runs)
+{
+    static const enum cuda_slice_op ops[] = {CUDA_SLICE_VAR, CUDA_SLICE_STD, CUDA_SLICE_SUMSQ,
+                                             CUDA_SLICE_L2, CUDA_SLICE_RMS};
+    struct tap_family family = {0};
+    size_t easy = 0, unknown = 0;
+
+    for (unsigned run = 0; run < runs; run++) {
+        const enum data_kind kind = (enum data_kind)(run % DATA_KINDS);
+        const struct moments_terms terms = {
+            .ddof = 1, .type = ELEMENT_F64, .types = partial_types_of(ELEMENT_F64)};
+        struct cuda_slice_launch l = {.type = ELEMENT_F64,
+                                      .columns = below(2),
+                                      .part = CUDA_SLICE_PART,
+                                      .wants = PARTIAL_SUM | PARTIAL_SQUARES,
+                                      .data = memory,
+                                      .rounded = true,
+                                      .wish = {.letter = 'f', .ddof = 1}};
+        const double *const words = (const double *)(const void *)come_back;
+        double *place = (double *)(void *)found, *elements;
+        size_t slices, count, all;
+        char what[128];
+
+        draw_shape(&l);
+        slices = l.columns ? l.length : l.rows;
+        count = l.columns ? l.rows : l.length;
+        all = slices * l.parts;
+        l.wish.count = count;
+        l.wish.op = ops[below(sizeof ops / sizeof *ops)];
+        if (l.parts == 1 && below(2)) {
+            l.results = (uint64_t *)(void *)found;
+            l.unknown = (struct cuda_list){.found = l.results + slices, .room = slices};
+        } else {
+            l.high = place;
+            l.low = place += all;
+            for (int k = 0; k < SLICE_SQUARES_MAX; k++)
+                l.more.squares[k] = place += all;
+            l.bound = place + all;
+        }
+        snprintf(what, sizeof what, "%s, %s of %zu x %zu", data_kind_name(kind),
+                 l.columns ? "columns" : "rows", l.rows, l.length);
+        data_fill(kind, ELEMENT_F64, data, l.rows * l.length, rng_next(&rng));
+        memset(come_back, 0, (all + 1) * 8 * sizeof(double));
+        if (!tap_case(&family,
+                      copy_in(memory, data, l.rows * l.length * sizeof(double)) &&
+                          copy_in(found, come_back, (all + 1) * 8 * sizeof(double)) &&
+                          run_kernel(&l) &&
+                          copy_out(come_back, found, (all + 1) * 8 * sizeof(double)),
+                      "running"))
+            return;
+        elements = allocate(count * sizeof *elements);
+        if (l.results)
+            check_list(&family, &l, slices);
+        for (size_t slice = 0; slice < slices; slice += 1 + slices / 100) {
+            struct partial p;
+            struct result r;
+
+            for (size_t at = 0; at < count; at++)
+                memcpy(&elements[at], element_of(&l, slice, at), sizeof *elements);
+            if (!l.results) {
+                compare_rounded(&family, &l, slice, elements, count, words, what);
+                continue;
+            }
+            partial_clear(&p);
+            reference_take(&p, ELEMENT_F64, elements, count, 0);
+            p.count = count;
+            partial_finish(&p, false, &r);
+            moments_finish(&p, &terms, &r);
+            const double wanted[] = {r.var, r.std, r.sumsq, r.l2, r.rms};
+            const uint64_t bits = exact_bits(words[slice]);
+
+            easy += kind == DATA_UNIFORM || kind == DATA_NORMAL;
+            unknown += (kind == DATA_UNIFORM || kind == DATA_NORMAL) && count > 2 &&
+                       bits == CUDA_SLICE_UNKNOWN;
+            tap_case(&family,
+                     bits == CUDA_SLICE_UNKNOWN ||
+                         bits == exact_bits(wanted[l.wish.op - CUDA_SLICE_VAR]),
+                     "%s: operation %d: %a, not %a", what, (int)l.wish.op, words[slice],
+                     wanted[l.wish.op - CUDA_SLICE_VAR]);
+        }
+        free(elements);
+    }
+    tap_case(&family, unknown <= easy / 100, "%zu of %zu results are not known", unknown, easy);
+    tap_family_end(&family, "f64, squares that are rounded");
+}
+
 /*
  * Results.
  */
@@ -1442,6 +1568,7 @@ int main(int argc, char *argv[])
     check_float8(ELEMENT_F8E4M3);
     check_float8(ELEMENT_F8E5M2);
     check_square_range();
+    check_rounded(5 * runs);
     check_results(20 * runs);
     check_again(5 * runs);
     check_jobs(5 * runs);
