@@ -624,10 +624,13 @@ def finish(result: Any, out: Any) -> Any:
     return out
 
 
-_SIMPLE: Dict[str, Tuple[bytes, RequestKey, int]] = {
-    op: (op.encode(), make_key([op.encode()], wait=False), small)
-    for small, ops in ((1 << 17, ("sum", "mean", "min", "max")), (1 << 15, ("std", "var", "median")))
-    for op in ops}
+def _simple_of(op: str, small: int) -> Tuple[bytes, RequestKey, int]:
+    name = op.encode()
+    return name, make_key((name,), wait=False), small
+
+
+_SIMPLE = {op: _simple_of(op, small) for small, ops in (
+    (1 << 17, ("sum", "mean", "min", "max")), (1 << 15, ("std", "var", "median"))) for op in ops}
 """The name and the key of operations, and the elements up to which the GIL is kept: that takes some 30
 microseconds, of a median 300."""
 _ONE = ctypes.c_size_t(0)
@@ -711,8 +714,8 @@ def simple(op: str, x: Any) -> Any:
 
 
 def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
-    """An operation along an axis of an array of NumPy's, or of a tensor of torch's on a GPU, in C order, at the
-    least cost. On a GPU, as torch's own, it need not be done when this returns.
+    """An operation but digest along an axis of an array of NumPy's, or of a tensor of torch's on a GPU, in C order,
+    at the least cost. On a GPU, as torch's own, it need not be done when this returns.
 
     NotImplemented if x is anything else, or the result takes more.
     """
@@ -722,12 +725,15 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         return NotImplemented
     memory, shape = _memory_of(x), tuple(x.shape)
     rank = len(shape)
-    if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank or \
-            op == "median" and here and shape[axis] >= _LONG:
+    if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank:
         return NotImplemented
     axis %= rank
     pointer, size, dtype, order, place = memory
-    name, key, small = _SIMPLE[op]
+    name, key, small = _SIMPLE.get(op) or _simple_of(op, 1 << 15)
+    kind = kind_of(dtype)
+    if here and shape[axis] >= _LONG and _is_quantile(name) or \
+            op in TYPED and kind != "f" and not _keeps_type(op, kind):
+        return NotImplemented
     context = lib.borrow()
     try:
         if context.masked or context.settings is not lib.settings:
@@ -738,8 +744,8 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         context.check(lib.view_set_data(context.view, pointer, dtype, order, rank, context.shape, None))
         context.check(lib.open_view(context.handle, context.view, context.input_ref))
         kept = shape[:axis] + shape[axis + 1:]
-        kind = kind_of(dtype)
-        word = getattr(numpy if here else torch, "float64" if kind == "f" else
+        counts = op in COUNTS or op in INDICES
+        word = getattr(numpy if here else torch, "float64" if kind == "f" and not counts else
                        _WORDS[lib.axis_dtype(context.input, 0, request, name)], None)
         if word is None:
             return NotImplemented
@@ -750,7 +756,7 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
                 context.run(lib.reduce_axis, *arguments)
             elif lib.reduce_axis(*arguments):  # which ends before anyone could want to interrupt it
                 return NotImplemented
-            return found.astype(numpy.int64 if op == "sum" and kind == "b" else
+            return found.astype(numpy.int64 if counts or op == "sum" and kind == "b" else
                                 x.dtype.newbyteorder("=") if _keeps_type(op, kind) else word, copy=False)
         assert torch is not None
         like = kept, word, place, torch.is_inference_mode_enabled()
@@ -1057,7 +1063,13 @@ def reduce(x: Any, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: in
     array([ 5., 10.])
     """
     names = op_names(ops)
-    found = run(x, names, axis, keepdims, nan, missing, mask, ddof, progress=progress)
+    found: List[Any] = [NotImplemented]
+    # Each operation has a kernel of its own on a GPU; the CPU finds several together.
+    if type(axis) is int and not keepdims and nan == "propagate" and missing is None and mask is None and \
+            progress is None and "digest" not in names and (len(names) == 1 or getattr(x, "is_cuda", False)):
+        found = [_simple_axis(name, x, axis, ddof) for name in names]
+    if builtins.any(one is NotImplemented for one in found):
+        found = run(x, names, axis, keepdims, nan, missing, mask, ddof, progress=progress)
     return Results(dict(zip(names, found)))
 
 

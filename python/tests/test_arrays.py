@@ -14,6 +14,8 @@ import pytest
 
 import gpureduce as gr
 
+from oracle import OPS
+
 NUMBERS = [3, 1, 2, 100, 7, 0]
 
 
@@ -442,6 +444,13 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
                 one = found.cpu().numpy()
                 assert one.dtype == wanted.dtype
                 assert np.array_equal(one, wanted, equal_nan=x.dtype.kind == "f"), (function, shape, axis)
+        for axis in range(x.ndim):
+            wanted, several = gr.reduce(x, OPS, axis=axis), gr.reduce(y, OPS, axis=axis)
+            for op in OPS:
+                one = gr.reduce(y, [op], axis=axis)[op]
+                assert type(one) is torch.Tensor and one.dtype == several[op].dtype
+                for found in (one, several[op]):
+                    assert np.array_equal(found.cpu().numpy(), wanted[op], equal_nan=wanted[op].dtype.kind == "f")
         with pytest.raises(ValueError):
             gr.sum(y, axis=x.ndim)
     if dtype in ("f4", "i4"):  # so large that rows are cut into long parts
