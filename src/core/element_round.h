@@ -9,14 +9,21 @@
 #include "core/element.h"
 #include "core/exact.h"
 
+/* 2^exponent, which is a normal number. */
+EXACT_SHARED double element_power(int exponent)
+{
+    return exact_from_bits((uint64_t)(exponent + 1023) << 52);
+}
+
 /* The greatest number of a float type. */
 EXACT_SHARED double element_greatest(const struct element_format *format)
 {
     /* If the greatest exponent has a NaN, its greatest fraction is none of a number. */
-    const int missing = format->kind == ELEMENT_FINITE ? 2 : 1;
+    const unsigned missing = format->kind == ELEMENT_FINITE ? 2 : 1;
+    const uint64_t fraction = (UINT64_C(1) << (format->significant_bits - 1)) - missing;
 
-    return ldexp(ldexp(1.0, format->significant_bits) - missing,
-                 format->exponent_max + 1 - format->significant_bits);
+    return exact_from_bits((uint64_t)(format->exponent_max + 1023) << 52 |
+                           fraction << (53 - format->significant_bits));
 }
 
 /* The nearest integer, ties to even: what nearbyint comes to in the default mode, which nothing
@@ -32,18 +39,24 @@ EXACT_SHARED double element_nearest_integer(double x)
    greatest of the type becomes an infinity, also if the type has none. All NaNs become the same. */
 EXACT_SHARED double element_round_as(const struct element_format *format, double x)
 {
-    int shift;
+    const unsigned lower = 53u - (unsigned)format->significant_bits; /* bits that the type lacks */
+    const uint64_t bits = exact_bits(fabs(x));
     double rounded;
 
-    if (x == 0 || !(x - x == 0))
+    if (!(x - x == 0))
         return x == x ? x : exact_from_bits(EXACT_NAN);
-    (void)frexp(x, &shift); /* |x| in [2^(shift - 1), 2^shift) */
-    if (shift - 1 < format->exponent_min)
-        shift = format->exponent_min + 1; /* subnormals have the last bit of the least normal */
-    shift -= format->significant_bits;
-    /* The element's last bit weighs 2^shift. */
-    rounded = ldexp(element_nearest_integer(ldexp(x, -shift)), shift);
-    return fabs(rounded) > element_greatest(format) ? copysign(INFINITY, x) : rounded;
+    if (lower == 0)
+        return x;
+    if (fabs(x) < element_power(format->exponent_min)) {
+        /* Subnormals are multiples of the least one. */
+        const int least = format->exponent_min + 1 - format->significant_bits;
+
+        return element_nearest_integer(x * element_power(-least)) * element_power(least);
+    }
+    /* What is added carries into the bits that are left where they are to be one more. */
+    rounded = exact_from_bits((bits + (UINT64_C(1) << (lower - 1)) - 1 + (bits >> lower & 1)) >>
+                              lower << lower);
+    return copysign(rounded > element_greatest(format) ? (double)INFINITY : rounded, x);
 }
 
 static inline double element_round(enum element_type type, double x)
