@@ -641,6 +641,8 @@ _SPARE = 8192
 _NO_SPARE = (None, None)
 _INTEGERS = frozenset(("sum", "min", "max"))
 """The operations whose results are integers if the elements are."""
+_LARGE = frozenset(("sumsq", "l1", "absmin", "absmax", "range"))
+"""Others, which binary64 may lack of few elements of any type."""
 _WIDE = frozenset((b"i64", b"u64"))
 """The types a few of whose elements may have a sum that binary64 lacks."""
 
@@ -667,7 +669,7 @@ def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, i
 
 
 def simple(op: str, x: Any) -> Any:
-    """An operation on all elements of an array of NumPy's or torch's in C order, at the least cost.
+    """An operation but digest on all elements of an array of NumPy's or torch's in C order, at the least cost.
 
     NotImplemented if x is anything else, or the result takes more.
     """
@@ -675,7 +677,9 @@ def simple(op: str, x: Any) -> Any:
     if memory is None:
         return NotImplemented
     pointer, size, dtype, order, place = memory
-    name, key, small = _SIMPLE[op]
+    if op in _LARGE and kind_of(dtype) != "f":
+        return NotImplemented
+    name, key, small = _SIMPLE.get(op) or _simple_of(op, 1 << 15)
     context = lib.borrow()
     try:
         request = context.requests.get(key) or context.request(key)
@@ -704,6 +708,8 @@ def simple(op: str, x: Any) -> Any:
                 context.run(lib.reduce, context.input, _ONE, request, context.result_ref)
             lib.result_double(context.result, name, context.double_ref)
         value: Any = context.double.value
+        if op in COUNTS or op in INDICES:
+            return int(value)
         if dtype[0] == 102 or dtype == b"bf16" or op not in _INTEGERS:
             return value
         if not -_EXACT < value < _EXACT:
@@ -1065,9 +1071,12 @@ def reduce(x: Any, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: in
     names = op_names(ops)
     found: List[Any] = [NotImplemented]
     # Each operation has a kernel of its own on a GPU; the CPU finds several together.
-    if type(axis) is int and not keepdims and nan == "propagate" and missing is None and mask is None and \
-            progress is None and "digest" not in names and (len(names) == 1 or getattr(x, "is_cuda", False)):
-        found = [_simple_axis(name, x, axis, ddof) for name in names]
+    if not keepdims and nan == "propagate" and missing is None and mask is None and progress is None and \
+            "digest" not in names:
+        if type(axis) is int and (len(names) == 1 or getattr(x, "is_cuda", False)):
+            found = [_simple_axis(name, x, axis, ddof) for name in names]
+        elif axis is None and len(names) == 1 and ddof == 0:
+            found = [simple(names[0], x)]
     if builtins.any(one is NotImplemented for one in found):
         found = run(x, names, axis, keepdims, nan, missing, mask, ddof, progress=progress)
     return Results(dict(zip(names, found)))

@@ -60,6 +60,8 @@ def test_one_operation_along_an_axis_is_that_of_several(op, dtype):
             for one in found:
                 assert one.dtype == wanted.dtype and one.dtype.isnative
                 assert np.array_equal(one, wanted, equal_nan=True)
+        wanted, one = gr.reduce(x, f"{op},subnormals")[op], gr.reduce(x, [op])[op]
+        assert type(one) is type(wanted) and one == wanted
     assert np.array_equal(gr.std(X, axis=1, ddof=2), gr.reduce(X, "std,var", axis=1, ddof=2).std)
 
 
