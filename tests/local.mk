@@ -73,6 +73,7 @@ test_programs = \
 	tests/unit/test_ranges \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
+	tests/unit/test_search \
 	tests/unit/test_shard \
 	tests/unit/test_slice_finish \
 	tests/unit/test_slice_quantiles \

@@ -16,8 +16,8 @@ const struct operation operation_table[] = {
     {"max", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(max), MEMBER(max_integer), {0}},
     {"mean", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(mean), 0, {0}},
     {"count", OPERATION_COUNT, 0, MEMBER(count), 0, {0}},
-    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmin), 0, {0}},
-    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax), 0, {0}},
+    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE_MIN, MEMBER(argmin), 0, {0}},
+    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE_MAX, MEMBER(argmax), 0, {0}},
     {"nan", OPERATION_COUNT, 0, MEMBER(nan), 0, {0}},
     {"inf", OPERATION_COUNT, 0, MEMBER(infinity), 0, {0}},
     {"var", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(var), 0, {0}},
@@ -127,6 +127,8 @@ void operation_ask(const struct operation *op, unsigned *wants, struct pass_requ
     const size_t place = place_of(op);
 
     *wants |= op->wants;
+    if (op->wants & PARTIAL_WHERE)
+        *wants |= PARTIAL_WHERE; /* partial results have both */
     if (place == SIZE_MAX)
         return;
     for (unsigned i = 0; i < request->quantile_count; i++)

@@ -23,7 +23,7 @@
 enum partial_want {
     PARTIAL_SUM = 1,       /* the exact sum */
     PARTIAL_EXTREMES = 2,  /* the smallest and the largest value */
-    PARTIAL_WHERE = 4,     /* the indices of their first occurrences; needs PARTIAL_EXTREMES */
+    PARTIAL_WHERE_MIN = 4, /* the index of its first occurrence; needs PARTIAL_EXTREMES */
     PARTIAL_SQUARES = 8,   /* the exact sum of the squares */
     PARTIAL_ABSOLUTE = 16, /* the exact sum of the magnitudes */
     PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
@@ -32,6 +32,8 @@ enum partial_want {
     PARTIAL_SPLIT = 256,   /* sums and counts on both sides of a threshold (scale.h), in place of
                               PARTIAL_ABSOLUTE, PARTIAL_SMALL and PARTIAL_NEGATIVE */
     PARTIAL_DIGEST = 512,  /* the digest of all elements */
+    PARTIAL_WHERE_MAX = 1024,
+    PARTIAL_WHERE = PARTIAL_WHERE_MIN | PARTIAL_WHERE_MAX, /* but for slices, one gives both */
     PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
                   PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };

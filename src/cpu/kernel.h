@@ -180,6 +180,10 @@ struct cpu_missing {
 /* The most 32-bit lanes that a vector has. */
 #define CPU_LANES_MAX 16
 
+/* Bytes of neighbouring columns that are searched together, and no row. */
+#define CPU_SEARCHED_BYTES ((size_t)64)
+#define CPU_NO_ROW UINT64_MAX
+
 /* Bytes of a row of keys that are sorted by columns: those of the longest vector. */
 #define CPU_SORT_BYTES ((size_t)64)
 
@@ -228,6 +232,13 @@ struct cpu_kernels {
     /* By the size of keys, too: sorts each column of `rows` rows of CPU_SORT_BYTES bytes, keys as of
        core/order.h, in place. */
     void (*sort_columns[4])(unsigned char *keys, size_t rows);
+    /* By the size of elements, too. The first of `count` elements that has these bits; `count`: none has.
+       And row[i] becomes the first of the rows, `stride` bytes apart, that has bits[i] in column number i,
+       of CPU_SEARCHED_BYTES bytes; CPU_NO_ROW: none has. Numbers of rows are below the greatest number of
+       that size. With `truth`, of a byte, any bits but 0 are 1. */
+    size_t (*search[4])(const void *x, size_t count, uint64_t bits, bool truth);
+    void (*search_columns[4])(const unsigned char *x, size_t stride, size_t rows,
+                              const uint64_t bits[], bool truth, uint64_t row[]);
     /* Finish the first of `n` slices, whole vectors of them, and return how many: to[i] becomes the mean,
        or the variance or its root, rounded once, and known[i] whether that is certain. */
     size_t (*finish_means)(const struct cpu_finish *, size_t n, double *to, bool *known);

@@ -81,7 +81,7 @@ INLINE_TARGET vec look_at_float8(struct float8_found *f, const unsigned char *p,
     if (layout->special < layout->nan) {
         finite = b_below(magnitude, b_set1(layout->special));
         f->finite += b_count(finite);
-        f->negative_infinite += b_count(b_equal(x, b_set1(layout->special | SIGN8)));
+        f->negative_infinite += b_count(b_eq(x, b_set1(layout->special | SIGN8)));
     }
     f->max_s = b_max_s_where(number, f->max_s, x);
     f->max_u = b_max_u_where(number, f->max_u, x);

@@ -150,17 +150,19 @@
         TYPE least[CPU_INTEGER_COLUMNS], greatest[CPU_INTEGER_COLUMNS];                            \
                                                                                                    \
         memset(total, 0, columns * sizeof *total);                                                 \
-        for (size_t j = 0; j < columns; j++) {                                                     \
-            memcpy(&least[j], x + j * sizeof *least, sizeof *least);                               \
-            least[j] = VALUE(TYPE, least[j]);                                                      \
-            greatest[j] = least[j];                                                                \
+        if (extremes) {                                                                            \
+            memcpy(least, x, columns * sizeof *least);                                             \
+            for (size_t j = 0; j < columns; j += LANES)                                            \
+                for (size_t k = j; k < j + LANES; k++)                                             \
+                    least[k] = VALUE(TYPE, least[k]);                                              \
+            memcpy(greatest, least, columns * sizeof *least);                                      \
         }                                                                                          \
         for (size_t row = 0; row < rows; row += CPU_INTEGER_ROWS) {                                \
             const size_t n = rows - row < CPU_INTEGER_ROWS ? rows - row : CPU_INTEGER_ROWS;        \
             const unsigned char *p = x + row * stride;                                             \
                                                                                                    \
             for (size_t j = 0; j < columns; j += LANES, p += V_BYTES) {                            \
-                for (size_t k = 0; k < n; k++)                                                     \
+                for (size_t k = 0; k < n && rows - row > n; k++)                                   \
                     __builtin_prefetch(                                                            \
                         (const void *)((uintptr_t)p + (CPU_INTEGER_ROWS + k) * stride));           \
                 if (n == CPU_INTEGER_ROWS)                                                         \
@@ -171,12 +173,14 @@
                                           extremes);                                               \
             }                                                                                      \
         }                                                                                          \
-        for (size_t j = 0; sums && j < columns; j++)                                               \
-            sum[j] = total[j];                                                                     \
-        for (size_t j = 0; extremes && j < columns; j++) {                                         \
-            min[j] = least[j];                                                                     \
-            max[j] = greatest[j];                                                                  \
-        }                                                                                          \
+        for (size_t j = 0; sums && j < columns; j += LANES)                                        \
+            for (size_t k = j; k < j + LANES; k++)                                                 \
+                sum[k] = total[k];                                                                 \
+        for (size_t j = 0; extremes && j < columns; j += LANES)                                    \
+            for (size_t k = j; k < j + LANES; k++) {                                               \
+                min[k] = least[k];                                                                 \
+                max[k] = greatest[k];                                                              \
+            }                                                                                      \
     }                                                                                              \
     static SIMD_TARGET void integer_columns_##name(const void *x, size_t stride, size_t rows,      \
                                                    size_t columns, int64_t *sum, int64_t *min,     \

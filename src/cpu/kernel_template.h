@@ -40,6 +40,7 @@
 #include "cpu/kernel_moments32.h"
 #include "cpu/kernel_moments64.h"
 #include "cpu/kernel_rows.h"
+#include "cpu/kernel_search.h"
 #include "cpu/kernel_sort.h"
 #include "cpu/kernel_squares.h"
 #include "cpu/kernel_tally.h"
@@ -326,6 +327,8 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
     .stand_in = {NULL, stand_in16, stand_in32, stand_in64},
     .sort_columns = {sort_columns8, sort_columns16, sort_columns32, sort_columns64},
+    .search = {search8, search16, search32, search64},
+    .search_columns = {search_columns8, search_columns16, search_columns32, search_columns64},
     .finish_means = finish_means,
     .finish_spreads = finish_spreads,
 };

@@ -17,6 +17,7 @@ library_sources += \
 	src/cpu/kernel_missing.h \
 	src/cpu/kernel_products8.h \
 	src/cpu/kernel_rows.h \
+	src/cpu/kernel_search.h \
 	src/cpu/kernel_slices.h \
 	src/cpu/kernel_finish.h src/cpu/kernel_sort.h \
 	src/cpu/kernel_squares.h \

@@ -96,6 +96,7 @@
  *   b_min_u b_max_u h_min_s h_max_s h_min_u h_max_u
  *   h_set1(x) b_set1(x)        x in all lanes
  *   h_gt_s(a, b) b_gt_s(a, b)  masks: a > b, signed
+ *   h_eq(a, b) b_eq(a, b)      masks: a = b
  *   h_pack(p, m, a) b_pack     as v_pack
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
  *   h_add(a, b) h_sub(a, b)    modulo 2^16
@@ -107,8 +108,7 @@
  * Only where SIMD_LOOKUP is 1:
  *
  *   b_max_s
- *   b_below(a, b) b_equal(a, b)
- *                              masks: a < b, unsigned, and a = b
+ *   b_below(a, b)              a mask: a < b, unsigned
  *   b_count(m)                 the number of true bytes
  *   b_keep(m, a)               a where m is true, else 0
  *   b_max_s_where(m, a, b) b_max_u_where b_min_u_where

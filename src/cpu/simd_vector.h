@@ -273,9 +273,10 @@ OP1(v_order, vec, vec, a ^ ((vec)((vec_s)a < 0) & INT32_MAX))
 OP2(w_eq, wmask, wvec, a == b)
 OP2(w_tally, wvec, wvec, a - b)
 OP2(h_gt_s, hmask, vec, (vec_halves_s)a > (vec_halves_s)b)
+OP2(h_eq, hmask, vec, (vec_halves_s)a == (vec_halves_s)b)
 OP2(b_gt_s, bmask, vec, (vec_bytes_s)a > (vec_bytes_s)b)
 OP2(b_below, bmask, vec, (vec_bytes)a < (vec_bytes)b)
-OP2(b_equal, bmask, vec, (vec_bytes)a == (vec_bytes)b)
+OP2(b_eq, bmask, vec, (vec_bytes)a == (vec_bytes)b)
 OP2(b_keep, vec, vec, a &b)
 
 /* The greater or the lesser of lanes, where no instruction tells. */

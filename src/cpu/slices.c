@@ -340,9 +340,11 @@ static void integer_rows(const struct cpu_integer_slices *kernels, struct cpu_in
     }
 }
 
-/* The least columns that kernels take: a line of a cache. Fewer, and of fewer than CPU_INTEGER_ROWS
-   elements, are faster as floats. */
+/* The least columns that kernels take: a line of a cache; and their least rows. Fewer are faster as
+   floats: 100,000 columns of i16, sums, us: of 4 rows 131 so, by kernels 141; of 6 rows 161, 145; of i32, of
+   2 rows 149, 155; of 3 rows 193, 157. */
 #define INTEGER_COLUMNS_LEAST(size) ((size_t)64 / (size))
+#define INTEGER_ROWS_LEAST(size) ((size_t)((size) == sizeof(uint32_t) ? 3 : 6))
 
 /* Adds `columns` slices, at least INTEGER_COLUMNS_LEAST, of `rows` elements each, `stride` bytes apart. The
    last ones are found together with some before them. */
@@ -736,6 +738,8 @@ static bool open_slices(struct cpu_slices *s, enum cpu_slices_kind kind, enum el
         s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
         good = good && s->min && s->max;
     }
+    s->seeks[0] = wants & PARTIAL_WHERE_MIN;
+    s->seeks[1] = wants & PARTIAL_WHERE_MAX;
     if (s->fast && wants & PARTIAL_WHERE) {
         s->places = malloc(room * sizeof *s->places);
         good = good && s->places;
@@ -1669,76 +1673,7 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
 #define PIECE_BYTES ((size_t)128 << 10)
 #define PIECE_WIDTH ((size_t)4 << 10)
 
-/* Bytes of neighbouring columns that are searched together. */
-#define SEARCHED_BYTES 64
-
-/* No row of a piece that is searched: all bits. */
-#define NO_ROW UINT64_MAX
-
-/* NAME(x, count, bits, truth): the first of `count` elements that has these bits; `count` for none.
-   COLUMNS(x, stride, rows, bits, truth, row): sets row[i] to the first of the rows that has bits[i] in
-   the column number i, of SEARCHED_BYTES; NO_ROW for none. With `truth` any bits but 0 are 1. */
-#define SEARCH(NAME, COLUMNS, LANE, IF_TRUTH)                                                      \
-    static size_t NAME(const unsigned char *x, size_t count, uint64_t bits, bool truth)            \
-    {                                                                                              \
-        const LANE wanted = (LANE)bits;                                                            \
-                                                                                                   \
-        (void)truth;                                                                               \
-        for (size_t i = 0; i < count; i += BLOCK) {                                                \
-            const size_t some = count - i < BLOCK ? count - i : BLOCK;                             \
-            LANE found = 0;                                                                        \
-            uint64_t same = 0;                                                                     \
-                                                                                                   \
-            if (some == BLOCK) {                                                                   \
-                LANE block[BLOCK];                                                                 \
-                                                                                                   \
-                memcpy(block, x + i * sizeof *block, sizeof block);                                \
-                for (size_t j = 0; j < BLOCK; j++)                                                 \
-                    found |= (LANE)(IF_TRUTH(block[j]) == wanted);                                 \
-                if (!found)                                                                        \
-                    continue;                                                                      \
-            }                                                                                      \
-            for (size_t j = 0; j < some; j++) {                                                    \
-                LANE element;                                                                      \
-                                                                                                   \
-                memcpy(&element, x + (i + j) * sizeof element, sizeof element);                    \
-                same |= (uint64_t)(IF_TRUTH(element) == wanted) << j;                              \
-            }                                                                                      \
-            if (same)                                                                              \
-                return i + (size_t)__builtin_ctzll(same);                                          \
-        }                                                                                          \
-        return count;                                                                              \
-    }                                                                                              \
-    static void COLUMNS(const unsigned char *x, size_t stride, size_t rows, const uint64_t bits[], \
-                        bool truth, uint64_t row[])                                                \
-    {                                                                                              \
-        enum { LANES = SEARCHED_BYTES / sizeof(LANE) };                                            \
-        LANE wanted[LANES], at[LANES], line[LANES];                                                \
-                                                                                                   \
-        (void)truth;                                                                               \
-        for (size_t j = 0; j < LANES; j++) {                                                       \
-            wanted[j] = (LANE)bits[j];                                                             \
-            at[j] = (LANE)NO_ROW;                                                                  \
-        }                                                                                          \
-        for (size_t i = rows; i-- > 0;) {                                                          \
-            memcpy(line, x + i * stride, sizeof line);                                             \
-            for (size_t j = 0; j < LANES; j++) {                                                   \
-                const LANE same = (LANE) - (LANE)(IF_TRUTH(line[j]) == wanted[j]);                 \
-                                                                                                   \
-                at[j] = (LANE)((at[j] & ~same) | ((LANE)i & same));                                \
-            }                                                                                      \
-        }                                                                                          \
-        for (size_t j = 0; j < LANES; j++)                                                         \
-            row[j] = at[j] == (LANE)NO_ROW ? NO_ROW : at[j];                                       \
-    }
-#define AS_IT_IS(x) (x)
-#define AS_TRUTH(x) ((uint8_t)(truth && (x) > 1 ? 1 : (x)))
-SEARCH(search8, search_columns8, uint8_t, AS_TRUTH)
-SEARCH(search16, search_columns16, uint16_t, AS_IT_IS)
-SEARCH(search32, search_columns32, uint32_t, AS_IT_IS)
-SEARCH(search64, search_columns64, uint64_t, AS_IT_IS)
-
-/* Rows of columns that can be searched together: their numbers fit an element, and NO_ROW. */
+/* Rows of columns that can be searched together: their numbers fit an element, and CPU_NO_ROW. */
 static size_t rows_to_search(size_t size)
 {
     return size == sizeof(uint8_t) ? UINT8_MAX : size == sizeof(uint16_t) ? UINT16_MAX : SIZE_MAX;
@@ -1781,8 +1716,10 @@ static inline void find_wanted(const struct cpu_slices *s, size_t i, uint64_t in
 
     keys[0] = kept_key(s, s->min, i);
     keys[1] = kept_key(s, s->max, i);
-    wanted[0] = keys[0] <= keys[1] && (keys[0] != p->min_key || index < p->min_index);
-    wanted[1] = keys[0] <= keys[1] && (keys[1] != p->max_key || index < p->max_index);
+    wanted[0] =
+        s->seeks[0] && keys[0] <= keys[1] && (keys[0] != p->min_key || index < p->min_index);
+    wanted[1] =
+        s->seeks[1] && keys[0] <= keys[1] && (keys[1] != p->max_key || index < p->max_index);
 }
 
 /* Takes an extreme and its place. If keys are equal, the lesser index is kept. */
@@ -1827,10 +1764,7 @@ static void search_slice(const struct cpu_slicer *z, struct cpu_slices *s, size_
         if (!wanted[max])
             continue;
         if (stride == size)
-            at = (size == sizeof(uint8_t)    ? search8
-                  : size == sizeof(uint16_t) ? search16
-                  : size == sizeof(uint32_t) ? search32
-                                             : search64)(x, count, bits, truth);
+            at = z->kernels->search[__builtin_ctzll(size)](x, count, bits, truth);
         while (stride != size && at < count) {
             const uint64_t element = element_bits(size, x + at * stride);
 
@@ -1843,15 +1777,15 @@ static void search_slice(const struct cpu_slicer *z, struct cpu_slices *s, size_
     }
 }
 
-/* Looks for the extremes of neighbouring columns, of SEARCHED_BYTES. */
+/* Looks for the extremes of neighbouring columns, of CPU_SEARCHED_BYTES. */
 static void search_columns(const struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                            const unsigned char *x, size_t stride, size_t rows, uint64_t index)
 {
-    const size_t size = element_size(z->given), columns = SEARCHED_BYTES / size;
+    const size_t size = element_size(z->given), columns = CPU_SEARCHED_BYTES / size;
     const bool truth = element_formats[z->given].kind == ELEMENT_TRUTH;
-    uint64_t bits[2][SEARCHED_BYTES], row[SEARCHED_BYTES] = {0};
-    int64_t keys[SEARCHED_BYTES][2];
-    bool wanted[SEARCHED_BYTES][2];
+    uint64_t bits[2][CPU_SEARCHED_BYTES], row[CPU_SEARCHED_BYTES] = {0};
+    int64_t keys[CPU_SEARCHED_BYTES][2];
+    bool wanted[CPU_SEARCHED_BYTES][2];
     size_t count[2] = {0};
 
     for (size_t j = 0; j < columns; j++) {
@@ -1868,12 +1802,9 @@ static void search_columns(const struct cpu_slicer *z, struct cpu_slices *s, siz
             continue;
         for (size_t j = 0; j < columns; j++)
             bits[max][j] = wanted[j][max] ? bits_to_search(z, s, keys[j][max]) : 0;
-        (size == sizeof(uint8_t)    ? search_columns8
-         : size == sizeof(uint16_t) ? search_columns16
-         : size == sizeof(uint32_t) ? search_columns32
-                                    : search_columns64)(x, stride, rows, bits[max], truth, row);
+        z->kernels->search_columns[__builtin_ctzll(size)](x, stride, rows, bits[max], truth, row);
         for (size_t j = 0; j < columns; j++)
-            if (wanted[j][max] && row[j] != NO_ROW)
+            if (wanted[j][max] && row[j] != CPU_NO_ROW)
                 take_place(&s->places[first + j], max, keys[j][max], index + row[j]);
     }
 }
@@ -2245,7 +2176,8 @@ static void take_made_columns(struct cpu_slicer *z, struct cpu_slices *s, enum c
     struct cpu_slices *to = s->derived[which];
     const size_t size = element_size(derived->given);
 
-    if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS)
+    if (derived->integer && columns >= INTEGER_COLUMNS_LEAST(size) &&
+        rows >= INTEGER_ROWS_LEAST(size))
         take_integer_columns(derived, to, first, made, columns * size, rows, columns);
     else
         take_columns_fast(derived, to, first, bring_made(derived, made, rows * columns),
@@ -2349,7 +2281,7 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         take_columns(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= CPU_INTEGER_ROWS) {
+    if (z->integer && columns >= INTEGER_COLUMNS_LEAST(size) && rows >= INTEGER_ROWS_LEAST(size)) {
         take_integer_columns(z, s, first, x, stride, rows, columns);
         return;
     }
@@ -2484,7 +2416,7 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     const size_t size = element_size(z->given), most = rows_to_search(size);
     const size_t width = columns < PIECE_WIDTH / size ? columns : PIECE_WIDTH / size;
     const size_t fit = PIECE_BYTES / size / (width ? width : 1), height = fit < most ? fit : most;
-    const size_t together = SEARCHED_BYTES / size;
+    const size_t together = CPU_SEARCHED_BYTES / size;
 
     if (!s->places) {
         take_all_columns(z, s, first, data, stride, rows, columns, index);

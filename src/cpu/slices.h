@@ -83,6 +83,7 @@ struct cpu_slices {
        they are not wanted, or in partial results. */
     struct cpu_slices *derived[CPU_DERIVED];
     struct cpu_slice_places *places;
+    bool seeks[2]; /* the places of the least, and of the greatest, are wanted */
 
     struct cpu_slice_special *special; /* NULL before there is one */
     bool special_used;                 /* a slice has some */
