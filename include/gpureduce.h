@@ -214,9 +214,9 @@ typedef enum gpr_memory {
 } gpr_memory;
 
 /* Sets where the memory is: on device `ordinal`, written by work that was put on `stream` before (a
-   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce and gpr_total take such
-   memory, and without a mask gpr_diff_inputs and gpr_reduce_axis. All else is GPR_ERROR_UNSUPPORTED, and
-   so is device memory without CUDA. */
+   cudaStream_t or CUstream; NULL: the legacy default stream). gpr_reduce, gpr_total and gpr_reduce_axis
+   take such memory, and gpr_diff_inputs without a mask. All else is GPR_ERROR_UNSUPPORTED, and so is
+   device memory without CUDA. */
 GPR_API gpr_status gpr_view_set_memory(gpr_view *view, gpr_memory memory, int ordinal,
                                        void *stream);
 
@@ -424,8 +424,9 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    an input without a shape, for an axis that it does not have, and for an integer that does not
    exist or does not fit its type. After an error the memory has no results. Quantiles of what can only
    be read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
-   than half of the machine's. Arrays in device memory, without masks and scales, have results in memory
-   of their device. With GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is
+   than half of the machine's. Arrays in device memory, without scales, have results in memory of their
+   device. One of floats may have a mask there, if NaNs are no errors: then it is copied, on the device.
+   With GPR_NO_WAIT sum, mean, min, max and l1 of floats there return when the work is
    on the stream of the view, as kernels do: what follows on it finds the results, the memory of both
    must stay until then, and a failure of the GPU is an error of a later call. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,

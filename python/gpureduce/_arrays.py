@@ -95,13 +95,17 @@ class Array(NamedTuple):
         return tuple(reversed(strides))
 
     def mask_bytes(self) -> Any:
-        """The mask as a NumPy array of the array's shape, true where an element is missing; None."""
+        """The mask as a NumPy array of the array's shape, true where an element is missing, or of its package
+        where that is on a GPU; None."""
         import numpy as np
 
         if self.mask_form == MASK_NONE:
             return None
         if self.memory != HOST:
-            raise TypeError("a mask of an array on a GPU is not supported along an axis; use axis=None")
+            root = type(self.mask_keep).__module__.partition(".")[0]
+            if root not in ("torch", "cupy"):
+                raise TypeError(f"a mask of {root} on a GPU is not supported along an axis; use axis=None")
+            return self.mask_keep
         if self.mask_form == MASK_VALID_BITS:
             end = self.mask_offset + self.size
             entries = np.unpackbits(_memory(self.mask_address, "u1", ((end + 7) // 8,), (1,), self),
@@ -677,6 +681,11 @@ def describe(x: Any) -> Array:
 
 def _with_mask_on_device(array: Array, mask: Any) -> Array:
     """An array on a GPU with a mask there."""
+    root = type(mask).__module__.partition(".")[0]
+    if root in ("torch", "cupy"):
+        with suppress(RuntimeError, ValueError):  # where it has no such shape
+            mask = sys.modules[root].broadcast_to(mask, array.shape)
+        mask = mask.contiguous() if root == "torch" else mask.copy()
     found = describe(mask)
     if found.type != b"bool" or found.shape != array.shape or (
             found.memory, found.ordinal, found.stream) != (array.memory, array.ordinal, array.stream) or (

@@ -329,7 +329,7 @@ def along_axis(context: Context, source: Any, number: int, key: RequestKey, shap
 def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
                         ) -> List[Any]:
     """The results along one axis of an array on a GPU: there, where its package and the library can have them so."""
-    if array.mask_form == 0 and array.size > 0:
+    if (array.mask_form == 0 or array.kind == "f") and array.size > 0:
         with suppress(lib.UnsupportedError), _Opened(array) as context:
             return along_axis(context, context.input, 0, key, array.shape, axis, progress,
                               lambda shape, dtype: empty_on_device(shape, array, dtype))
@@ -421,14 +421,15 @@ def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Opt
     shape = [array.shape[i] for i in kept]
     mask = array.mask_bytes()
     if mask is not None:
-        mask = np.moveaxis(mask, kept, range(len(kept)))
-    part = array._replace(shape=tuple(array.shape[i] for i in axes),
+        package = np if array.memory == HOST else sys.modules[type(mask).__module__.partition(".")[0]]
+        mask = package.moveaxis(mask, kept, tuple(range(len(kept))))
+    part = array._replace(shape=tuple(array.shape[i] for i in axes), mask_form=0, mask_keep=None,
                           strides=tuple(strides[i] for i in axes))
     rows: List[List[Number]] = []
     for index in itertools.product(*map(range, shape)):
         one = part._replace(address=array.address + builtins.sum(
             i * strides[k] for i, k in zip(index, kept)))
-        rows.append(reduce_array(one if mask is None else one.with_mask(mask[index]), key, progress))
+        rows.append(reduce_array(one if mask is None else with_mask(one, mask[index]), key, progress))
     columns = list(zip(*rows)) if rows else [()] * (len(key[0]) + len(key[1]))
     return [_column(op, column, array.kind).reshape(shape)
             for op, column in zip(key[0] + tuple(q[0] for q in key[1]), columns)]

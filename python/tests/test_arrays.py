@@ -466,6 +466,30 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
             gr.sum(torch.full((2, 4), 2**62).cuda(), axis=1)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4"])
+def test_masks_along_an_axis_of_a_tensor_on_a_gpu(dtype):
+    """Masks of floats are taken there; those of integers slice by slice. They are broadcast."""
+    torch = torch_with_a_gpu()
+    rng = np.random.default_rng(5)
+    for shape in ((3, 50), (40, 7), (4, 30, 20), (2, 6000)):
+        x = (rng.standard_normal(shape) * 50).astype(dtype)
+        if x.dtype.kind == "f":
+            x.reshape(-1)[[5, 77]] = np.inf, np.nan
+        y = torch.from_numpy(x).cuda()
+        for mask in (rng.random(shape) < 0.4, rng.random(shape[:-1] + (1,)) < 0.4, np.zeros(shape, "?")):
+            mask[0] = False  # integers of which there is none are others
+            there = torch.from_numpy(mask).cuda()
+            for axis in range(x.ndim) if x.dtype.kind == "f" or x.ndim == 2 else ():
+                if x.dtype.kind != "f" and np.broadcast_to(mask, shape).all(axis=axis).any():
+                    continue
+                for nan in ("propagate", "skip"):
+                    wanted = gr.reduce(x, OPS, axis=axis, mask=mask, nan=nan)
+                    found = gr.reduce(y, OPS, axis=axis, mask=there, nan=nan)
+                    for op in OPS:
+                        one = found[op].cpu().numpy()
+                        assert np.array_equal(one, wanted[op], equal_nan=one.dtype.kind == "f"), (op, shape, axis)
+
+
 def test_quantiles_of_slices_of_any_length_on_a_gpu():
     """Slices of a few elements, of as many as shared memory holds, and of more."""
     torch = torch_with_a_gpu()

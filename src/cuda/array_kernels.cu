@@ -34,6 +34,23 @@ __device__ static __forceinline__ void copy_element(unsigned char *to, const uns
             to[i] = from[i];
 }
 
+/* Launches a kernel for elements of `size` bytes, with as many blocks as there is room for at a time. */
+template <typename Job>
+static cudaError_t launch_by_size(void (*const (&kernels)[4])(Job), unsigned size, const Job *job,
+                                  int multiprocessors, cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
+
+    kernels[size == 1   ? 0
+            : size == 2 ? 1
+            : size == 4 ? 2
+                        : 3]<<<blocks, THREADS, 0, stream>>>(*job);
+    return cudaGetLastError();
+}
+#define LAUNCH_BY_SIZE(kernel, size, job, multiprocessors, stream)                                \
+    launch_by_size({kernel<uint8_t>, kernel<uint16_t>, kernel<uint32_t>, kernel<uint64_t>}, size, \
+                   job, multiprocessors, stream)
+
 template <typename Element>
 __global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct cuda_gather job)
 {
@@ -45,23 +62,7 @@ __global__ void __launch_bounds__(THREADS) gather(const __grid_constant__ struct
 
 cudaError_t cuda_gather(const struct cuda_gather *job, int multiprocessors, cudaStream_t stream)
 {
-    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
-
-    switch (job->size) {
-    case 1:
-        gather<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 2:
-        gather<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 4:
-        gather<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    default:
-        gather<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    }
-    return cudaGetLastError();
+    return LAUNCH_BY_SIZE(gather, job->size, job, multiprocessors, stream);
 }
 
 /* Finds places in an array for what the lanes of a block have: bits[k] has those of a warp's lanes that
@@ -131,23 +132,26 @@ __global__ void __launch_bounds__(THREADS) keep(const __grid_constant__ struct c
 
 cudaError_t cuda_keep(const struct cuda_keep *job, int multiprocessors, cudaStream_t stream)
 {
-    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
+    return LAUNCH_BY_SIZE(keep, job->gather.size, job, multiprocessors, stream);
+}
 
-    switch (job->gather.size) {
-    case 1:
-        keep<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 2:
-        keep<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 4:
-        keep<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    default:
-        keep<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
+template <typename Element>
+__global__ void __launch_bounds__(THREADS) mask(const __grid_constant__ struct cuda_mask job)
+{
+    const struct cuda_gather &elements = job.of.gather;
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < elements.count; i += step) {
+        Element bits;
+
+        copy_element<Element>((unsigned char *)&bits, cuda_gather_from(&elements, i));
+        ((Element *)elements.to)[i] = (Element)cuda_mask_bits(&job, i, bits);
     }
-    return cudaGetLastError();
+}
+
+cudaError_t cuda_mask(const struct cuda_mask *job, int multiprocessors, cudaStream_t stream)
+{
+    return LAUNCH_BY_SIZE(mask, job->of.gather.size, job, multiprocessors, stream);
 }
 
 /* A thread looks at its elements from the first on, until it has one in each range. */
@@ -175,23 +179,7 @@ __global__ void __launch_bounds__(THREADS) find(const __grid_constant__ struct c
 
 cudaError_t cuda_find(const struct cuda_find *job, int multiprocessors, cudaStream_t stream)
 {
-    const unsigned blocks = (unsigned)multiprocessors * (RESIDENT_THREADS / THREADS);
-
-    switch (job->of.gather.size) {
-    case 1:
-        find<uint8_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 2:
-        find<uint16_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    case 4:
-        find<uint32_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    default:
-        find<uint64_t><<<blocks, THREADS, 0, stream>>>(*job);
-        break;
-    }
-    return cudaGetLastError();
+    return LAUNCH_BY_SIZE(find, job->of.gather.size, job, multiprocessors, stream);
 }
 
 /* Loads of 16 bytes of each side that a thread has in flight, and the bytes of a block's. */

@@ -74,6 +74,21 @@ EXACT_SHARED bool cuda_keep_has(const struct cuda_keep *k, uint64_t i)
     return true;
 }
 
+/* Copies the floats of a gather, and makes those that a mask does not leave the NaN of all bits. One that has
+   these bits becomes another NaN. */
+struct cuda_mask {
+    struct cuda_keep of; /* all but `kept` */
+    uint64_t other;      /* the bits of that, as they lie in memory */
+};
+
+/* The bits of element number i, which come as `bits`. */
+EXACT_SHARED uint64_t cuda_mask_bits(const struct cuda_mask *m, uint64_t i, uint64_t bits)
+{
+    const uint64_t all = UINT64_MAX >> (64 - 8 * m->of.gather.size);
+
+    return !cuda_keep_has(&m->of, i) ? all : bits == all ? m->other : bits;
+}
+
 /* Finds the first elements of a gather that a mask leaves, if there is one, and whose bits, in the
    machine's byte order, lie in ranges. */
 struct cuda_find {
@@ -262,6 +277,7 @@ EXACT_SHARED const unsigned char *cuda_gather_from(const struct cuda_gather *g, 
 cudaError_t cuda_publish(const struct cuda_publish *publish, cudaStream_t stream);
 cudaError_t cuda_gather(const struct cuda_gather *gather, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStream_t stream);
+cudaError_t cuda_mask(const struct cuda_mask *mask, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_find(const struct cuda_find *find, int multiprocessors, cudaStream_t stream);
 cudaError_t cuda_find_pieces(const struct cuda_find_pieces *find, int multiprocessors,
                              cudaStream_t stream);

@@ -88,9 +88,16 @@ struct cuda_summer {
     bool all;                   /* of the last call kernels find all */
     cudaStream_t stream;        /* of the last call */
     cudaEvent_t done;           /* recorded after it */
-    /* The call that puts results: */
+    /* The call that puts results. If its elements have a mask, they are copies, which are described here, and
+       what is missing is the NaN of all bits. */
     const struct cuda_array_elements *elements;
     const struct cuda_array_axis *axis;
+    struct {
+        struct cuda_room room;
+        struct cuda_array_elements elements;
+        struct cuda_array_axis axis;
+        struct view_layout row, shaped;
+    } copies;
     unsigned wants;           /* partial_want bits */
     uint64_t part;            /* elements of a part of a row */
     bool records;             /* kernels find these as records */
@@ -116,6 +123,7 @@ static void leave_device(struct cuda_summer *s)
     (void)cuda_guest_enter(&guest, s->device, &ignored);
     cuda_room_free(&s->parts);
     cuda_room_free(&s->stage);
+    cuda_room_free(&s->copies.room);
     cuda_room_free(&s->found);
     if (s->any)
         (void)cudaFreeHost(s->any);
@@ -155,6 +163,26 @@ static bool is_whole(const struct cuda_array_elements *e)
            (uintptr_t)e->layout->data % CUDA_ALIGNMENT == 0;
 }
 
+/* Whether elements may be missing; and the bits of those that are. */
+static bool lacks_some(const struct cuda_array_elements *e)
+{
+    return e->missing || e->masked;
+}
+
+static uint64_t all_bits(enum element_type type)
+{
+    return UINT64_MAX >> (64 - 8 * element_size(type));
+}
+
+static void set_missing(struct cuda_missing *m, const struct cuda_array_elements *e)
+{
+    m->count = 0;
+    if (e->missing)
+        cuda_missing_set(m, e->type, e->missing);
+    if (e->masked)
+        cuda_missing_add_bits(m, all_bits(e->type));
+}
+
 /* Says what kernels have to find. */
 static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
                  const struct cuda_array_axis *axis)
@@ -162,14 +190,14 @@ static void plan(struct cuda_summer *s, const struct cuda_array_elements *e,
     s->elements = e;
     s->axis = axis;
     s->all = cuda_array_finds_all(e->type, &axis->wish);
-    s->magnitudes = axis->wish.op == CUDA_SLICE_L1 && element_is_float(e->type) && !e->missing;
-    s->rounded = cuda_slice_squares(axis->wish.op) && e->type == ELEMENT_F64 && !e->missing;
+    s->magnitudes = axis->wish.op == CUDA_SLICE_L1 && element_is_float(e->type) && !lacks_some(e);
+    s->rounded = cuda_slice_squares(axis->wish.op) && e->type == ELEMENT_F64 && !lacks_some(e);
     s->wants = cuda_slice_squares(axis->wish.op)                  ? PARTIAL_SUM | PARTIAL_SQUARES
                : axis->wish.op == CUDA_SLICE_L1 && !s->magnitudes ? PARTIAL_ABSOLUTE
                : axis->wish.op == CUDA_SLICE_MIN || axis->wish.op == CUDA_SLICE_MAX
                    ? PARTIAL_EXTREMES
                    : PARTIAL_SUM;
-    s->wants |= e->missing ? PARTIAL_MISSING : 0;
+    s->wants |= lacks_some(e) ? PARTIAL_MISSING : 0;
     s->records = cuda_slices_are_records(e->type, s->wants) && s->wants != PARTIAL_SUM;
     s->part = axis->inner == 1 && e->count >= LONG_LEAST && is_whole(e) &&
                       cuda_slices_have_long(e->type, s->wants, axis->length)
@@ -334,8 +362,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
     launch.max = merge.from.max;
     launch.more.missing = merge.from.missing;
     memcpy(launch.more.squares, merge.from.squares, sizeof launch.more.squares);
-    if (e->missing)
-        cuda_missing_set(&launch.missing, e->type, e->missing);
+    set_missing(&launch.missing, e);
     return cuda_guest_check(cuda_slices(&launch, s->stream), launching, error) &&
            merge_parts(s, merge, error);
 }
@@ -467,6 +494,8 @@ static bool enter(struct cuda_summer *s, const struct cuda_array_elements *e, co
     if (!find_device(s, &other, results, &ignored) || other != device)
         return error_set(error, ERROR_REQUEST,
                          "the results are not in memory of the elements' device");
+    if (e->masked && (!cuda_guest_find(&other, e->masked->mask, error) || other != device))
+        return error_set(error, ERROR_REQUEST, "the mask is on another device than the elements");
     if (device != s->device)
         leave_device(s);
     if (!enter_device(s, e, device, guest, error)) {
@@ -590,8 +619,7 @@ static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *resul
             job.slices.sizes[job.slices.rank] = shaped->sizes[d];
             job.slices.strides[job.slices.rank++] = shaped->strides[d];
         }
-    if (e->missing)
-        cuda_missing_set(&job.missing, e->type, e->missing);
+    set_missing(&job.missing, e);
     return job;
 }
 
@@ -728,6 +756,38 @@ static bool add_up(struct cuda_summer *s, uint64_t *results, struct error *error
            (!s->all || find_again(s, results, error)) && end_list(s, error);
 }
 
+/* Copies the elements of an array with a mask, and describes the copies. */
+static bool copy_masked(struct cuda_summer *s, const struct cuda_array_elements *e,
+                        const struct cuda_array_axis *axis, struct error *error)
+{
+    const size_t size = element_size(e->type);
+    const unsigned unused = 64 - 8 * (unsigned)size;
+    const uint64_t other = all_bits(e->type) ^ order_sign(e->type);
+    struct cuda_mask job = {.of = {.gather = cuda_gather_of(e->layout, size, 0, e->count),
+                                   .form = e->masked->mask_form,
+                                   .mask = e->masked->mask,
+                                   .first = e->masked->mask_offset},
+                            .other = e->swap ? __builtin_bswap64(other) >> unused : other};
+    struct view_layout *shaped = &s->copies.shaped, *row = &s->copies.row;
+    int64_t stride = (int64_t)size;
+
+    if (!cuda_room_grow(&s->copies.room, (size_t)e->count * size, error))
+        return false;
+    job.of.gather.to = s->copies.room.memory;
+    *shaped = *axis->shaped;
+    shaped->data = job.of.gather.to;
+    for (unsigned d = shaped->rank; d-- > 0; stride *= (int64_t)shaped->sizes[d])
+        shaped->strides[d] = stride;
+    *row = (struct view_layout){.data = shaped->data, .rank = 1};
+    row->sizes[0] = e->count;
+    row->strides[0] = (int64_t)size;
+    s->copies.elements = *e;
+    s->copies.elements.layout = row;
+    s->copies.axis = *axis;
+    s->copies.axis.shaped = shaped;
+    return cuda_guest_check(cuda_mask(&job, s->multiprocessors, s->stream), launching, error);
+}
+
 bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_elements *e,
                               const struct cuda_array_axis *axis, uint64_t *results,
                               struct error *error)
@@ -735,10 +795,15 @@ bool cuda_array_reduce_slices(struct cuda_summer *s, const struct cuda_array_ele
     struct cuda_guest guest;
     bool good;
 
-    plan(s, e, axis);
     if (!enter(s, e, results, &guest, error))
         return false;
-    good = cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error);
+    good = !e->masked || copy_masked(s, e, axis, error);
+    if (e->masked)
+        plan(s, &s->copies.elements, &s->copies.axis);
+    else
+        plan(s, e, axis);
+    good = good &&
+           (cuda_slice_adds(axis->wish.op) ? add_up(s, results, error) : see(s, results, error));
     if (good && s->all)
         s->dirty = false;
     return leave(s, &guest, good);

@@ -31,6 +31,9 @@ struct cuda_array_elements {
     uint64_t count; /* the first ones of the layout, at least one */
     int device;     /* that reads managed memory; negative: the current one */
     void *stream;
+    /* For cuda_array_reduce_slices: floats with a mask, which this view has and whose memory is on their
+       device; NULL: without one. */
+    const struct view *masked;
 };
 
 struct cuda_tallier;

@@ -61,6 +61,11 @@ void cuda_missing_set(struct cuda_missing *m, enum element_type type, const stru
     add_set(m, type, set);
 }
 
+void cuda_missing_add_bits(struct cuda_missing *m, uint64_t bits)
+{
+    add_range(m, bits, 0);
+}
+
 void cuda_missing_add_sums(struct cuda_missing *m, enum element_type type,
                            const struct missing *set)
 {

@@ -19,7 +19,7 @@ struct cuda_missing_range {
 };
 
 /* The ranges of a set and of a side of a threshold: those of their numbers, of which one each may
-   have both signs and then is two, and all NaNs. */
+   have both signs and then is two, and all NaNs; or of a set and one more. */
 #define CUDA_MISSING_MAX (MISSING_RANGES_MAX + 4)
 struct cuda_missing {
     unsigned count;
@@ -31,6 +31,9 @@ struct cuda_missing {
 
 /* Finds the ranges of the elements of a type, in the machine's byte order. */
 void cuda_missing_set(struct cuda_missing *m, enum element_type type, const struct missing *set);
+
+/* Adds the elements with these bits to a set that cuda_missing_set has made. */
+void cuda_missing_add_bits(struct cuda_missing *m, uint64_t bits);
 
 /* Adds those of the elements as kernels that sum have them in registers: floats of one byte are
    f16 there. */

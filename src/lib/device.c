@@ -510,8 +510,10 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 
     if (view->scale.given)
         what = "scaled numbers";
-    else if (view->mask_form != VIEW_MASK_NONE)
-        what = "masks";
+    else if (view->mask_form != VIEW_MASK_NONE && element_is_integer(view->type))
+        what = "masks of integers";
+    else if (view->mask_form != VIEW_MASK_NONE && request->nan == NAN_ERROR)
+        what = "masks beside NaNs that are errors";
     else if (request->input.length < view->elements || view->elements == 0)
         what = "parts of arrays, and arrays without elements,";
     return what ? lib_fail(input->context, GPR_ERROR_UNSUPPORTED,
@@ -581,6 +583,10 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
     struct view slice = *view;
     gpr_status status;
 
+    if (view->mask_form != VIEW_MASK_NONE)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "memory: slices with a mask are reduced by themselves only where they are "
+                        "arrays of their own");
     array_place(&a->layout.result, number, place);
     for (unsigned d = 0; d < given->rank; d++)
         if (d != axis)
@@ -658,7 +664,8 @@ static gpr_status reduce_axis(const struct along *a)
         .layout = &view->folded,
         .count = view->elements,
         .device = input->view.ordinal,
-        .stream = input->view.stream};
+        .stream = input->view.stream,
+        .masked = view->mask_form != VIEW_MASK_NONE ? view : NULL};
     struct error error = {.kind = ERROR_NONE};
 
     if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,

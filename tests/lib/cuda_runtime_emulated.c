@@ -948,6 +948,27 @@ cudaError_t cuda_keep(const struct cuda_keep *keep, int multiprocessors, cudaStr
                         keep->gather.to, keep->mask);
 }
 
+static void run_mask(const void *arguments)
+{
+    const struct cuda_mask *job = arguments;
+    const struct cuda_gather *elements = &job->of.gather;
+
+    for (uint64_t i = 0; i < elements->count; i++) {
+        uint64_t bits = 0;
+
+        memcpy(&bits, cuda_gather_from(elements, i), elements->size);
+        bits = cuda_mask_bits(job, i, bits);
+        memcpy(elements->to + i * elements->size, &bits, elements->size);
+    }
+}
+
+cudaError_t cuda_mask(const struct cuda_mask *mask, int multiprocessors, cudaStream_t stream)
+{
+    (void)multiprocessors;
+    return queue_kernel(stream, run_mask, mask, sizeof *mask, mask->of.gather.from.data,
+                        mask->of.mask, mask->of.gather.to);
+}
+
 static void run_find(const void *arguments)
 {
     const struct cuda_find *job = arguments;

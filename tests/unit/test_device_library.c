@@ -623,6 +623,18 @@ static struct shape draw_long(enum element_type type)
 
 static const char *const does_not_fit = "which does not fit a 64-bit integer";
 
+/* Whether a reduction along an axis of a view with a mask was refused, as those of integers are, and those
+   where NaNs are errors; or, among floats, which are counted, since a slice takes all of its elements. */
+static bool is_refused(enum element_type type, uint64_t nan, unsigned long *left)
+{
+    const bool always = element_is_integer(type) || nan == GPR_NAN_ERROR;
+
+    *left += !always;
+    return gpr_error_status(context) == GPR_ERROR_UNSUPPORTED &&
+           strstr(gpr_error_text(context),
+                  always ? "memory: masks " : "memory: slices with a mask ");
+}
+
 /* Reductions along an axis, on both sides. The kernels do not know those of slices with NaNs,
    infinities or exponents that are far apart. */
 static void check_axes(unsigned long runs)
@@ -638,6 +650,7 @@ static void check_axes(unsigned long runs)
     double *const sums = allocate((most + 1) * 8);
     struct tap_family family = {0};
     double *results = NULL, *other = NULL;
+    unsigned long with_masks = 0, left = 0;
 
     must(cudaMalloc((void **)&results, (most + 1) * 8) == cudaSuccess &&
              cudaMalloc((void **)&other, (most + 1) * 8) == cudaSuccess,
@@ -652,10 +665,12 @@ static void check_axes(unsigned long runs)
         void *const here[] = {expected, sums}, *const there[] = {results + off, other};
         const char *const op = names[rng_below(&rng, sizeof names / sizeof *names)];
         const bool twice = strcmp(op, "sum") != 0 && rng_below(&rng, 4) == 0;
-        const bool missing = rng_below(&rng, 3) == 0;
+        const bool missing = rng_below(&rng, 3) == 0, masked = rng_below(&rng, 3) == 0;
+        const uint64_t nan = rng_below(&rng, 3);
         gpr_input *inputs[2];
         gpr_request *request = NULL;
         uint64_t count = 1, elements = 1;
+        gpr_status status;
         char text[200];
         bool good;
 
@@ -667,6 +682,10 @@ static void check_axes(unsigned long runs)
         if (s.rank == 0 || elements == 0 || count > most)
             continue;
         fill(s.type);
+        if (masked) {
+            draw_mask(&s);
+            fill_masks();
+        }
         if (rng_below(&rng, 2) && type != ELEMENT_BOOL)
             for (size_t i = 0; i < ROOM / element_size(type); i++)
                 memset(host + i * element_size(type) + element_size(type) - 1,
@@ -680,21 +699,25 @@ static void check_axes(unsigned long runs)
                  (!missing ||
                   gpr_request_missing(request, rng_below(&rng, 2) ? "0" : "1") == GPR_OK) &&
                  gpr_request_set(request, GPR_DDOF, rng_below(&rng, 3)) == GPR_OK &&
-                 gpr_request_set(request, GPR_NAN, rng_below(&rng, 3)) == GPR_OK &&
+                 gpr_request_set(request, GPR_NAN, nan) == GPR_OK &&
                  gpr_request_set(request, GPR_NO_WAIT, rng_below(&rng, 2)) == GPR_OK,
              "a request");
         inputs[0] = open_view(&s, false);
         inputs[1] = open_view(&s, true);
-        if (gpr_reduce_axis(inputs[0], 0, request, axis, here, count) == GPR_OK)
+        status = gpr_reduce_axis(inputs[0], 0, request, axis, here, count);
+        with_masks += masked && !element_is_integer(type);
+        if (masked && gpr_reduce_axis(inputs[1], 0, request, axis, there, count) != GPR_OK)
+            good = is_refused(type, nan, &left);
+        else if (status == GPR_OK)
             good =
-                gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK &&
+                (masked || gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_OK) &&
                 cudaStreamSynchronize(stream) == cudaSuccess &&
                 cudaMemcpy(got, results + off, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
                 memcmp(expected, got, count * 8) == 0 &&
                 (!twice ||
                  (cudaMemcpy(got, other, count * 8, cudaMemcpyDeviceToHost) == cudaSuccess &&
                   memcmp(sums, got, count * 8) == 0));
-        else if (gpr_error_status(context) == GPR_ERROR_NAN) {
+        else if (status == GPR_ERROR_NAN) {
             snprintf(text, sizeof text, "%s", gpr_error_text(context));
             good = gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_ERROR_NAN &&
                    strcmp(text, gpr_error_text(context)) == 0;
@@ -704,12 +727,14 @@ static void check_axes(unsigned long runs)
                    gpr_reduce_axis(inputs[1], 0, request, axis, there, count) ==
                        GPR_ERROR_UNSUPPORTED &&
                    strstr(gpr_error_text(context), does_not_fit);
-        tap_case(&family, good, "run %lu: %s of %s, rank %u, axis %u%s: %s", run, op, s.type,
-                 s.rank, axis, missing ? ", missing" : "", gpr_error_text(context));
+        tap_case(&family, good, "run %lu: %s of %s, rank %u, axis %u%s%s: %s", run, op, s.type,
+                 s.rank, axis, missing ? ", missing" : "", masked ? ", masked" : "",
+                 gpr_error_text(context));
         gpr_request_free(request);
         gpr_close(inputs[0]);
         gpr_close(inputs[1]);
     }
+    tap_case(&family, left <= with_masks / 10, "%lu of %lu with a mask are left", left, with_masks);
     tap_family_end(&family, "reductions along an axis");
     must(cudaFree(results) == cudaSuccess && cudaFree(other) == cudaSuccess, "freeing");
     free(expected);
