@@ -320,9 +320,7 @@ __global__ void __launch_bounds__(THREADS) merge(const __grid_constant__ struct 
         cuda_slice_clear(&state);
         for (uint64_t part = cuda_merge_first(&job, i % job.groups) + lane; part < end;
              part += lanes)
-            cuda_parts_take(&job.from,
-                            job.columns ? part * job.slices + slice : slice * job.parts + part,
-                            &state);
+            cuda_parts_take(&job.from, cuda_merge_at(&job, slice, part), &state);
         for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
             exchange(&job.from, distance, &state, &other);
             cuda_slice_merge(&state, &other);

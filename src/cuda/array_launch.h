@@ -143,7 +143,9 @@ struct cuda_slice_parts {
 struct cuda_merge {
     struct cuda_slice_parts from;
     uint64_t slices, parts;
-    bool columns;                /* the first parts of all slices come first */
+    /* Of so many slices the first parts come first, then the second ones; then those of as many slices more.
+       0: those of a slice lie side by side. */
+    uint64_t width;
     struct cuda_slice_wish wish; /* what becomes of them: */
     uint64_t *to;                /* results */
 
@@ -169,6 +171,15 @@ struct cuda_find_unknown {
 EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge *m, uint64_t g)
 {
     return m->parts / m->groups * g + (m->parts % m->groups < g ? m->parts % m->groups : g);
+}
+
+/* Where part number `part` of a slice is. */
+EXACT_SHARED uint64_t cuda_merge_at(const struct cuda_merge *m, uint64_t slice, uint64_t part)
+{
+    const uint64_t block = m->width > 0 ? slice / m->width : slice;
+
+    return m->width > 0 ? (block * m->parts + part) * m->width + (slice - block * m->width)
+                        : slice * m->parts + part;
 }
 
 /* The element_key of an extreme. */

@@ -152,6 +152,7 @@ struct block {
     const unsigned char *data;
     uint64_t rows, length;
     bool columns;
+    uint64_t further; /* blocks of as many rows that follow */
     uint64_t *results;
     uint64_t first; /* number of the first slice */
 };
@@ -290,7 +291,7 @@ static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct e
             return false;
         merge.from = group.group;
         merge.parts = group.groups;
-        merge.columns = false;
+        merge.width = 0;
         merge.groups = 1;
     }
     return cuda_guest_check(cuda_merge(&merge, s->multiprocessors, s->stream), launching, error);
@@ -299,7 +300,8 @@ static bool merge_parts(struct cuda_summer *s, struct cuda_merge merge, struct e
 /* How many parts each slice is cut into. */
 static uint64_t block_parts(const struct cuda_summer *s, const struct block *b)
 {
-    return b->columns ? column_parts(b->rows, b->length) : row_parts(s, b->length);
+    return b->columns ? column_parts(b->rows, b->length * (1 + b->further))
+                      : row_parts(s, b->length);
 }
 
 /* Whether kernels put the results of a block themselves. */
@@ -316,7 +318,8 @@ static bool is_direct(const struct cuda_summer *s, const struct block *b)
 static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)
 {
     const struct cuda_array_elements *e = s->elements;
-    const uint64_t slices = b->columns ? b->length : b->rows, parts = block_parts(s, b);
+    const uint64_t slices = b->columns ? b->length * (1 + b->further) : b->rows;
+    const uint64_t parts = block_parts(s, b);
     struct cuda_slice_launch launch = {.type = e->type,
                                        .swap = e->swap,
                                        .columns = b->columns,
@@ -325,6 +328,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .length = (size_t)b->length,
                                        .parts = (size_t)parts,
                                        .part = (size_t)s->part,
+                                       .further = (size_t)b->further,
                                        .wants = s->wants,
                                        .magnitudes = s->magnitudes,
                                        .rounded = s->rounded,
@@ -333,7 +337,7 @@ static bool reduce_block(struct cuda_summer *s, const struct block *b, struct er
                                        .first = b->first};
     struct cuda_merge merge = {.slices = slices,
                                .parts = parts,
-                               .columns = b->columns,
+                               .width = b->columns ? b->length : 0,
                                .wish = s->axis->wish,
                                .to = b->results,
                                .unknown = launch.unknown,
@@ -419,15 +423,22 @@ static bool reduce_columns(struct cuda_summer *s, const struct cuda_array_axis *
                            uint64_t *results, struct error *error)
 {
     const uint64_t count = axis->length * axis->inner;
+    const uint64_t bytes = count * element_size(s->elements->type);
+    uint64_t most = is_whole(s->elements) ? axis->outer : CUDA_STAGE_BYTES / bytes;
 
-    for (uint64_t i = 0; i < axis->outer; i++) {
+    /* So that each is aligned; and what is found of all has room. */
+    most = most > 0 && bytes % CUDA_ALIGNMENT == 0 ? most : 1;
+    most = least(most, PARTS_MAX / axis->inner + 1);
+    for (uint64_t i = 0, n; i < axis->outer; i += n) {
         struct block b = {.rows = axis->length,
                           .length = axis->inner,
                           .columns = true,
                           .results = results + i * axis->inner,
                           .first = i * axis->inner};
 
-        if (!reduce_elements(s, i * count, count, &b, error))
+        n = least(most, axis->outer - i);
+        b.further = n - 1;
+        if (!reduce_elements(s, i * count, n * count, &b, error))
             return false;
     }
     return true;

@@ -466,14 +466,16 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     typedef slice_type<Type> type;
     const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) * N;
     const size_t step = job.parts * job.length, stride = step * type::SIZE;
+    const size_t block = job.further > 0 ? number / step : 0, within = number - block * step;
     const size_t all = job.rows / job.parts; /* rows that every part has */
-    const unsigned char *from = (const unsigned char *)job.data + number * type::SIZE;
+    const unsigned char *from = (const unsigned char *)job.data +
+                                (block * job.rows * job.length + within) * type::SIZE;
     slice_column_state<Type, N> state;
     typename type::key min[N], max[N];
     size_t left; /* elements behind these */
 
     static_assert(type::GROUP == 8 || type::GROUP == 16 || type::GROUP == 32, "as below");
-    if (number >= step)
+    if (number >= step * (1 + job.further))
         return;
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -493,7 +495,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
     if (all & 1)
         from = state.template take<1>(from, stride, job);
     left = job.rows * job.length - all * step;
-    left = left > number ? left - number : 0;
+    left = left > within ? left - within : 0;
     if (left >= N) {
         (void)state.template take<1>(from, stride, job);
     } else if (left > 0) {
@@ -815,11 +817,12 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
 {
     typedef slice_type<Type> type;
     const size_t most = l->length < l->part ? l->length : l->part;
+    const size_t columns = l->parts * l->length;
 
-    if (l->columns && l->parts * l->length % type::COLUMNS == 0)
-        return {slice_columns<Type, type::COLUMNS>, l->parts * l->length / type::COLUMNS};
+    if (l->columns && columns % type::COLUMNS == 0)
+        return {slice_columns<Type, type::COLUMNS>, columns / type::COLUMNS * (1 + l->further)};
     if (l->columns)
-        return {slice_columns<Type, 1>, l->parts * l->length};
+        return {slice_columns<Type, 1>, columns * (1 + l->further)};
     const bool whole = l->parts == 1;
 
     if (l->length % type::ROW != 0) {

@@ -463,7 +463,7 @@ __host__ __device__ static inline unsigned slice_record_lanes(const struct cuda_
 
     if (job->columns)
         while (lanes < SLICE_RECORD_LANES &&
-               job->parts * job->length * lanes < SLICE_RECORD_THREADS &&
+               job->parts * job->length * (1 + job->further) * lanes < SLICE_RECORD_THREADS &&
                job->rows / job->parts / lanes >= 2 * SLICE_RECORD_ROWS)
             lanes *= 2;
     else
@@ -495,10 +495,11 @@ slice_share_of_column(const struct cuda_slice_launch *job, size_t number, unsign
                       unsigned lanes)
 {
     const size_t all = job->rows * job->length, row = job->parts * job->length;
-    const size_t first = number + lane * row, step = lanes * row;
+    const size_t block = job->further > 0 ? number / row : 0, within = number - block * row;
+    const size_t first = within + lane * row, step = lanes * row;
 
-    return {first, step, first < all ? (all - first + step - 1) / step : 0,
-            (uint32_t)(number / job->length + lane * job->parts), (uint32_t)(lanes * job->parts)};
+    return {block * all + first, step, first < all ? (all - first + step - 1) / step : 0,
+            (uint32_t)(within / job->length + lane * job->parts), (uint32_t)(lanes * job->parts)};
 }
 
 /* The bits of elements that are missing. */
@@ -579,7 +580,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     const unsigned lanes = slice_record_lanes(&job), apart = job.columns ? 32 / lanes : 1;
     const unsigned lane = threadIdx.x / apart % lanes;
     const size_t number = job.columns ? thread / 32 * apart + threadIdx.x % apart : thread / lanes;
-    const size_t parts = job.parts * (job.columns ? job.length : job.rows);
+    const size_t parts = job.parts * (job.columns ? job.length * (1 + job.further) : job.rows);
     struct slice_share share = {0, 0, 0, 0, 0};
     struct slice_record r;
 
@@ -597,7 +598,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
 template <typename Type>
 static struct slice_choice slice_choose_record(const struct cuda_slice_launch *l)
 {
-    const size_t parts = l->parts * (l->columns ? l->length : l->rows);
+    const size_t parts = l->parts * (l->columns ? l->length * (1 + l->further) : l->rows);
 
     return {slice_records<Type>, (parts + 31) / 32 * 32 * slice_record_lanes(l)};
 }

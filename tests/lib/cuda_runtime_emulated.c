@@ -1037,9 +1037,7 @@ static void run_merge(const void *arguments)
 
         cuda_slice_clear(&state);
         for (uint64_t part = cuda_merge_first(job, i % job->groups); part < end; part++)
-            cuda_parts_take(&job->from,
-                            job->columns ? part * job->slices + slice : slice * job->parts + part,
-                            &state);
+            cuda_parts_take(&job->from, cuda_merge_at(job, slice, part), &state);
         if (!cuda_merge_put(job, i, &state))
             cuda_list_append(&job->unknown, job->first + i);
     }

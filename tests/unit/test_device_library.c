@@ -606,7 +606,7 @@ static void check_samples(void)
     device = small[1];
 }
 
-/* A few long rows, or columns: their slices have parts. */
+/* A few long rows, or columns, or blocks of columns: their slices have parts. */
 static struct shape draw_long(enum element_type type)
 {
     const uint64_t few = 1 + rng_below(&rng, 3), many = 1000 + rng_below(&rng, 1000);
@@ -616,8 +616,14 @@ static struct shape draw_long(enum element_type type)
 
     s.sizes[0] = tall ? many : few;
     s.sizes[1] = tall ? few : many;
-    s.strides[0] = (int64_t)s.sizes[1] * size;
-    s.strides[1] = size;
+    if (rng_below(&rng, 3) == 0) {
+        s.rank = 3;
+        s.sizes[0] = 1 + rng_below(&rng, 4);
+        s.sizes[1] = many / 4;
+        s.sizes[2] = few;
+    }
+    for (unsigned d = s.rank, stride = 1; d-- > 0; stride *= (unsigned)s.sizes[d])
+        s.strides[d] = (int64_t)stride * size;
     return s;
 }
 
