@@ -487,12 +487,16 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     import numpy as np
 
     kept = [i for i in range(len(array.shape)) if i not in axes]
+    first, end = axes[0], axes[-1] + 1
+    if array.mask_form and array.strides is None and end - first == len(axes):  # the mask is in C order, too
+        shape = array.shape[:first] + (math.prod(array.shape[first:end]),) + array.shape[end:]
+        return _one_axis(array._replace(shape=shape), key, first, progress)
     merged = _merged(array, axes) if array.mask_form == 0 else None
     if merged is not None:
         return _one_axis(merged, key, len(kept), progress)
     if array.memory != HOST:
         return _by_slices(array, key, axes, progress)
-    shape = [array.shape[i] for i in kept]
+    sizes = [array.shape[i] for i in kept]
     y = np.moveaxis(array.bits(), kept, range(len(kept)))
     mask = array.mask_bytes()
     if mask is not None:
@@ -516,8 +520,8 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
                 part = part.with_mask(missing)
             values = reduce_array(part, key, progress)
             parts.append([_column(op, [value], array.kind) for op, value in zip(ops, values)])
-    return [_joined(op, column, array.kind).reshape(shape) for op, column in zip(ops, zip(*parts))] if parts else \
-        [np.empty(shape) for _ in ops]
+    return [_joined(op, column, array.kind).reshape(sizes) for op, column in zip(ops, zip(*parts))] if parts else \
+        [np.empty(sizes) for _ in ops]
 
 
 def _keeps_type(op: str, kind: str) -> bool:
