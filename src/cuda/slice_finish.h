@@ -123,6 +123,10 @@ EXACT_SHARED bool cuda_slice_of_squares(const struct cuda_slice_wish *w,
     const bool spread = w->op == CUDA_SLICE_VAR || w->op == CUDA_SLICE_STD;
     const bool root = w->op != CUDA_SLICE_VAR && w->op != CUDA_SLICE_SUMSQ;
 
+    if (spread && n == 1 && w->ddof == 0) {
+        *result = 0; /* also where the square is not known */
+        return true;
+    }
     /* Without a sum that of n numbers, or of one, is a variance, too. */
     return slice_spread(spread ? sum : &none, squares, bound,
                         spread || w->op == CUDA_SLICE_RMS ? n : 1, spread ? w->ddof : 0, 1, root,

@@ -583,10 +583,11 @@ static gpr_status reduce_slice(const struct along *a, uint64_t number)
     struct view slice = *view;
     gpr_status status;
 
-    if (view->mask_form != VIEW_MASK_NONE)
-        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
-                        "memory: slices with a mask are reduced by themselves only where they are "
-                        "arrays of their own");
+    if (view->mask_form != VIEW_MASK_NONE && axis != given->rank - 1)
+        return lib_fail(
+            context, GPR_ERROR_UNSUPPORTED,
+            "memory: slices with a mask that are no rows are not reduced by themselves");
+    slice.mask_offset += number * given->sizes[axis];
     array_place(&a->layout.result, number, place);
     for (unsigned d = 0; d < given->rank; d++)
         if (d != axis)

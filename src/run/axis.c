@@ -1671,6 +1671,8 @@ static bool find_meaning(const struct axis_run *run, struct axis_plan *plan)
         return false;
     plan->given = view ? view->type : plan->type;
     plan->scale = run->info->scale;
+    if (plan->scale.given && plan->scale.factor < 0 && (plan->wants & PARTIAL_WHERE))
+        plan->wants |= PARTIAL_WHERE; /* the least number is that of the greatest element */
     (void)scale_find_split(&plan->scale, plan->type, &plan->wants, &plan->split);
     if (run->gpu && (masked || quantiles_of(run)->quantile_count > 0)) {
         source_refuse(run->source, (struct advice){.kind = ADVICE_CPU},

@@ -188,6 +188,54 @@ static void test_masks(void)
     gpr_request_free(request);
 }
 
+/* Indices of the extremes of scaled numbers, one alone or both: of a scale below 0 the least number is that of
+   the greatest element. */
+static void test_scaled_indices(void)
+{
+    static const char *const asked[3][2] = {
+        {"argmin", NULL}, {"argmax", NULL}, {"argmax", "argmin"}};
+    static const uint64_t shape[3] = {2, 70, 5};
+    static float x[700];
+    int64_t wanted[2][10], got[2][10]; /* of the least, and of the greatest elements */
+
+    for (uint64_t i = 0; i < 700; i++)
+        x[i] = (float)(i * 7919 % 701);
+    for (uint64_t slice = 0; slice < 10; slice++) {
+        const float *const at = x + slice / 5 * 350 + slice % 5;
+
+        wanted[0][slice] = wanted[1][slice] = 0;
+        for (int64_t i = 1; i < 70; i++) {
+            wanted[0][slice] = at[i * 5] < at[wanted[0][slice] * 5] ? i : wanted[0][slice];
+            wanted[1][slice] = at[i * 5] > at[wanted[1][slice] * 5] ? i : wanted[1][slice];
+        }
+    }
+    for (int which = 0; which < 3; which++)
+        for (int negative = 0; negative < 2; negative++) {
+            const int greatest =
+                (asked[which][0][3] == 'm' && asked[which][0][4] == 'a') ^ negative;
+            void *const results[] = {got[0], got[1]};
+            gpr_request *request = request_for(asked[which][0], asked[which][1]);
+            gpr_view *view;
+            gpr_input *input;
+            bool good;
+
+            if (gpr_view_new(context, &view) != GPR_OK ||
+                gpr_view_set_data(view, x, "f32", GPR_ORDER_NATIVE, 3, shape, NULL) != GPR_OK ||
+                gpr_view_set_scale(view, negative ? -2 : 2, 1) != GPR_OK ||
+                gpr_open_view(context, view, &input) != GPR_OK)
+                bail("a view");
+            good = gpr_reduce_axis(input, 0, request, 1, results, 10) == GPR_OK &&
+                   memcmp(got[0], wanted[greatest], sizeof *got) == 0 &&
+                   (!asked[which][1] || memcmp(got[1], wanted[!greatest], sizeof *got) == 0);
+            tap_ok(good, "%s%s, scaled by %d: %s", asked[which][0],
+                   asked[which][1] ? " and argmin" : "", negative ? -2 : 2,
+                   gpr_error_text(context));
+            gpr_close(input);
+            gpr_view_free(view);
+            gpr_request_free(request);
+        }
+}
+
 int main(void)
 {
     if (gpr_context_new(&context) != GPR_OK)
@@ -195,6 +243,7 @@ int main(void)
     test_types();
     test_order();
     test_masks();
+    test_scaled_indices();
     test_errors();
     gpr_context_free(context);
     return tap_done();
