@@ -53,7 +53,7 @@ EXACT_SHARED double element_round_as(const struct element_format *format, double
 
         return element_nearest_integer(x * element_power(-least)) * element_power(least);
     }
-    /* What is added carries into the bits that are left where they are to be one more. */
+    /* The addition carries into the bits that are left where these are to be one more. */
     rounded = exact_from_bits((bits + (UINT64_C(1) << (lower - 1)) - 1 + (bits >> lower & 1)) >>
                               lower << lower);
     return copysign(rounded > element_greatest(format) ? (double)INFINITY : rounded, x);

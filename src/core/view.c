@@ -2,6 +2,7 @@
 
 #include "core/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sys/bytes.h"
@@ -123,6 +124,29 @@ void view_reorder(struct view *v)
         }
     fold(l);
     note_contiguous(v);
+}
+
+unsigned view_sort_dimensions(struct view *v, unsigned axis, unsigned places[VIEW_DIMENSIONS_MAX])
+{
+    const struct view_layout given = v->shaped;
+    uint64_t sizes[VIEW_DIMENSIONS_MAX];
+    int64_t strides[VIEW_DIMENSIONS_MAX];
+    unsigned found = axis;
+
+    for (unsigned i = 0; i < given.rank; i++) {
+        unsigned k = i;
+
+        for (; k > 0 && llabs(given.strides[places[k - 1]]) < llabs(given.strides[i]); k--)
+            places[k] = places[k - 1];
+        places[k] = i;
+    }
+    for (unsigned i = 0; i < given.rank; i++) {
+        sizes[i] = given.sizes[places[i]];
+        strides[i] = given.strides[places[i]];
+        found = places[i] == axis ? i : found;
+    }
+    (void)view_set(v, given.data, v->type, v->swap, given.rank, sizes, strides);
+    return found;
 }
 
 void view_gather(const struct view *v, uint64_t first, size_t count, void *to)

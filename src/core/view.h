@@ -65,6 +65,10 @@ bool view_set(struct view *v, const void *data, enum element_type type, bool swa
    the fastest to read. `shaped` stays as it is. */
 void view_reorder(struct view *v);
 
+/* Puts the dimensions of a view without a mask, of which there is at least one, into that order: places[i]
+   becomes the number that dimension i had. Returns the number of dimension `axis` then. */
+unsigned view_sort_dimensions(struct view *v, unsigned axis, unsigned places[VIEW_DIMENSIONS_MAX]);
+
 /* Copies `count` elements from number `first` on to `to`, one after the other. */
 void view_gather(const struct view *v, uint64_t first, size_t count, void *to);
 

@@ -143,8 +143,8 @@ struct cuda_slice_parts {
 struct cuda_merge {
     struct cuda_slice_parts from;
     uint64_t slices, parts;
-    /* Of so many slices the first parts come first, then the second ones; then those of as many slices more.
-       0: those of a slice lie side by side. */
+    /* 0: the parts of a slice lie side by side. Else the first parts of so many slices come first, then
+       their second ones, and after the last those of as many slices more. */
     uint64_t width;
     struct cuda_slice_wish wish; /* what becomes of them: */
     uint64_t *to;                /* results */
@@ -173,7 +173,7 @@ EXACT_SHARED uint64_t cuda_merge_first(const struct cuda_merge *m, uint64_t g)
     return m->parts / m->groups * g + (m->parts % m->groups < g ? m->parts % m->groups : g);
 }
 
-/* Where part number `part` of a slice is. */
+/* The place of part number `part` of a slice. */
 EXACT_SHARED uint64_t cuda_merge_at(const struct cuda_merge *m, uint64_t slice, uint64_t part)
 {
     const uint64_t block = m->width > 0 ? slice / m->width : slice;

@@ -40,7 +40,7 @@ struct cuda_slice_launch {
        number i of each has every so manyth row, from the i-th on: each has some. Parts of columns are
        fastest if all parts together have a multiple of CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
-    /* Of columns: blocks of as many rows that follow, whose columns are further slices. Blocks are aligned to
+    /* For columns: blocks of as many rows that follow, whose columns are further slices. Blocks are aligned to
        16 bytes. */
     size_t further;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns

@@ -85,7 +85,7 @@ struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
     }
 };
 
-/* That of the squares of f64, which is rounded: two numbers, and the magnitudes of what the second one was
+/* The sum of the squares of f64, which is rounded: two numbers, and the magnitudes of what the second one was
    each time. */
 struct slice_wide_squares {
     double part[SLICE_SQUARES];

@@ -315,33 +315,6 @@ static bool reduce(struct axis_output *out, const struct session_options *option
     return good || error_set(&out->error, ERROR_WRITE, "cancelled");
 }
 
-/* Puts the dimensions of a view without a mask into the order in which they lie in memory, which is
-   the fastest to read: out->places says what they were. Returns the number of the axis then. */
-static unsigned reorder(struct axis_output *out, struct view *view, unsigned axis)
-{
-    const struct view_layout given = view->shaped;
-    uint64_t sizes[VIEW_DIMENSIONS_MAX];
-    int64_t strides[VIEW_DIMENSIONS_MAX];
-    unsigned found = axis;
-
-    for (unsigned i = 1; i < given.rank; i++)
-        for (unsigned k = i; k > 0; k--) {
-            const unsigned one = out->places[k - 1], other = out->places[k];
-
-            if (llabs(given.strides[one]) >= llabs(given.strides[other]))
-                break;
-            out->places[k - 1] = other;
-            out->places[k] = one;
-        }
-    for (unsigned i = 0; i < given.rank; i++) {
-        sizes[i] = given.sizes[out->places[i]];
-        strides[i] = given.strides[out->places[i]];
-        found = out->places[i] == axis ? i : found;
-    }
-    (void)view_set(view, given.data, view->type, view->swap, given.rank, sizes, strides);
-    return found;
-}
-
 gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                            unsigned axis, void *const *results, uint64_t count)
 {
@@ -370,7 +343,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     /* An error about a NaN says where it is. */
     if (input->reordered && request->nan != NAN_ERROR) {
         view = input->view.view;
-        axis = reorder(&out, &view, axis);
+        axis = view_sort_dimensions(&view, axis, out.places);
         options.input.view = &view;
     }
     lib_begin_long(context);

@@ -524,7 +524,8 @@ static gpr_status check_axis(const gpr_input *input, const gpr_request *request)
 /* A call of device_reduce_axis, and one of its operations. */
 struct along {
     gpr_input *input;
-    gpr_request request; /* that NaNs propagate where they are errors */
+    const struct view *view; /* its elements */
+    gpr_request request;     /* that NaNs propagate where they are errors */
     struct axis_layout layout;
     struct axis_plan plan;
     const struct operation *op;
@@ -573,7 +574,7 @@ static gpr_status take_result(const struct along *a, uint64_t number, const gpr_
 static gpr_status reduce_slice(const struct along *a, uint64_t number)
 {
     gpr_context *context = a->input->context;
-    const struct view *view = &a->input->view.view;
+    const struct view *view = a->view;
     const struct view_layout *given = &view->shaped;
     const unsigned axis = a->layout.axis;
     const unsigned char *data = given->data;
@@ -625,7 +626,7 @@ static gpr_status reduce_some(const struct along *a, uint64_t first, uint64_t co
 }
 
 /* Reduces those slices again whose results the kernels do not know. If there are too many to be
-   listed: some at a time, or, of integers, all one by one. */
+   listed: all at once, and what that leaves some at a time; or, of integers, all one by one. */
 static gpr_status reduce_unknown(const struct along *a)
 {
     struct cuda_summer *summer = a->input->context->device_summer;
@@ -636,7 +637,11 @@ static gpr_status reduce_unknown(const struct along *a)
     const uint64_t *unknown;
     uint64_t left;
 
-    if (!cuda_array_unknown(summer, &unknown, &left, &error))
+    if (!cuda_array_unknown(summer, &unknown, &left, &error) ||
+        (floats && left > CUDA_ARRAY_UNKNOWN &&
+         (!cuda_array_reduce_listed(summer, a->results, &error) ||
+          !cuda_array_find_unknown(summer, a->results, 0, count, &error) ||
+          !cuda_array_unknown(summer, &unknown, &left, &error))))
         return fail(a, &error);
     if (left <= CUDA_ARRAY_UNKNOWN)
         return left == 0 ? GPR_OK : reduce_some(a, 0, count, unknown, left);
@@ -657,7 +662,7 @@ static gpr_status reduce_unknown(const struct along *a)
 static gpr_status reduce_axis(const struct along *a)
 {
     gpr_input *input = a->input;
-    const struct view *view = &input->view.view;
+    const struct view *view = a->view;
     const struct cuda_array_elements elements = {
         .type = view->type,
         .swap = view->swap,
@@ -698,7 +703,7 @@ static bool find_nan(gpr_input *input, const struct view *view, uint64_t *number
    which is a NaN. */
 static gpr_status refuse_nans(const struct along *a)
 {
-    const struct view *view = &a->input->view.view;
+    const struct view *view = a->view;
     const struct view_layout *given = &view->shaped;
     const unsigned axis = a->layout.axis, last = given->rank - 1;
     uint64_t sizes[VIEW_DIMENSIONS_MAX], number;
@@ -746,13 +751,34 @@ static struct cuda_slice_wish wish_for(const struct along *a)
     return wish;
 }
 
+/* Puts the dimensions of a view into the order in which they lie in memory, unless that of the results, or
+   what an error says, would change. Returns the number of the axis then. */
+static unsigned sort_dimensions(struct view *view, unsigned axis, enum nan_policy nan)
+{
+    unsigned places[VIEW_DIMENSIONS_MAX], last = 0, sorted;
+    struct view other = *view;
+
+    if (view->contiguous || view->mask_form != VIEW_MASK_NONE || nan == NAN_ERROR)
+        return axis;
+    sorted = view_sort_dimensions(&other, axis, places);
+    for (unsigned i = 0; i < view->shaped.rank; i++) {
+        if (i != sorted && places[i] < last)
+            return axis;
+        last = i != sorted ? places[i] : last;
+    }
+    *view = other;
+    return sorted;
+}
+
 gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsigned axis,
                               void *const *results, uint64_t count)
 {
     gpr_context *context = input->context;
-    const struct view_layout *given = &input->view.view.shaped;
+    struct view view = input->view.view;
+    const struct view_layout *given = &view.shaped;
     struct array_shape shape = {.known = true, .dimensions = given->rank};
     struct along a = {.input = input,
+                      .view = &view,
                       .request = *request,
                       .plan = {.type = input->view.view.type, .given = input->view.view.type}};
     const char *const lacks = missing_add_values(&a.plan.missing, a.plan.type, &request->missing);
@@ -762,6 +788,8 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         return context->status;
     if (lacks)
         return refuse_missing(input, lacks);
+    if (axis < given->rank)
+        axis = sort_dimensions(&view, axis, request->nan);
     memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
     if (!axis_layout(&shape, (int64_t)axis, &a.layout, reason))
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s: %s", input->path, reason);

@@ -809,8 +809,8 @@ static void check_float8(enum element_type type)
     tap_family_end(&family, "%s, results", element_name(type));
 }
 
-/* What a launch of f64 has found of a slice, whose elements lie in `elements`, in `parts` parts: the sum of
-   its squares is off by no more than the bound. */
+/* Compares what a launch of f64 has found of a slice in its parts: the sum of its squares is off by no more
+   than the bound. */
 static void compare_rounded(struct tap_family *family, const struct cuda_slice_launch *l,
                             size_t slice, const double *elements, size_t count, const double *words,
                             const char *what)
