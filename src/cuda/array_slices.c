@@ -603,6 +603,14 @@ static bool reduce(struct cuda_summer *s, const struct cuda_array_axis *axis, ui
                             : reduce_columns(s, axis, results, error);
 }
 
+/* Whether the elements of a slice lie closer together than its neighbours do. */
+static bool is_along(const struct cuda_slice_job *job)
+{
+    const struct view_layout *slices = &job->slices;
+
+    return slices->rank == 0 || llabs(job->step) <= llabs(slices->strides[slices->rank - 1]);
+}
+
 /* Describes all slices where they lie, which are found again if they are listed. */
 static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *results)
 {
@@ -631,6 +639,7 @@ static struct cuda_slice_job job_of(const struct cuda_summer *s, uint64_t *resul
             job.slices.strides[job.slices.rank++] = shaped->strides[d];
         }
     set_missing(&job.missing, e);
+    job.along = is_along(&job);
     return job;
 }
 
@@ -655,22 +664,13 @@ static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *er
                              launching, error));
 }
 
-/* Whether the elements of a slice lie closer together than its neighbours do. */
-static bool is_along(const struct cuda_slice_job *job)
-{
-    const struct view_layout *slices = &job->slices;
-
-    return slices->rank == 0 || llabs(job->step) <= llabs(slices->strides[slices->rank - 1]);
-}
-
 /* Describes how slices are looked at. */
 static void shape_look(struct cuda_summer *s, struct cuda_slice_job *job)
 {
     const uint64_t wanted = (uint64_t)LOOK_BLOCKS * (unsigned)s->multiprocessors;
-    const unsigned most = is_along(job) ? CUDA_LOOK_THREADS : LOOK_COLUMN_LANES;
+    const unsigned most = job->along ? CUDA_LOOK_THREADS : LOOK_COLUMN_LANES;
     uint64_t blocks, parts;
 
-    job->along = is_along(job);
     job->lanes = 1;
     while (job->lanes < most && job->lanes * LOOK_ELEMENTS < job->length &&
            (job->along || job->all * job->lanes < wanted * CUDA_LOOK_THREADS))
@@ -698,7 +698,6 @@ static bool shape_select(const struct cuda_summer *s, struct cuda_slice_job *job
 {
     const size_t most = (size_t)s->shared - SELECT_STATIC;
 
-    job->along = is_along(job);
     job->pitch = (unsigned)job->length | 1; /* so that columns are written to all banks */
     job->across = job->length <= SELECT_FEW ? CUDA_SELECT_SLICES : 2 * SELECT_SLICES;
     job->few = job->length <= SELECT_FEW;

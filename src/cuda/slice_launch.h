@@ -95,9 +95,10 @@ struct cuda_slice_job {
     uint64_t *results; /* of all slices, in device memory */
     unsigned blocks;   /* of the kernel; 1 at least */
 
-    /* For cuda_slices_look and cuda_slices_select. */
-    unsigned lanes; /* threads that read a slice together, a power of two */
-    bool along;     /* neighbouring ones read elements of a slice; else the same one of several */
+    /* Elements of a slice lie closer together than its neighbours do. For cuda_slices_look and
+       cuda_slices_select: neighbouring threads read elements of a slice; else the same one of several. */
+    bool along;
+    unsigned lanes; /* for these two: threads that read a slice together, a power of two */
 
     /* For cuda_slices_look: each slice is cut into so many parts, of so many elements but for the last.
        If there are several: device memory for CUDA_LOOK_STATE bytes of each. */
@@ -188,7 +189,7 @@ static inline bool cuda_slices_have_long(enum element_type type, unsigned wants,
    is current. */
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
 
-/* Finds results again, in the same way: a warp each slice. Some remain unknown. */
+/* Finds results again, in the same way: lanes of a warp each slice. Some remain unknown. */
 cudaError_t cuda_slices_whole(const struct cuda_slice_job *launch, cudaStream_t stream);
 
 /* Finds sums, means and extremes exactly, in the same way: none remains unknown. Empties the list. */

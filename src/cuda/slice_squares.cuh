@@ -89,8 +89,8 @@ struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
    each time. */
 struct slice_wide_squares {
     double part[SLICE_SQUARES];
-    /* Of the least magnitude that is not 0 the upper half, of which the last bit is set if the lower half is
-       not 0; less 1. */
+    /* The upper half of the least magnitude that is not 0, less 1. If the lower half is not 0, its last bit
+       counts as set. */
     unsigned least;
 
     __device__ __forceinline__ void clear()
@@ -149,10 +149,10 @@ struct slice_wide_squares {
     {
         return false;
     }
-    /* What the sum is off by at most. Each addition rounds what it adds to the second number, and that
-       number, by 2^-53 of them. What it adds is no more than the number before and the number then, so
-       that both together are no more than three times the magnitudes. A square of less than 2^-970, of a
-       number of less than 2^-485, lacks less than 2^-1074. */
+    /* The most that the sum is off by. Each addition rounds a term, and the second number with it, by 2^-53 of
+       them. The term is no more than the number before and after it together, so that all of them are no
+       more than three times the magnitudes. A square of less than 2^-970, of a number of less than 2^-485,
+       lacks less than 2^-1074. */
     __device__ __forceinline__ double bound() const
     {
         const unsigned whole = (1023 - 485) << 20;

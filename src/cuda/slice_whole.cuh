@@ -1,7 +1,7 @@
 /*
  * Slices of floats that other kernels do not know the results of: those with NaNs, infinities and sums
- * that take more than two numbers. A warp takes a slice, wherever its elements lie; or, for sums that take
- * more than some numbers, a block.
+ * that take more than two numbers. Lanes of a warp take a slice, wherever its elements lie; or, for sums that
+ * take more than some numbers, a block.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_WHOLE_CUH
 #define GPUREDUCE_CUDA_SLICE_WHOLE_CUH
@@ -184,29 +184,56 @@ struct slice_whole_state : cuda_slice_whole {
     }
 };
 
+/* Elements of a slice for each of the lanes that share it, at least: they merge what they know, which takes
+   longer than a few elements. */
+static const uint64_t SLICE_WHOLE_ELEMENTS = 16;
+
+/* How many lanes share a slice, a power of two. One, if all slices are looked at, and neighbouring ones have
+   neighbouring elements. */
+__device__ static __forceinline__ unsigned slice_whole_lanes(const struct cuda_slice_job &job)
+{
+    unsigned lanes = 1;
+
+    if (!job.along && job.list.found[0] > job.list.room)
+        return 1;
+    while (lanes < 32 && lanes * SLICE_WHOLE_ELEMENTS < job.length)
+        lanes *= 2;
+    return lanes;
+}
+
 template <typename Type>
 __global__ void __launch_bounds__(SLICE_THREADS)
     slice_whole(const __grid_constant__ struct cuda_slice_job job)
 {
     const uint64_t listed = slice_listed(job);
-    const unsigned lane = threadIdx.x % 32;
+    const unsigned lanes = slice_whole_lanes(job), together = 32 / lanes;
+    const unsigned lane = threadIdx.x % lanes;
+    const uint64_t warp = ((uint64_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / 32;
     struct slice_whole_state state;
 
-    for (uint64_t i = ((uint64_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / 32; i < listed;
-         i += (uint64_t)job.blocks * (SLICE_THREADS / 32)) {
-        const uint64_t slice = slice_of_list(job, i);
+    for (uint64_t first = warp * together; first < listed;
+         first += (uint64_t)job.blocks * (SLICE_THREADS / 32) * together) {
+        const uint64_t i = first + threadIdx.x % 32 / lanes;
+        const uint64_t slice = i < listed ? slice_of_list(job, i) : 0;
+        const bool wanted = i < listed && job.results[slice] == CUDA_SLICE_UNKNOWN;
 
-        if (job.results[slice] != CUDA_SLICE_UNKNOWN)
+        if (!__any_sync(SLICE_ALL_LANES, wanted))
             continue;
         state.clear();
-        const uint64_t missing = slice_walk<Type>(job, slice, lane, job.length, 32, [&](double x) {
-            state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x, job.wish.op);
-        });
-        state.seen.missing = missing;
+        if (wanted) {
+            const uint64_t missing =
+                slice_walk<Type>(job, slice, lane, job.length, lanes, [&](double x) {
+                    state.template take<sizeof(typename slice_taker<Type>::raw) <= 4>(x,
+                                                                                      job.wish.op);
+                });
+
+            state.seen.missing = missing;
+        }
+        __syncwarp();
 #pragma unroll 1
-        for (unsigned distance = 16; distance > 0; distance /= 2)
+        for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
             state.exchange(distance);
-        if (lane == 0)
+        if (wanted && lane == 0)
             job.results[slice] = cuda_slice_whole_result(&job.wish, &state);
     }
 }

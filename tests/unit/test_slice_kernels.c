@@ -1140,6 +1140,7 @@ static void check_again(unsigned runs)
                                    .length = length,
                                    .all = slices,
                                    .list.room = below(3) ? count : count - 1,
+                                   .along = below(2),
                                    .blocks = 1 + (unsigned)below(3),
                                    .segment = 1 + below(300),
                                    .sum_count = below(2) ? slices : count - 1,
