@@ -337,6 +337,22 @@ def empty_on_device(shape: Tuple[int, ...], array: Array, dtype: str) -> Optiona
     return None
 
 
+def rows_on_device(array: Array, axes: Sequence[int]) -> Optional[Array]:
+    """A copy of an array on a GPU, with its mask, the last dimension of which is `axes` together; None of other
+    packages than PyTorch and CuPy."""
+    x, root = _owner(array)
+    if root not in ("torch", "cupy") or array.size == 0:
+        return None
+    rank = len(array.shape)
+    shape = tuple(n for i, n in enumerate(array.shape) if i not in axes) + (-1,)
+
+    def rows(y: Any) -> Any:
+        return sys.modules[root].moveaxis(y, tuple(axes), tuple(range(rank - len(axes), rank))).reshape(shape)
+
+    copy = describe(rows(x))
+    return copy if array.mask_form == MASK_NONE else with_mask(copy, rows(array.mask_bytes()))
+
+
 def stays_in_numpy(array: Array) -> bool:
     """Whether results along an axis are arrays of NumPy's: those of other packages' arrays on a GPU, too."""
     return array.memory == HOST or _owner(array)[1] not in ("torch", "cupy", "numba")

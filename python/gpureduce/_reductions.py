@@ -14,8 +14,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequ
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, kind_of, on_device, pointer_of, stays_in_numpy, torch_stream, torch_type,
-                      with_mask)
+                      empty_on_device, kind_of, on_device, pointer_of, rows_on_device, stays_in_numpy, torch_stream,
+                      torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -495,7 +495,8 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     if merged is not None:
         return _one_axis(merged, key, len(kept), progress)
     if array.memory != HOST:
-        return _by_slices(array, key, axes, progress)
+        rows = rows_on_device(array, axes)
+        return _by_slices(array, key, axes, progress) if rows is None else _one_axis(rows, key, len(kept), progress)
     sizes = [array.shape[i] for i in kept]
     y = np.moveaxis(array.bits(), kept, range(len(kept)))
     mask = array.mask_bytes()
@@ -504,11 +505,11 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     ops = key[0] + tuple(q[0] for q in key[1])
     parts: List[List[Any]] = []
     for block, missing in _blocks(y, len(kept), mask):
-        rows = block.ndim - len(axes)
+        outer = block.ndim - len(axes)
         part = array._replace(mask_form=0, mask_keep=None)
-        if rows:
-            copy = np.ascontiguousarray(block).reshape(math.prod(block.shape[:rows]), -1) \
-                if block.size else np.empty((math.prod(block.shape[:rows]), 0), block.dtype)
+        if outer:
+            copy = np.ascontiguousarray(block).reshape(math.prod(block.shape[:outer]), -1) \
+                if block.size else np.empty((math.prod(block.shape[:outer]), 0), block.dtype)
             part = part._replace(address=copy.ctypes.data, keep=copy, shape=copy.shape, strides=None)
             if missing is not None:
                 part = part.with_mask(missing.reshape(copy.shape))
