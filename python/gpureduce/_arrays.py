@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 NATIVE, LITTLE, BIG = 0, 1, 2
@@ -105,7 +105,7 @@ class Array(NamedTuple):
             root = type(self.mask_keep).__module__.partition(".")[0]
             if root not in ("torch", "cupy"):
                 raise TypeError(f"a mask of {root} on a GPU is not supported along an axis; use axis=None")
-            return self.mask_keep
+            return self.mask_keep.reshape(self.shape)
         if self.mask_form == MASK_VALID_BITS:
             end = self.mask_offset + self.size
             entries = np.unpackbits(_memory(self.mask_address, "u1", ((end + 7) // 8,), (1,), self),
@@ -339,7 +339,7 @@ def empty_on_device(shape: Tuple[int, ...], array: Array, dtype: str) -> Optiona
 
 def rows_on_device(array: Array, axes: Sequence[int]) -> Optional[Array]:
     """A copy of an array on a GPU, with its mask, the last dimension of which is `axes` together; None of other
-    packages than PyTorch and CuPy."""
+    packages than PyTorch and CuPy, and where there is no memory for it."""
     x, root = _owner(array)
     if root not in ("torch", "cupy") or array.size == 0:
         return None
@@ -347,10 +347,15 @@ def rows_on_device(array: Array, axes: Sequence[int]) -> Optional[Array]:
     shape = tuple(n for i, n in enumerate(array.shape) if i not in axes) + (-1,)
 
     def rows(y: Any) -> Any:
-        return sys.modules[root].moveaxis(y, tuple(axes), tuple(range(rank - len(axes), rank))).reshape(shape)
+        package = type(y).__module__.partition(".")[0]
+        with y.device if package == "cupy" else nullcontext():
+            return sys.modules[package].moveaxis(y, tuple(axes), tuple(range(rank - len(axes), rank))).reshape(shape)
 
-    copy = describe(rows(x))
-    return copy if array.mask_form == MASK_NONE else with_mask(copy, rows(array.mask_bytes()))
+    try:
+        copy = describe(rows(x))
+        return copy if array.mask_form == MASK_NONE else with_mask(copy, rows(array.mask_bytes()))
+    except (RuntimeError, MemoryError):
+        return None
 
 
 def stays_in_numpy(array: Array) -> bool:

@@ -485,7 +485,7 @@ def test_masks_along_an_axis_of_a_tensor_on_a_gpu(dtype):
             mask[0] = False  # integers of which there is none are others
             there = torch.from_numpy(mask).cuda()
             axes = list(range(x.ndim)) + ([(0, 1), (1, 2), (0, 2)] if x.ndim == 3 else [])
-            for axis in axes if x.dtype.kind == "f" or x.ndim == 2 else ():
+            for axis in axes if x.dtype.kind == "f" or x.ndim == 2 else [(1, 2), (0, 1)]:
                 if x.dtype.kind != "f" and np.broadcast_to(mask, shape).all(axis=axis).any():
                     continue
                 for nan in ("propagate", "skip"):

@@ -580,7 +580,7 @@ static bool fetch_list(struct cuda_summer *s, uint64_t *found, struct error *err
     *found = s->endless ? UINT64_MAX : 0;
     if (s->all)
         return true;
-    s->dirty = __atomic_load_n(s->any, __ATOMIC_ACQUIRE) != 0;
+    s->dirty = s->endless || __atomic_load_n(s->any, __ATOMIC_ACQUIRE) != 0;
     if (s->endless || !s->dirty)
         return true;
     if ((!s->numbers && !cuda_guest_check(cudaHostAlloc((void **)&s->numbers, LIST_BYTES, 0),
@@ -653,15 +653,14 @@ static bool find_again(struct cuda_summer *s, uint64_t *results, struct error *e
            cuda_guest_check(cuda_slices_exact(&job, s->stream), launching, error);
 }
 
-/* Makes all results unknown, and lists them where kernels find them again. */
+/* Makes all results unknown, and has kernels that find some again look at all. */
 static bool know_none(struct cuda_summer *s, uint64_t *results, struct error *error)
 {
     const size_t bytes = (size_t)(s->axis->outer * s->axis->inner) * sizeof *results;
 
     return cuda_guest_check(cudaMemsetAsync(results, 0xff, bytes, s->stream), launching, error) &&
-           (!s->all ||
-            cuda_guest_check(cudaMemsetAsync(s->found.memory, 0xff, sizeof(uint64_t), s->stream),
-                             launching, error));
+           cuda_guest_check(cudaMemsetAsync(s->found.memory, 0xff, sizeof(uint64_t), s->stream),
+                            launching, error);
 }
 
 /* Describes how slices are looked at. */

@@ -751,8 +751,9 @@ static struct cuda_slice_wish wish_for(const struct along *a)
     return wish;
 }
 
-/* Puts the dimensions of a view into the order in which they lie in memory, unless that of the results, or
-   what an error says, would change. Returns the number of the axis then. */
+/* Puts the dimensions of a view into the order in which they lie in memory, if its elements are a row then,
+   and neither the order of the results nor what an error says would change. Returns the number of the axis
+   then. */
 static unsigned sort_dimensions(struct view *view, unsigned axis, enum nan_policy nan)
 {
     unsigned places[VIEW_DIMENSIONS_MAX], last = 0, sorted;
@@ -762,7 +763,7 @@ static unsigned sort_dimensions(struct view *view, unsigned axis, enum nan_polic
         return axis;
     sorted = view_sort_dimensions(&other, axis, places);
     for (unsigned i = 0; i < view->shaped.rank; i++) {
-        if (i != sorted && places[i] < last)
+        if (!other.contiguous || (i != sorted && places[i] < last))
             return axis;
         last = i != sorted ? places[i] : last;
     }
