@@ -21,18 +21,18 @@
 
 /* Bits for what a reduction computes besides counts of elements, NaNs and infinities. */
 enum partial_want {
-    PARTIAL_SUM = 1,       /* the exact sum */
-    PARTIAL_EXTREMES = 2,  /* the smallest and the largest value */
-    PARTIAL_WHERE_MIN = 4, /* the index of its first occurrence; needs PARTIAL_EXTREMES */
-    PARTIAL_SQUARES = 8,   /* the exact sum of the squares */
-    PARTIAL_ABSOLUTE = 16, /* the exact sum of the magnitudes */
-    PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
-    PARTIAL_NEGATIVE = 64, /* the count of elements below zero */
-    PARTIAL_MISSING = 128, /* missing elements are left out, and counted */
-    PARTIAL_SPLIT = 256,   /* sums and counts on both sides of a threshold (scale.h), in place of
+    PARTIAL_SUM = 1,          /* the exact sum */
+    PARTIAL_EXTREMES = 2,     /* the smallest and the largest value */
+    PARTIAL_WHERE_MIN = 4,    /* the index of the first smallest one; needs PARTIAL_EXTREMES */
+    PARTIAL_SQUARES = 8,      /* the exact sum of the squares */
+    PARTIAL_ABSOLUTE = 16,    /* the exact sum of the magnitudes */
+    PARTIAL_SMALL = 32,       /* the least magnitude, and the counts of zeros and of subnormals */
+    PARTIAL_NEGATIVE = 64,    /* the count of elements below zero */
+    PARTIAL_MISSING = 128,    /* missing elements are left out, and counted */
+    PARTIAL_SPLIT = 256,      /* sums and counts on both sides of a threshold (scale.h), in place of
                               PARTIAL_ABSOLUTE, PARTIAL_SMALL and PARTIAL_NEGATIVE */
-    PARTIAL_DIGEST = 512,  /* the digest of all elements */
-    PARTIAL_WHERE_MAX = 1024,
+    PARTIAL_DIGEST = 512,     /* the digest of all elements */
+    PARTIAL_WHERE_MAX = 1024, /* the index of the first greatest one, likewise */
     PARTIAL_WHERE = PARTIAL_WHERE_MIN | PARTIAL_WHERE_MAX, /* but for slices, one gives both */
     PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
                   PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
