@@ -158,11 +158,13 @@ static size_t slices_most(const struct axis_run *run)
 /* How many it does that are rows. */
 static size_t rows_room(const struct axis_run *run)
 {
-    const size_t most = slices_most(run);
+    uint64_t most = slices_most(run);
     const uint64_t fit =
         (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
 
-    return fit < 1 ? 1 : fit < most ? (size_t)fit : most;
+    most = run->layout->results < most ? run->layout->results : most;
+    most = fit < most ? fit : most;
+    return most > 0 ? (size_t)most : 1;
 }
 
 /* How many slices a worker reduces together. */
@@ -183,6 +185,8 @@ static size_t batch_room(const struct axis_run *run)
         break;
     }
     blocks = slices_most(run) / run->group_slices;
+    if (blocks > run->layout->results / run->group_slices)
+        blocks = (size_t)(run->layout->results / run->group_slices);
     return (blocks ? blocks : 1) * run->group_slices;
 }
 
@@ -232,6 +236,9 @@ static size_t chunk_bytes(const struct axis_run *run)
    that refuses; the worker has to be closed then, too. */
 static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned number)
 {
+    const uint64_t elements = run->layout->results * run->layout->length;
+    const size_t size = run->info->element_size;
+
     memset(w, 0, sizeof *w);
     w->run = run;
     w->number = number;
@@ -241,6 +248,8 @@ static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned nu
     if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !run->fast &&
         w->buffer_size < tall_bytes(run))
         w->buffer_size = tall_bytes(run);
+    if (run->options->input.view && !run->gpu && elements < w->buffer_size / size)
+        w->buffer_size = align_up((size_t)(elements * size) + 1, ALIGNMENT);
     return !run->gpu || open_gpu(w);
 }
 
