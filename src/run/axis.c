@@ -162,7 +162,8 @@ static size_t rows_room(const struct axis_run *run)
     const uint64_t fit =
         (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
 
-    most = run->layout->results < most ? run->layout->results : most;
+    if (!run->gpu && run->layout->results < most)
+        most = run->layout->results;
     most = fit < most ? fit : most;
     return most > 0 ? (size_t)most : 1;
 }
@@ -185,7 +186,7 @@ static size_t batch_room(const struct axis_run *run)
         break;
     }
     blocks = slices_most(run) / run->group_slices;
-    if (blocks > run->layout->results / run->group_slices)
+    if (!run->gpu && blocks > run->layout->results / run->group_slices)
         blocks = (size_t)(run->layout->results / run->group_slices);
     return (blocks ? blocks : 1) * run->group_slices;
 }
