@@ -17,25 +17,6 @@
 /* Numbers that hold a sum of squares; SLICE_SQUARES_MAX at most. */
 static const int SLICE_SQUARES = 3;
 
-/* Parts of a sum of the lane that is `distance` away; all lanes of the warp together. And those of one of
-   two sums. */
-__device__ static __forceinline__ void slice_exchange_parts(double (&to)[SLICE_SQUARES],
-                                                            const double (&from)[SLICE_SQUARES],
-                                                            unsigned distance)
-{
-#pragma unroll
-    for (int i = 0; i < SLICE_SQUARES; i++)
-        to[i] = __shfl_xor_sync(SLICE_ALL_LANES, from[i], distance);
-}
-__device__ static __forceinline__ void slice_choose_parts(double (&to)[SLICE_SQUARES], bool first,
-                                                          const double (&x)[SLICE_SQUARES],
-                                                          const double (&y)[SLICE_SQUARES])
-{
-#pragma unroll
-    for (int i = 0; i < SLICE_SQUARES; i++)
-        to[i] = first ? x[i] : y[i];
-}
-
 /* The sum of the squares of numbers of up to 32 bits, which is exact unless it is `left`. */
 struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
     __device__ __forceinline__ void add_both(double high, double low)
@@ -54,23 +35,6 @@ struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
             add(other.part[i]);
         left = left || other.left;
     }
-    __device__ __forceinline__ slice_narrow_squares exchange(unsigned distance) const
-    {
-        slice_narrow_squares other;
-
-        slice_exchange_parts(other.part, part, distance);
-        other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)left, distance) != 0;
-        return other;
-    }
-    __device__ static __forceinline__ slice_narrow_squares
-    choose(bool first, const slice_narrow_squares &x, const slice_narrow_squares &y)
-    {
-        slice_narrow_squares chosen;
-
-        slice_choose_parts(chosen.part, first, x.part, y.part);
-        chosen.left = first ? x.left : y.left;
-        return chosen;
-    }
     __device__ __forceinline__ double term(int i) const
     {
         return part[i];
@@ -78,6 +42,14 @@ struct slice_narrow_squares : slice_long_sum<SLICE_SQUARES> {
     __device__ __forceinline__ bool is_left() const
     {
         return left;
+    }
+    __device__ __forceinline__ unsigned rest() const
+    {
+        return left;
+    }
+    __device__ __forceinline__ void set_rest(unsigned x)
+    {
+        left = x != 0;
     }
     __device__ __forceinline__ double bound() const
     {
@@ -124,23 +96,6 @@ struct slice_wide_squares {
         part[2] += other.part[2] + (before + fabs(part[1]));
         least = min(least, other.least);
     }
-    __device__ __forceinline__ slice_wide_squares exchange(unsigned distance) const
-    {
-        slice_wide_squares other;
-
-        slice_exchange_parts(other.part, part, distance);
-        other.least = __shfl_xor_sync(SLICE_ALL_LANES, least, distance);
-        return other;
-    }
-    __device__ static __forceinline__ slice_wide_squares
-    choose(bool first, const slice_wide_squares &x, const slice_wide_squares &y)
-    {
-        slice_wide_squares chosen;
-
-        slice_choose_parts(chosen.part, first, x.part, y.part);
-        chosen.least = first ? x.least : y.least;
-        return chosen;
-    }
     __device__ __forceinline__ double term(int i) const
     {
         return i < 2 ? part[i] : 0;
@@ -148,6 +103,14 @@ struct slice_wide_squares {
     __device__ __forceinline__ bool is_left() const
     {
         return false;
+    }
+    __device__ __forceinline__ unsigned rest() const
+    {
+        return least;
+    }
+    __device__ __forceinline__ void set_rest(unsigned x)
+    {
+        least = x;
     }
     /* The most that the sum is off by. Each addition rounds a term, and the second number with it, by 2^-53 of
        them. The term is no more than the number before and after it together, so that all of them are no
@@ -160,6 +123,32 @@ struct slice_wide_squares {
         return part[2] * 0x1p-51 + (least < whole - 1 ? 0x1p-960 : 0);
     }
 };
+
+/* The squares of the lane that is `distance` away; all lanes of the warp together. And one of two sums. */
+template <typename Squares>
+__device__ static __forceinline__ Squares slice_exchange_squares(const Squares &x,
+                                                                 unsigned distance)
+{
+    Squares other;
+
+#pragma unroll
+    for (int i = 0; i < SLICE_SQUARES; i++)
+        other.part[i] = __shfl_xor_sync(SLICE_ALL_LANES, x.part[i], distance);
+    other.set_rest(__shfl_xor_sync(SLICE_ALL_LANES, x.rest(), distance));
+    return other;
+}
+template <typename Squares>
+__device__ static __forceinline__ Squares slice_pick_squares(bool first, const Squares &x,
+                                                                  const Squares &y)
+{
+    Squares chosen;
+
+#pragma unroll
+    for (int i = 0; i < SLICE_SQUARES; i++)
+        chosen.part[i] = first ? x.part[i] : y.part[i];
+    chosen.set_rest(first ? x.rest() : y.rest());
+    return chosen;
+}
 
 /* A sum, and that of the squares. */
 template <typename Squares> struct slice_moments {
@@ -184,13 +173,13 @@ template <typename Squares> struct slice_moments {
     /* Those of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_moments exchange(unsigned distance) const
     {
-        return {sum.exchange(distance), squares.exchange(distance)};
+        return {sum.exchange(distance), slice_exchange_squares(squares, distance)};
     }
     __device__ static __forceinline__ slice_moments choose(bool first, const slice_moments &x,
                                                            const slice_moments &y)
     {
         return {slice_sum::choose(first, x.sum, y.sum),
-                Squares::choose(first, x.squares, y.squares)};
+                slice_pick_squares(first, x.squares, y.squares)};
     }
 };
 typedef slice_moments<slice_narrow_squares> slice_narrow_moments;
