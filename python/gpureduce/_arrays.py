@@ -53,6 +53,11 @@ def kind_of(name: bytes) -> str:
     return "f" if name[:2] == b"bf" else name[:1].decode()
 
 
+def package_of(x: Any) -> str:
+    """The name of the package that an object's type is of."""
+    return type(x).__module__.partition(".")[0]
+
+
 class Array(NamedTuple):
     """An array in memory. `keep` keeps that memory from being freed; `dtype` is NumPy's, if known."""
 
@@ -102,7 +107,7 @@ class Array(NamedTuple):
         if self.mask_form == MASK_NONE:
             return None
         if self.memory != HOST:
-            root = type(self.mask_keep).__module__.partition(".")[0]
+            root = package_of(self.mask_keep)
             if root not in ("torch", "cupy"):
                 raise TypeError(f"a mask of {root} on a GPU is not supported along an axis; use axis=None")
             return self.mask_keep.reshape(self.shape)
@@ -314,7 +319,7 @@ def of_cupy(x: Any) -> Array:
 def _owner(array: Array) -> Tuple[Any, str]:
     """What an array on a GPU was made of, and the name of its package."""
     x = array.keep[0] if isinstance(array.keep, tuple) else array.keep
-    return x, type(x).__module__.partition(".")[0]
+    return x, package_of(x)
 
 
 def empty_on_device(shape: Tuple[int, ...], array: Array, dtype: str) -> Optional[Tuple[Any, int]]:
@@ -347,7 +352,7 @@ def rows_on_device(array: Array, axes: Sequence[int]) -> Optional[Array]:
     shape = tuple(n for i, n in enumerate(array.shape) if i not in axes) + (-1,)
 
     def rows(y: Any) -> Any:
-        package = type(y).__module__.partition(".")[0]
+        package = package_of(y)
         with y.device if package == "cupy" else nullcontext():
             return sys.modules[package].moveaxis(y, tuple(axes), tuple(range(rank - len(axes), rank))).reshape(shape)
 
@@ -652,7 +657,7 @@ def describe(x: Any) -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
         return of_torch(x)
-    root = type(x).__module__.partition(".")[0]
+    root = package_of(x)
     if root == "dask":
         raise TypeError("a dask array has no elements yet; use the functions of gpureduce.dask, or x.compute()")
     if root == "pandas":
@@ -702,7 +707,7 @@ def describe(x: Any) -> Array:
 
 def _with_mask_on_device(array: Array, mask: Any) -> Array:
     """An array on a GPU with a mask there."""
-    root = type(mask).__module__.partition(".")[0]
+    root = package_of(mask)
     if root in ("torch", "cupy"):
         with suppress(RuntimeError, ValueError):  # where it has no such shape
             mask = sys.modules[root].broadcast_to(mask, array.shape)

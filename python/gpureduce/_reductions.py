@@ -14,8 +14,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequ
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, kind_of, on_device, pointer_of, rows_on_device, stays_in_numpy, torch_stream,
-                      torch_type, with_mask)
+                      empty_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device, stays_in_numpy,
+                      torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -421,7 +421,7 @@ def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Opt
     shape = [array.shape[i] for i in kept]
     mask = array.mask_bytes()
     if mask is not None:
-        package = np if array.memory == HOST else sys.modules[type(mask).__module__.partition(".")[0]]
+        package = np if array.memory == HOST else sys.modules[package_of(mask)]
         mask = package.moveaxis(mask, kept, tuple(range(len(kept))))
     part = array._replace(shape=tuple(array.shape[i] for i in axes), mask_form=0, mask_keep=None,
                           strides=tuple(strides[i] for i in axes))
@@ -630,7 +630,7 @@ def finish(result: Any, out: Any) -> Any:
     return out
 
 
-def _simple_of(op: str, small: int) -> Tuple[bytes, RequestKey, int]:
+def _simple_of(op: str, small: int = 1 << 15) -> Tuple[bytes, RequestKey, int]:
     name = op.encode()
     return name, make_key((name,), wait=False), small
 
@@ -685,7 +685,7 @@ def simple(op: str, x: Any) -> Any:
     pointer, size, dtype, order, place = memory
     if op in _LARGE and kind_of(dtype) != "f":
         return NotImplemented
-    name, key, small = _SIMPLE.get(op) or _simple_of(op, 1 << 15)
+    name, key, small = _SIMPLE.get(op) or _simple_of(op)
     context = lib.borrow()
     try:
         request = context.requests.get(key) or context.request(key)
@@ -741,7 +741,7 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         return NotImplemented
     axis %= rank
     pointer, size, dtype, order, place = memory
-    name, key, small = _SIMPLE.get(op) or _simple_of(op, 1 << 15)
+    name, key, small = _SIMPLE.get(op) or _simple_of(op)
     kind = kind_of(dtype)
     if here and shape[axis] >= _LONG and _is_quantile(name) or \
             op in TYPED and kind != "f" and not _keeps_type(op, kind):
@@ -790,12 +790,19 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
         _give_back(context)
 
 
+def _shorter(op: str, x: Any, axis: Any, ddof: Any) -> Any:
+    """An operation but digest, without other arguments. NotImplemented if the result takes more than the shorter
+    way has."""
+    if type(axis) is int:
+        return _simple_axis(op, x, axis, ddof)
+    return simple(op, x) if axis is None and ddof == 0 else NotImplemented
+
+
 def _one(op: str, x: Any, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, mask: Any,
          ddof: Any = 0) -> Any:
     """One operation, with the arguments of `sum`, and the ddof of `std`."""
-    if out is None and not keepdims and nan == "propagate" and missing is None and mask is None \
-            and (axis is None and ddof == 0 or type(axis) is int):
-        value = simple(op, x) if axis is None else _simple_axis(op, x, axis, ddof)
+    if out is None and not keepdims and nan == "propagate" and missing is None and mask is None:
+        value = _shorter(op, x, axis, ddof)
         if value is not NotImplemented:
             return value
     return finish(run(x, (op,), axis, keepdims, nan, missing, mask, ddof)[0], out)
@@ -961,7 +968,7 @@ def shaped(results: Sequence[Any], shape: Tuple[int, ...]) -> Any:
     """The results of quantiles of a shape, as one number or array."""
     if shape == ():
         return results[0]
-    package = type(results[0]).__module__.partition(".")[0]
+    package = package_of(results[0])
     if package in ("torch", "cupy"):  # on a GPU
         found = sys.modules[package].stack(list(results))
     else:
@@ -1078,11 +1085,8 @@ def reduce(x: Any, ops: Union[str, Sequence[str]], axis: Any = None, *, ddof: in
     found: List[Any] = [NotImplemented]
     # Each operation has a kernel of its own on a GPU; the CPU finds several together.
     if not keepdims and nan == "propagate" and missing is None and mask is None and progress is None and \
-            "digest" not in names:
-        if type(axis) is int and (len(names) == 1 or getattr(x, "is_cuda", False)):
-            found = [_simple_axis(name, x, axis, ddof) for name in names]
-        elif axis is None and len(names) == 1 and ddof == 0:
-            found = [simple(names[0], x)]
+            "digest" not in names and (len(names) == 1 or axis is not None and getattr(x, "is_cuda", False)):
+        found = [_shorter(name, x, axis, ddof) for name in names]
     if builtins.any(one is NotImplemented for one in found):
         found = run(x, names, axis, keepdims, nan, missing, mask, ddof, progress=progress)
     return Results(dict(zip(names, found)))
