@@ -9,12 +9,6 @@
 #include "core/element.h"
 #include "core/exact.h"
 
-/* 2^exponent, which is a normal number. */
-EXACT_SHARED double element_power(int exponent)
-{
-    return exact_from_bits((uint64_t)(exponent + 1023) << 52);
-}
-
 /* The greatest number of a float type. */
 EXACT_SHARED double element_greatest(const struct element_format *format)
 {
@@ -47,11 +41,11 @@ EXACT_SHARED double element_round_as(const struct element_format *format, double
         return x == x ? x : exact_from_bits(EXACT_NAN);
     if (lower == 0)
         return x;
-    if (fabs(x) < element_power(format->exponent_min)) {
+    if (fabs(x) < exact_power_of_two(format->exponent_min)) {
         /* Subnormals are multiples of the least one. */
         const int least = format->exponent_min + 1 - format->significant_bits;
 
-        return element_nearest_integer(x * element_power(-least)) * element_power(least);
+        return element_nearest_integer(x * exact_power_of_two(-least)) * exact_power_of_two(least);
     }
     /* The addition carries into the bits that are left where these are to be one more. */
     rounded = exact_from_bits((bits + (UINT64_C(1) << (lower - 1)) - 1 + (bits >> lower & 1)) >>

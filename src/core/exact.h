@@ -92,6 +92,12 @@ EXACT_SHARED double exact_from_bits(uint64_t bits)
 #endif
 }
 
+/* 2^exponent, which is a normal number. */
+EXACT_SHARED double exact_power_of_two(int exponent)
+{
+    return exact_from_bits((uint64_t)(exponent + 1023) << 52);
+}
+
 /* Splits x 2^(bit - 1074), or its negative, into the digits of an accumulator: the value is the
    sum of part[i] 2^(32 (position + i) - 1074), with |part[i]| < 2^32. `bit` is less than 32
    (EXACT_DIGITS - 2), so that part[2] lies inside the accumulator. */

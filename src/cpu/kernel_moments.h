@@ -93,12 +93,6 @@ INLINE_TARGET uint64_t added_to(const vecd *accumulator, int n, double constant)
     return w_h_add(sum);
 }
 
-/* 2^exponent. */
-static inline double power_of_two(int exponent)
-{
-    return exact_from_bits((uint64_t)(exponent + 1023) << 52);
-}
-
 /* Adds the n squares in the scratch. Blocks for which this was in vain send the next ones another
    way. */
 static SIMD_TARGET void add_scratch_of_squares(struct cpu_reducer *r, size_t n)

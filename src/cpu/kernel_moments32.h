@@ -28,12 +28,12 @@
 /* The beginnings of the upper and the lower accumulators. */
 static inline double upper_start32(int bound)
 {
-    return power_of_two(UPPER_PLACE(bound) + 52);
+    return exact_power_of_two(UPPER_PLACE(bound) + 52);
 }
 
 static inline double lower_start32(int bound)
 {
-    return 1.5 * power_of_two(LOWER_PLACE(bound) + 52);
+    return 1.5 * exact_power_of_two(LOWER_PLACE(bound) + 52);
 }
 
 /* Whether all is exact if elements are multiples of 2^place. */

@@ -51,8 +51,8 @@ struct moments64 {
 /* The beginning of the accumulator of a product. */
 static inline double product_start(int bound, int product)
 {
-    return 1.5 * power_of_two(LIMB_PLACE(bound, limb_products[product].first) +
-                              LIMB_PLACE(bound, limb_products[product].second) + 52);
+    return 1.5 * exact_power_of_two(LIMB_PLACE(bound, limb_products[product].first) +
+                                    LIMB_PLACE(bound, limb_products[product].second) + 52);
 }
 
 /* Cuts a value into limbs; returns what is left, in any form that is zero when nothing is. */
@@ -314,7 +314,7 @@ INLINE_TARGET void block_moments64(struct cpu_reducer *r, const unsigned char *x
     }
     take_extremes(r, &bits, x, n, index);
     s = (struct small){.least = d_h_min(b.least)};
-    if (s.least < power_of_two(-1022))
+    if (s.least < exact_power_of_two(-1022))
         s = count_small64(x, n, ELEMENT_F64);
     else if (finds & PARTIAL_NEGATIVE)
         s.negative = w_h_add(b.negative);

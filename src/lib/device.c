@@ -762,10 +762,14 @@ static unsigned sort_dimensions(struct view *view, unsigned axis, enum nan_polic
     if (view->contiguous || view->mask_form != VIEW_MASK_NONE || nan == NAN_ERROR)
         return axis;
     sorted = view_sort_dimensions(&other, axis, places);
+    if (!other.contiguous)
+        return axis;
     for (unsigned i = 0; i < view->shaped.rank; i++) {
-        if (!other.contiguous || (i != sorted && places[i] < last))
+        if (i == sorted)
+            continue;
+        if (places[i] < last)
             return axis;
-        last = i != sorted ? places[i] : last;
+        last = places[i];
     }
     *view = other;
     return sorted;

@@ -1,6 +1,6 @@
 /*
  * The kernels that look for elements by their bits, of every instruction set: what they find is what a
- * plain loop finds, and they read nothing behind the elements.
+ * plain loop finds, and they read nothing after the elements.
  *
  * From the environment: SEARCH_RUNS is how many random arrays, CHECK_SEED the seed.
  */
