@@ -825,12 +825,10 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     if (apart)
         wants &= ~(unsigned)WANTS_DERIVED;
     z->type = type;
-    z->scratch = aligned_alloc(ALIGNMENT, (missing ? 4 : 2) * SCRATCH_BYTES);
-    if (missing)
+    if (missing) {
         z->masking = calloc(1, sizeof *z->masking);
-    if (z->scratch && missing) {
-        z->present = z->scratch + 2 * SCRATCH_BYTES;
-        z->native = z->present + SCRATCH_BYTES;
+        z->present = aligned_alloc(ALIGNMENT, SCRATCH_BYTES);
+        z->native = aligned_alloc(ALIGNMENT, SCRATCH_BYTES);
     }
     if (fast) {
         z->fast =
@@ -848,8 +846,17 @@ static bool open_slicer(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     }
     if (split)
         z->sides = cpu_split_open(kernels, type, split);
-    return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch &&
-           (!split || z->sides) && (!missing || z->masking);
+    z->reducer.wants = wants;
+    return (!split || z->sides) && (!missing || (z->masking && z->present && z->native));
+}
+
+/* Makes sure that there is memory for elements. False, with `failed` set, where there is none. */
+static bool open_scratch(struct cpu_slicer *z, unsigned char **scratch)
+{
+    if (!*scratch)
+        *scratch = aligned_alloc(ALIGNMENT, SCRATCH_BYTES);
+    z->failed = z->failed || !*scratch;
+    return *scratch;
 }
 
 /* The elements that are counted, which are taken as those of `type`, as ranges of their keys. */
@@ -920,6 +927,9 @@ static void close_slicer(struct cpu_slicer *z)
     if (z->folded.room > 0)
         close_slices(&z->folded);
     free(z->scratch);
+    free(z->turned);
+    free(z->present);
+    free(z->native);
     free(z->found);
     free(z->masking);
 }
@@ -1170,6 +1180,15 @@ static void reduce_present(struct cpu_slicer *z, struct partial *sides, const un
     }
 }
 
+/* Opens the reducer, which most arrays do without. False without memory. */
+static bool open_reducer(struct cpu_slicer *z)
+{
+    if (!z->reducer.scratch &&
+        !cpu_reducer_open(&z->reducer, z->kernels, z->type, z->reducer.wants))
+        z->failed = true;
+    return !z->failed;
+}
+
 /* Takes a run of elements of a slice into its partial result, by the kernels of whole files. */
 static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, const void *data,
                      size_t count, uint64_t index)
@@ -1178,7 +1197,7 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
     const bool begun = s->used[slice];
     struct partial *p = partial_of(z, s, slice), sides;
 
-    if (!p)
+    if (!p || !open_reducer(z))
         return;
     if (begun)
         r->partial = *p;
@@ -1482,10 +1501,10 @@ static void take_integer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
 }
 
 /* Makes what was made elements of the type that it is taken as. */
-static const unsigned char *bring_made(const struct cpu_slicer *derived, const unsigned char *made,
+static const unsigned char *bring_made(struct cpu_slicer *derived, const unsigned char *made,
                                        size_t count)
 {
-    if (derived->given == derived->type)
+    if (derived->given == derived->type || !open_scratch(derived, &derived->scratch))
         return made;
     cpu_convert(derived->kernels, derived->scratch, derived->type, made, derived->given, count);
     return derived->scratch;
@@ -1650,6 +1669,8 @@ static void take_present_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t
         take_integer_rows(z, s, first, x, rows, length);
         return;
     }
+    if (!open_scratch(z, &z->scratch))
+        return;
     for (size_t i = 0; i < rows;) {
         const size_t group = length < most ? most / length : 1, left = rows - i;
         const size_t count = left < group ? left : group;
@@ -1938,8 +1959,11 @@ static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                         uint64_t index)
 {
     const size_t size = element_size(z->type), most = RUN_BYTES / size;
-    unsigned char *turned = z->scratch + SCRATCH_BYTES;
+    unsigned char *turned;
 
+    if (!open_scratch(z, &z->turned))
+        return;
+    turned = z->turned;
     for (size_t j = 0; j < columns; j += most) {
         const size_t count = columns - j < most ? columns - j : most;
 
@@ -2047,17 +2071,19 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 {
     const size_t size = element_size(z->type), width = z->lanes * size;
     const size_t most = SCRATCH_BYTES / width;
-    unsigned char *wide = z->scratch + SCRATCH_BYTES;
     struct column_call call = {.slicer = z,
                                .slices = s,
                                .first = first,
                                .sums = &z->folded,
-                               .x = wide,
                                .stride = width,
                                .folded = columns,
                                .fold = 1};
     const struct cpu_slice_results to = results_from(&z->folded, 0);
+    unsigned char *wide;
 
+    if (!open_scratch(z, &z->turned))
+        return;
+    call.x = wide = z->turned;
     begin(s, first + columns);
     clear_folded(z, z->lanes);
     for (size_t i = 0; i < rows; i += most) {
@@ -2285,6 +2311,8 @@ static void take_present_columns(struct cpu_slicer *z, struct cpu_slices *s, siz
         take_integer_columns(z, s, first, x, stride, rows, columns);
         return;
     }
+    if (!open_scratch(z, &z->scratch))
+        return;
     width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
     height = SCRATCH_BYTES / taken / (width ? width : 1);
     for (size_t j = 0; j < columns; j += width) {

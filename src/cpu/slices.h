@@ -102,8 +102,8 @@ static inline bool slices_is_special(const struct cpu_slices *s, size_t i)
 /* Takes elements into slices; a thread has one. */
 struct cpu_slicer {
     const struct cpu_kernels *kernels;
-    struct cpu_reducer reducer;
-    enum element_type given; /* the elements' type */
+    struct cpu_reducer reducer; /* opened when a slice is first left to it */
+    enum element_type given;    /* the elements' type */
     enum element_type type; /* that they are taken as, which has all their values: a float, or their
                                 own where there is none */
     const struct partial_split *split; /* the threshold of PARTIAL_SPLIT; else NULL */
@@ -118,7 +118,9 @@ struct cpu_slicer {
     struct cpu_masking *masking; /* and for those that become NaNs */
     bool lacking; /* some of the last rows were missing; or of a derived slicer, counted */
     bool masked;  /* kernels find missing elements: floats that are NaN, or integers */
-    unsigned char *scratch;
+    /* Memory for elements that are swapped or converted, and for columns that are turned into rows, or
+       made wider; allocated when it is first needed. */
+    unsigned char *scratch, *turned;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* For integers that are taken as such; NULL for others. */
     const struct cpu_integer_slices *integer;

@@ -130,6 +130,9 @@ struct axis_worker {
 #define IN_PLACE_RESULTS ((size_t)128 << 10)
 #define IN_PLACE_LEAST ((size_t)2 << 20)
 
+/* Groups of at most so many bytes come whole: larger ones would leave workers without any. */
+#define UNIT_BYTES ((size_t)128 << 10)
+
 /* The rows of a chunk of columns without kernels, or its bytes. */
 #define TALL_ROWS 512
 #define TALL_BYTES ((size_t)2 << 20)
@@ -233,6 +236,15 @@ static size_t chunk_bytes(const struct axis_run *run)
     return align_up(bytes, ALIGNMENT);
 }
 
+/* Whether workers are lent all elements where they lie, so that they need no buffer. */
+static bool lends_all(const struct axis_run *run)
+{
+    const struct view *view = run->options->input.view;
+
+    return view && !run->gpu && view->contiguous && view->mask_form == VIEW_MASK_NONE &&
+           !view->remote;
+}
+
 /* Makes the worker one of a run, with a part of the GPU where there is one. False where
    that refuses; the worker has to be closed then, too. */
 static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned number)
@@ -243,6 +255,8 @@ static bool open_worker(struct axis_worker *w, struct axis_run *run, unsigned nu
     memset(w, 0, sizeof *w);
     w->run = run;
     w->number = number;
+    if (lends_all(run))
+        return true;
     w->buffer_size = chunk_bytes(run);
     if (run->way == AXIS_STRIPS && !run->gpu)
         w->buffer_size = AXIS_READ_BYTES;
@@ -270,12 +284,12 @@ static bool alloc_memory(struct axis_worker *w)
     const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
     bool good;
 
-    if (run->way == AXIS_TILES)
+    if (run->way == AXIS_TILES && !lends_all(run))
         w->buffer_size = align_up(
             (size_t)run->layout->length * run->tile_columns * run->info->element_size, ALIGNMENT);
-    if (!w->gpu)
+    if (!w->gpu && w->buffer_size > 0)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
-    good = w->buffer &&
+    good = (w->buffer || w->buffer_size == 0) &&
            cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->fast,
                            run->info->swap, plan->missing.count > 0 ? &plan->missing : NULL,
                            plan->wants & PARTIAL_SPLIT ? &plan->split : NULL);
@@ -426,7 +440,7 @@ static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t co
         if (piece->count == 0)
             piece->first = first + i;
         /* All at once: to grow is to copy. Without memory the sink says so. */
-        if (!piece->bytes.data)
+        if (!piece->bytes.data && run->sink->write)
             (void)buffer_extend(&piece->bytes, AXIS_PIECE_BYTES);
         before = piece->bytes.size;
         if (!finish_batch(w, s, i, some, first + i)) {
@@ -865,6 +879,20 @@ static size_t in_place_bytes(const struct axis_run *run)
                                                      : (size_t)slice * IN_PLACE_RESULTS;
 }
 
+/* Whether more than sums and extremes is wanted of slices. */
+static bool wants_more(unsigned wants)
+{
+    return wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES);
+}
+
+/* Elements of chunks of memory: whole groups, which then need not be merged, if they are small; else whole
+   rows. */
+static uint64_t chunk_unit(const struct axis_run *run)
+{
+    return run->group_elements <= UNIT_BYTES / run->info->element_size ? run->group_elements
+                                                                       : run->layout->inner;
+}
+
 /* Takes chunks until there are none, after begin_worker. */
 static void take_chunks(struct axis_worker *w)
 {
@@ -878,6 +906,7 @@ static void take_chunks(struct axis_worker *w)
     if (!w->gpu)
         request.in_place =
             run->options->chunk_size ? run->options->chunk_size : in_place_bytes(run);
+    request.unit = chunk_unit(run);
     while (!w->failed) {
         switch (source_next(run->source, &request, &chunk)) {
         case SOURCE_CHUNK:
@@ -1248,8 +1277,12 @@ static void take_tiles(struct axis_worker *w)
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
 #define STRIP_READ_BYTES ((size_t)128 << 10)
 _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
-/* At least, where there would not be two pieces for each worker. */
+/* At least, where there would not be two pieces for each worker; of what is lent, the second. */
 #define STRIP_PIECE_LEAST 512
+#define STRIP_LENT_LEAST 32
+/* Rows for each worker, of columns that are lent, below which it takes longer to merge what workers have of
+   all columns than to go over the rows in strips. */
+#define STRIP_ROWS 1024
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 1024
 
@@ -1291,9 +1324,10 @@ static size_t gpu_piece(const struct axis_run *run, unsigned workers)
 static size_t cpu_piece(const struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
+    const size_t least = lends_all(run) ? STRIP_LENT_LEAST : STRIP_PIECE_LEAST;
     size_t piece = STRIP_PIECE_BYTES / run->info->element_size;
 
-    while (piece > STRIP_PIECE_LEAST &&
+    while (piece > least &&
            (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers)
         piece /= 2;
     return piece;
@@ -1358,6 +1392,18 @@ static void choose_tiles(struct axis_run *run, unsigned workers)
         run->tile_columns = claim;
 }
 
+/* Whether columns are shared out, although each worker could have accumulators of its own for all of them.
+   One worker alone makes squares and the like of whole rows sooner. */
+static bool shares_columns(const struct axis_run *run, unsigned workers, size_t piece)
+{
+    const struct axis_layout *layout = run->layout;
+
+    return lends_all(run) && run->fast && (workers > 1 || !wants_more(run->plan->wants)) &&
+           run->group_elements > UNIT_BYTES / run->info->element_size &&
+           layout->length < (uint64_t)STRIP_ROWS * workers &&
+           (layout->inner + piece - 1) / piece * layout->outer >= workers;
+}
+
 /* Chooses how the input is shared out. */
 static void choose_way(struct axis_run *run, unsigned workers)
 {
@@ -1381,7 +1427,8 @@ static void choose_way(struct axis_run *run, unsigned workers)
     } else if (layout->inner == 1) {
         run->way = AXIS_ROWS;
     } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
-                        : layout->inner <= own || (random && few && layout->inner <= most)) {
+                        : !shares_columns(run, workers, piece) &&
+                              (layout->inner <= own || (random && few && layout->inner <= most))) {
         run->way = AXIS_BLOCKS;
     } else if (!random) {
         run->way = AXIS_SHARED;
@@ -1484,7 +1531,9 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    if (count == 1 || team_start(team, 0, count, &job) == 0)
+    if (count == 1 || session_is_short(run->options, total))
+        team_take_part(team, 0, count, &job);
+    else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);
     while (!team_wait(team, progress ? TICK : 0)) {
         progress->update(progress->context, source_stats(run->source).input_read, clock_now());
@@ -1510,8 +1559,8 @@ static unsigned worker_count(const struct session_options *options, unsigned wan
     const unsigned count = options->threads ? options->threads : cores_available();
     const uint64_t each = options->chunk_size                  ? options->chunk_size
                           : options->passes.quantile_count > 0 ? WORKER_BYTES_QUANTILES
-                          : wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES) ? WORKER_BYTES
-                                                                                : WORKER_BYTES_SUM;
+                          : wants_more(wants)                  ? WORKER_BYTES
+                                                               : WORKER_BYTES_SUM;
 
     return bytes / each < count ? (unsigned)(bytes / each) + 1 : count;
 }

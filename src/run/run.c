@@ -95,15 +95,6 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
         atomic_fetch_add(&run->cpu_at_work, count);
 }
 
-/* Starts the workers of an engine that have joined, on threads of their own. Returns how many are
-   started, here or in groups; the others leave. */
-static unsigned start_workers(struct run *run, enum engine_id id, unsigned count)
-{
-    const struct team_job job = {worker_work, worker_leave, run, run->last};
-
-    return team_start(run->team, id == ENGINE_CPU ? 0 : run->cpu_workers, count, &job);
-}
-
 /* Bytes of an input that are worth a CPU worker of their own: a core has added up fewer before a
    thread has started. doc/tuning.md has the times. */
 #define WORKER_BYTES ((uint64_t)1 << 20)
@@ -133,6 +124,19 @@ static uint64_t work_bytes(const struct run *run)
         info->elements > bytes / info->element_size)
         return bytes;
     return info->elements * info->element_size;
+}
+
+/* Starts the workers of an engine that have joined, on threads of their own. Returns how many are
+   started, here or in groups; the others leave. */
+static unsigned start_workers(struct run *run, enum engine_id id, unsigned count)
+{
+    const struct team_job job = {worker_work, worker_leave, run, run->last};
+
+    if (id == ENGINE_CPU && session_is_short(run->options, work_bytes(run))) {
+        team_take_part(run->team, 0, count, &job);
+        return count;
+    }
+    return team_start(run->team, id == ENGINE_CPU ? 0 : run->cpu_workers, count, &job);
 }
 
 /* Workers for the input: as many as asked for, but no more than it can keep busy. */

@@ -85,4 +85,13 @@ static inline const struct session_tuning *session_tuning(const struct session_o
     return options->tuning ? options->tuning : &session_tuning_shipped;
 }
 
+/* Bytes in memory that are reduced before progress would be shown. */
+#define SESSION_SHORT_BYTES ((uint64_t)8 << 20)
+
+/* Whether an input of so many bytes is so soon reduced that the calling thread is the first worker. */
+static inline bool session_is_short(const struct session_options *options, uint64_t bytes)
+{
+    return options->input.view && bytes <= SESSION_SHORT_BYTES;
+}
+
 #endif

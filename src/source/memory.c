@@ -68,6 +68,11 @@ static enum source_status memory_next(struct source *s, const struct chunk_reque
         return SOURCE_END;
     most = most < size ? 1 : most / size;
     least = least < size ? 1 : least / size;
+    if (request->unit > 0 && request->unit <= most) {
+        most -= most % request->unit;
+        least = least + request->unit - 1 < most ? least + request->unit - 1 : most;
+        least -= least % request->unit;
+    }
     while ((count = claim(s, most, least, &first)) > 0) {
         source_count(s, count * size, 0);
         missing = view_make_chunk(view, first, count, request, places, chunk);

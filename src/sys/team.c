@@ -179,6 +179,13 @@ unsigned team_start(struct team *t, unsigned first, unsigned count, const struct
     return started;
 }
 
+void team_take_part(struct team *t, unsigned first, unsigned count, const struct team_job *job)
+{
+    if (count > 1)
+        (void)team_start(t, first + 1, count - 1, job);
+    job->work(job->context, first);
+}
+
 UNCHECKED bool team_wait(struct team *t, uint64_t limit)
 {
     const uint64_t until = clock_now() + limit;

@@ -62,6 +62,10 @@ struct team *team_choose(struct team *own, struct team *given, unsigned size);
    have. 0 only if no thread at all can be had. */
 unsigned team_start(struct team *t, unsigned first, unsigned count, const struct team_job *job);
 
+/* Has them do it, but for the first one, whose part the calling thread does before it returns: for
+   short jobs, for which it takes long to wake a thread. */
+void team_take_part(struct team *t, unsigned first, unsigned count, const struct team_job *job);
+
 /* Waits until no member is active, but so many nanoseconds at most, 0 for no limit, or until
    team_wake has been called. True if none is active. */
 bool team_wait(struct team *t, uint64_t limit);

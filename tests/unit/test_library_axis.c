@@ -236,6 +236,52 @@ static void test_scaled_indices(void)
         }
 }
 
+/* Slices that several threads share out: long and short rows, columns of one block and of several. Sums are
+   exact in any order. */
+static void test_threads(void)
+{
+    static const uint64_t shapes[][3] = {{1, 1000, 300}, {1, 300, 1000}, {3, 400, 250},
+                                         {900, 333, 1},  {7, 40000, 1},  {1, 5000, 60},
+                                         {200, 30, 50},  {1, 40, 7500},  {2, 1, 150000}};
+    static const unsigned threads[] = {1, 2, 5, 16};
+    static float x[300000];
+    static double sums[300000], got[300000], greatest[300000], most[300000];
+    gpr_request *request = request_for("sum", "max");
+
+    for (uint32_t i = 0; i < 300000; i++)
+        x[i] = (float)((int32_t)(i * 2654435761U >> 12) - (1 << 19));
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const uint64_t outer = shapes[s][0], length = shapes[s][1], inner = shapes[s][2];
+        void *const results[] = {got, most};
+        gpr_input *input = open_numbers(x, "f32", shapes[s], NULL);
+
+        for (uint64_t k = 0; k < outer * inner; k++) {
+            const float *const at = x + k / inner * length * inner + k % inner;
+
+            sums[k] = 0;
+            greatest[k] = (double)at[0];
+            for (uint64_t i = 0; i < length; i++) {
+                const double element = (double)at[i * inner];
+
+                sums[k] += element;
+                greatest[k] = element > greatest[k] ? element : greatest[k];
+            }
+        }
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            (void)gpr_context_set(context, GPR_THREADS, threads[t]);
+            tap_ok(gpr_reduce_axis(input, 0, request, 1, results, outer * inner) == GPR_OK &&
+                       memcmp(got, sums, outer * inner * sizeof *sums) == 0 &&
+                       memcmp(most, greatest, outer * inner * sizeof *most) == 0,
+                   "%llu x %llu x %llu, %u threads: %s", (unsigned long long)outer,
+                   (unsigned long long)length, (unsigned long long)inner, threads[t],
+                   gpr_error_text(context));
+        }
+        gpr_close(input);
+    }
+    (void)gpr_context_set(context, GPR_THREADS, 0);
+    gpr_request_free(request);
+}
+
 int main(void)
 {
     if (gpr_context_new(&context) != GPR_OK)
@@ -244,6 +290,7 @@ int main(void)
     test_order();
     test_masks();
     test_scaled_indices();
+    test_threads();
     test_errors();
     gpr_context_free(context);
     return tap_done();

@@ -120,6 +120,16 @@ static void test_parts(void)
     tap_ok(atomic_load(&made) == 14, "there are no other threads");
     tap_ok(team_start(&team, 3, 17, &job) == 17 && team_wait(&team, 0), "once more");
     tap_ok(atomic_load(&made) == 17, "threads have been kept");
+    team_take_part(&team, 2, 5, &job);
+    tap_ok(team_wait(&team, 0) && r.worked[2] == 1 && r.worked[6] == 3 && r.worked[7] == 1,
+           "members 2 to 6");
+    tap_ok(atomic_load(&made) == 17, "the first on this thread");
+    atomic_store(&fail_from, 0);
+    team_take_part(&team, 0, 3, &job);
+    tap_ok(team_wait(&team, 0) && r.worked[0] == 1 && r.absent[1] == 1 && r.worked[2] == 1 &&
+               r.absent[2] == 1,
+           "this thread alone, where no other can be had");
+    atomic_store(&fail_from, 1 << 30);
     team_close(&team);
 }
 
