@@ -349,8 +349,10 @@ typedef enum gpr_key {
     GPR_CAST = 9, /* 1: a comparison finds whether each element of the second input is what rounding
                     that of the first to its type gives */
     GPR_NO_WAIT = 10, /* 1: gpr_reduce_axis of device memory need not wait for the results */
-    GPR_WINDOW = 11   /* the largest window of a zstd frame that is read, as the logarithm of its
+    GPR_WINDOW = 11,  /* the largest window of a zstd frame that is read, as the logarithm of its
                          bytes to base 2: from 10 to 31; 27 at first. A decoder keeps it in memory */
+    GPR_AXES = 12     /* neighbouring dimensions that gpr_reduce_axis reduces as one, from 1, as at
+                         first, to 64 */
 } gpr_key;
 
 typedef enum gpr_nan {
@@ -416,13 +418,14 @@ GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_r
 GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const gpr_request *request,
                                    const char *op);
 
-/* Reduces along dimension `axis`, from 0: each operation of the request, in its order, gives an
-   array of results in C order of the other dimensions, of the type that gpr_axis_dtype names.
+/* Reduces along dimension `axis`, from 0, and with GPR_AXES along those behind it, too: each operation of
+   the request, in its order, gives an array of results in C order of the other dimensions, of the type
+   that gpr_axis_dtype names.
    `results[k]`: the memory for those of operation k, `count` elements. An index that does not exist
    is -1; an integer that does not exist, since all elements of a slice are missing, is the first
    missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
    an input without a shape, for an axis that it does not have, and for an integer that does not
-   exist or does not fit its type. After an error the memory has no results. Quantiles of what can only
+   exist or does not fit its type, and for indices along several dimensions. After an error the memory has no results. Quantiles of what can only
    be read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
    than half of the machine's. Arrays in device memory, without scales, have results in memory of their
    device. One of floats may have a mask there, if NaNs are no errors: it is copied, on the device, and
@@ -567,7 +570,8 @@ typedef int gpr_row_function(void *user, const char *line);
    its GPR_NAN, GPR_IGNORE_DTYPE, GPR_CAST and missing values count, NULL: none. `tolerance`: a list
    of ulp:N, abs:X and rel:X, with commas in between, of which one is enough for two elements to be
    equal; NULL: none. It may have several lines, each such a list, or PATTERN=LIST for arrays whose
-   names match: the last one that does counts, and else the lists without a pattern. `row`
+   names match, of which that of what is no container is empty: the last one that does counts, and else
+   the lists without a pattern. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
    alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.
    An array that cannot be compared has a row, and then is an error. Two views of memory of one device,

@@ -89,7 +89,7 @@ class FileArray:
         """Several operations in one pass over the file: see `gpureduce.reduce`.
 
         Args:
-            axis: one axis, or None or a tuple of all. A digest is of all elements: along an axis it is an
+            axis: one axis, a tuple of neighbours, or None. A digest is of all elements: along an axis it is an
                 UnsupportedError, and so is an integer that does not fit 64 bits.
 
         Along an axis the results of arrays with a scale are float64, or 64-bit integers where the scale keeps
@@ -123,14 +123,14 @@ class FileArray:
             if not keepdims:
                 return results
             results = columns_of_one(key[0] + tuple(q[0] for q in key[1]), results, kind_of(self._type))
-        elif len(axes) > 1:
-            raise lib.UnsupportedError("an array of a file is reduced along one axis, or along all; read it into memory"
-                                       " and call gpureduce.reduce for several")
+        elif axes[-1] - axes[0] >= len(axes):
+            raise lib.UnsupportedError("an array of a file is reduced along axes that are neighbours; read it into memory"
+                                       " and call gpureduce.reduce for others")
         else:
             file = self._file
             with file._lock:
                 file._check_open()
-                results = along_axis(file._context, file._input, self._number, key, shape, axes[0],
+                results = along_axis(file._context, file._input, self._number, key[:-1] + (len(axes),), shape, axes[0],
                                      file._progress)
         array = Array(0, self._type, NATIVE, shape, None, None)
         results = [typed(name, one, array) if self.scale is None or name in COUNTS else one
@@ -520,6 +520,8 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
     >>> gr.total([[1, 2], [3.5]], ["sum", "max", "count"])
     Results(sum=6.5, max=3.5, count=3)
     """
+    if isinstance(xs, (str, bytes, os.PathLike)) or not hasattr(xs, "__iter__"):
+        raise TypeError(f"a total is of a list of paths and arrays, not of one {type(xs).__name__}")
     names = op_names(ops)
     key = make_key([name.encode() for name in names], nan, missing, ddof)
     result = c_void_p()
@@ -540,6 +542,8 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
 
 def _tolerance(tolerance: Union[None, str, Mapping[str, str]]) -> Optional[bytes]:
     """Tolerances as the library reads them."""
+    if not isinstance(tolerance, (type(None), str, Mapping)):
+        raise TypeError(f'a tolerance is a str such as "abs:1e-6", or a dict, not {type(tolerance).__name__}')
     if tolerance is None or isinstance(tolerance, str):
         lines = [] if tolerance is None else [tolerance]
     else:

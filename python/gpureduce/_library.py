@@ -99,7 +99,8 @@ _ERRORS: Dict[int, Any] = {
 _TRY = re.compile(r"; try(?: (bool|bf16|f8e4m3|f8e5m2|[iuf][0-9]+))?(?: in GPR_ORDER_(BIG|LITTLE))?$")
 _SPOKEN = (("(GPR_DEVICE)", "(gpureduce.configure(device='cpu'))"), ("(GPR_SKIP)", "(skip=)"),
            ("GPR_STORED ignores", "stored=True ignores"), (" GPR_SKIP", " skip"),
-           ("(gpr_request_shape)", "(shape=)"), ("GPR_WINDOW", "window="))
+           ("(gpr_request_shape)", "(shape=)"), ("GPR_WINDOW", "window="),
+           ("gpr_accumulator_", ""))
 """Advice of the library, and how it is given in Python."""
 
 
@@ -258,12 +259,13 @@ def library_version() -> str:
 
 
 RequestKey = Tuple[Tuple[bytes, ...], Tuple[Tuple[bytes, int, int], ...],
-                   Optional[Tuple[int, float, float]], int, int, Tuple[bytes, ...], bool]
-"""Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing; wait."""
+                   Optional[Tuple[int, float, float]], int, int, Tuple[bytes, ...], bool, int]
+"""Operations; quantiles: name, numerator, denominator; bins, least, most; NaN; ddof; missing; wait; axes that are
+reduced as one."""
 
 REQUESTS_MAX = 64
-KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT, KEY_WINDOW = \
-    1, 2, 3, 4, 5, 8, 9, 10, 11
+KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT, KEY_WINDOW, \
+    KEY_AXES = 1, 2, 3, 4, 5, 8, 9, 10, 11, 12
 
 AUTO, CPU, GPU = 0, 1, 2
 _DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}
@@ -314,6 +316,8 @@ def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
         if value is not None:
             found[setting] = natural(name, value)
     if device is not None:
+        if not isinstance(device, str):
+            raise TypeError(f"device is a str, not {type(device).__name__}")
         kind, colon, number = device.partition(":")
         if kind not in _DEVICES or colon and not (kind == "gpu" and number.isdecimal()):
             raise ValueError(f"device is 'auto', 'cpu', 'gpu' or 'gpu:1', not {device!r}")
@@ -471,7 +475,7 @@ class Context:
 
     def new_request(self, key: RequestKey) -> c_void_p:
         """Makes a request, which the caller frees."""
-        ops, quantiles, histogram, nan, ddof, missing, wait = key
+        ops, quantiles, histogram, nan, ddof, missing, wait, axes = key
         handle = c_void_p()
         self.check(request_new(self.handle, byref(handle)))
         try:
@@ -486,6 +490,7 @@ class Context:
             self.check(request_set(handle, KEY_NAN, nan))
             self.check(request_set(handle, KEY_DDOF, ddof))
             self.check(request_set(handle, KEY_NO_WAIT, int(not wait)))
+            self.check(request_set(handle, KEY_AXES, axes))
         except BaseException:
             request_free(handle)
             raise

@@ -6,6 +6,7 @@ import builtins
 import ctypes
 import itertools
 import math
+import re
 import sys
 from contextlib import suppress
 from ctypes import byref, c_void_p
@@ -83,7 +84,9 @@ def missing_text(value: Any) -> bytes:
     if isinstance(value, (bool, int)):
         return str(int(value)).encode()
     if hasattr(value, "item"):
-        return missing_text(value.item())
+        item = value.item()
+        if type(item) is not type(value):  # as of np.longdouble
+            return missing_text(item)
     if isinstance(value, float):
         return repr(value).encode()
     raise TypeError(f"a missing value is a number, not {type(value).__name__}")
@@ -101,7 +104,7 @@ def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, 
         values = tuple(missing_text(value) for value in missing)
     else:
         values = (missing_text(missing),)
-    return tuple(ops), quantiles, histogram, NAN[nan], lib.natural("ddof", ddof), values, wait
+    return tuple(ops), quantiles, histogram, NAN[nan], lib.natural("ddof", ddof), values, wait, 1
 
 
 def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
@@ -110,6 +113,8 @@ def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
     for op in ops.split(",") if isinstance(ops, str) else ops:
         if not isinstance(op, str):
             raise TypeError(f"an operation is a str, not {type(op).__name__}")
+        if "\0" in op:
+            raise lib.ArgumentError(f"unknown operation {op!r}")
         names.extend(SUMMARY if op == "summary" else (op,))
     if not names:
         raise ValueError("no operation is asked for")
@@ -258,10 +263,6 @@ def reduce_array(array: Array, key: RequestKey, progress: Optional[Progress] = N
 # Along axes
 #
 
-BLOCK = 1 << 22
-"""Elements of a block that is copied, where the dimensions to be reduced are not one in memory."""
-
-
 def _merged(array: Array, axes: Sequence[int]) -> Optional[Array]:
     """The array with the dimensions `axes` as the last one, if they are one in memory: the order of
     the elements in it does not matter."""
@@ -305,9 +306,9 @@ def _empty(shape: Tuple[int, ...], dtype: str) -> Tuple[Any, int]:
 def along_axis(context: Context, source: Any, number: int, key: RequestKey, shape: Tuple[int, ...], axis: int,
                progress: Optional[Progress],
                empty: Callable[[Tuple[int, ...], str], Optional[Tuple[Any, int]]] = _empty) -> List[Any]:
-    """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given:
-    an array each, as `empty` makes it."""
-    kept = shape[:axis] + shape[axis + 1:]
+    """The results of operations, then of quantiles, along one axis of an array of an input, whose shape is given, or
+    along as many from it on as the key says: an array each, as `empty` makes it."""
+    kept = shape[:axis] + shape[axis + key[-1]:]
     found: List[Any] = []
     for part in portions(key):
         request = context.request(part)
@@ -328,12 +329,12 @@ def along_axis(context: Context, source: Any, number: int, key: RequestKey, shap
 
 def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]
                         ) -> List[Any]:
-    """The results along one axis of an array on a GPU: there, where its package and the library can have them so."""
+    """As _one_axis, of an array on a GPU: there, where its package and the library can have them so."""
     if (array.mask_form == 0 or array.kind == "f") and array.size > 0:
         with suppress(lib.UnsupportedError), _Opened(array) as context:
             return along_axis(context, context.input, 0, key, array.shape, axis, progress,
                               lambda shape, dtype: empty_on_device(shape, array, dtype))
-    return _by_slices(array, key, (axis,), progress)
+    return _by_slices(array, key, range(axis, axis + key[-1]), progress)
 
 
 _LONG = 1 << 21
@@ -346,18 +347,19 @@ def _is_quantile(op: bytes) -> bool:
 
 
 def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
-    """The results along one axis."""
+    """The results along one axis, or along as many from it on as the key says."""
     if array.memory != HOST:
         return _one_axis_on_device(array, key, axis, progress)
-    length = array.shape[axis]
+    axes = range(axis, axis + key[-1])
+    length = math.prod(array.shape[i] for i in axes)
     if length >= _LONG and array.size < 8 * length and (key[1] or builtins.any(_is_quantile(op) for op in key[0])):
-        return _by_slices(array, key, (axis,), progress)
+        return _by_slices(array, key, axes, progress)
     try:
         return _native_axis(array, key, axis, progress)
     except lib.UnsupportedError:
         pass  # an integer does not fit, or there is none
     found = _some_empty(array, key, axis, progress)
-    return _by_slices(array, key, (axis,), progress) if found is None else found
+    return _by_slices(array, key, axes, progress) if found is None else found
 
 
 def _native_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progress]) -> List[Any]:
@@ -373,8 +375,9 @@ def _some_empty(array: Array, key: RequestKey, axis: int, progress: Optional[Pro
     mask = array.mask_bytes()
     if mask is None:
         return None
-    empty = mask.all(axis=axis)
-    filled = array.with_mask(mask & ~np.expand_dims(empty, axis))
+    axes = tuple(range(axis, axis + key[-1]))
+    empty = mask.all(axis=axes)
+    filled = array.with_mask(mask & ~np.expand_dims(empty, axes))
     try:
         found = _native_axis(filled, key, axis, progress) if empty.any() else None
     except lib.UnsupportedError:
@@ -456,27 +459,46 @@ def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
         raise _no_room({"i8": "int64", "u8": "uint64"}[dtype]) from None
 
 
-def _joined(op: bytes, column: Sequence[Any], kind: str) -> Any:
-    """Parts of a column as one, also where one part is of integers and another has a NaN."""
+def _placed(error: BaseException, order: Sequence[int], shape: Tuple[int, ...]) -> BaseException:
+    """An error about an element of an array whose dimension i is number order[i] of one of a shape, the last ones perhaps
+    joined: with its place in that."""
+    match = re.search(r"element ([0-9,]+) is", str(error))
+    if match is None:
+        return error
+    place = [int(i) for i in match[1].split(",")]
+    last = place.pop()
+    joined = []
+    for i in reversed(order[len(place):]):
+        joined.append(last % shape[i])
+        last //= shape[i]
+    named = dict(zip(order, place + joined[::-1]))
+    text = ",".join(str(named[i]) for i in range(len(shape)))
+    error.args = (str(error).replace(match[0], f"element {text} is", 1),)
+    return error
+
+
+def _turned(array: Array, key: RequestKey, axes: Sequence[int], progress: Optional[Progress]) -> List[Any]:
+    """The results along several axes of an array in memory of the host, whose dimensions are taken as they lie: first
+    those that are kept, then `axes`, and at last those that are kept and lie closest together."""
     import numpy as np
 
-    if len({part.dtype for part in column}) == 1:
-        return np.concatenate(column)
-    return _column(op, [value for part in column for value in part.tolist()], kind)
-
-
-def _blocks(y: Any, kept: int, mask: Any) -> Iterator[Tuple[Any, Any]]:
-    """Parts of an array, each with some of the first `kept` dimensions, in C order of those."""
-    each = math.prod(y.shape[1:])
-    if kept == 0 or y.size <= BLOCK:
-        yield y, mask
-    elif each > BLOCK:
-        for i in range(y.shape[0]):
-            yield from _blocks(y[i], kept - 1, None if mask is None else mask[i])
-    else:
-        step = BLOCK // each
-        for i in range(0, y.shape[0], step):
-            yield y[i:i + step], None if mask is None else mask[i:i + step]
+    strides = array.all_strides()
+    by_stride = sorted(range(len(array.shape)), key=lambda i: -abs(strides[i]))
+    least = builtins.min((abs(strides[i]) for i in axes if array.shape[i] > 1), default=0)
+    outer = [i for i in by_stride if i not in axes and abs(strides[i]) >= least]
+    inner = [i for i in by_stride if i not in axes and abs(strides[i]) < least]
+    order = outer + [i for i in by_stride if i in axes] + inner
+    mask = array.mask_bytes()
+    turned = array._replace(shape=tuple(array.shape[i] for i in order), mask_form=0, mask_keep=None,
+                            strides=tuple(strides[i] for i in order))
+    if mask is not None:
+        turned = turned.with_mask(mask.transpose(order))
+    back = np.argsort(outer + inner)
+    try:
+        return [one.reshape([array.shape[i] for i in outer + inner]).transpose(back)
+                for one in _one_axis(turned, key[:-1] + (len(axes),), len(outer), progress)]
+    except lib.NaNError as error:
+        raise _placed(error, order, array.shape) from None
 
 
 def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
@@ -484,45 +506,19 @@ def reduce_axes(array: Array, key: RequestKey, axes: Sequence[int],
     """The results along `axes`, ascending: an array of 64-bit numbers of the other dimensions each."""
     if len(axes) == 1:
         return _one_axis(array, key, axes[0], progress)
-    import numpy as np
-
     kept = [i for i in range(len(array.shape)) if i not in axes]
-    first, end = axes[0], axes[-1] + 1
-    if array.mask_form and array.strides is None and end - first == len(axes):  # the mask is in C order, too
-        shape = array.shape[:first] + (math.prod(array.shape[first:end]),) + array.shape[end:]
-        return _one_axis(array._replace(shape=shape), key, first, progress)
-    merged = _merged(array, axes) if array.mask_form == 0 else None
+    merged = _merged(array, axes) if array.mask_form == 0 and key[3] != NAN["error"] else None
     if merged is not None:
         return _one_axis(merged, key, len(kept), progress)
-    if array.memory != HOST:
-        rows = rows_on_device(array, axes)
+    if array.memory == HOST:
+        return _turned(array, key, axes, progress)
+    if array.strides is None and axes[-1] - axes[0] + 1 == len(axes):  # the mask is in C order, too
+        return _one_axis(array, key[:-1] + (len(axes),), axes[0], progress)
+    rows = rows_on_device(array, axes)
+    try:
         return _by_slices(array, key, axes, progress) if rows is None else _one_axis(rows, key, len(kept), progress)
-    sizes = [array.shape[i] for i in kept]
-    y = np.moveaxis(array.bits(), kept, range(len(kept)))
-    mask = array.mask_bytes()
-    if mask is not None:
-        mask = np.moveaxis(mask, kept, range(len(kept)))
-    ops = key[0] + tuple(q[0] for q in key[1])
-    parts: List[List[Any]] = []
-    for block, missing in _blocks(y, len(kept), mask):
-        outer = block.ndim - len(axes)
-        part = array._replace(mask_form=0, mask_keep=None)
-        if outer:
-            copy = np.ascontiguousarray(block).reshape(math.prod(block.shape[:outer]), -1) \
-                if block.size else np.empty((math.prod(block.shape[:outer]), 0), block.dtype)
-            part = part._replace(address=copy.ctypes.data, keep=copy, shape=copy.shape, strides=None)
-            if missing is not None:
-                part = part.with_mask(missing.reshape(copy.shape))
-            parts.append(_one_axis(part, key, 1, progress))
-        else:
-            part = part._replace(address=block.__array_interface__["data"][0], shape=block.shape,
-                                 strides=block.strides)
-            if missing is not None:
-                part = part.with_mask(missing)
-            values = reduce_array(part, key, progress)
-            parts.append([_column(op, [value], array.kind) for op, value in zip(ops, values)])
-    return [_joined(op, column, array.kind).reshape(sizes) for op, column in zip(ops, zip(*parts))] if parts else \
-        [np.empty(sizes) for _ in ops]
+    except lib.NaNError as error:
+        raise _placed(error, kept + list(axes), array.shape) from None
 
 
 def _keeps_type(op: str, kind: str) -> bool:
@@ -598,7 +594,9 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     rank = len(array.shape)
     axes = checked_axes(axis, array.shape, names, keepdims)
     results: List[Any] = []
-    if len(axes) < rank:
+    # Integers that do not exist are other ones along axes.
+    whole = len(axes) == rank and (axis is None or not axes or not key[5] or array.kind == "f" or array.memory != HOST)
+    if not whole:
         results = reduce_axes(array, key, axes, progress)
     else:
         for part in portions(key):
@@ -609,6 +607,8 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     results = [typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
     if keepdims:
         results = kept_dimensions(results, array.shape, axes)
+    elif len(axes) == rank:
+        results = [one.item() for one in results]
     if array.memory != HOST and len(axes) < rank:
         results = [on_device(one, array, name is not None and _keeps_type(name, array.kind))
                    for one, name in itertools.zip_longest(results, names)]

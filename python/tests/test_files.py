@@ -410,8 +410,9 @@ def test_axes_that_cannot_be(tmp_path):
         for bad in (3, -4):
             with pytest.raises(ValueError, match="out of bounds"):
                 a.sum(axis=bad)
+        assert np.array_equal(a.sum(axis=(0, 1)), x.sum(axis=(0, 1))) and np.array_equal(a.max((2, 1)), x.max((1, 2)))
         with pytest.raises(gr.UnsupportedError, match="into memory"):
-            a.sum(axis=(0, 1))
+            a.sum(axis=(0, 2))
         with pytest.raises(gr.UnsupportedError, match="axis"):
             a.reduce("digest", 0)
         with pytest.raises(ValueError, match="shape"):
@@ -465,6 +466,10 @@ def test_diff(tmp_path):
         gr.diff(a, b, tolerance="near")
     with pytest.raises(ValueError):
         gr.diff(a, b, tolerance={"*": "abs:1\nulp:2"})
+    with pytest.raises(TypeError, match="abs:1e-6"):
+        gr.diff(a, b, tolerance=1e-6)
+    assert gr.diff(a, b, tolerance={"*": "abs:1e-6"}).different == 0
+    assert gr.diff(a, b, tolerance={"?*": "abs:1e-6"}).different == 1
     json.dumps(found.rows)
 
 
@@ -512,6 +517,9 @@ def test_total(tmp_path):
         gr.total([x, tmp_path / "nowhere"])
     with pytest.raises(ValueError, match="nothing"):
         gr.total([])
+    for one in ("x.npy", b"x.npy", tmp_path, 5):
+        with pytest.raises(TypeError, match="list of paths"):
+            gr.total(one)
 
 
 @skipped

@@ -1,5 +1,6 @@
 """Users of NumPy expect these arguments, types of results, and results of no elements."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -93,10 +94,54 @@ def test_integers_in_full():
         gr.sum(np.full((3, 1), 2**63 - 1), keepdims=True)
 
 
-@pytest.mark.parametrize("block", [1, 1 << 22])
-def test_integers_beside_nan(monkeypatch, block):
+def test_several_axes():
+    """Axes that are neighbours or not, in arrays of any order."""
+    x = np.arange(3 * 4 * 5 * 6).reshape(3, 4, 5, 6) % 101
+    gone = x % 7 == 0
+    for order in itertools.permutations(range(4)):
+        y, m = x.transpose(order)[..., ::-1], gone.transpose(order)[..., ::-1]
+        for axes in itertools.chain(itertools.combinations(range(4), 2), itertools.combinations(range(4), 3)):
+            assert np.array_equal(gr.sum(y, axis=axes), y.sum(axis=axes))
+            assert np.array_equal(gr.max(y, axis=axes, keepdims=True), y.max(axis=axes, keepdims=True))
+            assert np.array_equal(gr.sum(y, axis=axes, mask=m), np.where(m, 0, y).sum(axis=axes))
+            assert np.array_equal(gr.median(y.astype("f4"), axis=axes), np.median(y, axis=axes))
+
+
+def test_place_of_nan():
+    """An error names an element by its indices in the array, along any axes."""
+    x = np.zeros((3, 4, 5, 6))
+    for order in itertools.permutations(range(4)):
+        y = x.transpose(order)
+        place = tuple(n - 2 for n in y.shape)
+        y[place] = np.nan
+        for axes in (1, (0, 2), (1, 2), (0, 1, 3), (1, 3)):
+            for mask in (None, np.zeros(y.shape, bool)):
+                with pytest.raises(gr.NaNError, match=f"element {','.join(map(str, place))} is"):
+                    gr.sum(y, axis=axes, nan="error", mask=mask)
+        y[place] = 0
+
+
+def test_missing_integers_along_all_axes():
+    x = np.array([5, 5])
+    assert gr.min(x, axis=0, missing=5) == gr.sum(x, axis=0, missing=5) == 5 and type(gr.min(x, axis=0, missing=5)) is int
+    assert gr.min(x[None], axis=(0, 1), keepdims=True, missing=5).tolist() == [[5]]
+    assert math.isnan(gr.min(x, missing=5)) and gr.sum(x, missing=5) == 0
+
+
+def test_arguments():
+    with pytest.raises(gr.ArgumentError, match="unknown operation"):
+        gr.reduce(np.ones(3), "sum\0")
+    with pytest.raises(TypeError, match="longdouble"):
+        gr.sum(np.ones(2), missing=np.longdouble(1))
+    assert gr.sum([1.0, 2.0], missing=np.float32(1)) == gr.sum([1, 2], missing=np.int8(1)) == 2
+    with pytest.raises(TypeError, match="device is a str"):
+        gr.configure(device=0)
+    with pytest.raises(ValueError, match="with add_at"):
+        gr.Accumulator("f8", "argmax").add(np.ones(2))
+
+
+def test_integers_beside_nan():
     """The results are float64 where a slice has nothing left, if that has room for the others."""
-    monkeypatch.setattr("gpureduce._reductions.BLOCK", block)
     x = np.array([[[2**53], [1]], [[2**53], [2]]])
     gone = np.array([[[False], [True]]])
     for axis in (0, (0, 2)):

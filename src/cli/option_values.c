@@ -493,14 +493,29 @@ bool option_parse_axis(const struct arguments *a, const struct argument *x, cons
                        void *target)
 {
     struct axis_request *axis = &((struct options *)target)->axis;
-    const bool negative = *text == '-';
-    uint64_t number;
+    const char *at = text;
 
     (void)x;
-    if (!number_parse_count(text + negative, &number))
-        return arguments_wrong(a, "bad axis %s: must be an integer", text);
-    axis->axis = negative ? -(int64_t)number : (int64_t)number;
-    return true;
+    for (unsigned i = 0;; i++) {
+        const bool negative = *at == '-';
+        const size_t length = strcspn(at, ",");
+        char digits[32] = "";
+        uint64_t number;
+
+        if (length - negative < sizeof digits)
+            memcpy(digits, at + negative, length - negative);
+        if (!number_parse_count(digits, &number))
+            return arguments_wrong(a, "bad axis %s: must be an integer, or several", text);
+        if (i == 0)
+            axis->axis = negative ? -(int64_t)number : (int64_t)number;
+        else if (negative != (axis->axis < 0) ||
+                 (negative ? -(int64_t)number : (int64_t)number) != axis->axis + (int64_t)i)
+            return arguments_wrong(a, "the axes %s are not neighbours in ascending order", text);
+        axis->more = i;
+        if (!at[length])
+            return true;
+        at += length + 1;
+    }
 }
 
 bool option_parse_shape(const struct arguments *a, const struct argument *x, const char *text,
@@ -540,6 +555,10 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
         return true;
     if (options->session.wants & PARTIAL_DIGEST)
         return arguments_wrong(a, "%s cannot be computed along an axis", "digest");
+    for (size_t i = 0; i < options->operation_count && options->axis.more > 0; i++)
+        if (options->operations[i]->wants & PARTIAL_WHERE)
+            return arguments_wrong(a, "%s is computed along one axis",
+                                   options->operations[i]->name);
     if (options->axis_output && options->output != OUTPUT_TEXT)
         return arguments_wrong(a, "option %s does not go with --output",
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");

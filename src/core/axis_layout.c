@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sys/plural.h"
 
@@ -67,10 +68,12 @@ bool axis_fit_shape(struct array_shape *shape, uint64_t elements, struct error *
     return false;
 }
 
-bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,
-                 char reason[AXIS_REASON_MAX])
+bool axis_layout(const struct array_shape *shape, int64_t axis, unsigned more,
+                 struct axis_layout *layout, char reason[AXIS_REASON_MAX])
 {
     const int64_t dimensions = (int64_t)shape->dimensions;
+    const int64_t last = axis + (int64_t)more, end = axis < 0 ? 0 : dimensions;
+    unsigned behind_axes;
     uint64_t before, behind, bytes;
     bool fits;
 
@@ -78,21 +81,23 @@ bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layo
         snprintf(reason, AXIS_REASON_MAX, "is a single number, which has no axis");
         return false;
     }
-    if (axis < -dimensions || axis >= dimensions) {
+    if (axis < -dimensions || last >= end) {
         snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, but no axis %" PRIi64,
-                 dimensions, plural(dimensions), axis);
+                 dimensions, plural(dimensions), axis < -dimensions ? axis : last);
         return false;
     }
     *layout = (struct axis_layout){.shape = *shape};
     layout->axis = (unsigned)(axis < 0 ? axis + dimensions : axis);
+    layout->axes = more + 1;
+    behind_axes = layout->axis + layout->axes;
     layout->result.known = true;
     layout->result.fortran_order = shape->fortran_order;
     for (unsigned i = 0; i < shape->dimensions; i++)
-        if (i != layout->axis)
+        if (axis_kept(layout, i) >= 0)
             layout->result.sizes[layout->result.dimensions++] = shape->sizes[i];
-    layout->length = shape->sizes[layout->axis];
     fits = product(shape->sizes, 0, layout->axis, &before);
-    fits = product(shape->sizes, layout->axis + 1, shape->dimensions, &behind) && fits;
+    fits = product(shape->sizes, layout->axis, behind_axes, &layout->length) && fits;
+    fits = product(shape->sizes, behind_axes, shape->dimensions, &behind) && fits;
     layout->outer = shape->fortran_order ? behind : before;
     layout->inner = shape->fortran_order ? before : behind;
     fits = !__builtin_mul_overflow(layout->outer, layout->inner, &layout->results) && fits;
@@ -129,12 +134,17 @@ const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout 
 const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                               uint64_t k, uint64_t at)
 {
-    uint64_t place[ARRAY_DIMENSIONS_MAX] = {0};
+    uint64_t place[ARRAY_DIMENSIONS_MAX] = {0}, within[ARRAY_DIMENSIONS_MAX] = {0};
+    struct array_shape slice = {.dimensions = layout->axes,
+                                .fortran_order = layout->shape.fortran_order};
     size_t used = 0;
 
+    memcpy(slice.sizes, layout->shape.sizes + layout->axis, layout->axes * sizeof *slice.sizes);
+    array_place(&slice, at, within);
     array_place(&layout->result, k, place);
     for (unsigned i = 0; i < layout->shape.dimensions; i++) {
-        const uint64_t index = i == layout->axis ? at : place[i < layout->axis ? i : i - 1];
+        const int kept = axis_kept(layout, i);
+        const uint64_t index = kept < 0 ? within[i - layout->axis] : place[kept];
 
         used += (size_t)snprintf(text + used, AXIS_PLACE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
                                  index);

@@ -19,6 +19,7 @@
 /* A request. */
 struct axis_request {
     int64_t axis;             /* counts from 0, or, below it, from the last one backwards: -1 */
+    unsigned more;            /* axes behind it, which are reduced with it as one */
     struct array_shape shape; /* of raw elements, where `known`. At most one size may be
                                  AXIS_SIZE_OPEN: what the number of elements leaves it */
 };
@@ -30,9 +31,19 @@ struct axis_layout {
     uint64_t elements;         /* their product */
     uint64_t results;          /* slices */
     struct array_shape shape;  /* of the array */
-    unsigned axis;             /* counts from 0 */
+    unsigned axis, axes;       /* the first one, from 0; and how many are reduced as one */
     struct array_shape result; /* of the results */
 };
+
+/* The number that a dimension of the array has among those of the results; -1 for an axis. */
+static inline int axis_kept(const struct axis_layout *layout, unsigned dimension)
+{
+    const unsigned end = layout->axis + layout->axes;
+
+    return dimension < layout->axis ? (int)dimension
+           : dimension < end        ? -1
+                                    : (int)(dimension - layout->axes);
+}
 
 /* Sets the open size of a shape, where it has one, so that it is one of so many elements; UINT64_MAX:
    their number is unknown. False, with the reason in *error, if there is none such. */
@@ -41,11 +52,11 @@ bool axis_fit_shape(struct array_shape *shape, uint64_t elements, struct error *
 /* Results of an array without elements, at most: no file is long for a shape that asks for more. */
 #define AXIS_EMPTY_MAX (1 << 24)
 
-/* The layout for an axis of a shape. False if there is no such axis, with *reason, which stands
-   after the name of the input. */
+/* The layout for an axis of a shape, or for it and so many behind it as one. False if there is no such axis,
+   with *reason, which stands after the name of the input. */
 #define AXIS_REASON_MAX 160
-bool axis_layout(const struct array_shape *shape, int64_t axis, struct axis_layout *layout,
-                 char reason[AXIS_REASON_MAX]);
+bool axis_layout(const struct array_shape *shape, int64_t axis, unsigned more,
+                 struct axis_layout *layout, char reason[AXIS_REASON_MAX]);
 
 /* Room for the index in each dimension as text. */
 #define AXIS_PLACE_MAX (ARRAY_DIMENSIONS_MAX * 21 + 1)

@@ -101,6 +101,31 @@ bool view_set(struct view *v, const void *data, enum element_type type, bool swa
     return true;
 }
 
+bool view_join(struct view *v, unsigned first, unsigned more)
+{
+    const struct view_layout given = v->shaped;
+    struct view_layout joined = {.rank = more + 1}, result = given;
+    const size_t behind = given.rank - first - more - 1;
+
+    if (more == 0)
+        return true;
+    memcpy(joined.sizes, given.sizes + first, (more + 1) * sizeof *given.sizes);
+    memcpy(joined.strides, given.strides + first, (more + 1) * sizeof *given.strides);
+    result.sizes[first] = 1;
+    for (unsigned i = 0; i <= more; i++)
+        result.sizes[first] *= joined.sizes[i];
+    if (v->elements > 0)
+        fold(&joined);
+    if (v->elements > 0 && joined.rank > 1)
+        return false;
+    result.strides[first] = joined.rank > 0 ? joined.strides[0] : (int64_t)element_size(v->type);
+    memcpy(result.sizes + first + 1, given.sizes + first + more + 1, behind * sizeof *given.sizes);
+    memcpy(result.strides + first + 1, given.strides + first + more + 1,
+           behind * sizeof *given.strides);
+    return view_set(v, given.data, v->type, v->swap, given.rank - more, result.sizes,
+                    result.strides);
+}
+
 void view_reorder(struct view *v)
 {
     struct view_layout *l = &v->folded;

@@ -69,6 +69,10 @@ void view_reorder(struct view *v);
    becomes the number that dimension i had. Returns the number of dimension `axis` then. */
 unsigned view_sort_dimensions(struct view *v, unsigned axis, unsigned places[VIEW_DIMENSIONS_MAX]);
 
+/* Makes one dimension of dimension `first` and `more` behind it, which there are. False, and it stays as it
+   is, if their elements do not lie as those of one. */
+bool view_join(struct view *v, unsigned first, unsigned more);
+
 /* Copies `count` elements from number `first` on to `to`, one after the other. */
 void view_gather(const struct view *v, uint64_t first, size_t count, void *to);
 

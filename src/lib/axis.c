@@ -80,7 +80,7 @@ static void set_strides(struct axis_output *out, const struct axis_layout *layou
     unsigned rank = 0;
 
     for (unsigned i = 0; i < layout->shape.dimensions; i++)
-        if (i != layout->axis)
+        if (axis_kept(layout, i) >= 0)
             places[rank++] = out->places[i];
     out->in_order = !shape->fortran_order || shape->dimensions < 2;
     for (unsigned i = 0; i < rank; i++) {
@@ -103,9 +103,9 @@ static void show_place(char text[AXIS_PLACE_MAX], const struct axis_output *out,
     text[0] = '\0';
     for (unsigned d = 0; d < layout->shape.dimensions; d++)
         for (unsigned i = 0; i < layout->shape.dimensions; i++)
-            if (out->places[i] == d && i != layout->axis)
+            if (out->places[i] == d && axis_kept(layout, i) >= 0)
                 used += (size_t)sprintf(text + used, "%s%" PRIu64, used > 0 ? "," : "",
-                                        place[i - (i > layout->axis)]);
+                                        place[axis_kept(layout, i)]);
 }
 
 /* Sets why an integer cannot be stored, unless another worker has found a reason. Returns false. */
@@ -296,7 +296,8 @@ static bool reduce(struct axis_output *out, const struct session_options *option
                    struct source *source)
 {
     const struct axis_sink sink = {.begin = begin, .render = render, .context = out};
-    const struct axis_request along = {.axis = (int64_t)axis, .shape = *shape};
+    const struct axis_request along = {
+        .axis = (int64_t)axis, .more = request->more_axes, .shape = *shape};
     const struct operation *operations[OPERATIONS_MAX];
     struct axis_outcome outcome;
     struct engine_state *gpu;
@@ -330,6 +331,9 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
         return lib_fail(context, GPR_ERROR_ARGUMENT, "the input has no array number %zu", array);
     if (check_operations(context, request) != GPR_OK)
         return context->status;
+    if (request->more_axes > 0 && request->wants & PARTIAL_WHERE)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "argmin and argmax are computed along one axis");
     if (device_holds(input))
         return device_reduce_axis(input, request, axis, results, count);
     input = lib_part(input, &array);
@@ -340,7 +344,7 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     for (unsigned i = 0; i < ARRAY_DIMENSIONS_MAX; i++)
         out.places[i] = i;
     /* An error about a NaN says where it is. */
-    if (input->reordered && request->nan != NAN_ERROR) {
+    if (input->reordered && request->nan != NAN_ERROR && request->more_axes == 0) {
         view = input->view.view;
         axis = view_sort_dimensions(&view, axis, out.places);
         options.input.view = &view;

@@ -782,6 +782,7 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
     struct view view = input->view.view;
     const struct view_layout *given = &view.shaped;
     struct array_shape shape = {.known = true, .dimensions = given->rank};
+    unsigned more = request->more_axes;
     struct along a = {.input = input,
                       .view = &view,
                       .request = *request,
@@ -793,14 +794,23 @@ gpr_status device_reduce_axis(gpr_input *input, const gpr_request *request, unsi
         return context->status;
     if (lacks)
         return refuse_missing(input, lacks);
-    if (axis < given->rank)
-        axis = sort_dimensions(&view, axis, request->nan);
     memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
-    if (!axis_layout(&shape, (int64_t)axis, &a.layout, reason))
+    if (!axis_layout(&shape, (int64_t)axis, more, &a.layout, reason))
         return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s: %s", input->path, reason);
     if (a.layout.results != count)
         return lib_fail(context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,
                         a.layout.results, count);
+    if (!view_join(&view, axis, more))
+        return lib_fail(
+            context, GPR_ERROR_UNSUPPORTED,
+            "the elements of a slice along several axes must lie in a row in device memory");
+    /* Without more axes, since an error about a NaN names its place by them. */
+    axis = sort_dimensions(&view, axis, request->nan);
+    if (request->nan != NAN_ERROR) {
+        shape.dimensions = given->rank;
+        memcpy(shape.sizes, given->sizes, given->rank * sizeof *given->sizes);
+        (void)axis_layout(&shape, (int64_t)axis, 0, &a.layout, reason);
+    }
     if (!context->device_summer)
         context->device_summer = cuda_summer_open();
     if (!context->device_summer)

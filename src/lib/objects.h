@@ -101,6 +101,7 @@ struct gpr_request {
     enum nan_policy nan;
     uint64_t ddof;
     bool ignore_dtype, cast, no_wait;
+    unsigned more_axes;          /* behind the one of gpr_reduce_axis, reduced with it as one */
     struct source_options input; /* how inputs are read; a part from 0 to UINT64_MAX is all */
     struct array_shape shape;    /* of raw elements, as struct axis_request has it */
 };

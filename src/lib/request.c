@@ -240,6 +240,12 @@ gpr_status gpr_request_set(gpr_request *request, gpr_key key, uint64_t value)
         return GPR_OK;
     case GPR_CAST:
         return set_flag(request, &request->cast, "GPR_CAST", value);
+    case GPR_AXES:
+        if (value < 1 || value > ARRAY_DIMENSIONS_MAX)
+            return lib_fail(context, GPR_ERROR_ARGUMENT, "GPR_AXES is from 1 to %d",
+                            ARRAY_DIMENSIONS_MAX);
+        request->more_axes = (unsigned)value - 1;
+        return GPR_OK;
     case GPR_NO_WAIT:
         return set_flag(request, &request->no_wait, "GPR_NO_WAIT", value);
     case GPR_IGNORE_DTYPE:

@@ -1754,7 +1754,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
         return false;
-    if (!axis_layout(&shape, request->axis, layout, reason)) {
+    if (!axis_layout(&shape, request->axis, request->more, layout, reason)) {
         source_error(run->source, ERROR_REQUEST, "%s", reason);
         return false;
     }

@@ -21,12 +21,12 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
     return array ? array->type : item->sides[side].info->type;
 }
 
-/* Whether a name matches. */
+/* Whether a name matches; that of a file that is one array is empty. */
 static bool matches(const char *pattern, const char *name)
 {
     struct container_pattern one = {.pattern = pattern};
 
-    return name && container_wants(&one, 1, name, false);
+    return container_wants(&one, 1, name ? name : "", false);
 }
 
 const struct difference_tolerance *diff_tolerance(const struct diff_request *request,
@@ -36,7 +36,7 @@ const struct difference_tolerance *diff_tolerance(const struct diff_request *req
 
     for (unsigned i = t->count; i-- > 0;)
         if (matches(t->some[i].pattern, item->name) ||
-            matches(t->some[i].pattern, item->other_name))
+            (item->other_name && matches(t->some[i].pattern, item->other_name)))
             return &t->some[i].limits;
     return &t->all;
 }

@@ -83,6 +83,18 @@ cube.npy${tab}${tab}0,0${tab}6
 cube.npy${tab}${tab}0,1${tab}9
 cube.npy${tab}${tab}1,0${tab}24
 cube.npy${tab}${tab}1,1${tab}27"
+run -q --axis=0,1 -o sum,max cube.npy cube-f.npy
+is 'two axes, of both orders' 0 '30	10
+36	11
+15	5
+51	11'
+run --axis=-2,-1 --tsv -q -o sum,median cube.npy
+is 'the last two' 0 "cube.npy${tab}${tab}0${tab}15${tab}2.5
+cube.npy${tab}${tab}1${tab}51${tab}8.5"
+run --axis=0,1,2 --json -o sum cube.npy
+is 'all of them' 0 '{"file": "cube.npy", "index": [], "sum": 66}'
+run -q --axis=1,2,3 -o sum cube.npy
+is 'too many' 1 '' 'gpureduce: cube.npy: has 3 dimensions, but no axis 3'
 run --axis=1 --tsv -q -o sum cube-f.npy
 is 'the middle axis in Fortran order' 0 "cube-f.npy${tab}${tab}0,0${tab}6
 cube-f.npy${tab}${tab}1,0${tab}9
@@ -186,6 +198,8 @@ is 'others are' 1 -inf 'gpureduce: odd.f32: element 0,1 is a NaN'
 } >row.f32
 run -q --axis=1 --shape=1,300 --nan=error --missing=1 -o sum row.f32
 is 'and have their place in the whole slice' 1 '' 'gpureduce: row.f32: element 0,299 is a NaN'
+run -q --axis=1,2 --shape=2,3,50 --nan=error -o sum row.f32
+is 'along two axes, too' 1 1 'gpureduce: row.f32: element 1,2,49 is a NaN'
 run -q --axis=0 --shape=2,2 -o median odd.f32
 is 'a NaN has no place' 0 '-inf
 nan'
@@ -384,7 +398,12 @@ wrong() {
     run "$@"
     is "$wrong_name" 2 '' "gpureduce: $wrong_message (try 'gpureduce --help')"
 }
-wrong 'no axis' "bad axis 'x': must be an integer" --axis=x c.npy
+wrong 'no axis' "bad axis 'x': must be an integer, or several" --axis=x c.npy
+wrong 'one of several' "bad axis '0,': must be an integer, or several" --axis=0, c.npy
+for axes in 0,2 1,0 -1,0 1,1; do
+    wrong "axes $axes" "the axes '$axes' are not neighbours in ascending order" --axis=$axes cube.npy
+done
+wrong 'an index along several' "'argmin' is computed along one axis" --axis=0,1 -o sum,argmin cube.npy
 wrong 'no shape of sizes' "bad shape '2,x': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=2,x c.npy
 wrong 'two open sizes' "bad shape '-1,-1': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=-1,-1 c.npy
 wrong '--shape alone' "option '--shape' needs --axis" --shape=3,4 c.npy

@@ -318,6 +318,10 @@ tolerated 'w.bias v.bias ' --tolerance='a=b=abs:6'
 tolerated 'v.bias a=b ' --tolerance='*.bias=abs:6' --tolerance='v*=abs:1'
 tolerated 'v.bias ' --tolerance=abs:6 --tolerance='v*=abs:1,rel:0.5'
 tolerated '' --tolerance='v*=ulp:1,rel:2' --tolerance=abs:1,abs:6
+run --diff -q --tolerance='*=abs:6' three.f32 other.f32
+is 'a file that is one array has an empty name' 0
+run --diff -q --tolerance='?*=abs:6' three.f32 other.f32
+is 'which has no letter' 1
 run --diff --json --tolerance='v*=abs:1' some-a.safetensors some-b.safetensors
 ok 'each has its own in JSON' test "$(sed 's/.*"tolerance": \({[^}]*}\).*/\1/' out | tr '\n' ' ')" = '{} {"abs": 1} {} '
 run --diff -q --tolerance=ulp:1000 a.safetensors b.safetensors

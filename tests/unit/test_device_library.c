@@ -641,6 +641,21 @@ static bool is_refused(enum element_type type, uint64_t nan, unsigned long *left
                   always ? "memory: masks " : "memory: slices with a mask ");
 }
 
+/* Whether the elements of dimension `axis` and `more` behind it lie as those of one dimension. */
+static bool are_joined(const struct shape *s, unsigned axis, unsigned more)
+{
+    int64_t step = 0;
+
+    for (unsigned d = axis + more + 1; d-- > axis;) {
+        if (s->sizes[d] == 1)
+            continue;
+        if (step != 0 && s->strides[d] != step)
+            return false;
+        step = s->strides[d] * (int64_t)s->sizes[d];
+    }
+    return true;
+}
+
 /* Reductions along an axis, on both sides. The kernels do not know those of slices with NaNs,
    infinities or exponents that are far apart. */
 static void check_axes(unsigned long runs)
@@ -673,6 +688,8 @@ static void check_axes(unsigned long runs)
         const bool twice = strcmp(op, "sum") != 0 && rng_below(&rng, 4) == 0;
         const bool missing = rng_below(&rng, 3) == 0, masked = rng_below(&rng, 3) == 0;
         const uint64_t nan = rng_below(&rng, 3);
+        const bool joins = strncmp(op, "arg", 3) != 0 && rng_below(&rng, 4) == 0;
+        const unsigned more = joins && s.rank > 0 ? (unsigned)rng_below(&rng, s.rank - axis) : 0;
         gpr_input *inputs[2];
         gpr_request *request = NULL;
         uint64_t count = 1, elements = 1;
@@ -683,7 +700,7 @@ static void check_axes(unsigned long runs)
         s.scaled = false;
         for (unsigned d = 0; d < s.rank; d++) {
             elements *= s.sizes[d];
-            count *= d == axis ? 1 : s.sizes[d];
+            count *= d >= axis && d <= axis + more ? 1 : s.sizes[d];
         }
         if (s.rank == 0 || elements == 0 || count > most)
             continue;
@@ -706,13 +723,17 @@ static void check_axes(unsigned long runs)
                   gpr_request_missing(request, rng_below(&rng, 2) ? "0" : "1") == GPR_OK) &&
                  gpr_request_set(request, GPR_DDOF, rng_below(&rng, 3)) == GPR_OK &&
                  gpr_request_set(request, GPR_NAN, nan) == GPR_OK &&
-                 gpr_request_set(request, GPR_NO_WAIT, rng_below(&rng, 2)) == GPR_OK,
+                 gpr_request_set(request, GPR_NO_WAIT, rng_below(&rng, 2)) == GPR_OK &&
+                 gpr_request_set(request, GPR_AXES, more + 1) == GPR_OK,
              "a request");
         inputs[0] = open_view(&s, false);
         inputs[1] = open_view(&s, true);
         status = gpr_reduce_axis(inputs[0], 0, request, axis, here, count);
-        with_masks += masked && !element_is_integer(type);
-        if (masked && gpr_reduce_axis(inputs[1], 0, request, axis, there, count) != GPR_OK)
+        with_masks += masked && !element_is_integer(type) && are_joined(&s, axis, more);
+        if (!are_joined(&s, axis, more))
+            good =
+                gpr_reduce_axis(inputs[1], 0, request, axis, there, count) == GPR_ERROR_UNSUPPORTED;
+        else if (masked && gpr_reduce_axis(inputs[1], 0, request, axis, there, count) != GPR_OK)
             good = is_refused(type, nan, &left);
         else if (status == GPR_OK)
             good =
@@ -733,8 +754,8 @@ static void check_axes(unsigned long runs)
                    gpr_reduce_axis(inputs[1], 0, request, axis, there, count) ==
                        GPR_ERROR_UNSUPPORTED &&
                    strstr(gpr_error_text(context), does_not_fit);
-        tap_case(&family, good, "run %lu: %s of %s, rank %u, axis %u%s%s: %s", run, op, s.type,
-                 s.rank, axis, missing ? ", missing" : "", masked ? ", masked" : "",
+        tap_case(&family, good, "run %lu: %s of %s, rank %u, axis %u and %u more%s%s: %s", run, op,
+                 s.type, s.rank, axis, more, missing ? ", missing" : "", masked ? ", masked" : "",
                  gpr_error_text(context));
         gpr_request_free(request);
         gpr_close(inputs[0]);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <gpureduce.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -236,6 +237,68 @@ static void test_scaled_indices(void)
         }
 }
 
+/* Several axes as one, of arrays in C order and of others; the place of a NaN is that in the array. */
+static void test_axes(void)
+{
+    static const uint64_t shape[3] = {3, 4, 5}, turned[3] = {5, 3, 4};
+    static const int64_t strides[3] = {8, 160, 40};
+    double x[60], sums[12], expected[5] = {0};
+    int64_t indices[12];
+    void *const results[] = {sums, indices};
+    gpr_input *inputs[2] = {open_numbers(x, "f64", shape, NULL),
+                            open_numbers(x, "f64", turned, strides)};
+    gpr_request *request = request_for("sum", NULL), *index = request_for("sum", "argmax");
+    bool good = true;
+
+    for (int i = 0; i < 60; i++) {
+        x[i] = i * i;
+        expected[i % 5] += x[i];
+    }
+    (void)gpr_request_set(request, GPR_AXES, 2);
+    (void)gpr_request_set(index, GPR_AXES, 2);
+    tap_ok(gpr_reduce_axis(inputs[0], 0, request, 0, results, 5) == GPR_OK &&
+               memcmp(sums, expected, sizeof expected) == 0,
+           "the first two axes: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(inputs[1], 0, request, 1, results, 5) == GPR_OK &&
+               memcmp(sums, expected, sizeof expected) == 0,
+           "the last two, of other strides: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(inputs[0], 0, request, 1, results, 3) == GPR_OK, "the last two: %s",
+           gpr_error_text(context));
+    for (unsigned k = 0; k < 3; k++) {
+        double sum = 0;
+
+        for (unsigned i = 0; i < 20; i++)
+            sum += x[k * 20 + i];
+        good = good && sums[k] == sum;
+    }
+    tap_ok(good, "have their sums");
+    tap_ok(gpr_reduce_axis(inputs[0], 0, request, 2, results, 12) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "has 3 dimensions, but no axis 3"),
+           "too many: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(inputs[0], 0, index, 0, results, 5) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "along one axis"),
+           "an index: %s", gpr_error_text(context));
+    x[33] = x[34] = NAN;
+    (void)gpr_request_set(request, GPR_NAN, GPR_NAN_ERROR);
+    tap_ok(gpr_reduce_axis(inputs[0], 0, request, 1, results, 3) == GPR_ERROR_NAN &&
+               strstr(gpr_error_text(context), "element 1,2,3 is"),
+           "a NaN: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(inputs[1], 0, request, 1, results, 5) == GPR_ERROR_NAN &&
+               strstr(gpr_error_text(context), "element 3,1,2 is"),
+           "of other strides: %s", gpr_error_text(context));
+    (void)gpr_request_set(request, GPR_AXES, 3);
+    tap_ok(gpr_reduce_axis(inputs[0], 0, request, 0, results, 1) == GPR_ERROR_NAN &&
+               strstr(gpr_error_text(context), "element 1,2,3 is"),
+           "along all: %s", gpr_error_text(context));
+    tap_ok(gpr_request_set(request, GPR_AXES, 0) == GPR_ERROR_ARGUMENT &&
+               gpr_request_set(request, GPR_AXES, 65) == GPR_ERROR_ARGUMENT,
+           "from 1 to 64");
+    for (int i = 0; i < 2; i++)
+        gpr_close(inputs[i]);
+    gpr_request_free(request);
+    gpr_request_free(index);
+}
+
 /* Slices that several threads share out: long and short rows, columns of one block and of several. Sums are
    exact in any order. */
 static void test_threads(void)
@@ -291,6 +354,7 @@ int main(void)
     test_masks();
     test_scaled_indices();
     test_threads();
+    test_axes();
     test_errors();
     gpr_context_free(context);
     return tap_done();
