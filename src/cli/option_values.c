@@ -564,6 +564,8 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");
     if (options->axis_output && options->file_count > 1)
         return arguments_wrong(a, "option %s is for one file", "--output");
+    if (options->axis_output && strcmp(options->axis_output, "-") == 0)
+        return arguments_wrong(a, "%s names no file; use --output=/dev/stdout", "--output=-");
     /* --op=summary leaves its quantiles out: they may take memory for all elements. */
     for (size_t i = 0, kept = 0, count = options->operation_count; i < count; i++) {
         const uint32_t quantile = operation_quantile(options->operations[i]);

@@ -409,6 +409,7 @@ wrong 'two open sizes' "bad shape '-1,-1': must be sizes separated by commas, of
 wrong '--shape alone' "option '--shape' needs --axis" --shape=3,4 c.npy
 wrong '--output alone' "option '--output' needs --axis" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
+wrong '--output on standard output' "'--output=-' names no file; use --output=/dev/stdout" --axis=0 --output=- c.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
 for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
     wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy
