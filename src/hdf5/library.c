@@ -177,10 +177,18 @@ static herr_t note_error(unsigned n, const H5E_error2_t *error, void *context)
 
 bool hdf5_wrong(struct hdf5_trouble *t)
 {
+    unsigned major, minor, release;
+    size_t length;
+
     t->text[0] = '\0';
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, t);
     if (!t->text[0])
         snprintf(t->text, sizeof t->text, "libhdf5 cannot read it");
+    length = strlen(t->text);
+    /* Asking for the version drops the errors. */
+    if (strstr(t->text, "version number") && H5get_libversion(&major, &minor, &release) >= 0)
+        snprintf(t->text + length, sizeof t->text - length,
+                 "; the file may need a newer libhdf5 than %u.%u.%u", major, minor, release);
     return false;
 }
 

@@ -277,7 +277,7 @@ done
 run -o $operations made/unreadable.h5
 cut -f 2- out | grep -v "$tab\(NA\|error\)\$" >found
 ok 'arrays that can be read beside those that cannot' cmp made/unreadable.tsv found
-ok 'an unknown datatype' grep -q 'array g/b.*libhdf5: ' err
+ok 'an unknown datatype' grep -q 'array g/b: libhdf5: bad version number for datatype message; the file may need a newer libhdf5 than [1-9][0-9.]*$' err
 ok 'an index of chunks that is damaged' grep -q 'array h.*libhdf5: ' err
 run -q -o sum --array=a --array=z made/unreadable.h5
 is 'those that can, by name' 0 '6
