@@ -281,14 +281,19 @@ void digest_sum_take_same(struct digest_sum *s, const void *element, uint64_t co
     const uint64_t before = (in_tile - index % in_tile) % in_tile;
     const size_t head = (size_t)(count < before ? count : before);
     const uint64_t tiles = (count - head) / in_tile, first = (index + head) / in_tile;
+    const size_t needed = (size_t)(count < in_tile ? count : in_tile) * s->size;
     unsigned char bytes[DIGEST_TILE_BYTES];
     struct digest weight = {0}, sum;
     struct digest_tile kept;
 
     if (bits_of(s, element) == 0)
         return;
-    for (size_t i = 0; i < in_tile; i++)
-        memcpy(bytes + i * s->size, element, s->size);
+    memcpy(bytes, element, s->size);
+    /* Runs may be short, and one by one elements take longer to copy than to add. */
+    for (size_t done = s->size, some; done < needed; done += some) {
+        some = done < needed - done ? done : needed - done;
+        memcpy(bytes + done, bytes, some);
+    }
     digest_sum_take(s, bytes, head, index);
     if (tiles > 0) {
         change_tile(s, first);

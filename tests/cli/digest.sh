@@ -87,6 +87,16 @@ if [ -e filled ]; then
     esac
 fi
 
+# Rows of chunks that were never written are short runs. One chunk is one run.
+for chunk in 1000,1000 100000,10000; do
+    mkdir unwritten.$chunk
+    printf '{"zarr_format": 2, "shape": [100000, 10000], "chunks": [%s], "dtype": "|i1", "compressor": null, "filters": null,
+"order": "C", "fill_value": 3}' $chunk >unwritten.$chunk/.zarray
+    # shellcheck disable=SC2016 # for the other shell
+    shell "[ '$sanitizer$CHECK_UNDER' ] || ulimit -t 3; "'exec "$GPUREDUCE" -q -o digest unwritten.'$chunk
+    is "10^9 elements in chunks of $chunk" 0 i8:1000000000:af96a2fbac857fa04df9fcce72eb51cb
+done
+
 #
 # Parts.
 #
