@@ -130,12 +130,13 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->compressed = container_array_compressed(array);
     one->scale = arrays_scale(a, k);
     container_shape(array, &one->shape);
-    one->shape.known = !array->unreadable || array->type_name[0];
+    one->shape.known =
+        !array->unreadable || (array->type_name[0] && array->elements != SOURCE_UNKNOWN);
     one->format = a->info->format;
     one->elements = pick->elements;
     one->first = pick->first;
     one->behind = false; /* an array without elements is picked in one part */
-    one->of = array->unreadable ? array->elements : pick->of;
+    one->of = !array->unreadable ? pick->of : one->shape.known ? array->elements : 0;
     one->number = pick->number;
     one->bytes = pick->elements * element_size(array->type);
     one->input_bytes = array->deflated || array->tiles ? array->compressed : one->bytes;

@@ -60,6 +60,13 @@ if [ "$torch" ]; then
     run --list made/names.pt
     ok 'names' test "$(cut -f 2 out | sed 1d | LC_ALL=C sort | paste -s -d ' ' -)" = '#7 5 None True a.b a.b#2 meta s x x.more.inner'
     ok 'nothing else is said' test ! -s err
+    run -q --list --array=sparse --array=rows --array=array --array=meta made/unsupported.pt made/names.pt
+    is 'shapes of tensors that cannot be read' 0 "made/unsupported.pt${tab}sparse${tab}sparse_coo${tab}[3,4]${tab}12${tab}NA${tab}NA
+made/unsupported.pt${tab}rows${tab}sparse_csr${tab}[5,3]${tab}15${tab}NA${tab}NA
+made/unsupported.pt${tab}array${tab}numpy${tab}NA${tab}NA${tab}NA${tab}NA
+made/names.pt${tab}meta${tab}meta${tab}[3,7]${tab}21${tab}NA${tab}NA"
+    run --tsv -q -o sum --array=rows --array=array made/unsupported.pt
+    ok 'and in results' test "$status:$(cut -f 2-5 out | tr '\t\n' ': ')" = '1:rows:sparse_csr:[5,3]:NA array:numpy:NA:NA '
     run -q -o sum --array=x.more.inner made/names.pt
     ok 'attributes' test "$status:$(tail -n 1 out)" = 0:8
     run -q -o sum --axis=1 made/turned.pt --array=columns

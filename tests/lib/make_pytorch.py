@@ -69,8 +69,8 @@ def fake_torch():
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     for name in ("FloatStorage", "ShortStorage"):
         setattr(torch, name, type(name, (), {"__module__": "torch"}))
-    exec("def _rebuild_tensor_v2(*a): pass\ndef _rebuild_tensor(*a): pass", utils.__dict__)
-    for name in ("_rebuild_tensor_v2", "_rebuild_tensor"):
+    for name in ("_rebuild_tensor_v2", "_rebuild_tensor", "_rebuild_sparse_tensor"):
+        exec(f"def {name}(*a): pass", utils.__dict__)
         getattr(utils, name).__module__ = "torch._utils"
     for module, names in (("torch._tensor", ("_rebuild_from_type_v2",)), (NESTED, ("_rebuild_njt", "NestedTensor"))):
         sys.modules[module] = types.ModuleType(module)
@@ -178,6 +178,9 @@ def by_hand():
         other.append(f"other-{name}|bad|f32|{why}")
     archive("other-jagged", dump({"good": good["w"], "bad": Jagged(good["w"])}, 2), full)
     other.append("other-jagged|bad|nested|a nested tensor, or one of another device; .*")
+    for name, parts in (("text", "3, 4"), ("short", (1, 2)), ("no-shape", (1, 2, "x", 4))):
+        archive("other-" + name, dump({"good": good["w"], "bad": Tensor("sparse", parts, function="_rebuild_sparse_tensor")}, 2), full)
+        other.append(f"other-{name}|bad|sparse|a sparse tensor; .*")
     del sys.modules["torch"], sys.modules["torch._utils"], sys.modules["torch._tensor"], sys.modules[NESTED]
 
 
@@ -284,14 +287,14 @@ def by_torch():
                "unfolded": flat.unfold(0, 4, 1), "bytes": torch.arange(720).to(torch.int8).view(8, 9, 10).permute(1, 2, 0)[1:, 2:]}
     save("strides", strided)
     torch.save({key: t.contiguous() for key, t in strided.items()}, path("contiguous.pt"))
-    values = {"sparse": torch.eye(3).to_sparse(),
+    values = {"sparse": torch.eye(3, 4).to_sparse(), "rows": torch.eye(5, 3).to_sparse_csr(),
               "quantised": torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 3, torch.qint8),
               "per": torch.quantize_per_channel(torch.randn(2, 4), torch.tensor([0.1, 0.2]), torch.tensor([1, 2]), 0, torch.quint8),
               "negative": torch.imag(torch.ones(3, dtype=torch.complex64).conj()),
               "conjugate": torch.ones(3, dtype=torch.complex128).conj(), "half": torch.ones(3, dtype=torch.complex32).conj(), "fnuz": torch.zeros(3).to(torch.float8_e4m3fnuz),
               "array": np.arange(5.0)}
     refused("unsupported", values, {
-        "sparse": ("sparse_coo", "a sparse tensor; .*"),
+        "sparse": ("sparse_coo", "a sparse tensor; .*"), "rows": ("sparse_csr", "a sparse tensor; .*"),
         "quantised": ("qint8", "quantised; .*"), "per": ("quint8", "quantised; .*"),
         "negative": ("f32", "a view that torch negates .*"),
         **{f"{name}.{part}": (kind, "a view that torch negates .*") for name, kind in (("conjugate", "f64"), ("half", "f16"))
@@ -301,7 +304,7 @@ def by_torch():
     wrong.append("module|the pickle names torch.nn.modules.container.Sequential, which no file of tensors alone needs")
     extra = torch.ones(3)
     extra.more = {"inner": torch.ones(2) * 4}
-    torch.save({"x": extra, "s": torch.ones(2).untyped_storage(), "meta": torch.empty(3, device="meta"), "a.b": x[0], "a": {"b": x[1]},
+    torch.save({"x": extra, "s": torch.ones(2).untyped_storage(), "meta": torch.empty(3, 7, device="meta"), "a.b": x[0], "a": {"b": x[1]},
                 None: x[2], True: x[3], (1, 2): x[4], 5: x[5]}, path("names.pt"))
 
 

@@ -165,7 +165,8 @@ struct container_array {
     bool fortran_order; /* the first index changes fastest */
     bool deflated;      /* the elements are compressed by deflate (RFC 1951) */
     enum element_type type;
-    uint64_t elements;   /* the product of the shape; 1 without dimensions */
+    uint64_t elements;   /* the product of the shape; 1 without dimensions. UINT64_MAX where
+                            `unreadable`, and the shape is unknown */
     uint64_t offset;     /* of the first byte in the file, compressed or not; of tiles, of the first
                             that was written; 0: there is none, or it is not known */
     uint64_t length;     /* bytes of the elements, decompressed */

@@ -81,7 +81,7 @@ enum use {
     PARAMETER,  /* a tensor, and more */
     SUBCLASS,   /* a function, a class, arguments of the function, attributes */
     QUANTISED_TENSOR, /* as TENSOR */
-    SPARSE,           /* a layout, and tensors */
+    SPARSE,           /* a layout; tensors and sizes */
     META,             /* a type, sizes */
     OTHER_TENSOR,     /* in another form */
     NUMPY,            /* an array of NumPy */
@@ -674,14 +674,34 @@ static struct container_array *add_array(struct file *f, const char *suffix, con
     return a;
 }
 
-/* Adds an array whose numbers cannot be read. */
-static bool add_other(struct file *f, const char *type, const char *why)
+/* Sets the shape of the last array. False without memory. */
+static bool take_shape(struct file *f, struct container_array *a, const uint64_t *sizes,
+                       unsigned dimensions)
+{
+    for (unsigned i = 0; i < dimensions; i++)
+        if (!container_add_size(f->container, sizes[i]))
+            return container_no_memory(f->in);
+    a->dimensions = dimensions;
+    a->sizes = sizes;
+    if (!container_product(a, &a->elements))
+        a->elements = UINT64_MAX;
+    a->sizes = NULL;
+    return true;
+}
+
+/* Adds an array whose numbers cannot be read. Its shape is unknown if `shape` is no value of one. */
+static bool add_other(struct file *f, const char *type, uint32_t shape, const char *why)
 {
     struct container_array *a = add_array(f, "", type);
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
+    unsigned dimensions;
 
-    if (a)
-        a->unreadable = why;
-    return a;
+    if (!a)
+        return false;
+    a->unreadable = why;
+    a->elements = UINT64_MAX;
+    return !pickle_counts(&f->pickle, shape, sizes, &dimensions) ||
+           take_shape(f, a, sizes, dimensions);
 }
 
 /* Adds a tensor that has been taken from the pickle, or a part of it. */
@@ -699,15 +719,11 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
                   t->dtype->other ? t->dtype->name : element_name(t->dtype->type));
     if (!a)
         return false;
-    for (unsigned i = 0; i < t->dimensions; i++)
-        if (!container_add_size(f->container, t->sizes[i]))
-            return container_no_memory(f->in);
-    a->dimensions = t->dimensions;
-    a->sizes = t->sizes;
-    if (!container_product(a, &a->elements) || a->elements > INT64_MAX / t->dtype->size)
+    if (!take_shape(f, a, t->sizes, t->dimensions))
+        return false;
+    if (a->elements > INT64_MAX / t->dtype->size)
         return container_wrong(f->in, f->pickle_offset + value_of(f, value)->at,
                                "the shape has more elements than any file");
-    a->sizes = NULL;
     a->type = t->dtype->type;
     a->big_endian = f->big_endian;
     part = find_part(f, "data/", key->text, key->count);
@@ -852,6 +868,21 @@ static bool walk_items(struct file *f, const struct pickle_value *v, bool dictio
     return good;
 }
 
+/* The value of the shape of a sparse tensor, which comes after two tensors or three. */
+static uint32_t sparse_shape(const struct file *f, uint32_t tensors)
+{
+    const struct pickle_value *const v = value_of(f, tensors);
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
+    unsigned dimensions;
+    uint32_t values[4];
+    const size_t count = v->kind == PICKLE_TUPLE ? pickle_items(&f->pickle, v, values, 4) : 0;
+
+    for (size_t i = 2; i < count && i < 4; i++)
+        if (pickle_counts(&f->pickle, values[i], sizes, &dimensions))
+            return values[i];
+    return PICKLE_ABSENT;
+}
+
 /* Looks at what a function returns. */
 static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arguments,
                       unsigned depth)
@@ -899,18 +930,20 @@ static bool walk_call(struct file *f, uint32_t value, enum use use, uint32_t arg
         snprintf(type, sizeof type, "%.*s",
                  dot ? (int)(layout->count - (size_t)(dot + 1 - layout->text)) : 6,
                  dot ? dot + 1 : "sparse");
-        return add_other(f, type, "a sparse tensor; in Python, t.to_dense() has its numbers");
+        return add_other(f, type, count > 1 ? sparse_shape(f, values[1]) : PICKLE_ABSENT,
+                         "a sparse tensor; in Python, t.to_dense() has its numbers");
     case META:
-        if (!add_other(f, "meta", "a tensor of the device 'meta', which has no numbers"))
+        if (!add_other(f, "meta", count > 1 ? values[1] : PICKLE_ABSENT,
+                       "a tensor of the device 'meta', which has no numbers"))
             return false;
         f->container->arrays[f->container->count - 1].not_numeric = true;
         return true;
     case OTHER_TENSOR:
-        return add_other(f, "nested",
+        return add_other(f, "nested", PICKLE_ABSENT,
                          "a nested tensor, or one of another device; in Python, "
                          "t.cpu() or t.unbind() has its numbers");
     case NUMPY:
-        return add_other(f, "numpy",
+        return add_other(f, "numpy", PICKLE_ABSENT,
                          "an array of NumPy inside the pickle; in Python, "
                          "torch.from_numpy makes a tensor of it");
     case TYPE:
