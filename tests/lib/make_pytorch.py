@@ -162,16 +162,20 @@ def by_hand():
     refuse("too-large", dump([Tensor(floats, 0, (1 << 40, 1 << 40), (0, 0))], 2), "the shape has more elements than any file")
     refuse("order", data, "the byte order is neither 'little' nor 'big'", dict(full, byteorder="middle"))
     refuse("deflated", data, "data.pkl is compressed or encrypted, which torch does not do", method=zipfile.ZIP_DEFLATED)
-    strided = {"wide": Tensor(floats, 0, (2, 13), (11, 1)), "expanded": Tensor(floats, 0, (3, 4), (0, 2)), "swapped": Tensor(floats, 0, (2, 3, 4), (4, 8, 1))}
+    strided = {"wide": Tensor(floats, 0, (2, 13), (11, 1)), "expanded": Tensor(floats, 0, (3, 4), (0, 2)), "swapped": Tensor(floats, 0, (2, 3, 4), (4, 8, 1)),
+               "repeated": Tensor(floats, 0, (5000, 3), (0, 2)), "scalar": Tensor(floats, 3, (100, 700), (0, 0)),
+               "column": Tensor(floats, 1, (3, 9000), (2, 0))}
     archive("strided", dump(strided, 2), {"data/0": struct.pack("<24f", *range(24))})
     expect_rows("strided", [["wide", "f32", "[2,13]", 299, 0, 23, 0, 25, 0, 26], ["expanded", "f32", "[3,4]", 36, 0, 6, 0, 3, 0, 12],
-                            ["swapped", "f32", "[2,3,4]", 276, 0, 23, 0, 23, 0, 24]])
+                            ["swapped", "f32", "[2,3,4]", 276, 0, 23, 0, 23, 0, 24],
+                            ["repeated", "f32", "[5000,3]", 30000, 0, 4, 0, 2, 0, 15000], ["scalar", "f32", "[100,700]", 210000, 3, 3, 0, 0, 0, 70000],
+                            ["column", "f32", "[3,9000]", 81000, 1, 5, 0, 18000, 0, 27000]])
     for name, tensor, why in (
             ("behind", Tensor(floats, 1, (24,), (1,)), "its elements do not lie in its storage"),
             ("far", Tensor(floats, 1 << 62, (2,), (1 << 62,)), "its elements do not lie in its storage"),
             ("wide", Tensor(floats, 0, (2, 13), (12, 1)), "its elements do not lie in its storage"),
             ("swapped", Tensor(floats, 1, (2, 3, 4), (4, 8, 1)), "its elements do not lie in its storage"),
-            ("many", Tensor(floats, 0, (5000, 3), (0, 2)), "its elements lie in too many places; in Python, t.contiguous() has them together"),
+            ("many", Tensor(floats, 0, (2,) * 20, (1,) * 20), "its elements lie in too many places; in Python, t.contiguous() has them together"),
             ("lost", Tensor(Storage(torch.FloatStorage, "9", 24), 0, (2,), (1,)), "its storage, data/9, is not in the file"),
             ("negated", Tensor(floats, 0, (2,), (1,), False, {}, {"neg": True}), "a view that torch negates or conjugates; .*")):
         archive("other-" + name, dump({"good": good["w"], "bad": tensor}, 2), full)
@@ -257,7 +261,7 @@ def by_torch():
         save(name, {
             "whole": z, "row": z[2], "columns": z[:, :, 1:3], "column": z[:, :, 2], "step": z[::2], "strided": flat[::3], "one": z[1, 2, 3],
             "empty": z[:0], "of_one": z[2:3, :, 4:5], "block": z[2:4, :, 1:4][:, :1], "middle": z[:, 2:4], "flat": flat[10:50],
-            "swapped": z.permute(1, 0, 2), "every": z.permute(1, 0, 2)[::3, :, ::2], "between": flat[:4][None, :, None].expand(5, 4, 6),
+            "swapped": z.permute(1, 0, 2), "every": z.permute(1, 0, 2)[::3, :, ::2], "between": flat[:4][None, :, None].expand(5, 4, 6), "repeated": z[0].expand(900, 7, 5), "apart": z[:, :1, ::2].expand(6, 900, 3),
             "channels": z.reshape(2, 3, 5, 7).contiguous(memory_format=torch.channels_last), "unfolded": flat.unfold(0, 4, 1),
             "deep": [{"parameter": torch.nn.Parameter(flat[:9].clone()) if kind != torch.complex32 else flat[:9]}], "scalar": z[0, 0, 0].clone(),
             "wide": torch.ones(40, 3000, dtype=torch.float64).cumsum(1).to(kind)[:, 10:2900]})
@@ -283,7 +287,8 @@ def by_torch():
     strided = {"swapped": x.permute(1, 0, 2), "channels": torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
                "halves": torch.randn(3, 5, 300, 301, dtype=torch.float16).to(memory_format=torch.channels_last),
                "deep": torch.randn(2, 3, 5, 4, 6).to(memory_format=torch.channels_last_3d), "expanded": torch.randn(3, 1).expand(3, 4),
-               "between": torch.randn(4)[None, :, None].expand(5, 4, 6), "twice": x[:, 1:3, 1:3], "every": x.permute(1, 0, 2)[::3, :, ::2],
+               "between": torch.randn(4)[None, :, None].expand(5, 4, 6), "repeated": x[0].expand(9000, 7, 5), "apart": x[:, :1, ::2].expand(6, 9000, 3),
+               "large": torch.randn(3, 1, 70000).expand(3, 5, 70000), "twice": x[:, 1:3, 1:3], "every": x.permute(1, 0, 2)[::3, :, ::2],
                "unfolded": flat.unfold(0, 4, 1), "bytes": torch.arange(720).to(torch.int8).view(8, 9, 10).permute(1, 2, 0)[1:, 2:]}
     save("strides", strided)
     torch.save({key: t.contiguous() for key, t in strided.items()}, path("contiguous.pt"))

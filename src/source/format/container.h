@@ -63,6 +63,8 @@ enum container_filter_kind {
                          ours; parameters: enum container_fields */
     CONTAINER_FIELD,  /* a field of records; parameters: enum container_field */
     CONTAINER_SZIP,
+    CONTAINER_REPEAT, /* a block that follows itself again and again, and is stored once; its
+                         parameter: bytes of the block */
     CONTAINER_FILTER_KINDS
 };
 
@@ -137,8 +139,8 @@ struct container_tiles {
     unsigned filter_count;               /* filters in `filters` */
     struct container_filter filters[CONTAINER_FILTERS_MAX]; /* in the order of their application */
     bool edges_plain; /* tiles that extend beyond the array are stored without filters */
-    bool edges_cut;   /* tiles are stored as far as they lie in the array, with no filter but
-                         CONTAINER_FIELD */
+    bool edges_cut;   /* tiles are stored as far as they lie in the array, with no filters but
+                         CONTAINER_REPEAT and CONTAINER_FIELD */
     bool dense;       /* the elements of all of them lie one after the other, in `order` */
 };
 

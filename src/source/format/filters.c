@@ -631,6 +631,21 @@ static const char *undo_field(struct codec_memory *m, const struct container_fil
     return NULL;
 }
 
+static const char *undo_repeat(struct codec_memory *m, const struct container_filter *f,
+                               const unsigned char *from, size_t size, unsigned char *to,
+                               size_t out)
+{
+    (void)m;
+    if (size == 0 || size > out || size != f->values[0])
+        return OTHER_SIZE;
+    memcpy(to, from, size);
+    for (size_t some; size < out; size += some) {
+        some = size < out - size ? size : out - size;
+        memcpy(to + size, to, some);
+    }
+    return NULL;
+}
+
 /* Parameters of szip. */
 enum {
     SZIP_OPTIONS,
@@ -751,6 +766,10 @@ static const struct filter filters[] = {
                          .compresses = always,
                          .refusal = refuse_field,
                          .undo = undo_field},
+    [CONTAINER_REPEAT] = {.name = "repeat",
+                          .number = FILTER_NO_NUMBER,
+                          .compresses = always,
+                          .undo = undo_repeat},
     [CONTAINER_SZIP] = {.name = "szip",
                         .number = 4,
                         .allocates = true,
@@ -798,6 +817,8 @@ uint64_t filter_stored(const struct container_filter *f, uint64_t bytes)
         return bytes / f->values[FIELDS_OUT] * f->values[FIELDS_SIZE];
     if (f->kind == CONTAINER_FIELD)
         return bytes / f->values[FIELD_SIZE] * f->values[FIELD_RECORD];
+    if (f->kind == CONTAINER_REPEAT)
+        return f->values[0];
     return bytes + filters[f->kind].added;
 }
 

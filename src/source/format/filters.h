@@ -52,7 +52,8 @@ const char *filter_refusal(const struct container_filter *f);
    it is the first one, and has been applied to all tiles. */
 bool filter_is_layout(const struct container_filter *f);
 
-/* Bytes that a filter makes of `bytes`, unless it compresses otherwise than a layout does. */
+/* Bytes that a filter makes of `bytes`, unless it compresses otherwise than a layout or a repetition
+   does. */
 uint64_t filter_stored(const struct container_filter *f, uint64_t bytes);
 
 /* The checksum CRC-32C of these bytes. */

@@ -22,10 +22,10 @@
 #define ARRAYS_MAX ((size_t)1000000)
 #define DEPTH_MAX 100
 
-/* Bytes of a tile at most. All tensors may have so many tiles, or so many that
-   the places of them take as much memory as the file is large. */
+/* Bytes of a tile at most, with the elements that it repeats. All tensors may have so many tiles, or
+   so many that the places of them take as much memory as the file is large. */
 #define TILE_BYTES ((uint64_t)256 << 10)
-#define TILES_LEAST 4096
+#define TILES_LEAST 65536
 
 /* Values that may share others are looked at so often, and once more for each that there is. */
 #define VISITS_MAX ((size_t)1000000)
@@ -493,45 +493,53 @@ static bool find_layout(const struct tensor *t, bool turned, struct layout *l)
     return l->stride > l->run;
 }
 
-/* Sets the order of a tensor's dimensions in its storage, the farthest apart first; those that repeat
-   elements come before. Returns how many of the last ones lie together. */
-static unsigned find_order(const struct tensor *t, uint64_t *order)
+/* Sets the order of a tensor's dimensions in its storage, the farthest apart first. Dimensions that
+   repeat elements come before the last ones, which lie together. Returns how many these are; *repeated:
+   how many come before them. */
+static unsigned find_order(const struct tensor *t, uint64_t *order, unsigned *repeated)
 {
-    unsigned together = 0;
+    uint64_t sorted[CONTAINER_DIMENSIONS_MAX];
+    unsigned together = 0, apart;
     uint64_t step = 1;
 
     for (unsigned i = 0; i < t->dimensions; i++) {
         unsigned k = i;
 
         /* By subtracting 1, 0 becomes the largest. */
-        for (; k > 0 && t->strides[order[k - 1]] - 1 < t->strides[i] - 1; k--)
-            order[k] = order[k - 1];
-        order[k] = i;
+        for (; k > 0 && t->strides[sorted[k - 1]] - 1 < t->strides[i] - 1; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = i;
     }
     while (together < t->dimensions) {
-        const unsigned i = (unsigned)order[t->dimensions - 1 - together];
+        const unsigned i = (unsigned)sorted[t->dimensions - 1 - together];
 
         if (t->strides[i] != step && t->sizes[i] != 1)
             break;
         step *= t->sizes[i];
         together++;
     }
+    apart = t->dimensions - together;
+    for (*repeated = 0; *repeated < apart && t->strides[sorted[*repeated]] == 0; ++*repeated)
+        ;
+    for (unsigned k = 0; k < t->dimensions; k++)
+        order[k] = sorted[k < apart ? (k + *repeated) % apart : k];
     return together;
 }
 
-/* Sets the sizes of a tile, whose elements of `size` bytes lie together. Returns how many they are. */
+/* Sets the sizes of a tile, whose elements of `size` bytes are in the last `inside` dimensions.
+   Returns how many they are. */
 static uint64_t find_tile(const struct tensor *t, unsigned size, const uint64_t *order,
-                          unsigned together, uint64_t *sizes)
+                          unsigned inside, uint64_t *sizes)
 {
     uint64_t elements = 1;
 
     for (unsigned k = t->dimensions; k-- > 0;) {
         const uint64_t i = order[k], most = TILE_BYTES / size / elements;
 
-        sizes[i] = t->dimensions - k > together ? 1 : t->sizes[i] < most ? t->sizes[i] : most;
+        sizes[i] = t->dimensions - k > inside ? 1 : t->sizes[i] < most ? t->sizes[i] : most;
         elements *= sizes[i];
         if (sizes[i] < t->sizes[i])
-            together = 0;
+            inside = 0;
     }
     return elements;
 }
@@ -549,7 +557,8 @@ static void place_tiles(const struct tensor *t, unsigned size, uint64_t at,
             const uint64_t left = t->sizes[i] - begin[i];
 
             first += begin[i] * t->strides[i];
-            elements *= left < tiles->sizes[i] ? left : tiles->sizes[i];
+            if (t->strides[i] > 0) /* repeated elements are stored once */
+                elements *= left < tiles->sizes[i] ? left : tiles->sizes[i];
         }
         tile[number] = (struct container_tile){.offset = at + first * size,
                                                .compressed = (uint32_t)(elements * size)};
@@ -571,17 +580,20 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
     const unsigned size = t->dtype->size;
     struct container *c = f->container;
     uint64_t order[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
-    const unsigned together = find_order(t, order);
+    unsigned repeated;
+    const unsigned together = find_order(t, order, &repeated);
     struct container_tiles tiles = {.count = 1, .edges_cut = true};
     struct container_tile *places;
     const uint64_t most = f->in->size / sizeof *places + TILES_LEAST - f->tiles;
+    uint64_t block = 1; /* elements of a tile that are stored */
     bool good;
 
-    tiles.elements = find_tile(t, size, order, together, sizes);
+    tiles.elements = find_tile(t, size, order, together + repeated, sizes);
     tiles.dense = together == t->dimensions;
     for (unsigned i = 0; i < t->dimensions; i++) {
         const uint64_t across = (t->sizes[i] - 1) / sizes[i] + 1;
 
+        block *= t->strides[i] > 0 ? sizes[i] : 1;
         tiles.count =
             across > CONTAINER_TILES_MAX / tiles.count ? UINT64_MAX : tiles.count * across;
         if (tiles.count > most) {
@@ -602,10 +614,12 @@ static bool make_tiles(struct file *f, struct container_array *a, const struct t
     free(places);
     good = tiles.sizes && tiles.order && (tiles.tiles || f->in->headers_only);
     tiles.count = tiles.tiles ? tiles.count : 0;
+    if (block < tiles.elements)
+        tiles.filters[tiles.filter_count++] = (struct container_filter){
+            .kind = CONTAINER_REPEAT, .values = {(uint32_t)block * size / pytorch_parts(t->dtype)}};
     if (pytorch_parts(t->dtype) > 1)
         tiles.filters[tiles.filter_count++] = pytorch_filter(t->dtype, t->part);
     a->tiles = container_keep(c, &tiles, sizeof tiles);
-    a->compressed = a->length;
     return (good && a->tiles) || container_no_memory(f->in);
 }
 
@@ -637,8 +651,11 @@ static bool place_elements(struct file *f, struct container_array *a, const stru
         apart.strides[i] *= parts;
     if (a->elements > 0 && !find_layout(&apart, false, &l)) {
         a->fortran_order = find_layout(&apart, true, &l);
-        if (!a->fortran_order)
+        if (!a->fortran_order) {
+            end -= t->offset * size;
+            a->compressed = a->length < end ? a->length : end;
             return make_tiles(f, a, t, at);
+        }
     }
     if (l.count > 1) {
         a->record_elements = l.run;
