@@ -363,6 +363,20 @@ def rows_on_device(array: Array, axes: Sequence[int]) -> Optional[Array]:
         return None
 
 
+def floats_on_device(array: Array) -> Optional[Array]:
+    """A copy of an array on a GPU in float64, with its mask; None as of `rows_on_device`."""
+    x, root = _owner(array)
+    try:
+        if root == "torch":
+            return with_mask(describe(x.double()), array.mask_bytes())
+        if root == "cupy":
+            with x.device:
+                return with_mask(describe(x.astype("f8")), array.mask_bytes())
+    except (RuntimeError, MemoryError):
+        pass
+    return None
+
+
 def stays_in_numpy(array: Array) -> bool:
     """Whether results along an axis are arrays of NumPy's: those of other packages' arrays on a GPU, too."""
     return array.memory == HOST or _owner(array)[1] not in ("torch", "cupy", "numba")

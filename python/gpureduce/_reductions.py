@@ -15,7 +15,7 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequ
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device, stays_in_numpy,
+                      empty_on_device, floats_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device, stays_in_numpy,
                       torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
@@ -334,7 +334,34 @@ def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Opti
         with suppress(lib.UnsupportedError), _Opened(array) as context:
             return along_axis(context, context.input, 0, key, array.shape, axis, progress,
                               lambda shape, dtype: empty_on_device(shape, array, dtype))
+    length = math.prod(array.shape[axis:axis + key[-1]])
+    size = 2 if b"sumsq" in key[0] else 4
+    if array.kind != "f" and SIZES[array.type] <= size and 0 < length <= _WIDENED and not key[5]:
+        wide = floats_on_device(array)
+        if wide is not None and wide.size > 0:
+            found = _one_axis_on_device(wide, key, axis, progress)
+            return [_narrow(op, one, array.kind) for op, one in zip(key[0], found)] + found[len(key[0]):]
     return _by_slices(array, key, range(axis, axis + key[-1]), progress)
+
+
+_WIDENED = 1 << 20
+"""Elements of a slice of integers of 32 bits, or of their differences, the sums of which float64 has."""
+
+
+def _narrow(op: bytes, values: Any, kind: str) -> Any:
+    """Results of integers that were found in float64 by a GPU, or slice by slice, in their type."""
+    if op.decode() not in _INTEGERS | _LARGE or not str(values.dtype).endswith("float64"):
+        return values
+    lost = values != values
+    if op == b"sum":
+        values[lost] = 0
+    elif bool(lost.any()):
+        return values
+    word = "int64" if kind != "u" and op.decode() in _INTEGERS else "uint64"
+    if package_of(values) != "torch":
+        return values.astype(word)
+    torch = sys.modules["torch"]
+    return values.to(getattr(torch, word, torch.int64))
 
 
 _LONG = 1 << 21
@@ -610,7 +637,9 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     elif len(axes) == rank:
         results = [one.item() for one in results]
     if array.memory != HOST and len(axes) < rank:
-        results = [on_device(one, array, name is not None and _keeps_type(name, array.kind))
+        # Integers that are float64 have NaNs among them.
+        results = [on_device(one, array, name is not None and _keeps_type(name, array.kind) and
+                             (array.kind == "f" or not str(one.dtype).endswith("float64")))
                    for one, name in itertools.zip_longest(results, names)]
     return results
 
