@@ -185,23 +185,26 @@ def exact_of(context: Context, result: Any, op: bytes) -> Fraction:
 
 def set_view(context: Context, array: Array) -> None:
     """Makes the view of a context one of an array."""
-    rank = len(array.shape)
-    if rank > 64:
+    if len(array.shape) > 64:
         raise ValueError("an array has at most 64 dimensions")
     context.address.value = array.address
-    context.shape[:rank] = list(array.shape)
-    strides = None
-    if array.strides is not None:
-        context.strides[:rank] = list(array.strides)
-        strides = context.strides
-    context.check(lib.view_set_data(context.view, context.address, array.type, array.order, rank,
-                                    context.shape, strides))
+    set_data(context, context.address, array.type, array.order, array.shape, array.strides)
     if array.mask_form or context.masked:
         context.masked = True
         context.check(lib.view_set_mask(context.view, array.mask_form, array.mask_address,
                                         array.mask_offset))
         context.masked = bool(array.mask_form)
     set_place(context, (array.memory, array.ordinal, array.stream))
+
+
+def set_data(context: Context, pointer: Any, dtype: bytes, order: int, shape: Sequence[int], strides: Any) -> None:
+    """Sets the elements of a context's view; strides of None are those of C order."""
+    rank = len(shape)
+    context.shape[:rank] = list(shape)
+    if strides is not None:
+        context.strides[:rank] = list(strides)
+        strides = context.strides
+    context.check(lib.view_set_data(context.view, pointer, dtype, order, rank, context.shape, strides))
 
 
 def set_place(context: Context, place: Tuple[int, int, int]) -> None:
@@ -682,15 +685,15 @@ _WIDE = frozenset((b"i64", b"u64"))
 """The types a few of whose elements may have a sum that binary64 lacks."""
 
 
-def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, int]]]:
-    """Of an array of NumPy's or torch's in C order: its address, size, type, byte order, and place.
-    None if x is anything else, or has no elements."""
+def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, int], Any]]:
+    """Of an array of NumPy's, or one of torch's in C order: its address, size, type, byte order, place, and strides,
+    None of one in C order. None if x is anything else, or has no elements."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if numpy is not None and type(x) is numpy.ndarray:
         size = x.size
-        if not size or not x.flags.c_contiguous:
+        if not size:
             return None
-        return (pointer_of(x), size, *cached_type(x.dtype), _HERE)
+        return (pointer_of(x), size, *cached_type(x.dtype), _HERE, None if x.flags.c_contiguous else x.strides)
     if torch is None or type(x) is not torch.Tensor or x.layout is not torch.strided or \
             not x.is_contiguous() or x.is_neg():
         return None
@@ -699,26 +702,26 @@ def _memory_of(x: Any) -> Optional[Tuple[Any, int, bytes, int, Tuple[int, int, i
         return None
     if x.is_cuda:
         ordinal = x.get_device()
-        return c_void_p(address), size, name, NATIVE, (CUDA, ordinal, torch_stream(ordinal))
-    return (c_void_p(address), size, name, NATIVE, _HERE) if x.is_cpu else None
+        return c_void_p(address), size, name, NATIVE, (CUDA, ordinal, torch_stream(ordinal)), None
+    return (c_void_p(address), size, name, NATIVE, _HERE, None) if x.is_cpu else None
 
 
 def simple(op: str, x: Any) -> Any:
-    """An operation but digest on all elements of an array of NumPy's or torch's in C order, at the least cost.
+    """An operation but digest on all elements of an array of NumPy's, or one of torch's in C order, at the least cost.
 
     NotImplemented if x is anything else, or the result takes more.
     """
     memory = _memory_of(x)
     if memory is None:
         return NotImplemented
-    pointer, size, dtype, order, place = memory
+    pointer, size, dtype, order, place, strides = memory
     if op in _LARGE and kind_of(dtype) != "f":
         return NotImplemented
     name, key, small = _SIMPLE.get(op) or _simple_of(op)
     context = lib.borrow()
     try:
         request = context.requests.get(key) or context.request(key)
-        if place is _HERE:
+        if place is _HERE and strides is None:
             context.count.value = size
             result_ref = context.result_ref if size >= small or dtype in _WIDE else None
             if size < small and context.settings is lib.settings:
@@ -734,10 +737,9 @@ def simple(op: str, x: Any) -> Any:
             if context.masked:
                 return NotImplemented
             set_place(context, place)
-            context.shape[0] = size
-            context.check(lib.view_set_data(context.view, pointer, dtype, order, 1, context.shape, None))
+            set_data(context, pointer, dtype, order, (size,) if strides is None else x.shape, strides)
             context.check(lib.open_view(context.handle, context.view, context.input_ref))
-            if context.settings is lib.settings:
+            if place is not _HERE and context.settings is lib.settings:
                 context.check(lib.reduce(context.input, _ONE, request, context.result_ref))
             else:
                 context.run(lib.reduce, context.input, _ONE, request, context.result_ref)
@@ -755,7 +757,7 @@ def simple(op: str, x: Any) -> Any:
 
 
 def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
-    """An operation but digest along an axis of an array of NumPy's, or of a tensor of torch's on a GPU, in C order,
+    """An operation but digest along an axis of an array of NumPy's, or of a tensor of torch's on a GPU in C order,
     at the least cost. On a GPU, as torch's own, it need not be done when this returns.
 
     NotImplemented if x is anything else, or the result takes more.
@@ -769,7 +771,7 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
     if memory is None or not 2 <= rank <= 64 or not -rank <= axis < rank:
         return NotImplemented
     axis %= rank
-    pointer, size, dtype, order, place = memory
+    pointer, size, dtype, order, place, strides = memory
     name, key, small = _SIMPLE.get(op) or _simple_of(op)
     kind = kind_of(dtype)
     if here and shape[axis] >= _LONG and _is_quantile(name) or \
@@ -781,8 +783,7 @@ def _simple_axis(op: str, x: Any, axis: int, ddof: Any) -> Any:
             return NotImplemented
         request = context.request(key if ddof == 0 else make_key((name,), ddof=ddof))
         set_place(context, place)
-        context.shape[:rank] = list(shape)
-        context.check(lib.view_set_data(context.view, pointer, dtype, order, rank, context.shape, None))
+        set_data(context, pointer, dtype, order, shape, strides)
         context.check(lib.open_view(context.handle, context.view, context.input_ref))
         kept = shape[:axis] + shape[axis + 1:]
         counts = op in COUNTS or op in INDICES
