@@ -2620,35 +2620,36 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 }
 
 static void merge_slices(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                         size_t count)
+                         size_t first, size_t count)
 {
     begin(s, count);
     for (size_t i = 0; i < count; i++) {
+        const size_t k = first + i;
         struct partial *p;
 
-        if (s->fast && i < other->filled)
-            add_slice(z, s, i, other, i);
+        if (s->fast && k < other->filled)
+            add_slice(z, s, i, other, k);
         if (s->places) {
-            take_min_place(&s->places[i], other->places[i].min_key, other->places[i].min_index);
-            take_max_place(&s->places[i], other->places[i].max_key, other->places[i].max_index);
+            take_min_place(&s->places[i], other->places[k].min_key, other->places[k].min_index);
+            take_max_place(&s->places[i], other->places[k].max_key, other->places[k].max_index);
         }
-        if (slices_is_special(other, i) && !special_add(s, i, &other->special[i]))
+        if (slices_is_special(other, k) && !special_add(s, i, &other->special[k]))
             z->failed = true;
-        if (!other->used[i])
+        if (!other->used[k])
             continue;
         p = partial_of(z, s, i);
         if (p)
-            partial_merge(p, other->partial[i]);
+            partial_merge(p, other->partial[k]);
     }
 }
 
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                      size_t count)
+                      size_t first, size_t count)
 {
-    merge_slices(z, s, other, count);
+    merge_slices(z, s, other, first, count);
     for (int k = 0; k < CPU_DERIVED; k++)
         if (z->derived[k]) {
-            merge_slices(z->derived[k], s->derived[k], other->derived[k], count);
+            merge_slices(z->derived[k], s->derived[k], other->derived[k], first, count);
             z->failed = z->failed || z->derived[k]->failed;
         }
 }

@@ -176,9 +176,10 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
 void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                         size_t stride, size_t rows, size_t columns, uint64_t index);
 
-/* Adds the first `count` slices of `other` to those of s: exact, in any order. z says what of. */
+/* Adds `count` slices of `other`, from the one number `first` on, to the first ones of s: exact, in any order.
+   z says what of. */
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, const struct cpu_slices *other,
-                      size_t count);
+                      size_t first, size_t count);
 
 /* Adds a GPU's results for parts of slices, of elements of the slicer's type: of `count` slices,
    from the one number `first` on, the parts from the one number `at` on that are `step` apart.

@@ -764,9 +764,11 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
     return good;
 }
 
-/* Merges what the worker has of a group into it. */
+/* Merges what the worker has of a group into it: part by part, each begins with another one. */
 static bool flush_part(struct axis_worker *w)
 {
+    const struct axis_run *run = w->run;
+    const size_t parts = run->group_parts;
     const uint64_t taken = w->part_taken;
     struct axis_group *g;
 
@@ -776,9 +778,15 @@ static bool flush_part(struct axis_worker *w)
     g = get_group(w, w->part_group);
     if (!g)
         return false;
-    axis_part_lock(g->parts);
-    cpu_slicer_merge(&w->slicer, &g->parts->slices, &w->part, w->run->group_slices);
-    axis_part_unlock(g->parts);
+    for (size_t k = 0; k < parts; k++) {
+        const size_t i = (k + w->number * parts / run->workers) % parts;
+        struct axis_part *const part = &g->parts[i];
+
+        axis_part_lock(part);
+        cpu_slicer_merge(&w->slicer, &part->slices, &w->part, i * run->part_slices,
+                         part_slices(run, i));
+        axis_part_unlock(part);
+    }
     return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
 }
 
@@ -1266,6 +1274,8 @@ static void take_tiles(struct axis_worker *w)
 #define OWN_COLUMNS_MOST 65536
 /* Columns of a part of those that workers share are a multiple of this. */
 #define PART_COLUMNS 1024
+/* The same of a part that is only merged. */
+#define MERGED_COLUMNS 64
 /* Rows for each worker at least: fewer take less time than to merge what the workers have of them. */
 #define OWN_ROWS_LEAST 256
 
@@ -1358,10 +1368,13 @@ static bool is_fast(const struct axis_run *run)
                                           plan->layout->length, plan->layout->inner);
 }
 
-/* Divides the columns that workers share into parts, some for each worker. A GPU takes all at once. */
+/* Divides the columns that workers share into parts, some for each worker, or to which they add what they
+   have of all. A GPU takes all at once. */
 static void choose_parts(struct axis_run *run, unsigned workers)
 {
-    const size_t columns = align_up(run->group_slices / workers / 4 + 1, PART_COLUMNS);
+    const size_t columns = run->way == AXIS_SHARED
+                               ? align_up(run->group_slices / workers / 4 + 1, PART_COLUMNS)
+                               : align_up(run->group_slices / workers + 1, MERGED_COLUMNS);
 
     if (run->gpu)
         return;
@@ -1430,6 +1443,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
                         : !shares_columns(run, workers, piece) &&
                               (layout->inner <= own || (random && few && layout->inner <= most))) {
         run->way = AXIS_BLOCKS;
+        choose_parts(run, workers);
     } else if (!random) {
         run->way = AXIS_SHARED;
         choose_parts(run, workers);

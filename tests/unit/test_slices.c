@@ -342,7 +342,7 @@ static void check_array(struct tap_family *family, const struct array *a,
     if (cut > 0 && other.filled + s.filled == 0 && a->kind == CPU_SLICES_ROWS)
         abort();
     if (a->kind == CPU_SLICES_COLUMNS || (s.filled > 0 && other.filled > 0))
-        cpu_slicer_merge(&z, &s, &other, a->slices);
+        cpu_slicer_merge(&z, &s, &other, 0, a->slices);
     compare(family, a, s.filled > 0 || a->kind == CPU_SLICES_COLUMNS ? &s : &other, kernels,
             "in pieces");
     tap_case(family, !z.failed, "memory");
@@ -498,7 +498,7 @@ static void check_merge(void)
         cpu_slicer_columns(&z, &other, 0, x + 2, sizeof *x, 2, 1, 2);
         tap_ok(!s.used[0] && !other.used[0], "%s: two numbers hold each sum",
                cpu_kernels_all[k]->name);
-        cpu_slicer_merge(&z, &s, &other, 1);
+        cpu_slicer_merge(&z, &s, &other, 0, 1);
         cpu_slices_partial(&s, 0, 4, &p);
         partial_finish(&p, 0, &result);
         tap_ok(oracle_same(result.sum, oracle_sum(x, 4)) && s.used[0], "%s: and not both",
@@ -667,7 +667,7 @@ static void check_records(enum cpu_slices_kind kind, bool fast)
         tap_ok(shared || s.used[1],
                "records, kernels %d: a partial result takes what numbers do not hold", fast);
         if (shared)
-            cpu_slicer_merge(&z, &s, &other, 3);
+            cpu_slicer_merge(&z, &s, &other, 0, 3);
         cpu_slices_partial(&s, 1, 1000, &p);
         partial_finish(&p, false, &result);
         moments_finish(&p, &terms, &result);
@@ -729,7 +729,7 @@ static void check_begin(enum cpu_slices_kind kind)
         }
         cpu_slicer_put(&z, &s, 0, 2, &found, 0, 1, 0);
         if (turn)
-            cpu_slicer_merge(&z, &other, &s, SLICES);
+            cpu_slicer_merge(&z, &other, &s, 0, SLICES);
         for (size_t i = 0; i < 2; i++) {
             double sum, rest;
 
