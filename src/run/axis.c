@@ -130,8 +130,10 @@ struct axis_worker {
 #define IN_PLACE_RESULTS ((size_t)128 << 10)
 #define IN_PLACE_LEAST ((size_t)2 << 20)
 
-/* Groups of at most so many bytes come whole: larger ones would leave workers without any. */
+/* Groups of at most so many bytes come whole, and, where there are some for each worker, of the second: larger
+   ones would leave workers without any. */
 #define UNIT_BYTES ((size_t)128 << 10)
+#define UNIT_BYTES_MOST ((size_t)1 << 20)
 
 /* The rows of a chunk of columns without kernels, or its bytes. */
 #define TALL_ROWS 512
@@ -897,8 +899,11 @@ static bool wants_more(unsigned wants)
    rows. */
 static uint64_t chunk_unit(const struct axis_run *run)
 {
-    return run->group_elements <= UNIT_BYTES / run->info->element_size ? run->group_elements
-                                                                       : run->layout->inner;
+    const bool many = run->layout->results / run->group_slices >= 4 * (uint64_t)run->workers;
+    const size_t most = many ? UNIT_BYTES_MOST : UNIT_BYTES;
+
+    return run->group_elements <= most / run->info->element_size ? run->group_elements
+                                                                 : run->layout->inner;
 }
 
 /* Takes chunks until there are none, after begin_worker. */
@@ -1290,9 +1295,6 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
 /* At least, where there would not be two pieces for each worker; of what is lent, the second. */
 #define STRIP_PIECE_LEAST 512
 #define STRIP_LENT_LEAST 32
-/* Rows for each worker, of columns that are lent, below which it takes longer to merge what workers have of
-   all columns than to go over the rows in strips. */
-#define STRIP_ROWS 1024
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 1024
 
@@ -1413,7 +1415,7 @@ static bool shares_columns(const struct axis_run *run, unsigned workers, size_t 
 
     return lends_all(run) && run->fast && (workers > 1 || !wants_more(run->plan->wants)) &&
            run->group_elements > UNIT_BYTES / run->info->element_size &&
-           layout->length < (uint64_t)STRIP_ROWS * workers &&
+           layout->length < (uint64_t)OWN_ROWS_LEAST * workers &&
            (layout->inner + piece - 1) / piece * layout->outer >= workers;
 }
 
