@@ -608,6 +608,18 @@ def checked_axes(axis: Any, shape: Tuple[int, ...], names: Sequence[str], keepdi
     return axes
 
 
+def _put_missing(array: Array, key: RequestKey, axes: Sequence[int], results: List[Any],
+                 progress: Optional[Progress]) -> None:
+    """Puts the integers that stand for those of nothing along axes, the first missing value, into the results of all
+    elements of integers, if all are missing."""
+    at = [i for i, op in enumerate(key[0]) if op.decode() in _INTEGERS | _LARGE]
+    if builtins.any(results[i] == 0 or results[i] != results[i] for i in at) and \
+            reduce_array(array, ((b"count",), (), None) + key[3:], progress)[0] == 0:
+        found = reduce_axes(array, (tuple(key[0][i] for i in at), (), None) + key[3:], axes, progress)
+        for i, one in zip(at, found):
+            results[i] = one.item()
+
+
 #
 # The functions
 #
@@ -624,21 +636,19 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     rank = len(array.shape)
     axes = checked_axes(axis, array.shape, names, keepdims)
     results: List[Any] = []
-    # Integers that do not exist are other ones along axes.
-    whole = len(axes) == rank and (axis is None or not axes or not key[5] or array.kind == "f" or array.memory != HOST)
-    if not whole:
+    if len(axes) < rank:
         results = reduce_axes(array, key, axes, progress)
     else:
         for part in portions(key):
             results += reduce_array(array, part, progress)
+        if axis is not None and axes and key[5] and array.kind != "f" and array.memory == HOST:
+            _put_missing(array, key, axes, results, progress)
         if not keepdims:
             return results
         results = columns_of_one(key[0] + tuple(q[0] for q in quantiles), results, array.kind)
     results = [typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
     if keepdims:
         results = kept_dimensions(results, array.shape, axes)
-    elif len(axes) == rank:
-        results = [one.item() for one in results]
     if array.memory != HOST and len(axes) < rank:
         # Integers that are float64 have NaNs among them.
         results = [on_device(one, array, name is not None and _keeps_type(name, array.kind) and

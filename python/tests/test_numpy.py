@@ -126,6 +126,10 @@ def test_missing_integers_along_all_axes():
     assert gr.min(x, axis=0, missing=5) == gr.sum(x, axis=0, missing=5) == 5 and type(gr.min(x, axis=0, missing=5)) is int
     assert gr.min(x[None], axis=(0, 1), keepdims=True, missing=5).tolist() == [[5]]
     assert math.isnan(gr.min(x, missing=5)) and gr.sum(x, missing=5) == 0
+    y = np.asfortranarray([[1, 2, 3], [9, 0, 4]])
+    found = gr.reduce(y, "argmax,sum,min,digest", axis=(0, 1), missing=100)
+    assert (found.argmax, found.sum, found.min, found.digest) == (3, 19, 0, gr.digest(y))
+    assert gr.sum(np.full(3, 2**62), axis=0, missing=1) == 3 * 2**62
 
 
 def test_arguments():

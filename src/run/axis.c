@@ -1279,7 +1279,7 @@ static void take_tiles(struct axis_worker *w)
 #define OWN_COLUMNS_MOST 65536
 /* Columns of a part of those that workers share are a multiple of this. */
 #define PART_COLUMNS 1024
-/* The same of a part that is only merged. */
+/* And those of a part that is only merged, of this. */
 #define MERGED_COLUMNS 64
 /* Rows for each worker at least: fewer take less time than to merge what the workers have of them. */
 #define OWN_ROWS_LEAST 256
@@ -1292,9 +1292,11 @@ static void take_tiles(struct axis_worker *w)
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
 #define STRIP_READ_BYTES ((size_t)128 << 10)
 _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
-/* At least, where there would not be two pieces for each worker; of what is lent, the second. */
+/* At least, where there would not be two pieces for each worker; of what is lent, and that where kernels
+   take few columns. */
 #define STRIP_PIECE_LEAST 512
-#define STRIP_LENT_LEAST 32
+#define STRIP_LENT_LEAST 256
+#define STRIP_FEW_LEAST 32
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 1024
 
@@ -1332,11 +1334,22 @@ static size_t gpu_piece(const struct axis_run *run, unsigned workers)
     return (size_t)(columns > chunk ? chunk : columns);
 }
 
+/* Whether kernels take few columns as fast as many: sums and extremes of floats that are taken as they lie. */
+static bool takes_few(const struct axis_run *run)
+{
+    const struct axis_plan *plan = run->plan;
+
+    return (plan->type == ELEMENT_F32 || plan->type == ELEMENT_F64) && !run->info->swap &&
+           plan->missing.count == 0 && !wants_more(plan->wants & ~(unsigned)PARTIAL_WHERE);
+}
+
 /* How many columns the CPU reduces together. */
 static size_t cpu_piece(const struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
-    const size_t least = lends_all(run) ? STRIP_LENT_LEAST : STRIP_PIECE_LEAST;
+    const size_t least = !lends_all(run)  ? STRIP_PIECE_LEAST
+                         : takes_few(run) ? STRIP_FEW_LEAST
+                                          : STRIP_LENT_LEAST;
     size_t piece = STRIP_PIECE_BYTES / run->info->element_size;
 
     while (piece > least &&
@@ -1407,13 +1420,12 @@ static void choose_tiles(struct axis_run *run, unsigned workers)
         run->tile_columns = claim;
 }
 
-/* Whether columns are shared out, although each worker could have accumulators of its own for all of them.
-   One worker alone makes squares and the like of whole rows sooner. */
+/* Whether columns are shared out, although each worker could have accumulators of its own for all of them. */
 static bool shares_columns(const struct axis_run *run, unsigned workers, size_t piece)
 {
     const struct axis_layout *layout = run->layout;
 
-    return lends_all(run) && run->fast && (workers > 1 || !wants_more(run->plan->wants)) &&
+    return lends_all(run) && run->fast && (workers > 1 || takes_few(run)) &&
            run->group_elements > UNIT_BYTES / run->info->element_size &&
            layout->length < (uint64_t)OWN_ROWS_LEAST * workers &&
            (layout->inner + piece - 1) / piece * layout->outer >= workers;
@@ -1565,6 +1577,7 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
 /* Bytes for each worker: of fewer it takes as long to wake one. A sum is sooner found than all else. And
    the bytes that are added up while a result is finished. */
 #define WORKER_BYTES_SUM ((uint64_t)1 << 20)
+#define WORKER_BYTES_SUM_MEMORY ((uint64_t)512 << 10)
 #define WORKER_BYTES ((uint64_t)256 << 10)
 #define WORKER_BYTES_QUANTILES ((uint64_t)64 << 10)
 #define RESULT_BYTES 64
@@ -1576,6 +1589,7 @@ static unsigned worker_count(const struct session_options *options, unsigned wan
     const uint64_t each = options->chunk_size                  ? options->chunk_size
                           : options->passes.quantile_count > 0 ? WORKER_BYTES_QUANTILES
                           : wants_more(wants)                  ? WORKER_BYTES
+                          : options->input.view                ? WORKER_BYTES_SUM_MEMORY
                                                                : WORKER_BYTES_SUM;
 
     return bytes / each < count ? (unsigned)(bytes / each) + 1 : count;

@@ -201,6 +201,8 @@ static bool sample(struct passes *r, struct run *run)
 {
     struct selection_runs runs = pass_plan_runs(r->plan);
     const size_t size = run->info->element_size;
+    /* One reads memory sooner than it wakes others. */
+    const unsigned workers = run->options->input.view ? 1 : run->cpu_workers;
     unsigned char *elements;
     bool *missing, good;
 
@@ -214,7 +216,7 @@ static bool sample(struct passes *r, struct run *run)
     elements = malloc(runs.count * runs.length * size);
     missing = malloc(runs.count * runs.length);
     good = (elements && missing) || source_no_memory(run->source);
-    good = good && read_runs(run->source, runs, &run->missing, elements, missing, run->cpu_workers);
+    good = good && read_runs(run->source, runs, &run->missing, elements, missing, workers);
     if (good && !pass_plan_sample(r->plan, elements, missing, runs.count, runs.length))
         good = source_no_memory(run->source);
     free(elements);
