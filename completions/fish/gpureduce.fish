@@ -20,7 +20,7 @@ complete -c gpureduce -l stored -d 'numbers as stored, without netCDF attributes
 complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd gzip raw+gzip zlib raw+zlib fortran safetensors npz gguf hdf5 netcdf fits nifti pytorch zarr' -d 'format of the input (default auto)'
 complete -c gpureduce -l long -d 'accept zstd windows of up to 2^N bytes (default 27)'
 complete -c gpureduce -l no-check -d 'do not verify the checksums of zstd frames'
-complete -c gpureduce -l axis -x -d 'reduce along axis N, as in NumPy'
+complete -c gpureduce -l axis -x -d 'reduce along axis N, or neighbours'
 complete -c gpureduce -l shape -x -d 'dimensions of raw input for --axis, in C order'
 complete -c gpureduce -l output -r -F -d 'write the results of --axis into FILE, a .npy'
 complete -c gpureduce -l diff -d 'compare two files, array by array'

@@ -498,7 +498,7 @@ static bool find_layout(const struct tensor *t, bool turned, struct layout *l)
    how many come before them. */
 static unsigned find_order(const struct tensor *t, uint64_t *order, unsigned *repeated)
 {
-    uint64_t sorted[CONTAINER_DIMENSIONS_MAX];
+    uint64_t sorted[CONTAINER_DIMENSIONS_MAX] = {0};
     unsigned together = 0, apart;
     uint64_t step = 1;
 
