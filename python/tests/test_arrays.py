@@ -458,6 +458,12 @@ def test_an_axis_of_a_tensor_on_a_gpu(dtype):
                     assert np.array_equal(found.cpu().numpy(), wanted[op], equal_nan=wanted[op].dtype.kind == "f")
         with pytest.raises(ValueError):
             gr.sum(y, axis=x.ndim)
+    if dtype == "f4":  # the place of a NaN is that in the array
+        z = np.zeros((3, 4, 5), dtype)
+        z[1, 2, 3] = np.nan
+        for axis in (1, (0, 1), (1, 2), (0, 2)):
+            with pytest.raises(gr.NaNError, match="element 1,2,3 is"):
+                gr.sum(torch.from_numpy(z).cuda(), axis=axis, nan="error")
     if dtype in ("f4", "i4"):  # so large that rows are cut into long parts
         y = torch.randint(-2**31, 2**31, (3, 1 << 26), dtype=torch.int32, device="cuda")
         y[2, 1:] -= y[2, 1:]
