@@ -338,8 +338,7 @@ def _one_axis_on_device(array: Array, key: RequestKey, axis: int, progress: Opti
             return along_axis(context, context.input, 0, key, array.shape, axis, progress,
                               lambda shape, dtype: empty_on_device(shape, array, dtype))
     length = math.prod(array.shape[axis:axis + key[-1]])
-    size = 2 if b"sumsq" in key[0] else 4
-    if array.kind != "f" and SIZES[array.type] <= size and 0 < length <= _WIDENED and not key[5]:
+    if array.kind != "f" and SIZES[array.type] <= 4 and 0 < length <= _WIDENED and not key[5]:
         wide = floats_on_device(array)
         if wide is not None and wide.size > 0:
             found = _one_axis_on_device(wide, key, axis, progress)
@@ -353,7 +352,7 @@ _WIDENED = 1 << 20
 
 def _narrow(op: bytes, values: Any, kind: str) -> Any:
     """Results of integers that were found in float64 by a GPU, or slice by slice, in their type."""
-    if op.decode() not in _INTEGERS | _LARGE or not str(values.dtype).endswith("float64"):
+    if op.decode() not in _INTEGERS | ELEMENTS or not str(values.dtype).endswith("float64"):
         return values
     lost = values != values
     if op == b"sum":
@@ -612,12 +611,12 @@ def _put_missing(array: Array, key: RequestKey, axes: Sequence[int], results: Li
                  progress: Optional[Progress]) -> None:
     """Puts the integers that stand for those of nothing along axes, the first missing value, into the results of all
     elements of integers, if all are missing."""
-    at = [i for i, op in enumerate(key[0]) if op.decode() in _INTEGERS | _LARGE]
+    at = [i for i, op in enumerate(key[0]) if op.decode() in _INTEGERS | ELEMENTS]
     if builtins.any(results[i] == 0 or results[i] != results[i] for i in at) and \
             reduce_array(array, ((b"count",), (), None) + key[3:], progress)[0] == 0:
         found = reduce_axes(array, (tuple(key[0][i] for i in at), (), None) + key[3:], axes, progress)
         for i, one in zip(at, found):
-            results[i] = one.item()
+            results[i] = typed(key[0][i].decode(), one, array).item()
 
 
 #

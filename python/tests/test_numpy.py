@@ -130,6 +130,7 @@ def test_missing_integers_along_all_axes():
     found = gr.reduce(y, "argmax,sum,min,digest", axis=(0, 1), missing=100)
     assert (found.argmax, found.sum, found.min, found.digest) == (3, 19, 0, gr.digest(y))
     assert gr.sum(np.full(3, 2**62), axis=0, missing=1) == 3 * 2**62
+    assert gr.min(np.zeros(2, bool), axis=0, missing=0) is False
 
 
 def test_arguments():
