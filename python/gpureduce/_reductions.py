@@ -458,13 +458,26 @@ def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Opt
     part = array._replace(shape=tuple(array.shape[i] for i in axes), mask_form=0, mask_keep=None,
                           strides=tuple(strides[i] for i in axes))
     rows: List[List[Number]] = []
+    ops = key[0] + tuple(q[0] for q in key[1])
+    counted = ((b"missing",) + key[0],) + key[1:]
     for index in itertools.product(*map(range, shape)):
         one = part._replace(address=array.address + builtins.sum(
             i * strides[k] for i, k in zip(index, kept)))
-        rows.append(reduce_array(one if mask is None else with_mask(one, mask[index]), key, progress))
-    columns = list(zip(*rows)) if rows else [()] * (len(key[0]) + len(key[1]))
-    return [_column(op, column, array.kind).reshape(shape)
-            for op, column in zip(key[0] + tuple(q[0] for q in key[1]), columns)]
+        missing, *values = reduce_array(one if mask is None else with_mask(one, mask[index]), counted, progress)
+        rows.append([_of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, values)]
+                    if 0 < missing == one.size else values)
+    columns = list(zip(*rows)) if rows else [()] * len(ops)
+    return [_column(op, column, array.kind).reshape(shape) for op, column in zip(ops, columns)]
+
+
+def _of_nothing(op: bytes, value: Number, kind: str, missing: Tuple[bytes, ...]) -> Number:
+    """The result of a slice all of whose elements are missing, which is `value` without an axis."""
+    name = op.decode()
+    if name in COUNTS | INDICES or kind != "f" and name == "sum" and not missing:
+        return value
+    if not missing or kind == "f" or name not in _INTEGERS | ELEMENTS:
+        return math.nan
+    return int(missing[0]) if b"." not in missing[0] and b"e" not in missing[0] else int(float(missing[0]))
 
 
 def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
@@ -475,6 +488,8 @@ def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
         return np.array(values, "u8")
     if op.decode() in INDICES:
         return np.array(values, "i8")
+    if op.decode() not in _INTEGERS | ELEMENTS:
+        return np.array(values, "f8")
     if kind == "f" or any(isinstance(value, float) for value in values):
         found = np.array(values, "f8")
         if kind != "f" and not builtins.all(x == y or x != x for x, y in zip(values, found.tolist())):

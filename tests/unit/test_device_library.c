@@ -645,13 +645,15 @@ static bool is_refused(enum element_type type, uint64_t nan, unsigned long *left
 static bool are_joined(const struct shape *s, unsigned axis, unsigned more)
 {
     int64_t step = 0;
+    bool any = false;
 
     for (unsigned d = axis + more + 1; d-- > axis;) {
         if (s->sizes[d] == 1)
             continue;
-        if (step != 0 && s->strides[d] != step)
+        if (any && s->strides[d] != step)
             return false;
         step = s->strides[d] * (int64_t)s->sizes[d];
+        any = true;
     }
     return true;
 }
