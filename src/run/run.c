@@ -129,7 +129,7 @@ static uint64_t work_bytes(const struct run *run)
 }
 
 /* Starts the workers of an engine that have joined, on threads of their own. Returns how many are
-   started, here or in groups; the others leave. */
+   started, here or by others; the rest leave. */
 static unsigned start_workers(struct run *run, enum engine_id id, unsigned count)
 {
     const struct team_job job = {worker_work, worker_leave, run, run->last};

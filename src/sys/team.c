@@ -8,11 +8,6 @@
 
 #include "sys/clock.h"
 
-/* To make a thread takes as long as to read half a megabyte. So many members and more are started
-   in groups, the first of which starts the others. */
-#define GROUPS_LEAST 8
-#define GROUP 4
-
 MUTEX_ROLE(member_role);
 
 /* A member. It has a mutex of its own: all that are started at a time would wait for one. */
@@ -110,15 +105,22 @@ static void leave(struct team *t, unsigned first, unsigned count, const struct t
     team_unlock(t);
 }
 
-/* Starts the members after this one. */
-static void start_group(struct team_member *m, unsigned behind, const struct team_job *job)
+/* Starts `count` members from this one on, each of which starts half of those that are left: to make a thread
+   takes as long as to read half a megabyte. Returns how many have a thread, or are left to one. */
+static unsigned start_members(struct team_member *m, unsigned count, const struct team_job *job)
 {
-    unsigned i = 1;
+    unsigned started = 0;
 
-    while (i <= behind && start_member(m + i, 0, job))
-        i++;
-    if (i <= behind)
-        leave(m->team, m->number + i, behind + 1 - i, job);
+    while (started < count) {
+        const unsigned behind = (count - started - 1) / 2;
+
+        if (!start_member(m + started, behind, job)) {
+            leave(m->team, m->number + started, count - started, job);
+            break;
+        }
+        started += behind + 1;
+    }
+    return started;
 }
 
 /* The next job of a member; without a function if it is to end. */
@@ -148,7 +150,7 @@ static void *main_loop(void *member)
         job = next_job(m, &behind);
         if (!job.work)
             break;
-        start_group(m, behind, &job);
+        (void)start_members(m + 1, behind, &job);
         job.work(job.context, m->number);
         team_lock(t);
         /* Under the mutex: otherwise the team could be closed before the signal. */
@@ -161,22 +163,10 @@ static void *main_loop(void *member)
 
 unsigned team_start(struct team *t, unsigned first, unsigned count, const struct team_job *job)
 {
-    const unsigned group = count < GROUPS_LEAST ? 1 : GROUP;
-    unsigned started = 0;
-
     team_lock(t);
     t->active += count;
     team_unlock(t);
-    while (started < count) {
-        const unsigned left = count - started, behind = (left < group ? left : group) - 1;
-
-        if (!start_member(&t->members[first + started], behind, job))
-            break;
-        started += behind + 1;
-    }
-    if (started < count)
-        leave(t, first + started, count - started, job);
-    return started;
+    return start_members(&t->members[first], count, job);
 }
 
 void team_take_part(struct team *t, unsigned first, unsigned count, const struct team_job *job)

@@ -1,5 +1,5 @@
 /*
- * team.h: jobs one after the other on threads that are kept or ended, of teams in groups and not;
+ * team.h: jobs one after the other on threads that are kept or ended, of teams of any size;
  * when threads cannot be had; and which signals arrive in them.
  */
 /* Tags: threads */
