@@ -605,6 +605,12 @@ _Static_assert(MADE * sizeof(float) <= SCRATCH_BYTES, "counts fit as floats");
 #define MADE_FEW_FLOATS 4
 #define MADE_FEW_INTEGERS 64
 
+/* Partial results are faster, too, for rows of so many elements or more: of all of floats of one byte; of sums of
+   f64; and of sums of floats of two bytes, and extremes of integers of up to 32 bits. */
+#define LONG_BYTES 4096
+#define LONG_WIDE 8192
+#define LONG_NARROW 32768
+
 /* The bits of what kernels find by numbers that are made of elements. */
 #define WANTS_DERIVED (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 
@@ -667,6 +673,21 @@ static bool derived_is_fast(enum element_type type, unsigned wants, enum cpu_sli
     return length < MADE_LONG || columns > few || numbers_of_square(taken_type(type)) == 1;
 }
 
+/* Whether sums and extremes of rows are found faster by kernels. */
+static bool rows_are_fast(enum element_type type, unsigned wants, uint64_t length)
+{
+    const bool narrow =
+        element_is_integer(type)
+            ? element_size(type) <= sizeof(uint32_t) && wants & (PARTIAL_EXTREMES | PARTIAL_WHERE)
+            : element_size(type) == sizeof(uint16_t) && wants & PARTIAL_SUM;
+
+    if (narrow)
+        return length < LONG_NARROW;
+    if (type == ELEMENT_F64)
+        return !(wants & PARTIAL_SUM) || length < LONG_WIDE;
+    return element_is_integer(type) || element_size(type) > 1 || length < LONG_BYTES;
+}
+
 bool cpu_slices_have_kernels(enum element_type type, unsigned wants, bool missing)
 {
     /* The number that stands in for a missing one is a zero, and the least magnitude. */
@@ -679,7 +700,8 @@ bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
                          enum cpu_slices_kind kind, uint64_t length, uint64_t columns)
 {
     return cpu_slices_have_kernels(type, wants, missing) &&
-           (!(wants & WANTS_DERIVED) || derived_is_fast(type, wants, kind, length, columns));
+           (wants & WANTS_DERIVED ? derived_is_fast(type, wants, kind, length, columns)
+                                  : kind != CPU_SLICES_ROWS || rows_are_fast(type, wants, length));
 }
 
 static bool wants_extremes(unsigned wants)
