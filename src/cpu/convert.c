@@ -2,7 +2,6 @@
 
 #include "cpu/convert.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "core/cast.h"
@@ -12,43 +11,24 @@
 /* Elements that are converted by way of another type at a time. */
 #define STEP ((size_t)512)
 
-/* Converts f16 or bf16, whole vectors in place and what is left in a copy. */
-static void widen_halves(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
-                         enum element_type type, size_t n)
+/* Converts floats of up to 16 bits: most in place, and what is left in a copy. False, with nothing done, for other
+   types. */
+static bool widen(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
+                  enum element_type type, size_t n)
 {
-    const size_t whole = n - n % kernels->lanes, rest = n - whole;
-    uint16_t halves[CPU_LANES_MAX] = {0};
-    float singles[CPU_LANES_MAX];
+    const size_t whole = n - n % CPU_WIDENED, rest = n - whole, size = element_size(type);
+    unsigned char narrow[CPU_WIDENED * sizeof(uint16_t)] = {0};
+    float singles[CPU_WIDENED];
 
+    if (!kernels->widen[type])
+        return false;
     kernels->widen[type](to, from, whole);
     if (rest == 0)
-        return;
-    memcpy(halves, from + whole * sizeof *halves, rest * sizeof *halves);
-    kernels->widen[type](singles, halves, kernels->lanes);
+        return true;
+    memcpy(narrow, from + whole * size, rest * size);
+    kernels->widen[type](singles, narrow, CPU_WIDENED);
     memcpy(to + whole, singles, rest * sizeof *singles);
-}
-
-/* The values of f8e4m3 and of f8e5m2, by their bits. */
-static float float8_values[2][256];
-
-static void find_float8_values(void)
-{
-    for (unsigned i = 0; i < 256; i++) {
-        const unsigned char byte = (unsigned char)i;
-
-        float8_values[0][i] = (float)element_load(ELEMENT_F8E4M3, &byte);
-        float8_values[1][i] = (float)element_load(ELEMENT_F8E5M2, &byte);
-    }
-}
-
-static void widen_float8(float *to, const unsigned char *from, enum element_type type, size_t n)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const float *const values = float8_values[type == ELEMENT_F8E5M2];
-
-    (void)pthread_once(&once, find_float8_values);
-    for (size_t i = 0; i < n; i++)
-        to[i] = values[from[i]];
+    return true;
 }
 
 /* Elements that are converted together: compilers make vectors of loops of known length. */
@@ -104,27 +84,6 @@ CONVERT_TO(double)
 CONVERT_TO(int32_t)
 CONVERT_TO(int64_t)
 CONVERT_TO(uint64_t)
-
-/* Converts floats of up to 16 bits. False, with nothing done, for other types. */
-static bool widen(const struct cpu_kernels *kernels, float *to, const unsigned char *from,
-                  enum element_type type, size_t n)
-{
-    switch (type) {
-    case ELEMENT_F16:
-    case ELEMENT_BF16:
-        widen_halves(kernels, to, from, type, n);
-        return true;
-    case ELEMENT_F8E4M3:
-    case ELEMENT_F8E5M2:
-        widen_float8(to, from, type, n);
-        return true;
-    case ELEMENT_F32:
-    case ELEMENT_F64:
-        ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
-        break;
-    }
-    return false;
-}
 
 static void convert_to_f64(const struct cpu_kernels *kernels, double *to, const unsigned char *from,
                            enum element_type type, size_t count)

@@ -187,6 +187,9 @@ struct cpu_missing {
 /* Bytes of a row of keys that are sorted by columns: those of the longest vector. */
 #define CPU_SORT_BYTES ((size_t)64)
 
+/* Elements that `widen` converts together. */
+#define CPU_WIDENED 64
+
 /* Elements that same_widened compares at a time. */
 #define CPU_SAME ((size_t)128)
 
@@ -219,8 +222,8 @@ struct cpu_kernels {
     const struct cpu_tally_kernels *tally;
     const struct cpu_slice_tables *slices;
     digest_kernel *digest;
-    /* Converts n f16 or bf16, a multiple of the lanes, to f32. NULL for other types. */
-    void (*widen[ELEMENT_FLOATS])(void *to, const void *from, size_t n);
+    /* Converts n floats of up to 16 bits, a multiple of CPU_WIDENED, to f32. NULL for other types. */
+    void (*widen[ELEMENT_TYPES])(void *to, const void *from, size_t n);
     /* Whether CPU_SAME elements at `wide` are the f32 that `widen` makes of f16 or bf16. NULL for other
        types. */
     bool (*same_widened[ELEMENT_FLOATS])(const void *narrow, const void *wide);

@@ -274,6 +274,41 @@ INSTANCE(squares_u32, chunk_squares, ELEMENT_U32, FINDS_SUM | PARTIAL_SQUARES)
     }
 WIDEN_INSTANCE(f16, F16)
 WIDEN_INSTANCE(bf16, BF16)
+/* By way of f16: those of the bits HALF, which a byte x has, of values that FACTOR makes those of the bytes.
+   Compilers make vectors of loops of known length. */
+#define WIDEN8_INSTANCE(name, HALF, FACTOR)                                         \
+    static SIMD_TARGET void halves_##name(uint16_t *to, const unsigned char *bytes) \
+    {                                                                               \
+        for (size_t i = 0; i < CPU_WIDENED; i++) {                                  \
+            const uint16_t x = bytes[i];                                            \
+                                                                                    \
+            to[i] = (uint16_t)(HALF);                                               \
+        }                                                                           \
+    }                                                                               \
+    static SIMD_TARGET void scale_##name(float *x)                                  \
+    {                                                                               \
+        for (size_t i = 0; i < CPU_WIDENED; i++)                                    \
+            x[i] *= FACTOR;                                                         \
+    }                                                                               \
+    static SIMD_TARGET void widen_##name(void *to, const void *from, size_t n)      \
+    {                                                                               \
+        const unsigned char *const bytes = from;                                    \
+        float *const values = to;                                                   \
+        uint16_t halves[8 * CPU_WIDENED];                                           \
+                                                                                    \
+        for (size_t i = 0, some; i < n; i += some) {                                \
+            some = n - i < 8 * CPU_WIDENED ? n - i : 8 * CPU_WIDENED;               \
+            for (size_t j = 0; j < some; j += CPU_WIDENED)                          \
+                halves_##name(halves + j, bytes + i + j);                           \
+            widen_f16(values + i, halves, some);                                    \
+            for (size_t j = i; FACTOR != 1 && j < i + some; j += CPU_WIDENED)       \
+                scale_##name(values + j);                                           \
+        }                                                                           \
+    }
+/* A byte of f8e5m2 is the upper one of an f16. */
+WIDEN8_INSTANCE(f8e5m2, x << 8, 1)
+/* The magnitude of f8e4m3, behind a zero, is that of an f16 of 2^-8 times its value, but 0x7f, a NaN. */
+WIDEN8_INSTANCE(f8e4m3, (x & 0x80) << 8 | (x & 0x7f) << 7 | (((x & 0x7f) + 1) >> 7) * 0x7c00, 256)
 
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
 #define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
@@ -322,7 +357,10 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .tally = &tally_kernels,
     .slices = &slice_tables,
     .digest = digest_pairs,
-    .widen = {[ELEMENT_F16] = widen_f16, [ELEMENT_BF16] = widen_bf16},
+    .widen = {[ELEMENT_F16] = widen_f16,
+              [ELEMENT_BF16] = widen_bf16,
+              [ELEMENT_F8E4M3] = widen_f8e4m3,
+              [ELEMENT_F8E5M2] = widen_f8e5m2},
     .same_widened = {[ELEMENT_F16] = same_f16, [ELEMENT_BF16] = same_bf16},
     .leave_out = {leave_out8, leave_out16, leave_out32, leave_out64},
     .stand_in = {NULL, stand_in16, stand_in32, stand_in64},

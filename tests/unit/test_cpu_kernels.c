@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/exact.h"
+#include "cpu/convert.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
@@ -523,6 +525,40 @@ static void check_choice(void)
     tap_family_end(&family, "the choice of kernels");
 }
 
+/* All floats of up to 16 bits as f32, in any number of them: their values, one by one, or NaNs. */
+static void check_widened(void)
+{
+    static const enum element_type types[] = {ELEMENT_F16, ELEMENT_BF16, ELEMENT_F8E4M3,
+                                              ELEMENT_F8E5M2};
+    static unsigned char bytes[2 * 65536 + 1];
+    static float found[65536];
+    struct tap_family family = {0};
+
+    for (unsigned i = 0; i < 65536; i++) {
+        bytes[1 + 2 * i] = (unsigned char)i;
+        bytes[2 + 2 * i] = (unsigned char)(i >> 8);
+    }
+    for (size_t k = 0; k < kernel_count; k++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            const size_t size = element_size(types[t]);
+
+            for (size_t n = 1; n <= 65536; n = n < 700 ? n + 61 : n < 65536 ? 65536 : 65537) {
+                size_t good = 0;
+
+                cpu_convert(kernels[k], found, ELEMENT_F32, bytes + 1, types[t], n);
+                for (size_t i = 0; i < n; i++) {
+                    const double x = element_load(types[t], bytes + 1 + i * size);
+
+                    good +=
+                        isnan(x) ? isnan(found[i]) : exact_bits((double)found[i]) == exact_bits(x);
+                }
+                tap_case(&family, good == n, "%s: %zu of %zu of %s", kernels[k]->name, good, n,
+                         element_name(types[t]));
+            }
+        }
+    tap_family_end(&family, "floats of up to 16 bits as f32");
+}
+
 int main(void)
 {
     tap_note("oracle: %s", oracle_backend());
@@ -542,5 +578,6 @@ int main(void)
     check_windows();
     check_chunks();
     check_lengths();
+    check_widened();
     return tap_done();
 }
