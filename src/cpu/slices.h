@@ -141,7 +141,7 @@ bool cpu_slices_have_kernels(enum element_type type, unsigned wants, bool missin
 
 /* Whether there are, and they are faster than partial results for slices of so many elements, of which
    `columns` are neighbours, if they are columns: all but sums, extremes and places of long slices is found
-   faster without. */
+   faster without, and of some types these of long rows. */
 bool cpu_slices_are_fast(enum element_type type, unsigned wants, bool missing,
                          enum cpu_slices_kind kind, uint64_t length, uint64_t columns);
 
