@@ -15,8 +15,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequ
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, floats_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device, stays_in_numpy,
-                      torch_stream, torch_type, with_mask)
+                      empty_on_device, floats_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device,
+                      stays_in_numpy, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -265,6 +265,7 @@ def reduce_array(array: Array, key: RequestKey, progress: Optional[Progress] = N
 #
 # Along axes
 #
+
 
 def _merged(array: Array, axes: Sequence[int]) -> Optional[Array]:
     """The array with the dimensions `axes` as the last one, if they are one in memory: the order of
