@@ -4,6 +4,8 @@
 #ifndef GPUREDUCE_CPU_KERNEL_BLOCK64_H
 #define GPUREDUCE_CPU_KERNEL_BLOCK64_H
 
+#include <limits.h>
+
 #include "cpu/kernel_common.h"
 
 /* Extremes as values: few processors compare lanes of 64 bits as integers in one step. The greatest
@@ -223,13 +225,29 @@ INLINE_TARGET struct sum64 pass_sum64(const unsigned char *x, uintptr_t origin, 
     return s;
 }
 
+/* Whether the two sums of a pass are exact, and, if not, the greatest exponent of the elements; NO_BOUND if no
+   bound would have done. */
+#define NO_BOUND INT_MAX
+
+INLINE_TARGET bool end_sum64(const struct sum64 *s, int bound, double sums[2], int *exponent)
+{
+    const double most = d_h_max(d_max(s->greatest[0], s->greatest[1]));
+    const int least = bound_exponent(exact_bits(d_h_min(d_min(s->least[0], s->least[1])))) - 1;
+    const int greatest = bound_exponent(exact_bits(most));
+
+    sums[0] = d_h_add(d_add(s->upper[0], s->upper[1]));
+    sums[1] = d_h_add(d_add(s->rest[0], s->rest[1]));
+    *exponent = !isfinite(sums[0]) || least < greatest + 1 + LEAST_BITS64 ? NO_BOUND : greatest;
+    return isfinite(sums[0]) && (most == 0 || (greatest <= bound && least >= bound + LEAST_BITS64));
+}
+
 /* A block of n elements, a multiple of W_LANES, whose extremes are not wanted. */
 INLINE_TARGET void block_sum64(struct cpu_reducer *r, const unsigned char *x, size_t n,
                                uint64_t index)
 {
     struct sum64 s;
-    double upper, most;
-    int greatest, least;
+    double sums[2];
+    int exponent;
 
     if (r->blocks_to_extract > 0) {
         r->blocks_to_extract--;
@@ -237,23 +255,15 @@ INLINE_TARGET void block_sum64(struct cpu_reducer *r, const unsigned char *x, si
         return;
     }
     s = pass_sum64(x, (uintptr_t)x + r->origin, n, r->extraction_bound);
-    upper = d_h_add(d_add(s.upper[0], s.upper[1]));
-    most = d_h_max(d_max(s.greatest[0], s.greatest[1]));
-    if (isfinite(upper) && most == 0)
-        return;
-    greatest = bound_exponent(exact_bits(most));
-    least = bound_exponent(exact_bits(d_h_min(d_min(s.least[0], s.least[1])))) - 1;
-    if (isfinite(upper) && greatest <= r->extraction_bound &&
-        least >= r->extraction_bound + LEAST_BITS64) {
-        exact_add(&r->partial.sum, upper);
-        exact_add(&r->partial.sum, d_h_add(d_add(s.rest[0], s.rest[1])));
+    if (end_sum64(&s, r->extraction_bound, sums, &exponent)) {
+        exact_add(&r->partial.sum, sums[0]);
+        exact_add(&r->partial.sum, sums[1]);
         return;
     }
-    /* No other bound would have done, or this one will do for the next block. */
-    if (!isfinite(upper) || least < greatest + 1 + LEAST_BITS64)
+    if (exponent == NO_BOUND)
         r->blocks_to_extract = BLOCKS_DEAREST;
     else
-        expect_bound(r, greatest);
+        expect_bound(r, exponent);
     block64(r, x, n, index, true);
 }
 

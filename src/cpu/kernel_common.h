@@ -115,12 +115,16 @@ static inline int bound_exponent(uint64_t magnitude_bits)
 
 /* The block was below 2^exponent, the next ones are taken to be so, too. One bit more, so that they
    do not miss it narrowly. */
+static inline int next_bound(int exponent)
+{
+    const int bound = exponent + 1;
+
+    return bound > BOUND_MAX ? BOUND_MAX : bound < BOUND_MIN ? BOUND_MIN : bound;
+}
+
 static inline void expect_bound(struct cpu_reducer *r, int exponent)
 {
-    int bound = exponent + 1;
-
-    bound = bound > BOUND_MAX ? BOUND_MAX : bound;
-    r->extraction_bound = bound < BOUND_MIN ? BOUND_MIN : bound;
+    r->extraction_bound = next_bound(exponent);
 }
 
 /* Adds the two parts of each value to their sums; returns the bits of what is left of them. */

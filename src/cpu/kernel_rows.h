@@ -10,6 +10,7 @@
 #ifndef GPUREDUCE_CPU_KERNEL_ROWS_H
 #define GPUREDUCE_CPU_KERNEL_ROWS_H
 
+#include "cpu/kernel_block64.h"
 #include "cpu/kernel_slices.h"
 
 /* Rows from this length on are long: then the ends of a block cost little beside it. */
@@ -357,6 +358,44 @@ INLINE_TARGET void block_exact(struct row_sum *row, const unsigned char *x, size
     row->left = row->left || w_any(s.left);
 }
 
+/* How the next blocks of f64 are added, from what the last ones were like. */
+struct row_guess {
+    int bound; /* below 2^this */
+    unsigned dearest,
+        wait; /* blocks that are added with the errors of the additions, without another try; and
+                               after the next try that fails */
+};
+
+/* The most blocks without another try. */
+#define WAIT_MOST 240
+
+/* Adds n f64, a multiple of W_LANES, by an extraction. False, with nothing done, where that would not be exact. */
+INLINE_TARGET bool block_extracted(struct row_sum *row, const unsigned char *x, size_t n,
+                                   struct row_guess *guess)
+{
+    double sums[2];
+    int exponent = 0;
+
+    if (guess->dearest > 0) {
+        guess->dearest--;
+        return false;
+    }
+    for (int try = 0; try < 2 && exponent != NO_BOUND; try++) {
+        const struct sum64 s = pass_sum64(x, (uintptr_t)x, n, guess->bound);
+
+        if (end_sum64(&s, guess->bound, sums, &exponent)) {
+            row_add(row, sums[0]);
+            row_add(row, sums[1]);
+            guess->wait = BLOCKS_DEAREST;
+            return true;
+        }
+        guess->bound = exponent == NO_BOUND ? guess->bound : next_bound(exponent);
+    }
+    guess->dearest = guess->wait;
+    guess->wait = guess->wait < WAIT_MOST ? 2 * guess->wait : WAIT_MOST;
+    return false;
+}
+
 /* Takes the extremes of n elements, a multiple of STEP. False, with nothing done, where some are no
    numbers. */
 INLINE_TARGET bool block_keys(const unsigned char *x, size_t n, struct row_keys *keys,
@@ -464,6 +503,7 @@ INLINE_TARGET void rows_long(const unsigned char *x, size_t rows, size_t length,
     const size_t size = element_formats[type].size, whole = length - length % STEP(type);
     const size_t block =
         type == ELEMENT_F64 ? (size_t)1 << CPU_BLOCK64_LOG2 : (size_t)1 << CPU_BLOCK32_LOG2;
+    struct row_guess guess = {.wait = BLOCKS_DEAREST};
 
     for (size_t i = 0; i < rows; i++, x += length * size) {
         struct row_keys keys = row_keys_none();
@@ -473,6 +513,8 @@ INLINE_TARGET void rows_long(const unsigned char *x, size_t rows, size_t length,
             const size_t n = whole - j < block ? whole - j : block;
 
             if (extremes && to->keys_alone && block_keys(x + j * size, n, &keys, type))
+                continue;
+            if (type == ELEMENT_F64 && !extremes && block_extracted(&sum, x + j * size, n, &guess))
                 continue;
             if (type == ELEMENT_F64)
                 block_exact(&sum, x + j * size, n, &keys, type, extremes);

@@ -606,7 +606,7 @@ _Static_assert(MADE * sizeof(float) <= SCRATCH_BYTES, "counts fit as floats");
 #define MADE_FEW_INTEGERS 64
 
 /* Partial results are faster, too, for rows of so many elements or more: of all of floats of one byte; of sums of
-   f64; and of sums of floats of two bytes, and extremes of integers of up to 32 bits. */
+   f64 beside extremes; and of sums of floats of two bytes, and extremes of integers of up to 32 bits. */
 #define LONG_BYTES 4096
 #define LONG_WIDE 8192
 #define LONG_NARROW 32768
@@ -684,7 +684,7 @@ static bool rows_are_fast(enum element_type type, unsigned wants, uint64_t lengt
     if (narrow)
         return length < LONG_NARROW;
     if (type == ELEMENT_F64)
-        return !(wants & PARTIAL_SUM) || length < LONG_WIDE;
+        return !(wants & PARTIAL_SUM) || !(wants & PARTIAL_EXTREMES) || length < LONG_WIDE;
     return element_is_integer(type) || element_size(type) > 1 || length < LONG_BYTES;
 }
 
