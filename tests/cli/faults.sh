@@ -204,8 +204,8 @@ $expected" 'gpureduce: warning: large: cannot start a thread: reducing without o
             is "$file: no thread can be started" 0 "$expected" \
                 "gpureduce: warning: $file: cannot start a thread: reducing without one"
         done
-        for first in 2 3; do
-            inject "?clone,?clone3:error=EAGAIN:when=$first+" '' -q -j 3 -o "$ops" large
+        for first in 2 3; do # of those that the first thread starts, half of which start others
+            inject "?clone,?clone3:error=EAGAIN:when=$first+" '' -q -j 8 -o "$ops" large
             is "thread $first and those behind it cannot be started" 0 "$expected"
         done
         for file in $zstd_files; do
