@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "sys/bytes.h"
 
 /*
  * Modulo 2^127 - 1.
@@ -290,10 +291,7 @@ void digest_sum_take_same(struct digest_sum *s, const void *element, uint64_t co
         return;
     memcpy(bytes, element, s->size);
     /* Runs may be short, and one by one elements take longer to copy than to add. */
-    for (size_t done = s->size, some; done < needed; done += some) {
-        some = done < needed - done ? done : needed - done;
-        memcpy(bytes + done, bytes, some);
-    }
+    bytes_repeat(bytes, s->size, needed);
     digest_sum_take(s, bytes, head, index);
     if (tiles > 0) {
         change_tile(s, first);

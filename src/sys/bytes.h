@@ -53,6 +53,18 @@ static inline void bytes_gather(void *to, const void *from, size_t count, size_t
 #undef BYTES_GATHER
 }
 
+/* Repeats the first `size` bytes at `to`, at least 1, until there are `all`. Each step copies all that
+   is there. */
+static inline void bytes_repeat(void *to, size_t size, size_t all)
+{
+    unsigned char *bytes = to;
+
+    for (size_t some; size < all; size += some) {
+        some = size < all - size ? size : all - size;
+        memcpy(bytes + size, bytes, some);
+    }
+}
+
 /* The place of the lowest `size` bytes of a number. */
 static inline const void *bytes_lowest(const uint64_t *x, size_t size)
 {

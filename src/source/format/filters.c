@@ -639,10 +639,7 @@ static const char *undo_repeat(struct codec_memory *m, const struct container_fi
     if (size == 0 || size > out || size != f->values[0])
         return OTHER_SIZE;
     memcpy(to, from, size);
-    for (size_t some; size < out; size += some) {
-        some = size < out - size ? size : out - size;
-        memcpy(to + size, to, some);
-    }
+    bytes_repeat(to, size, out);
     return NULL;
 }
 
