@@ -1577,7 +1577,6 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
 /* Bytes for each worker: of fewer it takes as long to wake one. A sum is sooner found than all else. And
    the bytes that are added up while a result is finished. */
 #define WORKER_BYTES_SUM ((uint64_t)1 << 20)
-#define WORKER_BYTES_SUM_MEMORY ((uint64_t)512 << 10)
 #define WORKER_BYTES ((uint64_t)256 << 10)
 #define WORKER_BYTES_QUANTILES ((uint64_t)64 << 10)
 #define RESULT_BYTES 64
@@ -1589,7 +1588,7 @@ static unsigned worker_count(const struct session_options *options, unsigned wan
     const uint64_t each = options->chunk_size                  ? options->chunk_size
                           : options->passes.quantile_count > 0 ? WORKER_BYTES_QUANTILES
                           : wants_more(wants)                  ? WORKER_BYTES
-                          : options->input.view                ? WORKER_BYTES_SUM_MEMORY
+                          : options->input.view                ? SESSION_WORKER_BYTES
                                                                : WORKER_BYTES_SUM;
 
     return bytes / each < count ? (unsigned)(bytes / each) + 1 : count;

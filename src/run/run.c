@@ -98,8 +98,6 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
 /* Bytes of an input that are worth a CPU worker of their own: a core has added up fewer before a
    thread has started. doc/tuning.md has the times. */
 #define WORKER_BYTES ((uint64_t)1 << 20)
-/* Fewer of memory: its session keeps its threads. */
-#define WORKER_BYTES_MEMORY ((uint64_t)512 << 10)
 
 /* The cost of an array of a container beside its elements, to round its result and to write its
    line, in bytes that could be added up meanwhile. */
@@ -157,7 +155,7 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     if (options->chunk_size)
         share = options->chunk_size;
     else if (id == ENGINE_CPU && !info->compressed)
-        share = options->input.view ? WORKER_BYTES_MEMORY : WORKER_BYTES;
+        share = options->input.view ? SESSION_WORKER_BYTES : WORKER_BYTES;
     if (info->compressed)
         share = share / COMPRESSION + 1;
     if (work != SOURCE_UNKNOWN && work / share < count)

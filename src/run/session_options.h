@@ -85,6 +85,10 @@ static inline const struct session_tuning *session_tuning(const struct session_o
     return options->tuning ? options->tuning : &session_tuning_shipped;
 }
 
+/* Bytes in memory that are worth a worker of their own. They are fewer than bytes of a file, since a
+   session for memory keeps its threads. */
+#define SESSION_WORKER_BYTES ((uint64_t)512 << 10)
+
 /* Bytes in memory that are reduced before progress would be shown. */
 #define SESSION_SHORT_BYTES ((uint64_t)8 << 20)
 
