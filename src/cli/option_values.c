@@ -501,15 +501,16 @@ bool option_parse_axis(const struct arguments *a, const struct argument *x, cons
         const size_t length = strcspn(at, ",");
         char digits[32] = "";
         uint64_t number;
+        int64_t found;
 
         if (length - negative < sizeof digits)
             memcpy(digits, at + negative, length - negative);
         if (!number_parse_count(digits, &number))
             return arguments_wrong(a, "bad axis %s: must be an integer, or several", text);
+        found = negative ? -(int64_t)number : (int64_t)number;
         if (i == 0)
-            axis->axis = negative ? -(int64_t)number : (int64_t)number;
-        else if (negative != (axis->axis < 0) ||
-                 (negative ? -(int64_t)number : (int64_t)number) != axis->axis + (int64_t)i)
+            axis->axis = found;
+        else if (negative != (axis->axis < 0) || (uint64_t)found != (uint64_t)axis->axis + i)
             return arguments_wrong(a, "the axes %s are not neighbours in ascending order", text);
         axis->more = i;
         if (!at[length])
