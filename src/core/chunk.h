@@ -17,14 +17,13 @@ struct chunk_request {
     void *buffer;    /* to be filled; aligned to 16 bytes, of an element at least */
     size_t size;     /* bytes */
     size_t in_place; /* the most bytes it takes where they are mapped; 0: none */
-    uint64_t
-        unit;    /* chunks of memory begin and end at multiples of so many elements, if they have as
-                        many; 0: anywhere */
-    bool borrow; /* it also takes chunks that lie in the memory of who hands them out */
-    bool drain;  /* it takes only what it has claimed already */
-    bool prompt; /* it takes fewer elements rather than wait for as many as the buffer holds,
+    uint64_t unit;   /* elements: chunks of memory begin and end at multiples of it, if they are as
+                        long; 0: anywhere */
+    bool borrow;     /* it also takes chunks that lie in the memory of who hands them out */
+    bool drain;      /* it takes only what it has claimed already */
+    bool prompt;     /* it takes fewer elements rather than wait for as many as the buffer holds,
                         from an input in order that is one array */
-    unsigned wants; /* partial_want bits: it takes the partial result of elements in their place,
+    unsigned wants;  /* partial_want bits: it takes the partial result of elements in their place,
                         with these; 0: it takes elements alone */
 };
 

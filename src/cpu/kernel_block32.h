@@ -208,8 +208,8 @@ INLINE_TARGET void take_narrow(struct block32 *b, struct narrow *found, vec a,
 /* Two vectors of binary32 that have the elements of one of 16 bits. */
 INLINE_TARGET void widen_narrow(vec to[2], vec a, enum element_type type)
 {
-    unsigned char held[V_BYTES + V_BYTES / 2] = {
-        0}; /* not all compilers see that no f32 comes here */
+    /* Set, since not all compilers see that no f32 comes here. */
+    unsigned char held[V_BYTES + V_BYTES / 2] = {0};
 
     v_store(held, a);
     to[0] = load32(held, type);

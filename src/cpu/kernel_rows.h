@@ -360,10 +360,9 @@ INLINE_TARGET void block_exact(struct row_sum *row, const unsigned char *x, size
 
 /* How the next blocks of f64 are added, from what the last ones were like. */
 struct row_guess {
-    int bound; /* below 2^this */
-    unsigned dearest,
-        wait; /* blocks that are added with the errors of the additions, without another try; and
-                               after the next try that fails */
+    int bound;        /* their elements are taken to be below 2^this */
+    unsigned dearest; /* blocks that are added with the errors of the additions, without a try */
+    unsigned wait;    /* what `dearest` will be after the next try that fails */
 };
 
 /* The most blocks without another try. */
