@@ -226,24 +226,27 @@ template <typename Type, int N, int COUNT> struct slice_beginner<Type, N, COUNT,
     }
 };
 
-/* Adds element j of each vector to a sum. */
+/* Adds element j of each vector to a sum: one by one. Whether it did, which it always does where PLAIN
+   is false or FITS is true. */
 template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
-    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
+    __device__ static __forceinline__ bool add(typename slice_summing<Type>::type *sum,
                                                const words *v, int j)
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             sum->add(type::template value<N>(v[i], j));
+        return true;
     }
 };
+/* Plainly, if that is exact. */
 template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, true> {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
 
-    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
+    __device__ static __forceinline__ bool add(typename slice_summing<Type>::type *sum,
                                                const words *v, int j)
     {
         slice_plain<Type> plain;
@@ -258,31 +261,35 @@ template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, tr
         for (int i = 1; i < COUNT; i++)
             plain.add(type::template value<N>(v[i], j));
         plain.end(largest);
-        if (plain.fits())
-            plain.add_to(sum);
-        else
-            slice_adder<Type, N, COUNT, false>::add(sum, v, j);
+        if (!plain.fits())
+            return false;
+        plain.add_to(sum);
+        return true;
     }
 };
 
-/* Adds COUNT vectors to the sums of N columns. */
+/* Adds COUNT vectors to the sums of N columns: the bits of those columns that it did not add to. */
 template <typename Type, int N, int COUNT, bool AT_ONCE = slice_type<Type>::AT_ONCE>
 struct slice_column_adder {
     typedef slice_type<Type> type;
 
-    __device__ static __forceinline__ void add(typename slice_summing<Type>::type *sum,
-                                               const typename type::template words<N> *v)
+    __device__ static __forceinline__ unsigned add(typename slice_summing<Type>::type *sum,
+                                                   const typename type::template words<N> *v)
     {
+        unsigned left = 0;
+
 #pragma unroll
         for (int j = 0; j < N; j++)
-            slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j);
+            if (!slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j))
+                left |= 1u << j;
+        return left;
     }
 };
 template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, COUNT, true> {
     typedef slice_type<Type> type;
 
-    __device__ static __forceinline__ void add(slice_sum *sum,
-                                               const typename type::template words<N> *v)
+    __device__ static __forceinline__ unsigned add(slice_sum *sum,
+                                                   const typename type::template words<N> *v)
     {
         double total[N];
 
@@ -290,6 +297,7 @@ template <typename Type, int N, int COUNT> struct slice_column_adder<Type, N, CO
 #pragma unroll
         for (int j = 0; j < N; j++)
             sum[j].add(total[j]);
+        return 0;
     }
 };
 
@@ -439,25 +447,51 @@ template <typename Type, int N> struct slice_column_state {
                                                          const struct cuda_slice_launch &job)
     {
         words v[COUNT];
+        unsigned left;
 
 #pragma unroll
-        for (int i = 0; i < COUNT; i++, from += stride)
-            v[i].load(from);
+        for (int i = 0; i < COUNT; i++)
+            v[i].load(from + i * stride);
         slice_change<Type, N>(v, job);
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             extremes.take(v[i]);
-        slice_column_adder<Type, N, COUNT>::add(sum, v);
-        return from;
+        left = slice_column_adder<Type, N, COUNT>::add(sum, v);
+        if (left != 0)
+            add_again(from, stride, job, COUNT, left);
+        return from + COUNT * stride;
+    }
+
+    /* Adds the elements of `count` rows to the columns that have bits, one by one. They are loaded again,
+       so that what adds them plainly has their registers. */
+    __device__ __forceinline__ void add_again(const unsigned char *from, size_t stride,
+                                              const struct cuda_slice_launch &job, int count,
+                                              unsigned columns)
+    {
+#pragma unroll 1
+        for (int i = 0; i < count; i++, from += stride) {
+            words v[1];
+
+            v[0].load(from);
+            slice_change<Type, N>(v, job);
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                if (columns >> j & 1)
+                    sum[j].add(type::template value<N>(v[0], j));
+        }
     }
 };
 
-/* Blocks of a multiprocessor: of types of 16 bits whose plain sums always fit six, since they need few
-   registers (16 rows of 2^26 f16: 807 us with four, 666 with six; bf16: 872 with four, 1094 with
-   five). */
+
+/* Blocks of a multiprocessor. Sums of narrow elements need fewer registers than sums of squares or of
+   f64 (16 rows of 2^26, with four blocks and with these, microseconds: f32 1190, 1085; bf16 830, 722;
+   f8e5m2 811, 688). */
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS =
-    slice_type<Type>::SIZE == 2 && slice_type<Type>::FITS ? 6 : SLICE_BLOCKS;
+    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) || slice_type<Type>::SIZE > 4
+        ? SLICE_BLOCKS
+    : slice_type<Type>::SIZE > 1 ? 5
+                                 : 6;
 
 template <typename Type, int N>
 __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
@@ -509,7 +543,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
 #pragma unroll
         for (int j = 0; j < N; j++)
             if ((size_t)j < left) {
-                slice_adder<Type, N, 1, type::PLAIN>::add(&state.sum[j], v, j);
+                (void)slice_adder<Type, N, 1, type::FITS>::add(&state.sum[j], v, j);
                 state.extremes.take_one(v[0], j);
             }
     }
@@ -687,6 +721,11 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
     }
 };
 
+/* Whether a block gathers sums of rows before their results are put: those of squares, whose results
+   take as long as dozens of elements, where threads have the same sum. */
+template <int LANES, int PARTS, typename Sum>
+static const bool SLICE_GATHERED = sizeof(Sum) > sizeof(slice_sum) && SLICE_ALIKE<LANES, PARTS> > 1;
+
 /* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
    not cut. */
@@ -754,6 +793,24 @@ __global__ void __launch_bounds__(
     }
     if (extremes)
         slice_share<LANES>(keys);
+    if (SLICE_GATHERED<LANES, PARTS, typename row_state::sum_type>) {
+        /* Neighbouring threads put the results of the block's groups, part by part. */
+        const unsigned together = SLICE_THREADS / LANES, at = threadIdx.x / LANES;
+        __shared__ typename row_state::sum_type found[SLICE_THREADS / LANES * PARTS];
+
+        if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> == 0)
+#pragma unroll
+            for (int i = 0; i < row_state::KEPT; i++)
+                found[(slice_first_kept<LANES, PARTS>() + i) * together + at] = sum[i];
+        __syncthreads();
+        const size_t first = (size_t)blockIdx.x * together + threadIdx.x % together,
+                     number = first + threadIdx.x / together * groups;
+
+        if (threadIdx.x < together * PARTS && first < groups && number < parts)
+            slice_put<1, typename slice_type<Type>::key>(&job, number, {found[threadIdx.x]}, {0},
+                                                         {0});
+        return;
+    }
     if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> != 0)
         return;
 #pragma unroll
