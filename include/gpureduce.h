@@ -40,7 +40,8 @@
  *     }
  *
  * Every result is that of exact arithmetic on the numbers that the data mean, rounded once. It does
- * not depend on the engine, the number of threads or GPUs, or the order in which elements come.
+ * not depend on the engine, the number of threads or GPUs, the order in which elements come, or the
+ * floating-point mode of the caller (<fenv.h>), which functions leave as it is.
  *
  * Objects. A context owns threads, GPUs and the text of the last error. Each other object belongs
  * to the context it was made with, which must outlive it. A context and its objects belong to one

@@ -11,6 +11,7 @@
 #include "cli/option_values.h"
 #include "cli/progress.h"
 #include "cli/stdio.h"
+#include "sys/float_mode.h"
 #include "sys/signals.h"
 
 static void (*const commands[])(struct options *options) = {
@@ -21,6 +22,8 @@ static void (*const commands[])(struct options *options) = {
 int program_main(int argc, char **argv, const struct source_tuning *source,
                  const struct session_tuning *session)
 {
+    /* Libraries that are loaded before may have set another. */
+    FLOAT_MODE_DEFAULT;
     static struct options options; /* large, for a small stack */
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);

@@ -12,6 +12,7 @@
 #include "cuda/array.h"
 #include "lib/reducer.h"
 #include "lib/result.h"
+#include "sys/float_mode.h"
 
 /* Bytes of elements that are gathered at a time: the level-2 cache holds them. */
 #define PIECE_BYTES ((size_t)64 << 10)
@@ -110,6 +111,7 @@ static gpr_accumulator *make(gpr_context *context, enum element_type type,
 gpr_status gpr_accumulator_new(gpr_context *context, const char *dtype, const gpr_request *request,
                                gpr_accumulator **accumulator)
 {
+    FLOAT_MODE_DEFAULT;
     enum element_type type;
     gpr_accumulator *made;
 
@@ -312,6 +314,7 @@ static gpr_status add_nothing(gpr_accumulator *a, enum accumulator_kind before)
 
 gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *view)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     const enum accumulator_kind before = a->kind;
     gpr_view v;
@@ -331,6 +334,7 @@ gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *vie
 gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *data,
                                       uint64_t count, void *stream)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     const enum accumulator_kind before = a->kind;
     const struct scale none = {.given = false};
@@ -356,6 +360,7 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
 gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *view,
                                   uint64_t start)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     const enum accumulator_kind before = a->kind;
     const uint64_t count = view->view.elements;
@@ -422,6 +427,7 @@ static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t
 
 gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *input, size_t array)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     const enum accumulator_kind before = a->kind;
     gpr_result *result;
@@ -486,6 +492,7 @@ static bool find_common(const struct ranges *a, const struct ranges *b, uint64_t
 
 gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumulator *other)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     const enum accumulator_kind before = a->kind;
     struct partial_range range = {0, 0};
@@ -531,6 +538,7 @@ static bool has_gaps(const gpr_accumulator *a)
 
 gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **result)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     struct gpr_request request = a->request;
     struct partial p;
@@ -581,6 +589,7 @@ static gpr_status set_places(const gpr_accumulator *a, struct partial_text *text
 
 size_t gpr_accumulator_write(gpr_accumulator *accumulator, char *text, size_t size)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_accumulator *const a = accumulator;
     struct partial_text t = {.bag = a->kind != ACCUMULATOR_PLACED,
                              .type = a->type,
@@ -647,6 +656,7 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
 gpr_status gpr_accumulator_read(gpr_context *context, const char *text, size_t length,
                                 const gpr_request *request, gpr_accumulator **accumulator)
 {
+    FLOAT_MODE_DEFAULT;
     char error[PARTIAL_TEXT_ERROR_MAX];
     struct partial_text t;
     gpr_accumulator *made;

@@ -14,6 +14,7 @@
 #include "lib/device.h"
 #include "lib/objects.h"
 #include "lib/reducer.h"
+#include "sys/float_mode.h"
 
 /* The destination of the results of a call. */
 struct axis_output {
@@ -318,6 +319,7 @@ static bool reduce(struct axis_output *out, const struct session_options *option
 gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                            unsigned axis, void *const *results, uint64_t count)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_context *context = input->context;
     struct axis_output out = {.context = context, .results = results, .count = count};
     const struct container *container;

@@ -11,6 +11,7 @@
 #include "lib/objects.h"
 #include "lib/reducer.h"
 #include "run/diff_row.h"
+#include "sys/float_mode.h"
 
 /* The function of the caller that is told of rows. */
 struct rows {
@@ -135,6 +136,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
                            const char *tolerance, gpr_row_function *row, void *user, int all,
                            uint64_t *different)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_context *context = a->context;
     const struct rows rows = {row, user, all != 0};
     const struct gpr_request none = {.context = context};
@@ -178,6 +180,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
 gpr_status gpr_diff(gpr_context *context, const char *a, const char *b, const char *tolerance,
                     gpr_row_function *row, void *user, int all, uint64_t *different)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_input *one, *other;
     gpr_status status = gpr_open_path(context, a, NULL, &one);
 

@@ -12,6 +12,7 @@
 #include "lib/objects.h"
 #include "lib/reducer.h"
 #include "source/facts.h"
+#include "sys/float_mode.h"
 
 /* Makes an input of this name, which is copied. NULL, with an error, without memory. */
 static gpr_input *make(gpr_context *context, const char *path)
@@ -33,6 +34,7 @@ static gpr_input *make(gpr_context *context, const char *path)
 
 gpr_status gpr_open_view(gpr_context *context, const gpr_view *view, gpr_input **input)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_input *made;
 
     lib_begin(context);
@@ -118,6 +120,7 @@ static gpr_status open_source(gpr_context *context, gpr_input *made, gpr_input *
 gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_request *options,
                          gpr_input **input)
 {
+    FLOAT_MODE_DEFAULT;
     lib_begin(context);
     path = strcmp(path, "-") == 0 ? "./-" : path;
     return open_source(context, make_source(context, path, options), input);
@@ -125,6 +128,7 @@ gpr_status gpr_open_path(gpr_context *context, const char *path, const gpr_reque
 
 gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options, gpr_input **input)
 {
+    FLOAT_MODE_DEFAULT;
     char path[32];
     gpr_input *made;
 
@@ -143,6 +147,7 @@ gpr_status gpr_open_fd(gpr_context *context, int fd, const gpr_request *options,
 gpr_status gpr_open_callback(gpr_context *context, const char *name, gpr_read_function *function,
                              void *user, const gpr_request *options, gpr_input **input)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_input *made;
 
     lib_begin(context);
@@ -373,6 +378,7 @@ static gpr_status check_request(const gpr_request *request)
 gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request,
                       gpr_result **result)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_context *context = input->context;
 
     lib_begin(context);
@@ -387,6 +393,7 @@ gpr_status gpr_reduce(gpr_input *input, size_t array, const gpr_request *request
 gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
                            gpr_result_function *function, void *user)
 {
+    FLOAT_MODE_DEFAULT;
     struct reducer_each each = {.request = request, .function = function, .user = user};
     const size_t files = input->parts ? input->set.count : 1;
     gpr_status status;
@@ -405,6 +412,7 @@ gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
 gpr_status gpr_reduce_memory(const gpr_request *request, const void *data, const char *dtype,
                              gpr_order order, uint64_t count, double *values, gpr_result **result)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_context *context = request->context;
     char name[] = "memory";
     gpr_input input = {.context = context,
@@ -429,6 +437,7 @@ gpr_status gpr_reduce_memory(const gpr_request *request, const void *data, const
 gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                      gpr_result **result)
 {
+    FLOAT_MODE_DEFAULT;
     gpr_context *context = request->context;
 
     lib_begin(context);

@@ -12,6 +12,7 @@
 #include "core/nearest.h"
 #include "lib/objects.h"
 #include "sys/escape.h"
+#include "sys/float_mode.h"
 
 gpr_status gpr_request_new(gpr_context *context, gpr_request **request)
 {
@@ -122,6 +123,7 @@ gpr_status gpr_request_op(gpr_request *request, const char *op)
 gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t numerator,
                                 uint64_t denominator)
 {
+    FLOAT_MODE_DEFAULT;
     struct operation_set *named = &request->operations.named;
     const size_t length = strlen(name);
     const struct quantile quantile = {.numerator = numerator, .denominator = denominator};
@@ -148,6 +150,7 @@ gpr_status gpr_request_quantile(gpr_request *request, const char *name, uint64_t
 
 gpr_status gpr_request_histogram(gpr_request *request, uint64_t bins, double least, double most)
 {
+    FLOAT_MODE_DEFAULT;
     struct histogram_request made = {.kind = HISTOGRAM_BINS};
 
     lib_begin(request->context);
@@ -167,6 +170,7 @@ gpr_status gpr_request_histogram(gpr_request *request, uint64_t bins, double lea
 
 gpr_status gpr_request_missing(gpr_request *request, const char *value)
 {
+    FLOAT_MODE_DEFAULT;
     struct missing_values *missing = &request->missing;
     char shown[ESCAPE_QUOTE_MAX];
     char *text;

@@ -15,6 +15,7 @@
 #include "sys/buffer.h"
 #include "sys/clock.h"
 #include "sys/escape.h"
+#include "sys/float_mode.h"
 
 gpr_result *result_new(const gpr_request *request)
 {
@@ -117,6 +118,7 @@ static const struct operation *find(const gpr_result *result, const char *name)
 
 gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value)
 {
+    FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
     uint64_t count;
 
@@ -135,6 +137,7 @@ gpr_status gpr_result_double(const gpr_result *result, const char *op, double *v
 
 gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *value)
 {
+    FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
 
     if (!found)
@@ -161,6 +164,7 @@ static size_t copy_text(char *to, size_t size, const char *text)
 
 size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, size_t size)
 {
+    FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
     const struct integer *integer =
         found ? operation_exact_integer(found, &result->found.result) : NULL;
@@ -183,6 +187,7 @@ size_t gpr_result_integer(const gpr_result *result, const char *op, char *text, 
 
 size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size)
 {
+    FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
     char number[NUMBER_MAX];
     struct field field;
@@ -243,6 +248,7 @@ static void write_hexadecimal(char *text, uint32_t *digit, int count, bool negat
 size_t gpr_result_exact(const gpr_result *result, const char *op, char *text, size_t size,
                         int64_t *exponent)
 {
+    FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
     uint32_t digit[SCALED_SQUARES_DIGITS];
     char number[8 * SCALED_SQUARES_DIGITS + 2];
@@ -283,6 +289,7 @@ uint64_t gpr_result_bins(const gpr_result *result)
 gpr_status gpr_result_histogram(const gpr_result *result, uint64_t *counts, double *edges,
                                 uint64_t *below, uint64_t *above)
 {
+    FLOAT_MODE_DEFAULT;
     const struct histogram *h = &result->histogram;
 
     lib_begin(result->context);
@@ -309,6 +316,7 @@ static void put_seconds(struct buffer *out, const char *name, uint64_t time)
 
 const char *gpr_result_profile(const gpr_result *result)
 {
+    FLOAT_MODE_DEFAULT;
     const struct profile *p = &result->found.profile;
     struct buffer out = {.data = NULL};
 

@@ -10,6 +10,7 @@
 #include "core/name.h"
 #include "lib/objects.h"
 #include "run/shard.h"
+#include "sys/float_mode.h"
 
 /* Plans the shard's parts of files whose paths may be changed. */
 static gpr_status plan(gpr_context *context, const struct shard *shard, char **paths, int count,
@@ -37,6 +38,7 @@ static gpr_status plan(gpr_context *context, const struct shard *shard, char **p
 gpr_status gpr_plan_shards(gpr_context *context, const char *const *paths, size_t count,
                            uint64_t number, uint64_t of, uint64_t *begins, uint64_t *ends)
 {
+    FLOAT_MODE_DEFAULT;
     const struct shard shard = {number, of};
     struct shard_part *parts;
     gpr_status status;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/objects.h"
+#include "sys/float_mode.h"
 
 gpr_status gpr_view_new(gpr_context *context, gpr_view **view)
 {
@@ -84,6 +85,7 @@ gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *mask, ui
 
 gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset)
 {
+    FLOAT_MODE_DEFAULT;
     const struct scale given = {.given = true, .factor = scale, .offset = offset};
     const char *refusal = scale_refusal(&given);
 

@@ -6,6 +6,7 @@ library_sources += \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/escape.c src/sys/escape.h \
+	src/sys/float_mode.h \
 	src/sys/inline.h \
 	src/sys/group.c src/sys/group.h \
 	src/sys/grow.h \

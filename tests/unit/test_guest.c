@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fenv.h>
 #include <gpureduce.h>
 #include <locale.h>
 #include <pthread.h>
@@ -19,6 +20,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
 
 #include "lib/allocate.h"
 #include "lib/sanitized.h"
@@ -570,6 +575,126 @@ static void test_locale(void)
     (void)setlocale(LC_ALL, "C");
 }
 
+/*
+ * The floating-point mode of the caller.
+ */
+
+enum { MODE_ROWS = 400, MODE_COLUMNS = 1000, MODE_OPS = 7 };
+
+/* Numbers that any other rounding changes; in rows from MODE_ROWS / 2 on subnormal ones. */
+static double mode_numbers[MODE_ROWS][MODE_COLUMNS];
+
+static const char *const mode_ops[MODE_OPS] = {"sum", "std",    "l2",       "median",
+                                               "p33", "absmin", "negatives"};
+
+/* All results, as bits: of all elements, of each column, of an accumulator, and as text. */
+struct mode_results {
+    uint64_t all[MODE_OPS], sum;
+    double columns[2][MODE_COLUMNS];
+    char text[64];
+};
+
+static bool find_mode_results(struct mode_results *r)
+{
+    const uint64_t shape[] = {MODE_ROWS, MODE_COLUMNS};
+    struct objects o = make(COUNT, sizeof *numbers);
+    gpr_input *input = NULL;
+    gpr_request *all = NULL, *few = NULL;
+    gpr_result *result = NULL;
+    gpr_accumulator *accumulator = NULL;
+    void *columns[] = {r->columns[0], r->columns[1]};
+    double value;
+    bool good = gpr_view_set_data(o.view, mode_numbers, "f64", GPR_ORDER_NATIVE, 2, shape, NULL) ==
+                    GPR_OK &&
+                gpr_open_view(o.context, o.view, &input) == GPR_OK &&
+                gpr_request_new(o.context, &all) == GPR_OK &&
+                gpr_request_new(o.context, &few) == GPR_OK &&
+                gpr_request_op(few, "sum") == GPR_OK && gpr_request_op(few, "std") == GPR_OK;
+
+    for (int i = 0; i < MODE_OPS; i++)
+        good = good && gpr_request_op(all, mode_ops[i]) == GPR_OK;
+    good = good && gpr_reduce(input, 0, all, &result) == GPR_OK &&
+           gpr_result_text(result, "std", r->text, sizeof r->text) > 0;
+    for (int i = 0; i < MODE_OPS; i++) {
+        good = good && gpr_result_double(result, mode_ops[i], &value) == GPR_OK;
+        memcpy(&r->all[i], &value, sizeof value);
+    }
+    gpr_result_free(result);
+    result = NULL;
+    good = good && gpr_reduce_axis(input, 0, few, 0, columns, MODE_COLUMNS) == GPR_OK &&
+           gpr_accumulator_new(o.context, "f64", few, &accumulator) == GPR_OK &&
+           gpr_accumulator_add(accumulator, o.view) == GPR_OK &&
+           gpr_accumulator_snapshot(accumulator, &result) == GPR_OK &&
+           gpr_result_double(result, "sum", &value) == GPR_OK;
+    memcpy(&r->sum, &value, sizeof value);
+    gpr_result_free(result);
+    gpr_accumulator_free(accumulator);
+    gpr_request_free(all);
+    gpr_request_free(few);
+    gpr_close(input);
+    release(&o);
+    return good;
+}
+
+/* Sets a mode: a rounding of <fenv.h>, or -1: subnormal numbers are zero, as code that gcc compiled with
+   -ffast-math sets it. False where that cannot be. */
+static bool set_mode(int mode)
+{
+    if (mode >= 0)
+        return fesetround(mode) == 0;
+#if defined __x86_64__
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+    return true;
+#elif defined __aarch64__
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)1 << 24));
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* Whether the mode is still as set_mode has set it. */
+static bool has_mode(int mode)
+{
+    volatile double least = 0x1p-1074, none = least * 1;
+
+    return mode >= 0 ? fegetround() == mode : none == 0;
+}
+
+static void test_float_modes(void)
+{
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, -1};
+    static struct mode_results expected, found;
+    fenv_t before;
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < MODE_ROWS; i++)
+        for (size_t j = 0; j < MODE_COLUMNS; j++) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            mode_numbers[i][j] = i < MODE_ROWS / 2 ? (double)(state >> 11) * 0x1p-53
+                                                   : (double)(state >> 40) * 0x1p-1074;
+        }
+    memset(&expected, 0, sizeof expected);
+    if (!find_mode_results(&expected))
+        bail("results in the mode that programs begin with");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        bool good, same;
+
+        (void)fegetenv(&before);
+        if (!set_mode(modes[i])) {
+            tap_skip("a floating-point mode", "the processor does not have it");
+            continue;
+        }
+        memset(&found, 0, sizeof found);
+        good = find_mode_results(&found);
+        same = has_mode(modes[i]);
+        (void)fesetenv(&before);
+        tap_ok(good && memcmp(&found, &expected, sizeof found) == 0,
+               "results in another floating-point mode of the caller, %zu", i);
+        tap_ok(same, "which is not changed");
+    }
+}
+
 int main(void)
 {
     struct stat printed;
@@ -583,6 +708,7 @@ int main(void)
     test_signals();
     test_fork();
     test_locale();
+    test_float_modes();
     test_mapped_files();
     tap_ok(fstat(caught, &printed) == 0 && printed.st_size == 0, "nothing was printed");
     tap_ok(threads() <= 1 + (SANITIZED != 0), "no thread is left at the end");
