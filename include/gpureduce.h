@@ -426,7 +426,7 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    is -1; an integer that does not exist, since all elements of a slice are missing, is the first
    missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
    an input without a shape, for an axis that it does not have, and for an integer that does not
-   exist or does not fit its type, and for indices along several dimensions. After an error the memory has no results. Quantiles of what can only
+   exist or does not fit its type, for indices along several dimensions, and where GPR_LENGTH is given. After an error the memory has no results. Quantiles of what can only
    be read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
    than half of the machine's. Arrays in device memory, without scales, have results in memory of their
    device. One of floats may have a mask there, if NaNs are no errors: it is copied, on the device, and
@@ -461,7 +461,7 @@ GPR_API size_t gpr_result_integer(const gpr_result *result, const char *op, char
                                   size_t size);
 
 /* The value as gpureduce(1) prints it. That of a digest is an error unless the result is of all
-   elements of its array, none of which is masked. */
+   elements of its array, or of the first GPR_LENGTH ones, and of a view without a mask. */
 GPR_API size_t gpr_result_text(const gpr_result *result, const char *op, char *text, size_t size);
 
 /* The exact value of sum, sumsq, l1, min, max, absmax, absmin and range before it was rounded: an

@@ -336,6 +336,9 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     if (request->more_axes > 0 && request->wants & PARTIAL_WHERE)
         return lib_fail(context, GPR_ERROR_UNSUPPORTED,
                         "argmin and argmax are computed along one axis");
+    if (request->input.length != UINT64_MAX || input->options.length != UINT64_MAX)
+        return lib_fail(context, GPR_ERROR_UNSUPPORTED,
+                        "GPR_LENGTH cannot be given for results along an axis");
     if (device_holds(input))
         return device_reduce_axis(input, request, axis, results, count);
     input = lib_part(input, &array);

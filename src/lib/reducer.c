@@ -299,17 +299,21 @@ static bool reduce_directly(struct reducer *r, const struct view *view, const gp
  */
 
 /* Bytes of buffers of a thread, at most; and of what quantiles and histograms keep of elements,
-   those of all threads together and of each. */
+   those of all threads together, also for each element, and of each. */
 #define THREAD_BYTES ((uint64_t)512 << 10)
 #define KEPT_BYTES ((uint64_t)320 << 20)
+#define KEPT_EACH 32
 #define TALLIED_BYTES ((uint64_t)4 << 20)
 
-/* Sets how many threads the memory limit leaves of those of the context; 0: all. False, with an
-   error, if it leaves none. */
-static bool limit_threads(gpr_context *context, const gpr_request *request, unsigned *threads)
+/* Sets how many threads the memory limit leaves of those of the context for so many elements, at most; 0:
+   all. False, with an error, if it leaves none. */
+static bool limit_threads(gpr_context *context, const gpr_request *request, uint64_t elements,
+                          unsigned *threads)
 {
     const bool passes = pass_request_any(&request->passes);
-    const uint64_t kept = passes ? KEPT_BYTES : 0;
+    const uint64_t kept = !passes                             ? 0
+                          : elements < KEPT_BYTES / KEPT_EACH ? elements * KEPT_EACH
+                                                              : KEPT_BYTES;
     const uint64_t each = THREAD_BYTES + (passes ? TALLIED_BYTES : 0);
     unsigned asked;
 
@@ -338,9 +342,9 @@ static bool can_use_gpu(gpr_context *context)
     return false;
 }
 
-/* Has a session for the settings of the context. A GPU is used where it is asked for: 16 cores read
-   three times what its link carries. */
-static gpr_status begin_session(struct reducer *r, const gpr_request *request)
+/* Has a session for the settings of the context, for so many elements at most. A GPU is used where it is
+   asked for: 16 cores read three times what its link carries. */
+static gpr_status begin_session(struct reducer *r, const gpr_request *request, uint64_t elements)
 {
     gpr_context *context = r->context;
     struct session_options *o = &r->options;
@@ -348,7 +352,7 @@ static gpr_status begin_session(struct reducer *r, const gpr_request *request)
     struct error error;
     unsigned threads;
 
-    if (!can_use_gpu(context) || !limit_threads(context, request, &threads))
+    if (!can_use_gpu(context) || !limit_threads(context, request, elements, &threads))
         return context->status;
     if (r->session && (o->threads != threads || o->device != device))
         close_session(r);
@@ -577,7 +581,7 @@ static gpr_status prepare_session(struct reducer *r, const gpr_input *input,
     if (!set_input(r, input, request))
         return r->context->status;
     set_options(&r->options, request);
-    return begin_session(r, request);
+    return begin_session(r, request, input->in_memory ? input->view.view.elements : UINT64_MAX);
 }
 
 /* Reduces an input by a session. */
@@ -838,7 +842,7 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     if (pass_request_any(&o->passes))
         o->wants |= PARTIAL_EXTREMES;
     o->passes = none;
-    if (begin_session(r, s->request) != GPR_OK)
+    if (begin_session(r, s->request, UINT64_MAX) != GPR_OK)
         return r->context->status;
     if (!session_expect(r->session, inputs->count))
         return lib_fail_memory(r->context);
@@ -944,7 +948,7 @@ bool reducer_prepare(const gpr_input *input, const gpr_request *request,
         return false;
     }
     if (!can_use_gpu(context) ||
-        (context->device != DEVICE_GPU && begin_session(r, request) != GPR_OK))
+        (context->device != DEVICE_GPU && begin_session(r, request, UINT64_MAX) != GPR_OK))
         return false;
     *options = (struct session_options){.input = input_options(r, input, UINT64_MAX),
                                         .device = context->device,

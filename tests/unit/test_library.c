@@ -1415,6 +1415,10 @@ static void test_calls(void)
     median = ask(context, (const char *const[]){"median", NULL});
     tap_ok(gpr_reduce(input, 0, median, &result) == GPR_ERROR_MEMORY, "one that is too low: %s",
            gpr_error_text(context));
+    (void)gpr_context_set(context, GPR_MEMORY, 128 << 20);
+    tap_ok(gpr_reduce(input, 0, median, &result) == GPR_OK, "and one that few elements leave: %s",
+           gpr_error_text(context));
+    gpr_result_free(result);
     gpr_request_free(median);
     (void)gpr_context_set(context, GPR_MEMORY, 0);
     gpr_close(input);

@@ -278,6 +278,11 @@ static void test_axes(void)
     tap_ok(gpr_reduce_axis(inputs[0], 0, index, 0, results, 5) == GPR_ERROR_UNSUPPORTED &&
                strstr(gpr_error_text(context), "along one axis"),
            "an index: %s", gpr_error_text(context));
+    (void)gpr_request_set(index, GPR_AXES, 1);
+    (void)gpr_request_set(index, GPR_LENGTH, 3);
+    tap_ok(gpr_reduce_axis(inputs[0], 0, index, 0, results, 12) == GPR_ERROR_UNSUPPORTED &&
+               strstr(gpr_error_text(context), "GPR_LENGTH"),
+           "a part: %s", gpr_error_text(context));
     x[33] = x[34] = NAN;
     (void)gpr_request_set(request, GPR_NAN, GPR_NAN_ERROR);
     tap_ok(gpr_reduce_axis(inputs[0], 0, request, 1, results, 3) == GPR_ERROR_NAN &&
