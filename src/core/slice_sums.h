@@ -207,6 +207,25 @@ EXACT_SHARED bool slice_round_scaled(double x, double more, double bound, double
     return slice_round(x, more, bound, result);
 }
 
+/* About the root of 1 / x, within a few last places. */
+EXACT_SHARED double slice_inverse_root(double x)
+{
+#ifdef __CUDA_ARCH__
+    return rsqrt(x);
+#else
+    return 1 / sqrt(x);
+#endif
+}
+
+/* The most that slice_spread_soon is off by. The numerator is n_square - s_square, six numbers that are not
+   above 2^-52 n_square, since s_square is not above that either, and low^2, which is left out: adding them up
+   loses 2^-101.8 n_square. A quotient or root that is within 2^-50 of the true one leaves 2^-49 of the
+   numerator, of which rounding loses 2^-100.3. The inverses, which are within 2^-50 of theirs, and the square
+   of the correction put that off by 2^-99.5 of the result. */
+#define SLICE_OFF_SQUARES 0x1p-101
+#define SLICE_OFF_LEFT 0x1p-100
+#define SLICE_OFF_RESULT 0x1p-99
+
 /* Finds the variance of n numbers, or its root, as slice_spread does, in few operations. False, too,
    if the numbers are very large or small, or most of the sums of squares cancel. */
 EXACT_SHARED bool slice_spread_soon(double high, double low,
@@ -214,12 +233,14 @@ EXACT_SHARED bool slice_spread_soon(double high, double low,
                                     double count, double divisor, double factor, bool root,
                                     double *result)
 {
-    double rest, n_low, s_low, low_sum, more, error;
+    double rest, n_low, s_low, low_sum, more, error, off;
     const double square = exact_two_sum(squares[0], squares[1], &rest);
     const double n_square = slice_product(count, square, &n_low);
     const double s_square = slice_product(high, high, &s_low);
     const double all = exact_two_sum(n_square, -s_square, &low_sum);
-    double above, quotient, off;
+    const double above =
+        exact_two_sum(all, low_sum + (n_low - s_low) + (count * rest - 2 * high * low), &more);
+    const double inverse = 1 / divisor, quotient = above * inverse;
 
     if (!(n_square < 0x1p900) || !(all > 0x1p-700) || !(divisor < 0x1p53) ||
         (s_square != 0 && s_square < 0x1p-850))
@@ -227,31 +248,22 @@ EXACT_SHARED bool slice_spread_soon(double high, double low,
     SLICE_UNROLL
     for (int k = 2; k < SLICE_SQUARES_MAX; k++)
         bound += fabs(squares[k]);
-    /* Each of these sums of what is small is off by a few last places of what is added. */
-    bound =
-        count * bound + low * low +
-        (fabs(low_sum) + fabs(n_low) + fabs(s_low) + count * fabs(rest) + 2 * fabs(high * low)) *
-            0x1p-50;
-    above = exact_two_sum(all, low_sum + (n_low - s_low) + (count * rest - 2 * high * low), &more);
-    quotient = above / divisor;
+    bound = count * bound + n_square * SLICE_OFF_SQUARES + above * SLICE_OFF_LEFT;
     if (root) {
-        const double x = sqrt(quotient), x_square = slice_product(x, x, &error);
+        const double one_over = slice_inverse_root(quotient), x = quotient * one_over;
+        const double x_square = slice_product(x, x, &error);
         const double product = slice_product(x_square, divisor, &off);
-        const double left = (above - product) - off - error * divisor + more,
-                     twice = 2 * x * divisor;
+        const double left = (above - product) - off - error * divisor + more;
+        const double each = 0.5 * one_over * inverse;
 
-        bound += (fabs(above - product) + fabs(off) + fabs(error * divisor) + fabs(more)) * 0x1p-50;
-        rest = left / twice;
-        return slice_round_scaled(x, rest, bound / twice + fabs(rest) * 0x1p-48 + rest * rest / x,
-                                  factor, root, result);
+        return slice_round_scaled(x, left * each, bound * each + x * SLICE_OFF_RESULT, factor, root,
+                                  result);
     }
     const double product = slice_product(quotient, divisor, &off);
     const double left = (above - product) - off + more;
 
-    bound += (fabs(above - product) + fabs(off) + fabs(more)) * 0x1p-50;
-    rest = left / divisor;
-    return slice_round_scaled(quotient, rest, bound / divisor + fabs(rest) * 0x1p-48, factor, root,
-                              result);
+    return slice_round_scaled(quotient, left * inverse,
+                              bound * inverse + quotient * SLICE_OFF_RESULT, factor, root, result);
 }
 
 /* Sets *result to the variance of n numbers times the square of the factor, which is finite and not 0,

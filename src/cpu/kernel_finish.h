@@ -75,57 +75,39 @@ static SIMD_TARGET size_t finish_spreads(const struct cpu_finish *f, size_t n, d
                                          bool *known)
 {
     const vecd count = d_set1(f->count), divisor = d_set1(f->divisor), zero = d_set1(0);
-    const vecd two = d_set1(2), small = d_set1(0x1p-50), smaller = d_set1(0x1p-48);
+    const vecd two = d_set1(2), inverse = d_set1(1 / f->divisor);
     size_t i = 0;
 
     for (; i + W_LANES <= n; i += W_LANES) {
-        vecd low = zero, rest, n_low, s_low, low_sum, more, error, off, bound, last, result;
+        vecd low = zero, rest, n_low, s_low, low_sum, more, off, bound, last;
         const vecd high = f->high ? d_two_sum(d_load(f->high + i), d_load(f->low + i), &low) : zero;
         const vecd square = sum_squares(f, i, &rest, &bound);
         const vecd n_square = d_two_product(count, square, &n_low);
         const vecd s_square = d_two_product(high, high, &s_low);
         const vecd all = d_two_sum(n_square, d_sub(zero, s_square), &low_sum);
-        const vecd twice_low = d_mul(d_mul(two, high), low), n_rest = d_mul(count, rest);
+        const vecd lower = d_sub(d_mul(count, rest), d_mul(d_mul(two, high), low));
+        const vecd above = d_two_sum(all, d_add(d_add(low_sum, d_sub(n_low, s_low)), lower), &more);
+        vecd found = d_mul(above, inverse), each = inverse, of = found, error = zero;
         wvec good = (wvec)(n_square < d_set1(0x1p900)) & (wvec)(all > d_set1(0x1p-700)) &
                     ((wvec)(s_square == zero) | (wvec)(s_square >= d_set1(0x1p-850)));
 
-        /* Each of these sums of what is small is off by a few last places of what is added. */
-        bound = d_add(d_add(d_mul(count, bound), d_mul(low, low)),
-                      d_mul(d_add(d_add(d_add(d_abs(low_sum), d_abs(n_low)),
-                                        d_add(d_abs(s_low), d_abs(n_rest))),
-                                  d_abs(twice_low)),
-                            small));
-        const vecd above = d_two_sum(
-            all, d_add(d_add(low_sum, d_sub(n_low, s_low)), d_sub(n_rest, twice_low)), &more);
-        const vecd quotient = d_div(above, divisor);
-
+        bound = d_add(d_mul(count, bound), d_add(d_mul(n_square, d_set1(SLICE_OFF_SQUARES)),
+                                                 d_mul(above, d_set1(SLICE_OFF_LEFT))));
         if (f->root) {
-            const vecd x = d_sqrt(quotient), x_square = d_two_product(x, x, &error);
-            const vecd product = d_two_product(x_square, divisor, &off);
-            const vecd error_part = d_mul(error, divisor), twice = d_mul(d_mul(two, x), divisor);
-            const vecd left = d_add(d_sub(d_sub(d_sub(above, product), off), error_part), more);
+            const vecd one_over = d_div(d_set1(1), d_sqrt(found));
 
-            bound = d_add(bound, d_mul(d_add(d_add(d_abs(d_sub(above, product)), d_abs(off)),
-                                             d_add(d_abs(error_part), d_abs(more))),
-                                       small));
-            rest = d_div(left, twice);
-            bound = d_add(d_add(d_div(bound, twice), d_mul(d_abs(rest), smaller)),
-                          d_div(d_mul(rest, rest), x));
-            result = d_two_sum(x, rest, &last);
-        } else {
-            const vecd product = d_two_product(quotient, divisor, &off);
-            const vecd left = d_add(d_sub(d_sub(above, product), off), more);
-
-            bound = d_add(
-                bound,
-                d_mul(d_add(d_add(d_abs(d_sub(above, product)), d_abs(off)), d_abs(more)), small));
-            rest = d_div(left, divisor);
-            bound = d_add(d_div(bound, divisor), d_mul(d_abs(rest), smaller));
-            result = d_two_sum(quotient, rest, &last);
+            found = d_mul(found, one_over);
+            each = d_mul(d_mul(d_set1(0.5), one_over), inverse);
+            of = d_two_product(found, found, &error);
         }
-        const vecd wider = d_add(d_mul(bound, d_set1(1.001)), d_mul(d_abs(last), small));
+        const vecd product = d_two_product(of, divisor, &off);
+        const vecd left = d_sub(d_sub(d_sub(above, product), off), d_mul(error, divisor));
 
-        good &= rounds_so(result, result, last, wider) | (wvec)(bound == zero);
+        bound = d_add(d_mul(bound, each), d_mul(found, d_set1(SLICE_OFF_RESULT)));
+        const vecd result = d_two_sum(found, d_mul(d_add(left, more), each), &last);
+        const vecd wider = d_add(d_mul(bound, d_set1(1.001)), d_mul(d_abs(last), d_set1(0x1p-50)));
+
+        good &= rounds_so(result, result, last, wider);
         put_finished(to + i, known + i, result, good);
     }
     return i;
