@@ -824,13 +824,24 @@ __global__ void __launch_bounds__(
 }
 
 /* Rows: lanes of a part; elements of a vector, and vectors that a lane has of a part; parts that it
-   has of all, more than one only of rows that are not cut; and turns. */
-template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS>
+   has of all, more than one only of rows that are not cut; turns; and whether rows are not cut. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
 static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
 {
-    return {slice_rows<Type, LANES, N, VECTORS, PARTS, TURNS, PARTS != 1>,
+    return {slice_rows<Type, LANES, N, VECTORS, PARTS, TURNS, WHOLE>,
             (l->rows * l->parts + PARTS - 1) / PARTS * LANES};
 }
+template <typename Type, int LANES, int N, int VECTORS, int PARTS>
+static struct slice_choice slice_choose_short(const struct cuda_slice_launch *l)
+{
+    return slice_choose_lanes<Type, LANES, N, VECTORS, PARTS, 1, true>(l);
+}
+
+/* Parts of rows that a lane has at a time, with 8 vectors together: merging what lanes have of a row takes
+   as long as adding up dozens of elements, and sums of squares take more registers. */
+template <typename Type>
+static const int SLICE_PARTS_AT_ONCE =
+    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) ? 1 : 2;
 
 /* The longest parts, whose vectors of N elements a warp has in its registers, if that can be; those of
    narrow types half a warp, which has two of them where that needs no more registers than there are.
@@ -846,7 +857,7 @@ struct slice_long {
         const int vectors = CUDA_SLICE_PART / 32 / N,
                   turns = slice_type<Type>::PLAIN ? 1 : vectors / 8;
 
-        return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
+        return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns, false>(l);
     }
 };
 template <typename Type, int N, bool NARROW> struct slice_long<Type, N, true, NARROW> {
@@ -855,7 +866,7 @@ template <typename Type, int N, bool NARROW> struct slice_long<Type, N, true, NA
         const int turns = CUDA_SLICE_LONG / CUDA_SLICE_PART, lanes = NARROW ? 16 : 32;
 
         return l->part > CUDA_SLICE_PART && l->length > CUDA_SLICE_PART
-                   ? slice_choose_lanes<Type, lanes, N, 8, 1, turns>(l)
+                   ? slice_choose_lanes<Type, lanes, N, 8, 1, turns, false>(l)
                    : slice_long<Type, N, false>::choose(l);
     }
 };
@@ -864,8 +875,8 @@ template <typename Type, int N> struct slice_long<Type, N, false, true> {
     {
         const int vectors = CUDA_SLICE_PART / 16 / N, parts = slice_plain<Type>::BOUNDED ? 1 : 2;
 
-        return l->parts == 1 ? slice_choose_lanes<Type, 16, N, vectors, parts, 1>(l)
-                             : slice_choose_lanes<Type, 16, N, vectors, 1, 1>(l);
+        return l->parts == 1 ? slice_choose_short<Type, 16, N, vectors, parts>(l)
+                             : slice_choose_lanes<Type, 16, N, vectors, 1, 1, false>(l);
     }
 };
 
@@ -881,27 +892,36 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
     if (l->columns)
         return {slice_columns<Type, 1>, columns * (1 + l->further)};
     const bool whole = l->parts == 1;
+    const int row = type::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>, vectors = 8 / at_once;
 
-    if (l->length % type::ROW != 0) {
+    if (l->length % row != 0) {
         if (whole && most <= 4)
-            return slice_choose_lanes<Type, 1, 1, 4, 4, 1>(l);
+            return slice_choose_short<Type, 1, 1, 4, 4>(l);
+        if (whole && most <= 16)
+            return slice_choose_short<Type, 1, 1, 16, 1>(l);
+        if (whole && most <= 32)
+            return slice_choose_short<Type, 2, 1, 16, 1>(l);
         if (whole && most <= 64)
-            return slice_choose_lanes<Type, 8, 1, 8, 2, 1>(l);
+            return slice_choose_short<Type, 4, 1, 16, 1>(l);
         if (whole && most <= 256)
-            return slice_choose_lanes<Type, 32, 1, 8, 2, 1>(l);
+            return slice_choose_short<Type, 16, 1, 16, 1>(l);
         return slice_long<Type, 1>::choose(l);
     }
-    if (whole && most <= type::ROW)
-        return slice_choose_lanes<Type, 1, type::ROW, 1, 4, 1>(l);
-    if (whole && most <= 4 * type::ROW)
-        return slice_choose_lanes<Type, 4, type::ROW, 1, 4, 1>(l);
-    if (whole && most <= 16 * type::ROW)
-        return slice_choose_lanes<Type, 8, type::ROW, 2, 4, 1>(l);
-    if (whole && most <= 32 * type::ROW)
-        return slice_choose_lanes<Type, 16, type::ROW, 2, 4, 1>(l);
-    if (whole && most <= 64 * type::ROW)
-        return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
-    return slice_long<Type, type::ROW>::choose(l);
+    if (whole && most <= row)
+        return slice_choose_short<Type, 1, row, 1, 4>(l);
+    if (whole && most <= 2 * row)
+        return slice_choose_short<Type, 1, row, 2, 2 * at_once>(l);
+    if (whole && most <= 4 * row)
+        return slice_choose_short<Type, 1, row, 4, at_once>(l);
+    if (whole && most <= 8 * row)
+        return slice_choose_short<Type, 8 / vectors, row, vectors, at_once>(l);
+    if (whole && most <= 16 * row)
+        return slice_choose_short<Type, 16 / vectors, row, vectors, at_once>(l);
+    if (whole && most <= 32 * row)
+        return slice_choose_short<Type, 32 / vectors, row, vectors, at_once>(l);
+    if (whole && most <= 64 * row)
+        return slice_choose_short<Type, 64 / vectors, row, vectors, at_once>(l);
+    return slice_long<Type, row>::choose(l);
 }
 
 #endif
