@@ -52,6 +52,8 @@ ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 {
     size_t count = r->pushed < size ? r->pushed : size;
 
+    if (size == 0) /* a decoder reads on until it has a byte */
+        return 0;
     if (count == 0)
         return r->read(r, buffer, size);
     memcpy(buffer, r->pushed_bytes + READER_PUSHED_MAX - r->pushed, count);

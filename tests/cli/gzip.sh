@@ -236,6 +236,8 @@ for options in '--axis=0 --shape=2000,100 -o sum,argmax' '--axis=1 --shape=100,2
 done
 run -t i32 --diff numbers.i32 numbers.i32.gz
 ok 'the same as the file' test "$status" = 0
+shell 'cat numbers.i32.gz | timeout 20 gpureduce --diff -q -t i32 --length=3 - numbers.i32'
+is 'the first ones, in a pipe' 0 ''
 shells=
 for i in 1 2 3; do
     run -t i32 --partial -o sum,count --shard=$i/3 made/bgzf made/one
