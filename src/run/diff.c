@@ -1936,15 +1936,8 @@ static bool open_side(struct diff *d, int side, bool repeatable)
     for (int i = 0; i < d->file_counts[side]; i++) {
         struct source *source = d->files[side][i];
 
-        if (source_info(source)->repeatable != repeatable)
-            continue;
-        if (!source_open_connected(source, &input, d->worker_count)) {
-            good = false;
-        } else if (d->file_counts[side] > 1 && !source_info(source)->container) {
-            source_error(source, ERROR_REQUEST,
-                         "does not hold several arrays, but other files of its set do");
-            return false;
-        }
+        if (source_info(source)->repeatable == repeatable)
+            good = source_open_connected(source, &input, d->worker_count) && good;
     }
     return good;
 }

@@ -311,7 +311,8 @@ static bool compare_with_index(struct source *s, const struct source_options *op
         end = begin;
         while (end < index->count && strcmp(index->places[end].path, s->path) == 0)
             end++;
-        if (end > begin && !compare_with_places(s, index, index->places + begin, end - begin))
+        if (end > begin && index->places[begin].array &&
+            !compare_with_places(s, index, index->places + begin, end - begin))
             return source_no_memory(s);
     }
     return true;

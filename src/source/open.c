@@ -711,9 +711,25 @@ bool source_is_one_frame(struct source *s)
     return s->info.compression == COMPRESSION_ZSTD && s->has_size && zstd_source_is_one_frame(s);
 }
 
+/* The format of an input: what was asked for, or else what the set that it is of should have. */
+static enum source_format expected_format(const struct source *s,
+                                          const struct source_options *options)
+{
+    const struct source_index *index = options->format == SOURCE_AUTO ? options->index : NULL;
+
+    for (; index; index = index->next)
+        for (size_t i = 0; i < index->count; i++)
+            if (strcmp(index->places[i].path, s->path) == 0)
+                return index->format;
+    return options->format;
+}
+
 bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
 {
-    return (open_format(s, options, workers) && has_wanted(s, options)) || note_unknown(options);
+    struct source_options expected = *options;
+
+    expected.format = expected_format(s, options);
+    return (open_format(s, &expected, workers) && has_wanted(s, options)) || note_unknown(options);
 }
 
 bool source_probe_connected(struct source *s, const struct source_options *options)

@@ -286,6 +286,7 @@ static bool add_index(struct source_set *set, struct list *files, char *path, st
         return error_memory(error);
     }
     *about = index->path = path;
+    index->base.format = SOURCE_SAFETENSORS;
     index->base.next = set->index;
     set->index = &index->base;
     index->base.name = index->name = strdup(escape_quote(quoted, path));
@@ -424,6 +425,31 @@ void source_set_check(const struct source_set *set)
     free(sorted.names);
 }
 
+/* Adds the files of these names in a directory to the list, and their format to the set. False without
+   memory. */
+static bool add_names(struct source_set *set, struct list *files, const char *path,
+                      const struct list *names, enum source_format format)
+{
+    struct index *index = calloc(1, sizeof *index);
+    bool good = index;
+
+    if (!index)
+        return false;
+    index->base.format = format;
+    index->base.next = set->index;
+    set->index = &index->base;
+    for (size_t i = 0; good && i < names->count; i++) {
+        char *joined = join(path, strlen(path), names->names[i]);
+
+        good = joined && add_place(index, joined, NULL);
+        if (good)
+            add(files, strdup(joined));
+        else
+            free(joined);
+    }
+    return good;
+}
+
 /* Adds the files of a directory to the list; the directory itself where there are none. */
 static bool add_directory(struct source_set *set, struct list *files, const char *path,
                           struct error *error, const char **about)
@@ -431,8 +457,9 @@ static bool add_directory(struct source_set *set, struct list *files, const char
     struct list indices = {0}, names = {0};
     bool good = read_directory(path, index_end, &indices, error) &&
                 read_directory(path, data_end, &names, error);
+    const bool gguf = good && indices.count + names.count == 0;
 
-    if (good && indices.count + names.count == 0)
+    if (gguf)
         good = read_directory(path, gguf_end, &names, error) && has_all_parts(&names, error);
     if (good && indices.count > 1)
         good = error_set(error, ERROR_REQUEST, "holds %zu indices of safetensors; name one of them",
@@ -444,9 +471,10 @@ static bool add_directory(struct source_set *set, struct list *files, const char
             warn_unnamed(set, &names, files, path, indices.names[0]);
     } else if (good && names.count == 0) {
         add(files, strdup(path));
+    } else if (good) {
+        good = add_names(set, files, path, &names, gguf ? SOURCE_GGUF : SOURCE_SAFETENSORS) ||
+               error_memory(error);
     }
-    for (size_t i = 0; good && indices.count == 0 && i < names.count; i++)
-        add(files, join(path, strlen(path), names.names[i]));
     clear(&indices);
     clear(&names);
     return good;

@@ -11,7 +11,8 @@
 struct source_set {
     char **paths; /* of the files, each on the heap */
     size_t count, room;
-    const struct source_index *index; /* the arrays that they should hold; NULL: unknown */
+    const struct source_index *index; /* the format that they should have, and the arrays that they
+                                         should hold; NULL: unknown */
     const struct log *log;            /* of warnings, set by the caller; NULL: they are dropped */
 };
 

@@ -82,10 +82,12 @@ struct source_wanted {
 };
 
 /* An index of containers: the arrays that each file should hold, sorted by the paths of the
-   files and then by the names of the arrays. It does not change. */
+   files and then by the names of the arrays. It does not change. The files of a directory, whose arrays
+   are unknown, have a place each, without an array. */
 struct source_index {
     const struct source_index *next; /* another index; NULL for none */
-    const char *name;                /* the name of the index in messages */
+    const char *name;                /* the name of the index in messages; NULL for a directory */
+    enum source_format format;       /* that the files should have */
     const struct source_place {
         const char *path, *array;
     } * places;

@@ -278,6 +278,15 @@ golden 'a directory' 0 arrays-directory
 run --total -o sum,count --nan=skip model/
 golden 'the same with a slash' 0 arrays-directory
 cp model/*.safetensors other
+: >model/part-0.safetensors
+run -q -o sum --array=z --total model
+is 'an empty file of a directory' 1 'NA
+6
+NA' 'gpureduce: model/part-0.safetensors: is empty, and not a safetensors file
+gpureduce: no total: 1 of 2 files and arrays failed'
+cp three.f32 model/part-0.safetensors
+run -q -o sum --array=z model
+ok 'one that is no safetensors file' grep -q '^gpureduce: model/part-0.safetensors: a safetensors file: byte 0: ' err
 safetensors other/whole.safetensors a:F32:3:three.f32
 index=other/model.safetensors.index.json
 printf '%s' '{"metadata": {"total_size": 35}, "weight_map": {"z": "part-2.safetensors", "w.weight": "part-1.safetensors",' \
@@ -307,6 +316,11 @@ run -q -o sum --array z other
 is 'a part that is missing' 1 'NA' \
     'gpureduce: warning: other/part-1.safetensors: array a b/c: other/model.safetensors.index.json does not place it in this file, nor others
 gpureduce: other/part-2.safetensors: No such file or directory'
+: >other/part-2.safetensors
+run -q -o sum --array z $index
+is 'or empty' 1 'NA' \
+    'gpureduce: warning: other/part-1.safetensors: array a b/c: other/model.safetensors.index.json does not place it in this file, nor others
+gpureduce: other/part-2.safetensors: is empty, and not a safetensors file'
 mv whole.safetensors other
 # index_fails NAME TEXT: ./other and its index are refused so.
 index_fails() {

@@ -123,7 +123,7 @@ run --diff one two
 trouble 'a name twice' 'two/y-3.safetensors: array a is in another file, too: two/y-2.safetensors'
 printf '' >two/y-3.safetensors
 run --diff one two
-trouble 'a part that is none' 'two/y-3.safetensors: does not hold several arrays, but other files of its set do'
+trouble 'a part that is none' 'two/y-3.safetensors: is empty, and not a safetensors file'
 
 # Names that are changed before they are matched.
 set_of mapped-a.safetensors "{$(entry model.layers.0.w F32 3 0 12),$(entry model.b F32 3 12 24),$(entry x F32 3 24 36)}" \

@@ -261,6 +261,11 @@ static void test_sets(gpr_context *context)
     gpr_result_free(result);
     gpr_request_free(request);
     gpr_close(input);
+    tap_ok(truncate("set/2.safetensors", 0) == 0 &&
+               gpr_open_path(context, "set", NULL, &input) != GPR_OK &&
+               strcmp(gpr_error_text(context),
+                      "set/2.safetensors: is empty, and not a safetensors file") == 0,
+           "an empty file of a directory: %s", gpr_error_text(context));
     unlink("set/1.safetensors");
     unlink("set/2.safetensors");
     rmdir("set");
