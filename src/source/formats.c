@@ -425,7 +425,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
 /* Whether a file of no bytes has a name that says what it should hold. */
 static bool empty_by_name(const struct source *s)
 {
-    static const char *const ends[] = {".npy", ".zst", ".gz"};
+    static const char *const ends[] = {".npy", ".npz",  ".safetensors", ".gguf", ".h5",  ".hdf5",
+                                       ".nc",  ".fits", ".pt",          ".pth",  ".zst", ".gz"};
     size_t length = strlen(s->path);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
