@@ -422,15 +422,22 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     return true;
 }
 
+/* Whether the input's name ends so. */
+static bool is_named(const struct source *s, const char *end)
+{
+    const size_t length = strlen(s->path), size = strlen(end);
+
+    return length >= size && strcmp(s->path + length - size, end) == 0;
+}
+
 /* Whether a file of no bytes has a name that says what it should hold. */
 static bool empty_by_name(const struct source *s)
 {
     static const char *const ends[] = {".npy", ".npz",  ".safetensors", ".gguf", ".h5",  ".hdf5",
                                        ".nc",  ".fits", ".pt",          ".pth",  ".zst", ".gz"};
-    size_t length = strlen(s->path);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length >= strlen(ends[i]) && strcmp(s->path + length - strlen(ends[i]), ends[i]) == 0)
+        if (is_named(s, ends[i]))
             return true;
     return false;
 }
@@ -463,7 +470,6 @@ static struct error data_error(struct error error)
 static bool fails_by_name(struct source *s, size_t size)
 {
     struct advice advice = {.kind = ADVICE_RAW, .raw = true};
-    const size_t length = strlen(s->path);
     char header[PATH_MAX], word[SHELL_WORD_MAX], command[UNSUPPORTED_TEXT_MAX / 2];
     unsigned char bytes[CONTAINER_PAIR_MAX];
     ssize_t got;
@@ -471,12 +477,12 @@ static bool fails_by_name(struct source *s, size_t size)
 
     if (!s->close_fd || s->info.compressed)
         return false;
-    if (length >= 4 && strcmp(s->path + length - 4, ".nii") == 0 && size < 348) {
+    if (is_named(s, ".nii") && size < 348) {
         reject(s, advice, "truncated: %zu byte%s, the header of NIfTI needs 348", size,
                plural(size));
         return true;
     }
-    if (!formats_pair(s->path, header) || header[length - 1] != 'r')
+    if (!formats_pair(s->path, header) || !is_named(s, ".img"))
         return false;
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
@@ -526,7 +532,7 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
                "is empty, but its name is that of a format");
         return false;
     }
-    if (npy_cut_off(head, size)) {
+    if (npy_cut_off(head, size) && is_named(s, ".npy")) {
         reject(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
                "a .npy file that is cut off at byte %zu", size);
         return false;

@@ -118,11 +118,11 @@ fails 'three bytes of a magic number' \
     'magic: byte 0: the last f32 element is cut off after 3 of 4 bytes'
 run -q -o count -t f16 --length 1 magic
 is 'are an f16 and more' 0 1
-printf '\223NUM' >magic
-run magic
+printf '\223NUM' >magic.npy
+run magic.npy
 fails 'four bytes of that of .npy' \
-    'magic: a .npy file that is cut off at byte 4 (--format=raw reads it as raw numbers)'
-run -q -o count --format=raw magic
+    'magic.npy: a .npy file that is cut off at byte 4 (--format=raw reads it as raw numbers)'
+run -q -o count --format=raw magic.npy
 is 'are an f32 with --format=raw' 0 1
 printf '\223NUMPY' >magic
 run magic

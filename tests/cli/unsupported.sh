@@ -226,10 +226,13 @@ for name in x.npy x.zst x.npy.zst x.npz x.safetensors x.gguf x.h5 x.hdf5 x.nc x.
     is "an empty $name, --format=raw" 0 0
 done
 for length in 1 2 3 4 5; do
-    printf '\223NUMPY' | head -c "$length" >./cut
-    run -t bf16 cut
+    printf '\223NUMPY' | head -c "$length" >./cut.npy
+    run -t bf16 cut.npy
     fails "$length bytes of a .npy" \
-        "cut: a .npy file that is cut off at byte $length $raw"
+        "cut.npy: a .npy file that is cut off at byte $length $raw"
+    copy cut.npy cut
+    run -q -o count -t u8 cut
+    is "$length bytes that are numbers" 0 "$length"
 done
 
 #
