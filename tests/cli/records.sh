@@ -21,6 +21,10 @@ fails_like 'they are unreadable' "x.npy: array n.x: its elements are neither sid
 run -q -o sum --total --array=a --format=npy x.npy
 is 'by the name of the format' 0 '50529027
 50529027'
+fields "[('a', '<i4'), ('', '<i2')]" '(3,)' 18 >unnamed.npy
+run -q -o sum unnamed.npy
+is 'a field without a name' 0 '50529027
+771'
 shell 'cat x.npy | gpureduce -q -o sum --array=a'
 is 'in a pipe' 0 50529027
 run -q -o sum --axis=0 --array=a x.npy

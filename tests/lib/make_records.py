@@ -52,6 +52,8 @@ save("turned", turned, turned.T)  # indices are those of the elements as they ar
 save("aligned", fill(np.zeros(9, np.dtype([("\u00e4", "u1"), ("v", "<f8"), ("w", "i2")], align=True))))
 save("unicode", fill(np.zeros(9, [("\u4e2d", "<f4"), ("b", "<f4")])))
 save("escaped", fill(np.zeros(9, [("it's \"\t\\", "<f4"), ("\x7f\u4e2d", "<i2"), ("b", "<f4")])))
+gaps = {"names": ["a", "", "b"], "formats": ["<f4", "<i2", "u1"], "offsets": [0, 8, 12], "itemsize": 16}
+save("unnamed", fill(np.zeros(9, np.dtype(gaps))))  # with padding, which has no name either
 save("single", fill(np.zeros(1000, [("only", "<f4")])))
 save("text", np.zeros(9, [("s", "S5"), ("b", "<f4")]))
 save("complex", fill(np.zeros((40, 5), "<c16")))

@@ -600,11 +600,13 @@ static bool read_field(struct fields *f, bool scattered, unsigned depth, uint64_
     if (__builtin_mul_overflow(size, field->elements, &size) || size > RECORD_MAX - *at)
         return fail(p, "a record has more than 2^31 bytes");
     *at += size;
-    /* Padding has no name. */
-    if (!list && *name && size == 0 && field->elements > 0 && !field->known)
-        return fail(p, "the type of a field has no size");
-    if (!list && *name && !give(f))
-        return false;
+    /* Bytes without a name are padding. */
+    if (!list && (*name || kind_of(field->descr) != 'V')) {
+        if (size == 0 && field->elements > 0 && !field->known)
+            return fail(p, "the type of a field has no size");
+        if (!give(f))
+            return false;
+    }
     field->name[length] = '\0';
     return true;
 }
