@@ -47,6 +47,13 @@ def member(content, level=6, extra=b"", name=b""):
     return bytes(whole)
 
 
+def checked(content, wrong=0):
+    """A member whose header has a checksum."""
+    whole = member(content)
+    head = whole[:3] + b"\x02" + whole[4:10]
+    return head + struct.pack("<H", zlib.crc32(head) & 0xffff ^ wrong) + whole[10:]
+
+
 def pieces(sizes):
     at = 0
     while at < len(data):
@@ -67,6 +74,7 @@ write("bgzf", b"".join(bgzf) + end)
 write("odd", b"".join(odd) + end + end)
 write("many", b"".join(member(p) for p in pieces([1, 7, 100000, 50001, 0])))
 write("mixed", b"".join(member(p, extra=rnd.choice((b"", block))) for p in pieces([1, 7, 60000, 50001, 0])))
+write("checked", b"".join(checked(p) for p in pieces([100000, 50001, 0])))
 write("zeros", gzip.compress(data) + b"\0" * 1000)
 write("zeros.bgzf", b"".join(bgzf) + b"\0" * 70000)
 with open(os.path.join(folder, "z.zlib"), "wb") as file:
@@ -87,6 +95,7 @@ write("bad-cut-trailer", one[:-3])
 write("bad-cut-block", whole[:place + 300])
 write("bad-cut-header", whole[:place + 11])
 write("bad-checksum", one[:-8] + b"abcd" + one[-4:])
+write("bad-header", checked(data[:4000]) + checked(data[4000:], 1))
 write("bad-length", one[:-4] + b"abcd")
 for name, at in (("bad-block-checksum", place - 8), ("bad-block-length", place - 4), ("bad-block-data", place - 3000),
                  ("bad-block-header", place + 2), ("bad-block-size", place + 17)):
@@ -99,7 +108,7 @@ ordered = sorted(numbers)
 print(sum(numbers), min(numbers), max(numbers), numbers.index(min(numbers)), len(numbers), float(ordered[100000]))
 END
 read -r sum min max argmin count median <expected
-for name in one fast stored name bgzf odd many mixed zeros zeros.bgzf; do
+for name in one fast stored name checked bgzf odd many mixed zeros zeros.bgzf; do
     for options in '' '-j 1' '-j 4 --chunk-size 4096' '-j 3 --chunk-size 1000000'; do
         share_takes_next || continue
         # shellcheck disable=SC2086 # none, or several words
@@ -159,6 +168,7 @@ cut-block|the compressed data are cut off
 cut-header|the compressed data are cut off
 checksum|incorrect data check
 length|incorrect length check
+header|header crc mismatch
 block-checksum|incorrect data check
 block-length|incorrect length check
 block-data|.*

@@ -268,7 +268,8 @@ bool inflate_member(struct inflate *z, const void *in, size_t in_size, size_t *u
     bool ended;
 
 #ifdef HAVE_LIBDEFLATE
-    if (z->whole)
+    /* It does not verify the checksum of a header, which flag 2 says is there; zlib does. */
+    if (z->whole && in_size > 3 && !(((const unsigned char *)in)[3] & 2))
         return libdeflate_gzip_decompress_ex(z->whole, in, in_size, out, *size, used, size) ==
                LIBDEFLATE_SUCCESS;
 #endif
