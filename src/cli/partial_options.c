@@ -26,6 +26,16 @@ static bool get_number(const char *name, uint64_t *number)
     return text && number_parse_count(text, number);
 }
 
+/* The number in a variable. False, after an error, where there is none. */
+static bool need_number(const struct arguments *a, const char *name, uint64_t *number)
+{
+    return get_number(name, number) ||
+           arguments_wrong(a,
+                           getenv(name) ? "--shard=auto: %s is not a number from 0 on"
+                                        : "--shard=auto: %s is not set",
+                           name);
+}
+
 /* Makes each of the shards so far `of` shards, and takes the one with this number, from 0 on. False
    where there is no such number. */
 static bool divide(struct shard *shard, uint64_t number, uint64_t of)
@@ -37,13 +47,12 @@ static bool divide(struct shard *shard, uint64_t number, uint64_t of)
     return true;
 }
 
-/* The place of this task in a Slurm array, whose numbers may begin anywhere and go up in steps. */
-static bool divide_by_array(struct shard *shard)
+/* Takes the place of task number `id` in a Slurm array of `count` tasks, whose numbers may begin anywhere
+   and go up in steps. */
+static bool divide_by_array(struct shard *shard, uint64_t id, uint64_t count)
 {
-    uint64_t id, count, least, most, step;
+    uint64_t least, most, step;
 
-    if (!get_number("SLURM_ARRAY_TASK_ID", &id) || !get_number("SLURM_ARRAY_TASK_COUNT", &count))
-        return false;
     if (!get_number("SLURM_ARRAY_TASK_MIN", &least))
         least = 0;
     if (!get_number("SLURM_ARRAY_TASK_MAX", &most))
@@ -69,17 +78,23 @@ static bool find_shard(const struct arguments *a, struct shard *shard)
     uint64_t number, of;
 
     *shard = (struct shard){1, 1};
-    if (array && !divide_by_array(shard))
+    if (array && (!need_number(a, "SLURM_ARRAY_TASK_ID", &number) ||
+                  !need_number(a, "SLURM_ARRAY_TASK_COUNT", &of)))
+        return false;
+    if (array && !divide_by_array(shard, number, of))
         return arguments_wrong(
             a, "--shard=%s: the task numbers of the Slurm array are not evenly spaced", "auto");
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         if (!getenv(launchers[i][0]))
             continue;
-        if (get_number(launchers[i][0], &number) && get_number(launchers[i][1], &of) &&
-            divide(shard, number, of))
-            return true;
-        return arguments_wrong(a, "--shard=auto: %s is not below the number of processes",
-                               launchers[i][0]);
+        if (!need_number(a, launchers[i][0], &number) || !need_number(a, launchers[i][1], &of))
+            return false;
+        if (number >= of)
+            return arguments_wrong(a, "--shard=auto: %s is not below the number of processes",
+                                   launchers[i][0]);
+        return divide(shard, number, of) ||
+               arguments_wrong(a, "--shard=auto: %s makes more than 1048576 shards",
+                               launchers[i][1]);
     }
     if (!array)
         return arguments_wrong(

@@ -353,6 +353,17 @@ is 'a Slurm array of uneven steps is refused' 2 '' "gpureduce: --shard='auto': t
 environment='PMI_RANK=3 PMI_SIZE=3'
 run --partial large --shard=auto
 is 'so is a rank that is none' 2 '' "gpureduce: --shard=auto: 'PMI_RANK' is not below the number of processes (try 'gpureduce --help')"
+while IFS='|' read -r environment message; do
+    run --partial large --shard=auto
+    is "$environment" 2 '' "gpureduce: --shard=auto: $message (try 'gpureduce --help')"
+done <<'END'
+PMI_RANK=0|'PMI_SIZE' is not set
+PMI_RANK=0 PMI_SIZE=|'PMI_SIZE' is not a number from 0 on
+PMI_RANK=-1 PMI_SIZE=3|'PMI_RANK' is not a number from 0 on
+PMI_RANK=0 PMI_SIZE=0|'PMI_RANK' is not below the number of processes
+PMI_RANK=0 PMI_SIZE=2000000|'PMI_SIZE' makes more than 1048576 shards
+SLURM_ARRAY_TASK_ID=0|'SLURM_ARRAY_TASK_COUNT' is not set
+END
 environment=
 run --partial large --shard=auto
 is 'without any variable, auto is refused' 2 '' "gpureduce: --shard='auto': none of the variables of Open MPI, PMI and Slurm is set (try 'gpureduce --help')"
