@@ -278,7 +278,7 @@ static void gather(const struct ranks *r, int file, struct rank_piece *pieces, s
     free(own);
 }
 
-/* Lets rank 0 know which --array matched anything. */
+/* Lets rank 0 know which --array matched anything, and whether any array is left. */
 static void gather_matches(struct source_wanted *wanted)
 {
     int matched[SOURCE_PATTERNS_MAX], all[SOURCE_PATTERNS_MAX];
@@ -290,6 +290,7 @@ static void gather_matches(struct source_wanted *wanted)
         wanted->patterns[i].matched = all[i] & 1;
         wanted->patterns[i].useful = all[i] & 2;
     }
+    MPI_Allreduce(MPI_IN_PLACE, &wanted->chosen, 1, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
 }
 
 /* Merges what all ranks have found; rank 0 prints it. */

@@ -723,12 +723,15 @@ void report_end(const struct options *options)
 {
     const struct source_wanted *wanted = &options->wanted;
     char quoted[ESCAPE_QUOTE_MAX], names[NAMES_TEXT_MAX];
+    bool matched = wanted->count > 0;
 
-    /* A shard need not have seen all files, nor one that could not be opened. */
-    for (unsigned i = 0; i < wanted->count && !options->parts && !wanted->unknown; i++) {
+    if (options->parts || wanted->unknown)
+        return; /* a shard need not have seen all files, nor one that could not be opened */
+    for (unsigned i = 0; i < wanted->count; i++) {
         const struct container_pattern *p = &wanted->patterns[i];
 
         (void)escape_quote(quoted, p->pattern);
+        matched = matched && p->matched;
         if (!p->matched && p->exclude)
             message_error(EXIT_FAILED, "--exclude=%s matches no array", quoted);
         else if (!p->matched)
@@ -737,6 +740,9 @@ void report_end(const struct options *options)
         else if (!p->useful && !p->exclude && !options->session.input.skip_unsupported)
             message_error(EXIT_FAILED, "--array=%s matches no array that holds numbers", quoted);
     }
+    if (matched && !wanted->chosen)
+        message_error(EXIT_FAILED, "--exclude leaves out all arrays%s",
+                      wanted->included > 0 ? " that --array chooses" : "");
 }
 
 /* Whether nothing was reduced: the arrays that are wanted are in other files, or all have failed

@@ -50,7 +50,12 @@ static bool read_input(struct container_input *in, void *buffer, size_t size, ui
 
 static bool is_wanted(struct source_wanted *wanted, const char *name, bool useful)
 {
-    return !wanted || container_wants(wanted->patterns, wanted->count, name, useful);
+    if (!wanted)
+        return true;
+    if (!container_wants(wanted->patterns, wanted->count, name, useful))
+        return false;
+    wanted->chosen = true;
+    return true;
 }
 
 /* Keeps the names of some arrays, for who has asked for others. */

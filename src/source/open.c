@@ -638,10 +638,12 @@ bool source_cut(const char *path, const struct source_options *options, struct s
 /* Whether the input can be what is asked for by the names of arrays. */
 static bool has_wanted(struct source *s, const struct source_options *options)
 {
-    const struct source_wanted *wanted = options->wanted;
+    struct source_wanted *wanted = options->wanted;
 
-    if (!wanted || wanted->included == 0 || s->info.container || options->array ||
-        options->as_bytes)
+    if (!wanted || s->info.container || options->array)
+        return true;
+    wanted->chosen = true;
+    if (wanted->included == 0 || options->as_bytes)
         return true;
     source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY}, "is one array without a name");
     return false;

@@ -78,6 +78,7 @@ struct source_wanted {
     size_t there; /* arrays of all inputs so far; counted only if `included` is not 0 */
     char *names[SOURCE_NAMES_KEPT]; /* the first of their names, allocated by malloc; NULL where
                                        there are fewer, or memory was lacking */
+    bool chosen;                    /* one of the inputs' arrays is requested */
     bool unknown;                   /* an input could not be opened, so there may be other arrays */
 };
 

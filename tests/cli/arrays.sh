@@ -224,6 +224,14 @@ is 'or excluded' 0 '6
 run -q -o sum --total --array='[ay]' --exclude=y other.safetensors
 is 'of those that are wanted' 0 '6
 6'
+for options in -osum --list --axis=0; do
+    run -q "$options" --exclude='*' other.safetensors
+    is "$options of none" 1 '' 'gpureduce: --exclude leaves out all arrays'
+    run -q "$options" --array=a --exclude='?' other.safetensors
+    is "$options of none that are chosen" 1 '' 'gpureduce: --exclude leaves out all arrays that --array chooses'
+done
+run -q -o sum --exclude='*' other.safetensors three.f32
+is 'a file that is one array is not left out' 0 6
 run -q -o sum --exclude=nosuch --array=a other.safetensors
 is 'a pattern that excludes nothing' 1 6 'gpureduce: --exclude=nosuch matches no array'
 run -q -o sum,std --array '[x-z]' other.safetensors
