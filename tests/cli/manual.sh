@@ -50,6 +50,14 @@ for number in 0 1 2 3; do
         "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$manual" | grep -c "^\.B $number\$")" -eq 1
 done
 
+# The keys of --diff's objects stand in the section about them.
+sed -n '/^\.SS Comparisons/,/^\.SH/p' "$sources/man/gpureduce-json.5" >comparisons
+cat "$sources"/tests/golden/diff*-json.out | grep -o '"[a-z_]*":' | tr -d '":' | sed 's/^other_//' | sort -u >keys
+while read -r key; do
+    ok "$key is a key in gpureduce-json(5)" grep -q "\\\\f[BP]$key\\\\fP\|^\.BR\{0,1\} .*\<$key\>" comparisons
+done <keys
+ok 'these are not few' test "$(grep -c . keys)" -ge 20
+
 # Every page is installed, and every page that a page refers to is there.
 for page in "$sources"/man/*.[1357]; do
     ok "man/${page##*/} is installed" grep -q "man/${page##*/}" "$sources/Makefile.am"
