@@ -48,19 +48,11 @@ static const char *refuse_deflate(const struct container_filter *f)
     return inflate_possible() ? NULL : "it needs zlib, without which this program was built";
 }
 
-static const char *undo_deflate(struct codec_memory *m, const struct container_filter *f,
-                                const unsigned char *from, size_t size, unsigned char *to,
-                                size_t out)
+/* Undoes a filter that is a codec and nothing else. */
+static const char *undo_codec(struct codec_memory *m, const struct container_filter *f,
+                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
-    (void)f;
-    return codec_decode(m, CODEC_ZLIB, from, size, to, out);
-}
-
-static const char *undo_gzip(struct codec_memory *m, const struct container_filter *f,
-                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
-{
-    (void)f;
-    return codec_decode(m, CODEC_GZIP, from, size, to, out);
+    return codec_decode(m, filter_of(f->kind)->codec, from, size, to, out);
 }
 
 /* Fletcher's checksum (J. G. Fletcher, 1982) of 16-bit words, the most significant byte first, and
@@ -176,20 +168,6 @@ static const char *undo_delta(struct codec_memory *m, const struct container_fil
             to[i + k] = (unsigned char)(sum >> 8 * (big ? element - 1 - k : k));
     }
     return NULL;
-}
-
-static const char *undo_zstd(struct codec_memory *m, const struct container_filter *f,
-                             const unsigned char *from, size_t size, unsigned char *to, size_t out)
-{
-    (void)f;
-    return codec_decode(m, CODEC_ZSTD, from, size, to, out);
-}
-
-static const char *undo_lzf(struct codec_memory *m, const struct container_filter *f,
-                            const unsigned char *from, size_t size, unsigned char *to, size_t out)
-{
-    (void)f;
-    return codec_decode(m, CODEC_LZF, from, size, to, out);
 }
 
 /* The size of a block, which lies before it. False if the block is cut off. */
@@ -725,19 +703,29 @@ static const struct filter filters[] = {
                            .number = 1,
                            .compresses = always,
                            .refusal = refuse_deflate,
-                           .undo = undo_deflate},
+                           .undo = undo_codec,
+                           .codec = CODEC_ZLIB},
     [CONTAINER_GZIP] = {.name = "gzip",
                         .number = FILTER_NO_NUMBER,
                         .compresses = always,
                         .refusal = refuse_deflate,
-                        .undo = undo_gzip},
+                        .undo = undo_codec,
+                        .codec = CODEC_GZIP},
     [CONTAINER_FLETCHER32] = {.name = "fletcher32",
                               .number = 3,
                               .added = sizeof(uint32_t),
                               .undo = undo_fletcher32},
-    [CONTAINER_ZSTD] = {.name = "zstd", .number = 32015, .compresses = always, .undo = undo_zstd},
+    [CONTAINER_ZSTD] = {.name = "zstd",
+                        .number = 32015,
+                        .compresses = always,
+                        .undo = undo_codec,
+                        .codec = CODEC_ZSTD},
     [CONTAINER_LZ4] = {.name = "lz4", .number = 32004, .compresses = always, .undo = undo_lz4},
-    [CONTAINER_LZF] = {.name = "lzf", .number = 32000, .compresses = always, .undo = undo_lzf},
+    [CONTAINER_LZF] = {.name = "lzf",
+                       .number = 32000,
+                       .compresses = always,
+                       .undo = undo_codec,
+                       .codec = CODEC_LZF},
     [CONTAINER_BITSHUFFLE] = {.name = "bitshuffle",
                               .number = 32008,
                               .compresses = is_bitshuffle_compressed,

@@ -30,6 +30,7 @@ struct filter {
        NULL. A mapped file may change meanwhile: what it says of sizes and offsets is read once. */
     const char *(*undo)(struct codec_memory *m, const struct container_filter *f,
                         const unsigned char *from, size_t size, unsigned char *to, size_t out);
+    enum codec codec; /* of a filter that is nothing else, for undo() */
 
     /* Finds the partial result, with `wants`, of the elements that undo() gives. False if it cannot;
        *p means nothing then. NULL: it never can. */
