@@ -38,30 +38,8 @@ bool stdio_flush(void)
 /* Text from so many bytes on does not go through the buffer. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* From so many bytes of text on, a pipe is to hold so many: then the reader of some megabytes need
-   not be waited for every 64 KiB, and is still at it while the process ends. It is what a user may
-   ask for, as a rule. */
-#define PIPE_LESS ((size_t)64 << 10)
-#define PIPE_BYTES (1 << 20)
-
-/* Makes standard output hold more, if it is a pipe that holds less and the system allows it. */
-static void widen_pipe(void)
-{
-    const int size = fcntl(STDOUT_FILENO, F_GETPIPE_SZ);
-
-    if (size > 0 && size < PIPE_BYTES)
-        (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
-}
-
 void stdio_write(const char *text, size_t length)
 {
-    static size_t written; /* up to PIPE_LESS */
-
-    if (written < PIPE_LESS) {
-        written += length;
-        if (written >= PIPE_LESS)
-            widen_pipe();
-    }
     if (length < DIRECT_MIN)
         fwrite(text, 1, length, stdout);
     else if (stdio_flush() && !output_write(STDOUT_FILENO, text, length))

@@ -116,36 +116,6 @@ ok 'a total' test "$(tail -n 2 out)" = "$(cut -f 2 many.total)"
 shell "cat many.safetensors | gpureduce -D cpu -j 2 -o $operations - | sed 's/^-/many.safetensors/'"
 ok 'from a pipe' cmp -s many.tsv out
 
-# A pipe for many lines holds more, where it may; for few it stays as it is.
-cat >pipe.py <<'END'
-import fcntl, os, subprocess, sys
-
-GET, SET, MOST = 1032, 1031, 1 << 20  # of Linux
-
-def pipe_of(arguments):
-    end, other = os.pipe()
-    before = fcntl.fcntl(end, GET)
-    process = subprocess.Popen([sys.argv[1], "-D", "cpu", "-j", "3", *arguments], stdout=other)
-    os.close(other)
-    with open(end, "rb") as lines:
-        text = lines.read()
-        after = fcntl.fcntl(end, GET)
-    assert process.wait() == 0
-    return before, after, text
-
-own, _ = os.pipe()
-try:
-    may = fcntl.fcntl(own, SET, MOST) == MOST
-except OSError:
-    may = False
-before, after, text = pipe_of(sys.argv[2:])
-assert text == open("many.tsv", "rb").read()
-assert after == (MOST if may else before), after
-before, after, text = pipe_of([*sys.argv[2:], "--array=block.1*9.bias"])
-assert after == before and 0 < len(text) < 1 << 16, after
-END
-ok 'the size of a pipe' "$python" pipe.py "$GPUREDUCE" -o $operations many.safetensors
-
 # What is told apart by rows.
 run -D cpu -j 7 -o $operations --where='sum>1000000' many.safetensors
 awk -F '\t' 'NR == 1 || $5 > 1000000' many.tsv >some
