@@ -160,7 +160,7 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
         share = share / COMPRESSION + 1;
     if (work != SOURCE_UNKNOWN && work / share < count)
         count = (unsigned)(work / share) + (work % share > 0);
-    return count > 0 && !run->sole && (!run->keys || run->arrays) ? count : 1;
+    return count > 0 && (!run->keys || run->arrays) ? count : 1;
 }
 
 /* Workers for a compressed input; no more than there are pieces of it. */

@@ -60,7 +60,6 @@ struct run {
        the first worker does, alone. NULL: none does. */
     struct pass_keys *keys;
     struct plan *plan;         /* how it is read */
-    bool sole;                 /* one CPU worker is faster than two */
     struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     struct partial_split split;    /* see setup.split */

@@ -651,15 +651,6 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     return verdict;
 }
 
-/* Whether one worker is to decode a single frame in place of two: beside one busy thread of another
-   program, which two would share a core with, waiting for each other. */
-static bool is_sole(const struct session *session, const struct run *run)
-{
-    return run->cpu_workers == 2 && session->cores >= 2 && run->feeders == 0 &&
-           source_info(run->source)->compressed && cores_idle("", 2) == 1 &&
-           source_is_one_frame(run->source);
-}
-
 /* Opens an input for a run, as planned. False on failure: run->source knows why, or, without one,
    *error says it. */
 static bool open_input(struct session *session, struct input *in, struct run *run,
@@ -704,8 +695,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     options.in_order = in->plan.how == PLAN_IN_ORDER;
     run->source = in->source;
     in->source = NULL;
-    run->sole = run->source && is_sole(session, run);
-    return run->source && source_open_probed(run->source, &options, run->sole ? 1 : workers);
+    return run->source && source_open_probed(run->source, &options, workers);
 }
 
 /* Sets the missing values of the input. False, with the reason in the source, if one of the user's

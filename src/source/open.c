@@ -708,11 +708,6 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
     return !source_failed(s);
 }
 
-bool source_is_one_frame(struct source *s)
-{
-    return s->info.compression == COMPRESSION_ZSTD && s->has_size && zstd_source_is_one_frame(s);
-}
-
 /* The format of an input: what was asked for, or else what the set that it is of should have. */
 static enum source_format expected_format(const struct source *s,
                                           const struct source_options *options)

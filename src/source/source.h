@@ -336,7 +336,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
  */
 
 /* Opens `path`, and reads its first bytes. NULL on failure. Until source_open_probed, only
-   source_find_facts, source_is_one_frame and source_close may be called with the source. */
+   source_find_facts and source_close may be called with the source. */
 struct source *source_probe(const char *path, const struct source_options *options,
                             struct error *error);
 
@@ -357,10 +357,6 @@ bool source_open_connected(struct source *s, const struct source_options *option
 /* Finds the facts about a probed source. `closely`: decode the beginning of a large zstd file.
    False on failure. */
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts);
-
-/* Whether a probed source is a file of a single zstd frame. Its blocks tell, unless it states the size
-   of its content, or is not in the page cache: then that is not known, and false. */
-bool source_is_one_frame(struct source *s);
 
 /* Finds out what a probed source holds, and prepares it for `workers` workers. False on failure;
    the caller closes the source in any case. */

@@ -124,21 +124,6 @@ void zstd_source_look(struct source *s, bool closely, struct source_facts *facts
         facts->ratio = ratio_at_beginning(s);
 }
 
-bool zstd_source_is_one_frame(struct source *s)
-{
-    const struct zstd_frame first = zstd_first_frame(s->head, s->head_size);
-    unsigned char buffer[ZSTD_HEADER_MAX];
-    struct zstd_view view = {
-        .file = zstd_source_file(s), .buffer = buffer, .capacity = sizeof buffer};
-    struct zstd_frame frame;
-    struct zstd_fault fault;
-
-    if (first.content != ZSTD_UNKNOWN)
-        return zstd_states_all(first.content, s->info.input_bytes);
-    return !is_uncached(s) && zstd_header(&view, 0, &frame, &fault) &&
-           zstd_walk(&view, &frame, UINT64_MAX, &fault) && frame.end == s->info.input_bytes;
-}
-
 /*
  * The reader of any zstd data, from front to back.
  */

@@ -17,9 +17,6 @@ void zstd_source_error(struct source *s);
    decoded, too. The source fails where it cannot be read. */
 void zstd_source_look(struct source *s, bool closely, struct source_facts *facts);
 
-/* As source_is_one_frame, of a file whose first bytes have been read. */
-bool zstd_source_is_one_frame(struct source *s);
-
 /* Makes s, whose descriptor, name and extent are known, a source of this kind. False on failure; s
    is to be closed in any case. */
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);

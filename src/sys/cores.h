@@ -8,9 +8,4 @@
    that its control groups grant it can keep busy. At least 1. Any thread may call it. */
 unsigned cores_available(void);
 
-/* How many cores of the machine the threads that run now leave to this one: of up to `most`, which
-   is what it says where that cannot be told. Below the folder `root` is /proc; "" is the
-   system's own. Any thread may call it. */
-unsigned cores_idle(const char *root, unsigned most);
-
 #endif

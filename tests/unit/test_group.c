@@ -130,35 +130,6 @@ static void remove_root(const char *root)
         abort();
 }
 
-/* Cores that are idle while `running` threads run, this one included; -1: the system does not say. */
-static unsigned idle_beside(long running, unsigned most)
-{
-    char root[] = "test_group.XXXXXX", text[64];
-    const struct file file = {"proc/loadavg", text};
-    unsigned idle;
-
-    make_root(root);
-    (void)snprintf(text, sizeof text, "1.50 0.25 12.00 %ld/153 12196\n", running);
-    if (running >= 0)
-        write_file(root, &file);
-    idle = cores_idle(root, most);
-    remove_root(root);
-    return idle;
-}
-
-static void check_idle(void)
-{
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    tap_ok(idle_beside(-1, 7) == 7, "not told");
-    tap_ok(idle_beside(0, 7) == 7, "not told, by a container");
-    tap_ok(idle_beside(1, (unsigned)cores) == cores, "all are idle but for this thread");
-    tap_ok(idle_beside(1, 1) == 1, "no more than are asked for");
-    tap_ok(idle_beside(cores, 2) == 1, "one is left");
-    tap_ok(idle_beside(cores + 5, 2) == 0, "more run than there are cores");
-    tap_ok(idle_beside(2, (unsigned)cores) == cores - 1, "another runs");
-}
-
 int main(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -171,6 +142,5 @@ int main(void)
                cases[i].name);
         remove_root(root);
     }
-    check_idle();
     return tap_done();
 }

@@ -674,37 +674,6 @@ static void check_torn(void)
     tap_ok(warns(""), "no warning");
 }
 
-/* Probed files: whether they are a single frame of zstd. */
-static void check_one_frame(void)
-{
-    static const struct {
-        const char *name;
-        size_t piece; /* bytes of content a frame; 0: it is not compressed */
-        bool stated, cut, one;
-    } files[] = {{"a frame that states its size", 4000000, true, false, true},
-                 {"one that does not", 4000000, false, false, true},
-                 {"one that does not, cut off", 4000000, false, true, false},
-                 {"two frames that state their sizes", 2000000, true, false, false},
-                 {"two that do not", 2000000, false, false, false},
-                 {"what is not compressed", 0, false, false, false}};
-    const struct source_options options = defaults();
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        struct bytes b = make(0, 1000000);
-        struct error error = {.kind = ERROR_NONE};
-        struct source *s;
-
-        if (files[i].piece > 0)
-            b = compress(b, files[i].piece, files[i].stated);
-        b.size -= files[i].cut;
-        put(b);
-        s = source_probe(path, &options, &error);
-        tap_ok(s && source_is_one_frame(s) == files[i].one, "%s: %s", files[i].name,
-               files[i].one ? "one frame" : "not known as one frame");
-        source_close(s);
-    }
-}
-
 /*
  * Inputs that cannot be read.
  */
@@ -847,7 +816,6 @@ int main(void)
     check_drain();
     check_abandoned();
     check_torn();
-    check_one_frame();
     check_refused();
     check_unpacked();
     check_lost();
