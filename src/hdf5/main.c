@@ -9,9 +9,12 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -1186,14 +1189,18 @@ static void describe_input(const struct hdf5_input *in, struct buffer *out)
     put_string(out, v.trouble.text);
 }
 
-/* Limits of this process: processor time after which libhdf5 is taken to go in circles, and no core
-   files. */
-static void set_limits(void)
+/* Limits of this process: processor time after which libhdf5 is taken to go in circles, no core files,
+   and the life of the thread that reads the answer, which waits for it. False if that has ended: nobody
+   reads the pipe. */
+static bool set_limits(void)
 {
     const struct rlimit no_core = {0, 0}, time = {HDF5_TIME_MAX, HDF5_TIME_MAX};
+    struct pollfd answer = {.fd = STDOUT_FILENO};
 
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)setrlimit(RLIMIT_CPU, &time);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return poll(&answer, 1, 0) == 0;
 }
 
 int main(int argc, char **argv)
@@ -1211,13 +1218,12 @@ int main(int argc, char **argv)
     in.headers_only = strstr(argv[4], HDF5_ASK_HEADERS);
     in.stored = strstr(argv[4], HDF5_ASK_STORED);
     in.pattern_count = (unsigned)argc - 5;
-    in.patterns = calloc(in.pattern_count + 1, sizeof *in.patterns);
+    in.patterns = set_limits() ? calloc(in.pattern_count + 1, sizeof *in.patterns) : NULL;
     if (!in.patterns)
         return EXIT_FAILURE;
     for (unsigned i = 0; i < in.pattern_count; i++)
         in.patterns[i] = (struct container_pattern){.pattern = argv[5 + i] + 1,
                                                     .exclude = argv[5 + i][0] == HDF5_EXCLUDE};
-    set_limits();
     describe_input(&in, &out);
     /* Not by `return`: the library would take a seventh of the time to free its memory. */
     _exit(!out.failed && output_write(STDOUT_FILENO, out.data, out.size) ? EXIT_SUCCESS

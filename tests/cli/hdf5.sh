@@ -347,6 +347,24 @@ ok 'damaged files' test "$status" -eq 1
 ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
 ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: ' err)" -ge 10
 
+# A file that sends libhdf5 in circles: with the program ends the one that calls it. Both hold the FIFO open.
+mkfifo held
+"$python" - <<'END'
+import h5py
+with h5py.File("circles.h5", "w") as h:
+    h["a"] = [1, 2]
+    h["a"].attrs["_Unsigned"] = "true"
+with open("circles.h5", "r+b") as h:
+    h.seek(h.read().index(b"GCOL") + 40)
+    h.write(bytes(24))
+END
+for signal in KILL TERM; do
+    timeout --foreground -s $signal 1 "$program" -q -o sum circles.h5 9>held &
+    ok "a program that is gone leaves none behind, $signal" timeout 30 cat held
+    wait $!
+    [ $? -ge 124 ] || skip 'which was busy' 'this libhdf5 ends'
+done
+
 # Filters of other makers: chunks that are put together by hand, and such that are damaged.
 "$python" "$sources/tests/lib/make_filters.py" filters.h5 \
     "$(gpureduce --version | sed -n 's/^szip: //p')" >cases
