@@ -1089,6 +1089,20 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
     (void)put_unreadable(v, d);
 }
 
+/* Drops what netCDF puts before the name of a variable that has the name of a dimension and is not its
+   coordinate. */
+static void drop_prefix(struct visit *v, hid_t dataset)
+{
+    static const char prefix[] = "_nc4_non_coord_";
+    char *const path = v->walk.path.data, *const slash = strrchr(path, '/');
+    char *const name = slash ? slash + 1 : path;
+    const size_t length = strlen(prefix);
+
+    if (strncmp(name, prefix, length) == 0 &&
+        (v->netcdf || (dataset >= 0 && hdf5_is_variable(dataset))))
+        memmove(name, name + length, strlen(name + length) + 1);
+}
+
 /* Puts a dataset. */
 static void visit_dataset(void *context, hid_t dataset)
 {
@@ -1096,6 +1110,7 @@ static void visit_dataset(void *context, hid_t dataset)
     struct dataset d = {.id = dataset, .name = v->walk.path.data, .netcdf = v->netcdf};
     const size_t begin = v->out->size;
 
+    drop_prefix(v, dataset);
     if (d.id < 0) {
         (void)hdf5_wrong(&v->trouble);
         put_damaged(v, &d, begin);

@@ -73,4 +73,14 @@ run -q -o count --stored --fail-on=empty made/unlimited.nc made/dimensions.nc
 ok 'dimensions are no arrays' test "$status:$(wc -l <out):$(wc -c <err)" = "0:$(($(wc -l <made/unlimited.tsv) - 1)):0"
 run -q --list made/dimensions.nc
 is 'and are not listed' 0 ''
+run -q --list made/names4.nc
+ok 'variables that have names of dimensions' test "$(cut -f 2 out | xargs)" = 'lat low/lat low/x x'
+run -q -o sum --array=lat made/names4.nc
+is 'by such a name' 0 15
+run --diff -q --exclude='low/*' made/names3.nc made/names4.nc
+is 'and compared with those of netCDF-3' 0 ''
+cp made/names4.nc unsaid.nc
+"$python" -c 'import h5py; del h5py.File("unsaid.nc", "r+").attrs["_NCProperties"]'
+run -q --list unsaid.nc
+ok 'in a file that does not say that it is netCDF' test "$(cut -f 2 out | xargs)" = 'lat low/lat low/x x'
 finish

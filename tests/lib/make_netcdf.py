@@ -9,6 +9,7 @@
             has no scale; `scaled`: names of those that have one; `errors`: those that cannot be read, and why
   old.nc, old.tsv  a file that does not say that it is netCDF, with default fill values
   dimensions.nc  dimensions alone
+  names4.nc, names3.nc  variables that have the names of dimensions and are not their coordinates, as netCDF-4 and netCDF-3
   tiny.h5        numbers less than 0 that are rounded to 0
   scales.h5, scales.tsv  dimension scales of HDF5 that are not netCDF's
 What netCDF4 returns is compared with what is expected here."""
@@ -208,3 +209,13 @@ with h5py.File(path("scales.h5"), "w") as file:
     file.create_dataset("short", data=np.arange(2.0), maxshape=(None,))
     file["short"].dims[0].attach_scale(file["scale"])
     expect(path("scales.tsv"), {name: file[name][...] for name in file})
+
+# Names of dimensions.
+for name, model in (("names4.nc", "NETCDF4"), ("names3.nc", "NETCDF3_64BIT_OFFSET")):
+    with netCDF4.Dataset(path(name), "w", format=model) as file:
+        groups = [file, file.createGroup("low")] if model == "NETCDF4" else [file]
+        for group in groups:
+            for key, length in (("x", 3), ("lat", 2)):
+                group.createDimension(key, length)
+            group.createVariable("lat", "f4", ("x", "lat"))[:] = np.arange(6).reshape(3, 2)
+            group.createVariable("x", "f4", ("x",))[:] = np.arange(3)
