@@ -60,6 +60,18 @@ END
 head -c 1000 x.fits >cut.fits
 run -q cut.fits
 fails 'cut off in the header' 'cut.fits: a FITS file: byte 1000: the file ends within the header of HDU 0'
+# named NAME CARD...: an image with these cards, too, has this name.
+named() {
+    want=$1
+    shift
+    { echo "$primary" && printf '%s\n' "$@"; } | hdu named.fits
+    printf '\0\1\0\2\377\377' >>named.fits
+    run -q --list named.fits
+    ok "the name $want" test "$(cut -f 2 out)" = "$want"
+}
+named abcdef "EXTNAME = 'abc&'" "CONTINUE  'def'"
+named "a b&c'd,2" "EXTNAME = 'a &' / a comment" "CONTINUE  'b&&'" "CONTINUE   'c''d '" 'EXTVER  = 2'
+named 'abc&,2' "EXTNAME = 'abc&'" 'EXTVER  = 2' "CONTINUE  'def'"
 for value in 0 1E999 "'2'" 1x 1.5.2; do
     printf '%s\nBSCALE  = %20s\n' "$primary" "$value" | hdu scale.fits
     printf '\0\1\0\2\377\377' >>scale.fits

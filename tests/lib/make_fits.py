@@ -65,7 +65,8 @@ def images(name, hdus):
 for dtype in TYPES:
     images(f"primary-{dtype}", [fits.PrimaryHDU(draw((3, 4, 5), dtype))])
 images("large", [fits.PrimaryHDU(draw((300, 400), "f4")), fits.ImageHDU(draw((70, 1, 31), "i2"), name="WHT")])
-names = [("SCI", 1), ("ERR", 1), ("SCI", 2), ("", None), ("SCI", 2), ("O'Hara", None), ("", None)]
+names = [("SCI", 1), ("ERR", 1), ("SCI", 2), ("", None), ("SCI", 2), ("O'Hara", None), ("", None),
+         ("A name & that needs several cards: " + "it is long. " * 12, 1)]
 hdus = [fits.PrimaryHDU()]
 for i, (name, version) in enumerate(names):
     hdu = fits.ImageHDU(draw((2, 3 + i), TYPES[i % len(TYPES)]), name=name or None)

@@ -58,6 +58,8 @@ struct hdu {
     size_t number;  /* from 0 on */
     uint64_t begin; /* offset of the header */
     struct value values[KEYWORDS];
+    char name[ERROR_TEXT_MAX]; /* EXTNAME, if it is text; a longer one is cut */
+    bool name_continues;       /* the next card may continue it, in place of the & at its end */
     struct value axes[CONTAINER_DIMENSIONS_MAX]; /* NAXIS1 and so on */
     unsigned dimensions;
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* in the order of NumPy, the fastest last */
@@ -120,12 +122,30 @@ static int find_axis(const char *card)
     return number - 1;
 }
 
+/* Puts the text of a value after the first `length` bytes of the name. */
+static void take_name(struct hdu *h, size_t length, const struct value *v)
+{
+    if (!v->quoted)
+        return;
+    snprintf(h->name + length, sizeof h->name - length, "%s", v->text);
+    length = strlen(h->name);
+    while (length > 0 && h->name[length - 1] == ' ')
+        h->name[--length] = '\0';
+    h->name_continues = length > 0 && h->name[length - 1] == '&';
+}
+
 /* Keeps the value of a card, the first of each keyword. */
 static void take_card(struct hdu *h, const char *card, uint64_t at)
 {
     const int axis = find_axis(card);
-    struct value *v = NULL;
+    const bool continues = h->name_continues && memcmp(card, "CONTINUE  ", 10) == 0;
+    struct value *v = NULL, part;
 
+    h->name_continues = false;
+    if (continues) {
+        read_value(card, at, &part);
+        take_name(h, strlen(h->name) - 1, &part);
+    }
     if (memcmp(card + 8, "= ", 2) != 0)
         return;
     if (axis >= 0 && axis < CONTAINER_DIMENSIONS_MAX)
@@ -136,8 +156,11 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         if (memcmp(card, keywords[i], length) == 0 && strspn(card + length, " ") + length >= 8)
             v = &h->values[i];
     }
-    if (v && !v->given)
-        read_value(card, at, v);
+    if (!v || v->given)
+        return;
+    read_value(card, at, v);
+    if (v == &h->values[EXTNAME])
+        take_name(h, 0, v);
 }
 
 /* Has f->block be the block at an offset. *there: the file has it. */
@@ -328,12 +351,12 @@ static bool find_meaning(struct file *f, struct container_array *a)
 static const char *name_of(struct file *f)
 {
     const struct hdu *h = &f->hdu;
-    const struct value *name = &h->values[EXTNAME], *version = &h->values[EXTVER];
+    const struct value *version = &h->values[EXTVER];
 
-    if (name->quoted && *name->text && version->given)
-        return container_note(f->container, "%s,%s", name->text, version->text);
-    if (name->quoted && *name->text)
-        return container_note(f->container, "%s", name->text);
+    if (*h->name && version->given)
+        return container_note(f->container, "%s,%s", h->name, version->text);
+    if (*h->name)
+        return container_note(f->container, "%s", h->name);
     return h->number == 0 ? container_note(f->container, "PRIMARY")
                           : container_note(f->container, "HDU%zu", h->number);
 }
