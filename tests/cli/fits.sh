@@ -53,6 +53,7 @@ NAXIS1  =                    3|NAXIS1  =  9223372036854775807|HDU 0: more elemen
 NAXIS1  =                    3|NAXIS1  = 19223372036854775807|HDU 0: NAXIS1 is not an integer of 64 bits
 NAXIS1  =                    3|NAXIS2  =                    3|HDU 0: NAXIS1 is missing, or negative
 NAXIS   =                    1|NAXIS   =                   65|HDU 0: NAXIS is not a number from 0 to 64
+BITPIX  =                   16|&\n&\nBITPIX  =                    8|HDU 0: another card of BITPIX contradicts this one
 BITPIX  =                   16|BITPIX  =                   17|HDU 0: BITPIX is not 8, 16, 32, 64, -32 or -64
 BITPIX  =                   16|BITPIX  =                 '16'|HDU 0: BITPIX is not an integer of 64 bits
 SIMPLE  =                    T|SIMPLE  =                    F|it does not begin with SIMPLE = T
@@ -72,6 +73,16 @@ named() {
 named abcdef "EXTNAME = 'abc&'" "CONTINUE  'def'"
 named "a b&c'd,2" "EXTNAME = 'a &' / a comment" "CONTINUE  'b&&'" "CONTINUE   'c''d '" 'EXTVER  = 2'
 named 'abc&,2' "EXTNAME = 'abc&'" 'EXTVER  = 2' "CONTINUE  'def'"
+echo "$primary" | sed 's/^NAXIS1.*/&\n&\nBSCALE  = 2\nBSCALE  = 2/' | hdu twice.fits
+printf '\0\1\0\2\377\377' >>twice.fits
+run -q -o sum twice.fits
+is 'keywords that are repeated' 0 4 '*'
+for card in 'BSCALE  = 3' 'BZERO   = 1' 'BLANK   = 2' 'BLANK   ='; do
+    printf '%s\nBSCALE  = 2\nBZERO   = 0\nBLANK   = 1\n%s\n' "$primary" "$card" | hdu twice.fits
+    printf '\0\1\0\2\377\377' >>twice.fits
+    run -q -o sum twice.fits
+    ok "and then contradicted: $card" test "$status:$(grep -c "its keyword ${card%% *} has several values; --stored" err)" = 1:1
+done
 for value in 0 1E999 "'2'" 1x 1.5.2; do
     printf '%s\nBSCALE  = %20s\n' "$primary" "$value" | hdu scale.fits
     printf '\0\1\0\2\377\377' >>scale.fits

@@ -49,7 +49,8 @@ static const char *const keywords[KEYWORDS] = {
 struct value {
     bool given;
     bool quoted;
-    uint64_t at; /* offset of the card in the file */
+    bool contradicted; /* by a further card of its keyword */
+    uint64_t at;       /* offset of the card in the file */
     char text[CARD];
 };
 
@@ -104,6 +105,7 @@ static void read_value(const char *card, uint64_t at, struct value *v)
         length--;
     v->text[length] = '\0';
     v->given = v->quoted || length > 0;
+    v->contradicted = false;
     v->at = at;
 }
 
@@ -139,12 +141,12 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
 {
     const int axis = find_axis(card);
     const bool continues = h->name_continues && memcmp(card, "CONTINUE  ", 10) == 0;
-    struct value *v = NULL, part;
+    struct value *v = NULL, more;
 
     h->name_continues = false;
     if (continues) {
-        read_value(card, at, &part);
-        take_name(h, strlen(h->name) - 1, &part);
+        read_value(card, at, &more);
+        take_name(h, strlen(h->name) - 1, &more);
     }
     if (memcmp(card + 8, "= ", 2) != 0)
         return;
@@ -156,9 +158,14 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         if (memcmp(card, keywords[i], length) == 0 && strspn(card + length, " ") + length >= 8)
             v = &h->values[i];
     }
-    if (!v || v->given)
+    if (!v)
         return;
-    read_value(card, at, v);
+    read_value(card, at, &more);
+    if (v->given) {
+        v->contradicted = v->contradicted || strcmp(v->text, more.text) != 0;
+        return;
+    }
+    *v = more;
     if (v == &h->values[EXTNAME])
         take_name(h, 0, v);
 }
@@ -213,6 +220,9 @@ static bool take_integer(struct file *f, const char *keyword, const struct value
     *x = otherwise;
     if (!v->given)
         return true;
+    if (v->contradicted)
+        return container_wrong(f->in, v->at, "HDU %zu: another card of %s contradicts this one",
+                               f->hdu.number, keyword);
     if (v->quoted || !number_parse_integer(text, &integer) || integer.high != 0 ||
         integer.low > (uint64_t)INT64_MAX + integer.negative)
         return container_wrong(f->in, v->at, "HDU %zu: %s is not an integer of 64 bits",
@@ -277,6 +287,8 @@ static bool find_data(struct file *f)
     return true;
 }
 
+static const char contradicted[] = "has several values";
+
 /* Reads a value that is a number, as the binary64 that is nearest to it. *given: it is there, and is
    not the number that there was. False, with the phrase *wrong, if nobody knows what it means. */
 static bool take_number(const struct value *v, double *x, bool *given, const char **wrong)
@@ -293,6 +305,9 @@ static bool take_number(const struct value *v, double *x, bool *given, const cha
     for (char *p = text; *p; p++)
         if (*p == 'D' || *p == 'd')
             *p = 'E';
+    *wrong = contradicted;
+    if (v->contradicted)
+        return false;
     *wrong = "is not a number";
     if (v->quoted || digits - v->text > 1 || strspn(text, "0123456789+-.eE") != strlen(text) ||
         !number_parse(text, ELEMENT_F64, x))
@@ -326,6 +341,8 @@ static bool find_meaning(struct file *f, struct container_array *a)
     const char *const number = blank->text + (*blank->text == '+');
     const char *why = NULL;
 
+    if (blank->contradicted && element_is_integer(a->type))
+        return refuse(f, a, "BLANK", contradicted);
     if (blank->given && element_is_integer(a->type) && !blank->quoted &&
         missing_text_is_valid(number) && missing_add(&missing, a->type, number))
         a->missing_values = container_keep(f->container, &missing, sizeof missing);
