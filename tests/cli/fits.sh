@@ -83,7 +83,7 @@ for card in 'BSCALE  = 3' 'BZERO   = 1' 'BLANK   = 2' 'BLANK   ='; do
     run -q -o sum twice.fits
     ok "and then contradicted: $card" test "$status:$(grep -c "its keyword ${card%% *} has several values; --stored" err)" = 1:1
 done
-for value in 0 1E999 "'2'" 1x 1.5.2; do
+for value in 0 1E999 "'2'" 1x 1.5.2 9007199254740993; do
     printf '%s\nBSCALE  = %20s\n' "$primary" "$value" | hdu scale.fits
     printf '\0\1\0\2\377\377' >>scale.fits
     run -q -o sum scale.fits
