@@ -244,6 +244,20 @@ run --tsv -o sum complex
 is 'the parts of complex numbers' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum
 complex${tab}re${tab}f32${tab}[5]${tab}7.5
 complex${tab}im${tab}f32${tab}[5]${tab}-inf"
+for bad in '"x"' '[1]' '[1,2,3]' '[1,"x"]' '["x",1]' '[[1,2],3]' '[]'; do
+    make3 unfilled complex64 "$bad" "$keys$bytes"
+    records unfilled2 '"<c8"' "$bad"
+    for store in unfilled unfilled2; do
+        for part in re im; do
+            run -q -o sum --array=$part $store
+            fails "the fill value $bad, $part of $store" "$store: array $part: Zarr's fill_value of this array is not supported"
+        done
+    done
+done
+make3 one complex64 1.5 "$keys$bytes"
+run -q -o sum one
+is 'a fill value without an imaginary part' 0 '7.5
+0'
 # record3 NAME FIELDS FILL CONFIGURATION: five records in chunks of two, the first of which is there.
 record3() {
     make3 "$1" x "$3" "$keys,\"codecs\":[{\"name\":\"bytes\"$4}]"

@@ -952,8 +952,8 @@ static bool read_field_fill(const struct metadata *m, const char *text, unsigned
 }
 
 /* Goes to the fill value of a field in that of a record, an object of version 3. `path`: the names of
-   the fields that it lies in, and its own, with dots between them. False where there is none, or
-   there are several. */
+   the fields that it lies in, and its own, with dots between them; a list is that of both parts of a
+   complex one. False where there is none, or there are several. */
 static bool find_field_fill(struct json_reader *r, const char *path)
 {
     while (peek(r) == '{') {
@@ -979,36 +979,44 @@ static bool find_field_fill(struct json_reader *r, const char *path)
     }
     if (peek(r) != '[')
         return *path == '\0';
-    return (strcmp(path, "re") == 0 || strcmp(path, "im") == 0) && json_read_begin(r, '[') &&
-           json_read_more(r, ']') &&
-           (*path == 'r' || (json_read_skip(r) && json_read_more(r, ']')));
+    return strcmp(path, "re") == 0 || strcmp(path, "im") == 0;
+}
+
+/* Reads the bits of both parts of a complex fill value: a list of two numbers, or the real one alone. */
+static bool read_parts(const struct metadata *m, struct json_reader r, uint64_t parts[2])
+{
+    if (peek(&r) != '[')
+        return read_element(m, r, parts);
+    (void)json_read_begin(&r, '[');
+    for (int i = 0; i < 2; i++)
+        if (!json_read_more(&r, ']') || !read_element(m, r, &parts[i]) || !json_read_skip(&r))
+            return false;
+    return !json_read_more(&r, ']');
 }
 
 /* Reads the fill value into `bytes`, in the byte order of the file: zeros without one. */
 static bool read_fill(struct metadata *m, unsigned char bytes[CONTAINER_FILL_MAX])
 {
     const size_t size = element_size(m->element);
-    const bool imaginary = m->field && !m->structured && m->field->offset > 0;
     bool zero = m->structured; /* the only number that stands for a record */
     struct json_reader r = m->fill;
-    uint64_t bits = 0;
+    uint64_t parts[2] = {0, 0}, bits;
+    bool complex;
 
     memset(bytes, 0, CONTAINER_FILL_MAX);
-    if (m->has_fill && m->structured && peek(&r) == '"')
+    if (!m->has_fill)
+        return true;
+    if (m->structured && peek(&r) == '"')
         return read_field_fill(m, r.at + 1, bytes);
-    if (m->has_fill && m->structured && m->version == 3 && peek(&r) == '{') {
+    if (m->structured && m->version == 3 && peek(&r) == '{') {
         if (!find_field_fill(&r, m->field->name))
             return false;
         zero = false;
-    } else if (m->has_fill && m->field && !m->structured && peek(&r) == '[') {
-        if (!json_read_begin(&r, '[') || !json_read_more(&r, ']') ||
-            (imaginary && (!json_read_skip(&r) || !json_read_more(&r, ']'))))
-            return false;
-    } else if (imaginary) {
-        return true;
     }
-    if (m->has_fill && (!read_element(m, r, &bits) || (zero && bits != 0)))
+    complex = m->field && (!m->structured || (!zero && peek(&r) == '['));
+    if (!(complex ? read_parts : read_element)(m, r, parts) || (zero && parts[0] != 0))
         return false;
+    bits = parts[complex && m->field->name[strlen(m->field->name) - 1] == 'm'];
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)(bits >>
                                    8 * (m->order_of_bytes == ELEMENT_ORDER_BIG ? size - 1 - i : i));
