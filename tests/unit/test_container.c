@@ -979,6 +979,38 @@ static void check_damaged(void)
     tap_family_end(&family, "damaged archives");
 }
 
+/* Archives that bytes follow. */
+static void check_followed(void)
+{
+    static const size_t sizes[] = {1, 65535, 70000};
+    struct tap_family family = {0};
+    unsigned char member[512] = {0};
+
+    for (unsigned i = 0; i < 6; i++) {
+        const size_t more = sizes[i / 2];
+        struct archive z = {.size = 0};
+        struct container_input in;
+        struct container *c;
+        struct file file;
+
+        add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+        file = end_archive(&z, i % 2, "");
+        file.bytes = realloc(file.bytes, file.size + more);
+        if (!file.bytes)
+            abort();
+        memset(file.bytes + file.size, 'P', more);
+        file.size += more;
+        c = open_npz(&file, &in);
+        tap_case(&family,
+                 more > 65535 ? !c && strstr(in.error.text, "or goes on after the archive")
+                              : c && c->count == 1 && c->warning && strstr(c->warning, "ignored"),
+                 "%zu bytes, form %u: %s", more, i % 2, in.error.text);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "archives that bytes follow");
+}
+
 /* Members that are called .npy, and begin otherwise, beside one that is an array: they are none,
    and what is cut off within the magic string is an error. */
 static void check_misnamed(void)
@@ -1602,6 +1634,7 @@ int main(void)
     check_npz();
     check_deflated();
     check_damaged();
+    check_followed();
     check_misnamed();
     check_member_names();
     check_overlap();

@@ -48,15 +48,29 @@ bool zip_is_empty(const unsigned char *bytes, size_t size)
     return size == END_SIZE && number(bytes, 4) == END && memcmp(bytes + 4, none, sizeof none) == 0;
 }
 
+/* Whether the end of a central directory is at tail + at, of the `size` bytes at the end of the file,
+   which begin at its byte `begin`. The file ends after its comment or, if it `goes_on`, later; then the
+   directory has to end there. */
+static bool is_end(const unsigned char *tail, size_t size, size_t at, uint64_t begin, bool goes_on)
+{
+    const unsigned char *const end = tail + at;
+    const size_t left = size - at - END_SIZE, comment = (size_t)number(end + 20, 2);
+
+    if (number(end, 4) != END || !goes_on)
+        return number(end, 4) == END && comment == left;
+    return comment < left && (number(end + 12, 4) + number(end + 16, 4) == begin + at ||
+                              (at >= LOCATOR_SIZE && number(end - LOCATOR_SIZE, 4) == LOCATOR));
+}
+
 /* Finds the end of the central directory. */
 static bool read_end(struct zip *z)
 {
     struct container_input *in = z->in;
     /* Most archives have no comment: no more is read of them than has to be. */
-    static const size_t sizes[] = {LOCATOR_SIZE + END_SIZE, END_SIZE + COMMENT_MAX};
+    static const size_t sizes[] = {LOCATOR_SIZE + END_SIZE, LOCATOR_SIZE + END_SIZE + COMMENT_MAX};
     unsigned char *tail, end64[END64_SIZE];
     bool good = true, found = false;
-    uint64_t begin = 0;
+    uint64_t begin = 0, left = 0;
     size_t at = 0;
 
     if (in->size < END_SIZE)
@@ -64,23 +78,25 @@ static bool read_end(struct zip *z)
     tail = malloc(sizes[1]);
     if (!tail)
         return container_no_memory(in);
-    for (int i = 0; i < 2 && good && !found; i++) {
-        const size_t size = in->size < sizes[i] ? (size_t)in->size : sizes[i];
+    for (int i = 0; i < 3 && good && !found; i++) {
+        const size_t size = in->size < sizes[i > 0] ? (size_t)in->size : sizes[i > 0];
 
         begin = in->size - size;
         good = in->read(in, tail, size, begin);
-        for (size_t left = size - END_SIZE + 1; good && !found && left > 0; left = at) {
-            const unsigned char *const p = memrchr(tail, END & 0xff, left);
+        for (size_t before = size - END_SIZE + 1; good && !found && before > 0; before = at) {
+            const unsigned char *const p = memrchr(tail, END & 0xff, before);
 
             at = p ? (size_t)(p - tail) : 0;
-            found =
-                number(tail + at, 4) == END && number(tail + at + 20, 2) == size - at - END_SIZE;
+            found = is_end(tail, size, at, begin, i == 2);
         }
         found = found && (i > 0 || at == LOCATOR_SIZE || size < sizes[0]);
     }
     if (good && !found)
-        good = container_wrong(in, in->size, "no central directory ends here: the file is cut off");
+        good = container_wrong(in, in->size,
+                               "no central directory ends here: the file is cut off, or goes on "
+                               "after the archive");
     if (good) {
+        left = in->size - begin - at - END_SIZE - number(tail + at + 20, 2);
         z->members = number(tail + at + 10, 2);
         z->size = number(tail + at + 12, 4);
         z->begin = number(tail + at + 16, 4);
@@ -105,7 +121,10 @@ static bool read_end(struct zip *z)
         }
     }
     free(tail);
-    return good;
+    if (good && left > 0)
+        z->container->warning = container_note(
+            z->container, "ignored %" PRIu64 " byte%s after the archive", left, plural(left));
+    return good && (left == 0 || z->container->warning || container_no_memory(in));
 }
 
 bool zip_read_directory(struct zip *z)

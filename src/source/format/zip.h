@@ -51,7 +51,7 @@ const unsigned char *zip_first_name(const unsigned char *bytes, size_t size, siz
 /* Whether these bytes are an archive without members. */
 bool zip_is_empty(const unsigned char *bytes, size_t size);
 
-/* Reads the central directory. */
+/* Reads the central directory. Sets the container's warning if bytes follow it. */
 bool zip_read_directory(struct zip *z);
 
 /* Reads the entry at byte *at of the directory, which begins at 0, and moves *at after it. */
