@@ -526,8 +526,8 @@ def test_total(tmp_path):
 @pytest.mark.filterwarnings("ignore:.*skipped array c")
 def test_a_total_of_what_cannot_be_read(arrays, tmp_path):
     assert gr.total([arrays]).sum == float(66 + 2**63 + 4)  # texts are no numbers
-    np.savez(tmp_path / "c.npz", c=np.zeros(3, complex), x=np.zeros(2))
-    with pytest.raises(gr.Error, match="complex|c16"):
+    np.savez(tmp_path / "c.npz", c=np.zeros(3, np.longdouble), x=np.zeros(2))
+    with pytest.raises(gr.Error, match="f16"):
         gr.total([tmp_path / "c.npz"])
 
 

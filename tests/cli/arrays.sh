@@ -677,21 +677,21 @@ is 'a member whose header is cut off' 1 '6
 NA' "gpureduce: short.npz: array a/b: byte $(($(size three.npy) + 39 + 37)): the .npy header is cut off"
 
 cat three.f32 three.f32 >six.f32
-{ npy 1 "$(npy_header '<c8' '(3,)')" && cat six.f32; } >complex.npy
-{ npy 2 "   $(npy_header '<c8' '(3,)')" && cat six.f32; } >complex-2.npy
-npz complex.npz r.npy:three.npy c.npy:complex.npy
-npz complex-2.npz r.npy:three.npy c.npy:complex-2.npy
-offset=$(($(size three.npy) + $(size complex.npy) + 2 * 35 - 24))
-run --list -q complex.npz
-ok 'where an array lies that cannot be reduced' test "$(tail -n 1 out)" = "complex.npz${tab}c${tab}<c8${tab}[3]${tab}3${tab}24${tab}$offset"
-run --list --json --array=c complex.npz
-ok 'and so in JSON' grep -q "\"skip\": $offset, \"elements\": 3, \"bytes\": 24, \"error\": \"type <c8 is not supported: " out
-run -q -o sum --format=raw --skip="$offset" --length=6 complex.npz
+{ npy 1 "$(npy_header '<c32' '(3,)')" && cat six.f32; } >long.npy
+{ npy 2 "   $(npy_header '<c32' '(3,)')" && cat six.f32; } >long-2.npy
+npz long.npz r.npy:three.npy c.npy:long.npy
+npz long-2.npz r.npy:three.npy c.npy:long-2.npy
+offset=$(($(size three.npy) + $(size long.npy) + 2 * 35 - 24))
+run --list -q long.npz
+ok 'where an array lies that cannot be reduced' test "$(tail -n 1 out)" = "long.npz${tab}c${tab}<c32${tab}[3]${tab}3${tab}24${tab}$offset"
+run --list --json --array=c long.npz
+ok 'and so in JSON' grep -q "\"skip\": $offset, \"elements\": 3, \"bytes\": 24, \"error\": \"type <c32 is not supported: " out
+run -q -o sum --format=raw --skip="$offset" --length=6 long.npz
 is 'it lies there' 0 12
-run --diff -q complex.npz complex-2.npz
+run --diff -q long.npz long-2.npz
 is 'its header is not compared' 0 ''
-run --diff complex.npz complex-2.npz
-ok 'but its bytes are, and that is said' test "$status:$(grep -c '^gpureduce: warning: complex.npz and complex-2.npz: array c: both hold the same bytes, but they cannot be read: type <c8 is not supported: pairs of f32' err)" = 0:1
+run --diff long.npz long-2.npz
+ok 'but its bytes are, and that is said' test "$status:$(grep -c '^gpureduce: warning: long.npz and long-2.npz: array c: both hold the same bytes, but they cannot be read: type <c32 is not supported: pairs of such floats' err)" = 0:1
 { npy 1 "$(npy_header '<U1' '(3,)')" && three; } >text.npy
 npz text.npz r.npy:three.npy s.npy:text.npy
 run -q -o sum text.npz

@@ -115,6 +115,11 @@ for expected in made/*.tsv; do
             run --tsv -o sum,min,max,argmin,argmax,nan,count $options "made/$name.npy"
     done
 done
+for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+    # shellcheck disable=SC2086 # none, or several words
+    rows_as made/npz.rows "stored.npz${options:+, $options}" \
+        run --tsv -o sum,min,max,argmin,argmax,nan,count $options made/stored.npz
+done
 for expected in made/*.one; do
     name=${expected##*/}
     name=${name%.one}

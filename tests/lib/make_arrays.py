@@ -103,7 +103,7 @@ except ImportError:
 
 arrays["fortran"] = np.asfortranarray(arrays["float32.3"])
 arrays["big endian"] = arrays["int32.4"].astype(">i4")
-others = {"complex": np.ones(3, "c8"), "objects": np.array([None, 1]), "text": np.array(["a", "bc"])}
+others = {"complex": np.ones(3, np.clongdouble), "objects": np.array([None, 1]), "text": np.array(["a", "bc"])}
 np.savez(path("stored.npz"), **arrays, **others)
 np.savez_compressed(path("deflated.npz"), **arrays, **others)
 expect("npz.tsv", arrays.items())

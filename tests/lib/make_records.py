@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """make_records.py DIRECTORY: writes .npy files of structured and complex types by NumPy into DIRECTORY, and what gpureduce
-prints of each NAME.npy, behind the name of the file, into NAME.tsv (`-o sum,min,max,argmin,argmax,nan,count`). Fields of raw
+prints of each NAME.npy, behind the name of the file, into NAME.tsv (`-o sum,min,max,argmin,argmax,nan,count`); all in one
+stored.npz, and deflated.npz, what is printed of which is in npz.rows. Fields of raw
 files: what is printed of NAME.bin with the options in NAME.options into NAME.one."""
 
 import os
@@ -35,11 +36,17 @@ def fill(array):
     return array
 
 
+saved, expected = {}, {}
+
+
 def save(name, array, stored=None):
     np.save(os.path.join(directory, name), array)
     found = fields(array if stored is None else stored)
     shown = str.maketrans({"\\": "\\\\", "\t": "\\t", "\x7f": "\\177"})
-    expect(os.path.join(directory, name + ".tsv"), {key.translate(shown): value for key, value in found if value.dtype.kind != "S"})
+    found = {key.translate(shown): value for key, value in found if value.dtype.kind != "S"}
+    expect(os.path.join(directory, name + ".tsv"), found)
+    saved[name] = array
+    expected.update((f"{name}.{key}", value) for key, value in found.items())
 
 
 record = np.dtype([("a", "<f4"), ("b", ">i8"), ("c", "u1", (2, 3)), ("n", [("x", "<f8"), ("deep", [("y", "<i2")])]), ("z", "<c8"),
@@ -60,6 +67,9 @@ save("complex", fill(np.zeros((40, 5), "<c16")))
 save("big", fill(np.zeros(1000, ">c8")))
 wide = np.zeros(300, [("head", "u1", 3000), ("v", "<f4", 5000)])
 save("apart", fill(wide))
+np.savez(os.path.join(directory, "stored.npz"), **saved)
+np.savez_compressed(os.path.join(directory, "deflated.npz"), **saved)
+expect(os.path.join(directory, "npz.rows"), expected)
 
 TYPES = ["f4", "<f4", ">f8", "i8", "u1", ">i2", "f2", "?", "3f4", "2<i4", "S3", "V5", "u8"]
 for i in range(12):

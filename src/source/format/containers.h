@@ -51,6 +51,12 @@ extern const struct container_format container_npz;
    one array, and no container. */
 extern const struct container_format container_npy;
 
+/* Adds the arrays of such a .npy file, which lies at byte `begin` of the input, has `size` bytes, and
+   begins with this header. `name`: of the file, which with a dot precedes those of its fields; NULL:
+   nothing does. False on failure, with the reason in in->error; some may have been added. */
+bool npy_add_fields(struct container *c, struct container_input *in, const char *name,
+                    uint64_t begin, uint64_t size, const void *header, size_t length);
+
 /* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
 extern const struct container_format container_gguf;
 

@@ -1,6 +1,6 @@
 /*
- * .npy files of a structured or complex type: each field, or part, is an array whose elements lie as
- * far from one another as records are long.
+ * .npy files of a structured or complex type, by themselves or in a .npz: each field, or part, is an
+ * array whose elements lie as far from one another as records are long.
  */
 #include "config.h"
 
@@ -15,6 +15,8 @@
 struct file {
     struct container *container;
     struct container_input *in;
+    const char *name;     /* precedes those of fields; NULL: nothing does */
+    uint64_t begin, size; /* where it lies in the input, bytes */
     struct npy npy;
 };
 
@@ -29,24 +31,26 @@ static bool take_field(void *user, const struct npy_field *field)
     struct file *f = user;
     const struct npy *npy = &f->npy;
     struct container *c = f->container;
-    const char *const name = container_keep(c, field->name, strlen(field->name) + 1);
+    const char *const name =
+        container_note(c, "%s%s%s", f->name ? f->name : "", f->name ? "." : "", field->name);
     struct container_array *a = name ? container_add(c, name) : NULL;
-    bool good = a;
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX];
 
     if (npy->dimensions + field->dimensions > CONTAINER_DIMENSIONS_MAX)
-        return container_wrong(f->in, npy->descr_offset, "a field has more than 64 dimensions");
-    for (unsigned i = 0; i < npy->dimensions && good; i++)
-        good = container_add_size(c, npy->shape[i]);
-    for (unsigned i = 0; i < field->dimensions && good; i++)
-        good = container_add_size(c, field->shape[i]);
-    if (!good)
+        return container_wrong(f->in, f->begin + npy->descr_offset,
+                               "a field has more than 64 dimensions");
+    memcpy(sizes, npy->shape, npy->dimensions * sizeof *sizes);
+    memcpy(sizes + npy->dimensions, field->shape, field->dimensions * sizeof *sizes);
+    if (a)
+        a->sizes = container_keep(c, sizes, (npy->dimensions + field->dimensions) * sizeof *sizes);
+    if (!a || !a->sizes)
         return container_no_memory(f->in);
     container_name_type(a, field->known ? element_name(field->type) : field->descr);
     a->type = field->type;
     a->big_endian = field->big_endian;
     a->dimensions = npy->dimensions + field->dimensions;
     a->fortran_order = npy->fortran_order;
-    a->offset = npy->data_offset + field->offset;
+    a->offset = f->begin + npy->data_offset + field->offset;
     a->record_elements = field->elements;
     if (!field->known) {
         container_refuse_type(a, field->descr);
@@ -59,20 +63,19 @@ static bool take_field(void *user, const struct npy_field *field)
     return true;
 }
 
-/* Gives arrays their places: records of so many bytes. */
-static bool place(struct file *f, uint64_t record)
+/* Gives the arrays from number `first` on their places: records of so many bytes. */
+static bool place(struct file *f, size_t first, uint64_t record)
 {
     const struct npy *npy = &f->npy;
-    const uint64_t size = f->in->size - npy->data_offset;
+    const uint64_t size = f->size - npy->data_offset;
     struct container *c = f->container;
 
     if (record > 0 && npy->elements > size / record)
-        return container_wrong(f->in, f->in->size,
+        return container_wrong(f->in, f->begin + f->size,
                                "truncated: %" PRIu64 " byte%s after the header, which promises "
                                "%" PRIu64 " record%s of %" PRIu64 " bytes",
                                size, plural(size), npy->elements, plural(npy->elements), record);
-    container_finish_sizes(c);
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = first; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
         const uint64_t here = a->record_elements;
 
@@ -86,30 +89,32 @@ static bool place(struct file *f, uint64_t record)
             a->record_stride = record;
         }
     }
-    c->end = npy->data_offset + npy->elements * record;
-    return container_number_names(c, f->in);
+    c->end = f->begin + npy->data_offset + npy->elements * record;
+    return true;
 }
 
-static bool read_header(struct file *f, const unsigned char *header, size_t length)
+bool npy_add_fields(struct container *c, struct container_input *in, const char *name,
+                    uint64_t begin, uint64_t size, const void *header, size_t length)
 {
+    struct file f = {.container = c, .in = in, .name = name, .begin = begin, .size = size};
+    const size_t first = c->count;
     char error[NPY_ERROR_MAX];
     uint64_t at, record;
 
-    if (npy_parse(header, length, &f->npy, error, &at))
-        return container_wrong(f->in, f->npy.descr_offset, "the type has no fields");
-    if (!f->npy.unsupported)
-        return container_wrong(f->in, at, "%s",
-                               at == f->npy.descr_offset
+    if (npy_parse(header, length, &f.npy, error, &at))
+        return container_wrong(in, begin + f.npy.descr_offset, "the type has no fields");
+    if (!f.npy.unsupported)
+        return container_wrong(in, begin + at, "%s",
+                               at == f.npy.descr_offset
                                    ? "the type, or what follows it in the header, is malformed"
                                    : error);
-    if (!npy_find_fields(header, length, &f->npy, take_field, f, &record, error, &at))
-        return *error ? container_wrong(f->in, at, "%s", error) : false;
-    return place(f, record);
+    if (!npy_find_fields(header, length, &f.npy, take_field, &f, &record, error, &at))
+        return *error ? container_wrong(in, begin + at, "%s", error) : false;
+    return place(&f, first, record);
 }
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct file f = {.container = c, .in = in};
     unsigned char prefix[NPY_PREFIX_MAX], *header;
     uint64_t length;
     bool good;
@@ -129,7 +134,9 @@ static bool read_file(struct container *c, struct container_input *in)
     header = malloc((size_t)length + 1);
     if (!header)
         return container_no_memory(in);
-    good = in->read(in, header, (size_t)length, 0) && read_header(&f, header, (size_t)length);
+    good = in->read(in, header, (size_t)length, 0) &&
+           npy_add_fields(c, in, NULL, 0, in->size, header, (size_t)length) &&
+           container_number_names(c, in);
     free(header);
     return good;
 }

@@ -83,10 +83,7 @@ static bool take_type(const struct zip *z, struct container_array *array, const 
         const struct element_foreign *foreign = element_find_foreign(npy->descr);
 
         return (foreign && foreign->not_numeric ? leave_out_other : leave_out)(
-            array, npy->descr,
-            foreign ? foreign->what
-                    : "neither a float nor an integer; save a field of records alone, as numpy's "
-                      "x['field']");
+            array, npy->descr, foreign ? foreign->what : "neither a float nor an integer");
     }
     if (!npy->untyped) {
         container_name_type(array, element_name(npy->type));
@@ -288,25 +285,64 @@ static bool finish_names(struct zip *z, bool other_names)
         if (names[i].array)
             c->text[names[i].name - c->text + (ptrdiff_t)names[i].length] = '\0';
     free(names);
-    count = 0;
+    return true;
+}
+
+/* Drops the arrays without a name, and puts the others in order. */
+static void sort(struct container *c)
+{
+    size_t count = 0;
+
     for (size_t i = 0; i < c->count; i++)
         if (c->arrays[i].name)
             c->arrays[count++] = c->arrays[i];
     c->count = count;
-    return true;
+    if (count > 0)
+        qsort(c->arrays, count, sizeof *c->arrays, compare_offsets);
 }
 
-/* Puts the arrays in order, and sees to it that they do not overlap. */
+/* Adds the fields of an array that is unreadable by its type, if that has some, and drops its name. If
+   they are malformed, that is why it is unreadable. */
+static bool add_fields(struct zip *z, size_t number)
+{
+    struct container *c = z->container;
+    struct container_input *in = z->in;
+    const struct container_array a = c->arrays[number];
+    const uint64_t begin = a.offset - a.before;
+    const size_t first = c->count;
+    unsigned char *const header = malloc((size_t)a.before);
+    bool good;
+
+    if (!header)
+        return container_no_memory(in);
+    good = in->read(in, header, (size_t)a.before, begin);
+    if (good && npy_has_fields(header, (size_t)a.before)) {
+        if (npy_add_fields(c, in, a.name, begin, a.before + a.length, header, (size_t)a.before)) {
+            c->arrays[number].name = NULL;
+        } else {
+            c->count = first;
+            c->arrays[number].typed = true;
+            c->arrays[number].unreadable =
+                container_note(c, "byte %" PRIu64 ": %s", in->error.offset, in->error.text);
+            good = in->error.kind == ERROR_DATA && c->arrays[number].unreadable;
+            in->error.kind = good ? ERROR_NONE : in->error.kind;
+        }
+    }
+    free(header);
+    return good;
+}
+
+/* Puts the arrays in order, sees to it that they do not overlap, and divides those of records. */
 static bool finish(struct zip *z, bool other_names)
 {
     struct container *c = z->container;
+    size_t members;
     uint64_t end = 0;
 
     container_finish_sizes(c);
     if (!finish_names(z, other_names))
         return false;
-    if (c->count > 0)
-        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
+    sort(c);
     for (size_t i = 0; i < c->count; i++) {
         const struct container_array *array = &c->arrays[i];
 
@@ -314,7 +350,16 @@ static bool finish(struct zip *z, bool other_names)
             return container_wrong(z->in, array->offset, "two members overlap here");
         end = array->offset + (array->deflated ? array->compressed : array->length);
     }
-    return true;
+    members = c->count;
+    for (size_t i = 0; i < members; i++) {
+        const struct container_array *array = &c->arrays[i];
+
+        if (array->unreadable && *array->type_name && array->before > 0 && !array->deflated &&
+            !add_fields(z, i))
+            return false;
+    }
+    sort(c);
+    return container_number_names(c, z->in);
 }
 
 static bool is_directory(const struct zip_member *m)
