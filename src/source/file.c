@@ -37,6 +37,7 @@
 #include "source/source_impl.h"
 #include "source/tiles.h"
 #include "sys/align.h"
+#include "sys/bytes.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
@@ -591,8 +592,8 @@ static bool inflate_whole_array(struct source *s, struct claim *claim)
     uint64_t begun;
     bool good;
 
-    if (!inflate_possible_at_once() || claim->count < a->elements || a->compressed > AT_ONCE_MAX ||
-        a->length > AT_ONCE_MAX || a->before > AT_ONCE_BEFORE ||
+    if (!inflate_possible_at_once() || a->record_elements > 0 || claim->count < a->elements ||
+        a->compressed > AT_ONCE_MAX || a->length > AT_ONCE_MAX || a->before > AT_ONCE_BEFORE ||
         !make_room(&claim->whole, (size_t)a->compressed + 1) ||
         !make_room(&claim->content, (size_t)length + 1) ||
         !source_pread_array(s, claim->array, 0, claim->whole.bytes, (size_t)a->compressed,
@@ -604,6 +605,41 @@ static bool inflate_whole_array(struct source *s, struct claim *claim)
     atomic_fetch_add_explicit(&s->decode_time, clock_between(begun, clock_now()),
                               memory_order_relaxed);
     return good;
+}
+
+/* Records are decompressed together up to so many bytes, or else each by itself. */
+#define RECORDS_SPAN ((size_t)64 << 10)
+
+/* Decompresses the next `count` elements that the worker has claimed, which lie in records. False on
+   failure. */
+static bool inflate_records(struct source *s, struct claim *claim, unsigned char *to, size_t count)
+{
+    const struct container_array *a = claim->compressed;
+    const uint64_t each = a->record_elements, bytes = each * claim->size, stride = a->record_stride;
+
+    for (uint64_t index = claim->index, end = index + count, some; index < end; index += some) {
+        const uint64_t gap = index > 0 && index % each == 0 ? stride - bytes : 0;
+        const uint64_t span = stride < RECORDS_SPAN ? RECORDS_SPAN / stride : 1;
+        uint64_t records = index % each == 0 ? (end - index) / each : 0;
+
+        if (gap > 0 && !inflate_bytes(s, claim, NULL, gap))
+            return false;
+        records = records < span ? records : span;
+        some = records > 1 ? records * each : each - index % each;
+        some = some < end - index ? some : end - index;
+        if (records < 2) {
+            if (!inflate_bytes(s, claim, to, some * claim->size))
+                return false;
+        } else {
+            if (!make_room(&claim->content, RECORDS_SPAN))
+                return compressed_wrong(s, claim, a->offset, error_no_memory);
+            if (!inflate_bytes(s, claim, claim->content.bytes, (records - 1) * stride + bytes))
+                return false;
+            bytes_gather(to, claim->content.bytes, (size_t)records, (size_t)bytes, (int64_t)stride);
+        }
+        to += some * claim->size;
+    }
+    return true;
 }
 
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
@@ -638,7 +674,9 @@ static bool inflate_next(struct source *s, struct claim *claim, const struct chu
             memcpy(request->buffer, from, chunk->count * claim->size);
         return true;
     }
-    if (!inflate_bytes(s, claim, request->buffer, chunk->count * claim->size))
+    if (!(a->record_elements > 0
+              ? inflate_records(s, claim, request->buffer, chunk->count)
+              : inflate_bytes(s, claim, request->buffer, chunk->count * claim->size)))
         return false;
     /* With --length, what is behind that is left alone. */
     return claim->index + chunk->count < a->elements || finish_compressed(s, claim);

@@ -120,6 +120,23 @@ for options in '' '-j 1' '-j 3 --chunk-size 16'; do
     rows_as made/npz.rows "stored.npz${options:+, $options}" \
         run --tsv -o sum,min,max,argmin,argmax,nan,count $options made/stored.npz
 done
+if ! gpureduce --version | grep -qx 'deflate: none'; then
+    for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+        # shellcheck disable=SC2086 # none, or several words
+        rows_as made/npz.rows "deflated.npz${options:+, $options}" \
+            run --tsv -o sum,min,max,argmin,argmax,nan,count $options made/deflated.npz
+    done
+    run -q --diff made/stored.npz made/deflated.npz
+    is 'compared' 0 '' '*'
+    for options in '-o sum --axis=0 --exclude=scalar.* --exclude=none.*' '-o median,sum' '-o sum,max --length=1000' '-o digest'; do
+        for file in stored deflated; do
+            # shellcheck disable=SC2086 # several words
+            run -q --tsv $options made/$file.npz
+            sed "s/$file//" out >$file
+        done
+        ok "as stored ones, $options" test "$status:$(cmp stored deflated)" = 0:
+    done
+fi
 for expected in made/*.one; do
     name=${expected##*/}
     name=${name%.one}

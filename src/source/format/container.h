@@ -223,9 +223,9 @@ static inline struct scale container_scale(const struct container_array *a)
    its elements are in tiles or records, or if the place is unknown. */
 static inline uint64_t container_array_begin(const struct container_array *a)
 {
-    return a->deflated                                            ? a->before
-           : a->tiles || a->record_elements > 0 || a->offset == 0 ? UINT64_MAX
-                                                                  : a->offset;
+    return a->tiles || a->record_elements > 0 || a->offset == 0 ? UINT64_MAX
+           : a->deflated                                        ? a->before
+                                                                : a->offset;
 }
 
 /* The offset in the file of an element, of `size` bytes, of an array that is neither compressed nor

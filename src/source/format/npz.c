@@ -15,6 +15,9 @@
 #include "source/format/zip.h"
 #include "sys/plural.h"
 
+/* Archives with more fields of records are refused: a few compressed bytes may have many names. */
+#define FIELDS_MAX ((size_t)1 << 20)
+
 static bool ends_with_npy(const unsigned char *name, size_t length)
 {
     return length > 4 && memcmp(name + length - 4, ".npy", 4) == 0;
@@ -224,7 +227,9 @@ static int compare_offsets(const void *a, const void *b)
 {
     const struct container_array *x = a, *y = b;
 
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x->before < y->before ? -1 : x->before > y->before;
 }
 
 /* A member's name as the archive has it, and the array that it is. */
@@ -308,22 +313,34 @@ static bool add_fields(struct zip *z, size_t number)
     struct container *c = z->container;
     struct container_input *in = z->in;
     const struct container_array a = c->arrays[number];
-    const uint64_t begin = a.offset - a.before;
+    const uint64_t begin = a.deflated ? 0 : a.offset - a.before; /* of what it decompresses to */
     const size_t first = c->count;
     unsigned char *const header = malloc((size_t)a.before);
+    ptrdiff_t got = (ptrdiff_t)a.before;
     bool good;
 
     if (!header)
         return container_no_memory(in);
-    good = in->read(in, header, (size_t)a.before, begin);
-    if (good && npy_has_fields(header, (size_t)a.before)) {
+    if (a.deflated)
+        got = inflate_start(in, a.offset, a.compressed, header, (size_t)a.before);
+    else if (!in->read(in, header, (size_t)a.before, begin))
+        got = -1;
+    good = got >= 0;
+    if (got == (ptrdiff_t)a.before && npy_has_fields(header, (size_t)a.before)) {
         if (npy_add_fields(c, in, a.name, begin, a.before + a.length, header, (size_t)a.before)) {
             c->arrays[number].name = NULL;
+            for (size_t i = first; i < c->count && a.deflated; i++) {
+                c->arrays[i].before = c->arrays[i].offset;
+                c->arrays[i].offset = a.offset;
+                c->arrays[i].compressed = a.compressed;
+                c->arrays[i].checksum = a.checksum;
+                c->arrays[i].deflated = true;
+            }
         } else {
             c->count = first;
             c->arrays[number].typed = true;
-            c->arrays[number].unreadable =
-                container_note(c, "byte %" PRIu64 ": %s", in->error.offset, in->error.text);
+            c->arrays[number].unreadable = container_note(c, "byte %" PRIu64 " of this .npy: %s",
+                                                          in->error.offset - begin, in->error.text);
             good = in->error.kind == ERROR_DATA && c->arrays[number].unreadable;
             in->error.kind = good ? ERROR_NONE : in->error.kind;
         }
@@ -354,9 +371,10 @@ static bool finish(struct zip *z, bool other_names)
     for (size_t i = 0; i < members; i++) {
         const struct container_array *array = &c->arrays[i];
 
-        if (array->unreadable && *array->type_name && array->before > 0 && !array->deflated &&
-            !add_fields(z, i))
+        if (array->unreadable && *array->type_name && array->before > 0 && !add_fields(z, i))
             return false;
+        if (c->count - members > FIELDS_MAX)
+            return container_wrong(z->in, ERROR_NO_OFFSET, "more than %zu fields", FIELDS_MAX);
     }
     sort(c);
     return container_number_names(c, z->in);
