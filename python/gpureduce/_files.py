@@ -284,6 +284,9 @@ class File:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError("a file cannot be copied or pickled; open its path again")
+
     def __getitem__(self, which: Union[int, str]) -> FileArray:
         if isinstance(which, str):
             try:

@@ -1,10 +1,12 @@
 """Files: open, summaries, differences; the program."""
 
+import copy
 import gzip
 import importlib.util
 import json
 import math
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -67,6 +69,15 @@ def test_containers(arrays):
 def test_arrays_that_are_skipped(arrays):
     with pytest.warns(gr.GpureduceWarning, match="skipped array t"):
         gr.open(arrays)
+
+
+@skipped
+def test_a_file_is_not_copied(arrays):
+    f = gr.open(arrays)
+    for copied, one in ((copy.copy, f), (copy.deepcopy, f), (copy.deepcopy, f["w"]), (pickle.dumps, f)):
+        with pytest.raises(TypeError, match="open its path again"):
+            copied(one)
+    assert copy.copy(f["w"]).sum() == f["w"].sum() == 66.0
 
 
 @skipped
