@@ -53,7 +53,7 @@ class Accumulator:
 
     def _adopt(self, context: Context, text: Optional[bytes]) -> None:
         """Makes the accumulator one of a context, of what was written as text."""
-        with context.lock:
+        with lib.unused(context.lock):
             handle = c_void_p()
             request = context.request(self._key)
             if text is None:
@@ -66,12 +66,13 @@ class Accumulator:
     def __del__(self) -> None:
         if not getattr(self, "_handle", None) or self._context.generation != lib.generation():
             return
+        lock = self._context.lock
         # Waiting for the lock here could be waiting for a thread that waits for this one.
-        if self._context.lock.acquire(blocking=False):
+        if not lock._is_owned() and lock.acquire(blocking=False):
             try:
                 lib.accumulator_free(self._handle)
             finally:
-                self._context.lock.release()
+                lock.release()
         else:
             self._context.garbage.append(self._handle)
 
@@ -79,10 +80,14 @@ class Accumulator:
     def _used(self) -> Iterator[Context]:
         """Its context, which no other thread uses meanwhile. After a fork the child takes another."""
         if self._context.generation != lib.generation():
-            if not self._context.lock.acquire(blocking=False):
+            lock = lib.unused(self._context.lock)
+            if not lock.acquire(blocking=False):
                 raise RuntimeError("another thread used this accumulator during the fork")
-            self._adopt(lib.home(), self._write(self._context))
-        with self._context.lock:
+            try:
+                self._adopt(lib.home(), self._write(self._context))
+            finally:
+                lock.release()
+        with lib.unused(self._context.lock):
             self._context.collect()
             yield self._context
 

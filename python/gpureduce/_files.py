@@ -128,7 +128,7 @@ class FileArray:
                                        " and call gpureduce.reduce for others")
         else:
             file = self._file
-            with file._lock:
+            with lib.unused(file._lock):
                 file._check_open()
                 results = along_axis(file._context, file._input, self._number, key[:-1] + (len(axes),), shape, axes[0],
                                      file._progress)
@@ -210,7 +210,7 @@ class _FileReduction:
     def __enter__(self) -> Tuple[Context, Any]:
         file = self.file
         context = file._context
-        file._lock.acquire()
+        lib.unused(file._lock).acquire()
         try:
             file._check_open()
             context.run(lib.reduce_file, file._input, self.number, context.request(self.key),
@@ -269,7 +269,7 @@ class File:
 
     def close(self) -> None:
         """Closes the file; its arrays can then not be read. Again: does nothing."""
-        with self._lock:
+        with lib.unused(self._lock):
             if self._input is not None and self._context.generation == lib.generation():
                 lib.close_file(self._input)
             self._input = None
@@ -295,7 +295,7 @@ class File:
                 raise KeyError(f"{os.fsdecode(self.path)} has no array {which!r}") from None
         else:
             number = range(len(self))[index(which)]
-        with self._lock:
+        with lib.unused(self._lock):
             self._check_open()
             return FileArray(self, number)
 
@@ -352,7 +352,7 @@ class File:
                 lib.result_free(result)
             return len(failures)
 
-        with self._lock:
+        with lib.unused(self._lock):
             self._check_open()
             try:
                 self._context.run(lib.reduce_each, self._input, self._context.request(key), lib.RESULT(take),

@@ -22,7 +22,7 @@ __all__ = [
     "ArgumentError", "CancelledError", "ChangedError", "Context", "DataError", "DeviceError", "Error",
     "GpureduceWarning", "InternalError", "NaNError", "OutOfMemoryError", "ReadError",
     "UnsupportedError", "borrow", "configure", "give_back", "home", "is_number", "library_version",
-    "natural",
+    "natural", "unused",
 ]
 
 UNKNOWN = 2**64 - 1
@@ -356,7 +356,7 @@ class Context:
     def __init__(self) -> None:
         self.generation = _generation
         self.handle = c_void_p()
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
         self.requests: Dict[RequestKey, c_void_p] = {}
         self.garbage: List[c_void_p] = []
         self.view = c_void_p()
@@ -514,13 +514,22 @@ def borrow() -> Context:
 give_back: Callable[[Context], None] = _pool.append
 
 
+def unused(lock: Any) -> Any:
+    """The lock of a context or a file, to be taken. RuntimeError if this thread has it: a progress function or a signal
+    handler then asks, and has interrupted the call that took it."""
+    if lock._is_owned():
+        raise RuntimeError("a progress function or a signal handler cannot use the file or the accumulators of the call"
+                           " that it interrupts")
+    return lock
+
+
 def home() -> Context:
     """The context that accumulators made by this thread belong to; they take its lock."""
     try:
         context: Context = _home.context
     except AttributeError:
         context = _home.context = Context()
-    return context
+    return Context() if context.lock._is_owned() else context
 
 
 def generation() -> int:

@@ -63,7 +63,7 @@ def test_other_threads_run_meanwhile():
 
 def test_fork():
     x = np.arange(1e6)
-    acc = gr.Accumulator("f8", ["sum"])
+    acc, other = gr.Accumulator("f8", ["sum"]), gr.Accumulator("f8")
     acc.add(x)
     assert gr.sum(x) == 499999500000.0
     with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def test_fork():
     if child == 0:
         try:
             acc.add(x)
-            good = gr.sum(x) == 499999500000.0 and acc.result("sum") == 999999000000.0
+            good = gr.sum(x) == 499999500000.0 and acc.result("sum") == 999999000000.0 and other.result("sum") == 0
             del acc
             gc.collect()
             os._exit(0 if good else 1)
@@ -151,6 +151,60 @@ def test_progress():
         for _ in range(50):
             gr.reduce(x, "std,median", progress=lambda *_: 1 / 0)
     assert gr.sum(np.arange(5)) == 10
+
+
+def test_progress_of_a_file(tmp_path):
+    """It cannot use the file whose call it interrupts; another thread that does waits."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).standard_normal(LARGE))
+    for use in (lambda: f[0].max(), lambda: a.median(axis=0), lambda: f.summary(), lambda: f.close()):
+        with gr.open(tmp_path / "x.npy", progress=lambda *_: use()) as f:
+            a = f[0]
+            for call in (lambda: a.reduce("std,median"), lambda: f.summary("median")):
+                with pytest.raises(RuntimeError, match="progress function"):
+                    for _ in range(50):
+                        call()
+    threads = []
+
+    def progress(*_):
+        if not threads:
+            threads.append(threading.Thread(target=lambda: maxima.append(a.max())))
+            threads[0].start()
+
+    maxima = []
+    with gr.open(tmp_path / "x.npy", progress=progress) as f:
+        a = f[0]
+        while not threads:
+            a.median()
+        threads[0].join()
+        assert maxima == [a.max()]
+
+
+def test_a_handler_and_accumulators():
+    """A handler of a signal can use none of the thread whose call it interrupts, but forget them, and make others."""
+    x, found = np.broadcast_to(1.0, 1 << 28), []
+    acc, forgotten = gr.Accumulator("f8"), [gr.Accumulator("f8") for _ in range(50)]
+
+    def handler(*_):
+        forgotten.pop()
+        own = gr.Accumulator("f8")
+        own.add([1.0, 2.0])
+        try:
+            acc.result("sum")
+        except RuntimeError as error:
+            found.append((own.result("sum"), str(error)))
+
+    acc.add(x[:0])  # which imports numpy.ma
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for n in range(1, 51):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            acc.add(x)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if found:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert found[0][0] == 3.0 and "signal handler" in found[0][1] and acc.result("sum") == n * x.size
 
 
 @pytest.fixture
