@@ -252,7 +252,7 @@ class File:
             context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
         finally:
             lib.request_free(options)
-        self._input = handle.value
+            self._input = handle.value  # to be closed, also where a warning is an error
         self.format = (lib.input_format(handle) or b"").decode()
         self._names = [(lib.array_name(handle, i) or b"").decode("utf-8", "surrogateescape")
                        for i in range(lib.input_arrays(handle))]
@@ -483,13 +483,13 @@ def _inputs(xs: Sequence[Any], dtype: Any, skip: int, stored: bool, format: Opti
         try:
             for x in xs:
                 handle = c_void_p()
+                handles.append(handle)
                 if isinstance(x, (str, bytes, os.PathLike)):
                     os.stat(x)
                     context.run(lib.open_path, context.handle, os.fsencode(x), options, byref(handle))
                 else:
                     set_view(context, x)
                     context.check(lib.open_view(context.handle, context.view, byref(handle)))
-                handles.append(handle)
         finally:
             lib.request_free(options)
         yield context, handles
@@ -535,9 +535,9 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
                  for handle in handles for i in range(lib.input_arrays(handle))}
         kind = next((one for one in "fiub" if one in kinds), "f")
         inputs = (c_void_p * len(handles))(*handles)
-        context.run(lib.reduce_total, inputs, len(handles), context.request(key), byref(result),
-                    progress=progress)
         try:
+            context.run(lib.reduce_total, inputs, len(handles), context.request(key), byref(result),
+                        progress=progress)
             return Results({name: value_of(context, result, name.encode(), kind) for name in names})
         finally:
             lib.result_free(result)

@@ -1,6 +1,7 @@
 """Files: open, summaries, differences; the program."""
 
 import copy
+import gc
 import gzip
 import importlib.util
 import json
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpureduce as gr
+from gpureduce import _library as lib
 from gpureduce._library import spoken
 from oracle import LAYOUTS, TYPES, expected, layouts, make, numbers, quantile, same
 
@@ -454,6 +456,33 @@ def test_many_files_are_closed(arrays):
     for _ in range(50):
         gr.open(arrays)["w"].sum()
     assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_warnings_that_are_errors(arrays):
+    """Files that were opened with a warning are closed."""
+    before = len(os.listdir("/proc/self/fd"))
+    for call in (lambda: gr.open(arrays), lambda: gr.diff(arrays, arrays), lambda: gr.total([arrays])):
+        for _ in range(20):
+            with pytest.raises(gr.GpureduceWarning):
+                call()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+def test_a_total_with_a_warning_that_is_an_error(monkeypatch):
+    """Its result is freed. Only a failure of a GPU or a thread makes the library warn then."""
+    freed, total, free = [], lib.reduce_total, lib.result_free
+
+    def warn(*arguments):
+        assert total(*arguments) == 0
+        raise gr.GpureduceWarning
+
+    monkeypatch.setattr(lib, "reduce_total", warn)
+    monkeypatch.setattr(lib, "result_free", lambda result: freed.append(bool(result)) or free(result))
+    with pytest.raises(gr.GpureduceWarning):
+        gr.total([[1, 2]])
+    assert freed == [True]
 
 
 def test_diff(tmp_path):
