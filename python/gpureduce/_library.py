@@ -350,6 +350,14 @@ def _logged(user: int, text: bytes) -> None:
 _on_progress, _on_log = _PROGRESS(_progressed), _LOG(_logged)
 
 
+def _callers_level() -> int:
+    """The stack level of a warning by the function that calls this: that of the line which called the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("gpureduce", "contextlib"):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Context:
     """A context of the library, a view that each call sets, and the requests made before."""
 
@@ -459,7 +467,7 @@ class Context:
         if self.messages:
             messages, self.messages = self.messages, []
             for message in messages:
-                warnings.warn(message, GpureduceWarning, stacklevel=4)
+                warnings.warn(message, GpureduceWarning, stacklevel=_callers_level())
         if status or self.pending is not None:
             raise self.error(status)
 

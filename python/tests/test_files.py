@@ -69,8 +69,29 @@ def test_containers(arrays):
 
 
 def test_arrays_that_are_skipped(arrays):
-    with pytest.warns(gr.GpureduceWarning, match="skipped array t"):
-        gr.open(arrays)
+    for call in (lambda: gr.open(arrays), lambda: gr.total([arrays]), lambda: gr.diff(arrays, arrays)):
+        with pytest.warns(gr.GpureduceWarning, match="skipped array t") as warned:
+            call()
+        assert {one.filename for one in warned} == {__file__}
+
+
+def test_the_line_that_a_warning_is_of(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", np.ones((2, 3)))
+    a = gr.open(tmp_path / "x.npy")[0]
+
+    def warns(function):
+        def call(*arguments):
+            a._file._context.messages.append("no GPU")  # as the library's function does for one that fails
+            return function(*arguments)
+        return call
+
+    for name in ("reduce_file", "reduce_axis", "reduce_each"):
+        monkeypatch.setattr(lib, name, warns(getattr(lib, name)))
+    for call in (lambda: a.sum(), lambda: a.reduce("max"), lambda: a.median(axis=0), lambda: a.exact_sum(),
+                 lambda: a._file.summary()):
+        with pytest.warns(gr.GpureduceWarning, match="no GPU") as warned:
+            call()
+        assert [one.filename for one in warned] == [__file__]
 
 
 @skipped
