@@ -403,7 +403,7 @@ def _some_empty(array: Array, key: RequestKey, axis: int, progress: Optional[Pro
     import numpy as np
 
     mask = array.mask_bytes()
-    if mask is None:
+    if mask is None or key[5]:
         return None
     axes = tuple(range(axis, axis + key[-1]))
     empty = mask.all(axis=axes)
@@ -478,7 +478,8 @@ def _of_nothing(op: bytes, value: Number, kind: str, missing: Tuple[bytes, ...])
         return value
     if not missing or kind == "f" or name not in _INTEGERS | ELEMENTS:
         return math.nan
-    return int(missing[0]) if b"." not in missing[0] and b"e" not in missing[0] else int(float(missing[0]))
+    first = int(missing[0]) if b"." not in missing[0] and b"e" not in missing[0] else int(float(missing[0]))
+    return first if first >= 0 or name in _INTEGERS else math.nan
 
 
 def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
@@ -879,7 +880,7 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     Returns:
         An int for integers and bools, with all digits; a float otherwise. Along an axis an array of
         NumPy's of int64, uint64 or float64, without the dimensions reduced. A slice whose elements are
-        all missing gives NaN; among integers 0 by a mask, and by `missing` the first of these values.
+        all missing gives NaN; among integers 0, or the first value of `missing` if there is one.
 
     Raises:
         TypeError: x is no array, or its elements are no numbers that are supported.

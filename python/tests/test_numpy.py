@@ -133,6 +133,23 @@ def test_missing_integers_along_all_axes():
     assert gr.min(np.zeros(2, bool), axis=0, missing=0) is False
 
 
+def test_integers_of_slices_that_are_missing():
+    """They are what they are alone, whatever else is asked for."""
+    x = np.array([[5, 6], [1, 2]])
+    masked = np.ma.array(x, mask=[[True, True], [False, False]])
+    of_some = {"sum": 3, "min": 1, "max": 2, "absmin": 1, "absmax": 2, "range": 1, "mean": 1.5, "sumsq": 5, "l1": 3,
+               "median": 1.5, "argmin": 0, "count": 2}
+    counts, signed = {"argmin": -1, "count": 0}, ("sum", "min", "max")
+    for array, missing, of_none in (
+            (masked, None, {"sum": 0}), (masked, -1, dict.fromkeys(signed, -1)), (masked.filled(-1), -1, dict.fromkeys(signed, -1)),
+            (masked, [7, -1], dict.fromkeys((*signed, "absmin", "absmax", "range"), 7))):
+        for op, more in itertools.product(of_some, ("", ",range", ",sum", ",min,mean")):
+            for turned, axis in ((array, 1), (array.T, 0)):
+                found = gr.reduce(turned, op + more, axis=axis, missing=missing)[op]
+                wanted = [{**counts, **of_none}.get(op, math.nan), of_some[op]]
+                assert np.array_equal(found, wanted, equal_nan=True), (op, more, missing)
+
+
 def test_arguments():
     with pytest.raises(gr.ArgumentError, match="unknown operation"):
         gr.reduce(np.ones(3), "sum\0")
