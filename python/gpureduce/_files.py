@@ -14,9 +14,9 @@ from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Op
 from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
-from ._reductions import (COUNTS, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one, exact_of,
-                          finish, kept_dimensions, make_key, op_names, portions, quantiles_of, set_view, shaped, typed,
-                          value_of)
+from ._reductions import (COUNTS, ELEMENTS, SUMMARY, SUMS, Number, Results, along_axis, checked_axes, columns_of_one,
+                          exact_of, finish, kept_dimensions, make_key, may_be_of_nothing, op_names, portions,
+                          quantiles_of, set_view, shaped, typed, value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
@@ -120,6 +120,13 @@ class FileArray:
         axes = checked_axes(axis, shape, names, keepdims)
         if len(axes) == len(shape):
             results = self._whole(key)
+            if axis is not None and axes and (key[5] or self.missing) and \
+                    may_be_of_nothing(names, results, kind_of(self._type)) and \
+                    self._whole(((b"count",), (), None) + key[3:])[0] == 0:
+                for i, name in enumerate(names):
+                    if name in ELEMENTS | SUMS:
+                        value = self._natively(((key[0][i],), (), None) + key[3:], shape, axes)[0].item()
+                        results[i] = bool(value) if kind_of(self._type) == "b" and name in ELEMENTS else value
             if not keepdims:
                 return results
             results = columns_of_one(key[0] + tuple(q[0] for q in key[1]), results, kind_of(self._type))
@@ -127,15 +134,19 @@ class FileArray:
             raise lib.UnsupportedError("an array of a file is reduced along axes that are neighbours; read it into memory"
                                        " and call gpureduce.reduce for others")
         else:
-            file = self._file
-            with lib.unused(file._lock):
-                file._check_open()
-                results = along_axis(file._context, file._input, self._number, key[:-1] + (len(axes),), shape, axes[0],
-                                     file._progress)
+            results = self._natively(key, shape, axes)
         array = Array(0, self._type, NATIVE, shape, None, None)
         results = [typed(name, one, array) if self.scale is None or name in COUNTS else one
                    for name, one in zip(names, results)] + results[len(names):]
         return kept_dimensions(results, shape, axes) if keepdims else results
+
+    def _natively(self, key: Any, shape: Tuple[int, ...], axes: Tuple[int, ...]) -> List[Any]:
+        """The results of operations along axes that are neighbours."""
+        file = self._file
+        with lib.unused(file._lock):
+            file._check_open()
+            return along_axis(file._context, file._input, self._number, key[:-1] + (len(axes),), shape, axes[0],
+                              file._progress)
 
     def _one(self, op: str, axis: Any, out: Any, keepdims: bool, nan: str, missing: Any, ddof: int = 0) -> Any:
         return finish(self.reduce([op], axis, ddof=ddof, keepdims=keepdims, nan=nan, missing=missing)[op], out)

@@ -27,6 +27,8 @@ INDICES = frozenset(("argmin", "argmax"))
 TYPED = frozenset(("min", "max", "absmin", "absmax"))
 """The operations whose results along an axis have the type of the elements, or of their magnitudes."""
 ELEMENTS = TYPED | {"range"}
+SUMS = frozenset(("sum", "sumsq", "l1", "l2"))
+"""The operations whose results of no elements are 0."""
 SUMMARY = ("count", "nan", "inf", "zeros", "min", "max", "mean", "std", "q0.25", "median", "q0.75")
 """The operations of the group "summary"."""
 QUANTILES_MAX = 31
@@ -471,15 +473,21 @@ def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Opt
     return [_column(op, column, array.kind).reshape(shape) for op, column in zip(ops, columns)]
 
 
+def may_be_of_nothing(names: Sequence[str], results: Sequence[Any], kind: str) -> bool:
+    """Whether results of all elements may be those of none, and some of these others along an axis."""
+    return builtins.any(value == 0 if name in SUMS else kind != "f" and value != value
+                        for name, value in zip(names, results))
+
+
 def _of_nothing(op: bytes, value: Number, kind: str, missing: Tuple[bytes, ...]) -> Number:
     """The result of a slice all of whose elements are missing, which is `value` without an axis."""
     name = op.decode()
-    if name in COUNTS | INDICES or kind != "f" and name == "sum" and not missing:
+    if name == "digest" or name in COUNTS | INDICES or kind != "f" and name == "sum" and not missing:
         return value
     if not missing or kind == "f" or name not in _INTEGERS | ELEMENTS:
         return math.nan
     first = int(missing[0]) if b"." not in missing[0] and b"e" not in missing[0] else int(float(missing[0]))
-    return first if first >= 0 or name in _INTEGERS else math.nan
+    return bool(first) if kind == "b" and name != "sum" else first if first >= 0 or name in _INTEGERS else math.nan
 
 
 def _column(op: bytes, values: Sequence[Number], kind: str) -> Any:
@@ -624,18 +632,6 @@ def checked_axes(axis: Any, shape: Tuple[int, ...], names: Sequence[str], keepdi
     return axes
 
 
-def _put_missing(array: Array, key: RequestKey, axes: Sequence[int], results: List[Any],
-                 progress: Optional[Progress]) -> None:
-    """Puts the integers that stand for those of nothing along axes, the first missing value, into the results of all
-    elements of integers, if all are missing."""
-    at = [i for i, op in enumerate(key[0]) if op.decode() in _INTEGERS | ELEMENTS]
-    if builtins.any(results[i] == 0 or results[i] != results[i] for i in at) and \
-            reduce_array(array, ((b"count",), (), None) + key[3:], progress)[0] == 0:
-        found = reduce_axes(array, (tuple(key[0][i] for i in at), (), None) + key[3:], axes, progress)
-        for i, one in zip(at, found):
-            results[i] = typed(key[0][i].decode(), one, array).item()
-
-
 #
 # The functions
 #
@@ -657,11 +653,14 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
     else:
         for part in portions(key):
             results += reduce_array(array, part, progress)
-        if axis is not None and axes and key[5] and array.kind != "f" and array.memory == HOST:
-            _put_missing(array, key, axes, results, progress)
+        ops = key[0] + tuple(q[0] for q in quantiles)
+        if axis is not None and axes and (key[5] or array.mask_form) and \
+                may_be_of_nothing(names, results, array.kind) and \
+                0 < array.size == reduce_array(array, ((b"missing",), (), None) + key[3:], progress)[0]:
+            results = [_of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, results)]
         if not keepdims:
             return results
-        results = columns_of_one(key[0] + tuple(q[0] for q in quantiles), results, array.kind)
+        results = columns_of_one(ops, results, array.kind)
     results = [typed(name, one, array) for name, one in zip(names, results)] + results[len(names):]
     if keepdims:
         results = kept_dimensions(results, array.shape, axes)

@@ -1,5 +1,6 @@
 """Users of NumPy expect these arguments, types of results, and results of no elements."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -119,6 +120,28 @@ def test_place_of_nan():
                 with pytest.raises(gr.NaNError, match=f"element {','.join(map(str, place))} is"):
                     gr.sum(y, axis=axes, nan="error", mask=mask)
         y[place] = 0
+
+
+def test_missing_elements_along_all_axes(tmp_path):
+    """An array that is one slice has the results of a slice, in memory and in a file."""
+    ops = ["sum", "min", "max", "absmin", "absmax", "range", "l1", "l2", "sumsq", "mean", "median", "count", "argmin"]
+    for dtype, values in itertools.product(("f4", "f8", "i2", "u8", "?"), (
+            {"missing": 1}, {"mask": True}, {"missing": 1, "nan": "skip"})):
+        x = np.ones(3, dtype)
+        np.save(tmp_path / "x.npy", x)
+        wanted = gr.reduce(x[None], ops, axis=1, **values)
+        arrays = [x, x[None]] if "mask" in values else [x, x[None], gr.open(tmp_path / "x.npy")[0]]
+        for y in arrays:
+            axis = tuple(range(len(y.shape)))
+            reduce = functools.partial(gr.reduce, y) if isinstance(y, np.ndarray) else y.reduce
+            found, kept = (reduce(ops, axis=axis, keepdims=keepdims, **values) for keepdims in (False, True))
+            for op in ops:
+                assert kept[op].shape == (1,) * len(y.shape) and kept[op].dtype == wanted[op].dtype
+                assert np.array_equal(kept[op].ravel(), wanted[op], equal_nan=True), (dtype, values, op)
+                assert np.array_equal([found[op]], wanted[op], equal_nan=True), (dtype, values, op)
+                assert type(found[op]) is type(gr.reduce(x[:1], op)[op]) or found[op] != found[op]
+            assert reduce("sum", **values).sum == reduce("sum", keepdims=True, **values).sum.item() == 0
+    assert gr.sum(np.ones(0), axis=0, missing=1) == gr.sum([1.0, math.nan], axis=0, missing=1, nan="skip") == 0
 
 
 def test_missing_integers_along_all_axes():
