@@ -467,7 +467,7 @@ def _by_slices(array: Array, key: RequestKey, axes: Sequence[int], progress: Opt
         one = part._replace(address=array.address + builtins.sum(
             i * strides[k] for i, k in zip(index, kept)))
         missing, *values = reduce_array(one if mask is None else with_mask(one, mask[index]), counted, progress)
-        rows.append([_of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, values)]
+        rows.append([of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, values)]
                     if 0 < missing == one.size else values)
     columns = list(zip(*rows)) if rows else [()] * len(ops)
     return [_column(op, column, array.kind).reshape(shape) for op, column in zip(ops, columns)]
@@ -479,7 +479,7 @@ def may_be_of_nothing(names: Sequence[str], results: Sequence[Any], kind: str) -
                         for name, value in zip(names, results))
 
 
-def _of_nothing(op: bytes, value: Number, kind: str, missing: Tuple[bytes, ...]) -> Number:
+def of_nothing(op: bytes, value: Number, kind: str, missing: Tuple[bytes, ...]) -> Number:
     """The result of a slice all of whose elements are missing, which is `value` without an axis."""
     name = op.decode()
     if name == "digest" or name in COUNTS | INDICES or kind != "f" and name == "sum" and not missing:
@@ -657,7 +657,7 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
         if axis is not None and axes and (key[5] or array.mask_form) and \
                 may_be_of_nothing(names, results, array.kind) and \
                 0 < array.size == reduce_array(array, ((b"missing",), (), None) + key[3:], progress)[0]:
-            results = [_of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, results)]
+            results = [of_nothing(op, value, array.kind, key[5]) for op, value in zip(ops, results)]
         if not keepdims:
             return results
         results = columns_of_one(ops, results, array.kind)

@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Tuple
 
 from . import _reductions
 from ._accumulators import Accumulator
-from ._arrays import TYPE_NAMES, axes_of, describe, parse_type
+from ._arrays import TYPE_NAMES, axes_of, describe, kind_of, parse_type
 from ._reductions import INDICES, op_names
 
 __all__ = ["accumulate", "max", "mean", "median", "min", "reduce", "std", "sum", "var"]
@@ -89,10 +89,13 @@ def accumulate(x: Any, ops: Any = ("sum",), *, ddof: int = 0, nan: str = "propag
     return _delayed.Delayed(name, _Graph.from_collections(name, graph, dependencies=[array]))
 
 
-def _result(part: Accumulator, op: str, dtype: Any) -> Any:
+def _result(part: Accumulator, op: str, dtype: Any, size: float) -> Any:
+    """A result of all elements; of a slice of so many where that is not 0."""
     import numpy as np
 
     value = part.result(op)
+    if 0 < size == part.result("missing"):
+        value = _reductions.of_nothing(op.encode(), value, kind_of(part._dtype), part._key[5])
     if value != value and np.dtype(dtype).kind in "iub":
         raise ValueError(f"an array without elements has no {op}")
     return np.asarray(value, dtype=dtype)
@@ -131,8 +134,8 @@ def _one(x: Any, op: str, axis: Any, settings: Dict[str, Any]) -> Any:
             dtype = "O"  # an int of Python's, which has all digits
         elif op in ("min", "max"):
             dtype = array.dtype
-    name = f"{part.key}-{op}"
-    graph = {(name,): (partial(_result, op=op, dtype=dtype), part.key)}
+    name = f"{part.key}-{op}{'' if axis is None else '-along'}"
+    graph = {(name,): (partial(_result, op=op, dtype=dtype, size=0 if axis is None else array.size), part.key)}
     return _da.Array(_Graph.from_collections(name, graph, dependencies=[part]), name, (), dtype=dtype)
 
 

@@ -221,6 +221,11 @@ def test_dask_along_axes_refused():
     assert gd.sum(x - 1, axis=1, missing=1).compute().tolist() == [2**62, 2**62 - 1]
     assert gd.sum(x, axis=(0, 1)).compute() == 2**63 + 5 and gd.sum(x, axis=[-1, 0]).dtype == object
     assert gd.mean(da.zeros((0, 3)), axis=1).compute().shape == (0,)
+    for ones in (np.ones(3, "i4"), np.ones(3), np.ma.masked_array(np.ones(3), True)):
+        lazy = da.from_array(ones, chunks=2)
+        assert same(gd.sum(lazy, axis=0, missing=1).compute(), gr.sum(ones, axis=0, missing=1))
+        assert gd.sum(lazy, missing=1).compute() == 0
+    assert gd.max(da.ones((3,), dtype="i4"), axis=0, missing=1).compute() == 1
     assert gd.sum(da.zeros((0, 3), dtype="i4"), axis=1).dtype == np.int64
     for wrong, error in (({"axis": ()}, ValueError), ({"axis": 0, "keepdims": True}, TypeError), ({"axis": 0, "nan": "no"}, ValueError)):
         with pytest.raises(error):
