@@ -22,7 +22,7 @@ __all__ = [
     "ArgumentError", "CancelledError", "ChangedError", "Context", "DataError", "DeviceError", "Error",
     "GpureduceWarning", "InternalError", "NaNError", "OutOfMemoryError", "ReadError",
     "UnsupportedError", "borrow", "configure", "give_back", "home", "is_number", "library_version",
-    "natural", "unused",
+    "memory_is_limited", "natural", "unused",
 ]
 
 UNKNOWN = 2**64 - 1
@@ -323,6 +323,11 @@ def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
             raise ValueError(f"device is 'auto', 'cpu', 'gpu' or 'gpu:1', not {device!r}")
         found[_DEVICE], found[_GPU] = _DEVICES[kind], int(number or 0)
     settings = tuple(sorted(found.items()))
+
+
+def memory_is_limited() -> bool:
+    """Whether `configure` has limited the memory of a call."""
+    return dict(settings).get(_MEMORY, 0) > 0
 
 
 # Grows in each forked child: a context of the parent's is then dead, as its threads are.

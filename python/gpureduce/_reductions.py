@@ -388,8 +388,9 @@ def _one_axis(array: Array, key: RequestKey, axis: int, progress: Optional[Progr
         return _by_slices(array, key, axes, progress)
     try:
         return _native_axis(array, key, axis, progress)
-    except lib.UnsupportedError:
-        pass  # an integer does not fit, or there is none
+    except lib.UnsupportedError:  # an integer does not fit, or there is none
+        if array.kind == "f" or lib.memory_is_limited():
+            raise
     found = _some_empty(array, key, axis, progress)
     return _by_slices(array, key, axes, progress) if found is None else found
 

@@ -223,8 +223,12 @@ def test_configure():
     gr.configure(memory=1000)
     with pytest.raises(MemoryError, match="1000 bytes"):
         gr.median(x)
+    for y in (x, x.astype("i8")):
+        for call in (lambda: gr.sum(y.reshape(4, -1), axis=0), lambda: gr.reduce(y.reshape(4, -1), "sum,max", axis=1)):
+            with pytest.raises(gr.UnsupportedError, match="cannot be limited"):
+                call()
     gr.configure(memory=0)
-    assert gr.median(x) == wanted[1]
+    assert gr.median(x) == wanted[1] and gr.sum(x.reshape(4, -1), axis=(0, 1)) == wanted[0]
     acc.add(x)
     assert acc.result("sum") == wanted[0]
     gr.configure(device="gpu:500")  # neither a small array nor a large one may then be the CPU's
