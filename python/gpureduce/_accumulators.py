@@ -119,7 +119,9 @@ class Accumulator:
     def add_at(self, x: Any, start: int, *, mask: Any = None) -> None:
         """Adds elements, in C order, that are those from number `start` on of a larger array.
 
-        Every element may be added once, and all must be added by this method.
+        Every element may be added once, and all must be added by this method. While they are in more than 16
+        ranges with gaps between them, they cannot be pickled or written, nor copied or merged by another thread than
+        the one that made the accumulator, nor have other results than those of `ops`: UnsupportedError.
         """
         self._add(x, mask, lib.natural("start", start))
 
@@ -166,6 +168,10 @@ class Accumulator:
         if (self._dtype, self._key) != (other._dtype, other._key):
             raise ValueError(f"accumulators that differ in type, operations or settings do not merge:"
                              f" {self!r} and {other!r}")
+        with self._used() as context:
+            if context is other._context:
+                context.check(lib.accumulator_merge(self._handle, other._handle))
+                return
         text = other.to_bytes()
         with self._used() as context:
             copy = c_void_p()
@@ -243,7 +249,10 @@ class Accumulator:
 
     def copy(self) -> "Accumulator":
         """Another accumulator that has what this one has."""
-        return _restore(self._dtype, self._ops, *self._settings, self.to_bytes())
+        other = Accumulator.__new__(Accumulator)
+        other._open(self._dtype, self._ops, *self._settings, None)
+        other.merge(self)
+        return other
 
     __copy__ = copy
 

@@ -68,6 +68,30 @@ def test_placed_pieces(dtype, n, seed, mode):
     assert same(whole.result("sum"), expected("sum", array))
 
 
+def test_many_ranges():
+    """A text has at most 16; accumulators of one thread do without."""
+    acc = gr.Accumulator("f8", "sum,argmin")
+    for i in range(40):
+        acc.add_at([float(-i)], 2 * i)
+    other = gr.Accumulator("f8", "sum,argmin")
+    other.add_at([-99.0], 1)
+    for one in (acc.copy(), copy.deepcopy(acc), merge(acc, gr.Accumulator("f8", "sum,argmin"))):
+        assert one.result() == {"sum": -780.0, "argmin": 78}
+    acc.merge(other)
+    assert acc.result() == {"sum": -879.0, "argmin": 1}
+    with pytest.raises(ValueError, match="element 0"):
+        acc.merge(acc)
+    for refused in (pickle.dumps, gr.Accumulator.to_bytes, lambda acc: acc.result("mean")):
+        with pytest.raises(gr.UnsupportedError, match="ranges"):
+            refused(acc)
+    for i in range(1, 40):
+        acc.add_at([0.0], 2 * i + 1)
+    assert pickle.loads(pickle.dumps(acc)).result("mean") == -879 / 80
+    empty = gr.Accumulator("f8", "sum").copy()
+    empty.add_at([1.0], 5)
+    assert empty.result("sum") == 1.0
+
+
 def test_more_can_be_added():
     acc = gr.Accumulator("i4", ["sum", "max"])
     assert acc.result("sum") == 0 and math.isnan(acc.result("max"))
