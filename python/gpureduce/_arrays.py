@@ -121,10 +121,12 @@ class Array(NamedTuple):
         return entries.reshape(self.shape)
 
     def with_mask(self, missing: Any) -> "Array":
-        """This array with a mask of NumPy's: true where an element is missing."""
+        """This array with another mask, of NumPy's: true where an element is missing. With none if nothing is."""
         import numpy as np
 
         missing = np.ascontiguousarray(missing, dtype=bool)
+        if not missing.any():
+            return self._replace(mask_form=MASK_NONE, mask_address=0, mask_offset=0, mask_keep=None)
         return self._replace(mask_form=MASK_MISSING_BYTES, mask_address=missing.ctypes.data,
                              mask_offset=0, mask_keep=missing)
 
@@ -470,8 +472,7 @@ def of_pandas(x: Any) -> Array:
     """A series or an index of pandas', or an array of an extension type, with its mask."""
     values = getattr(x, "array", x)
     if hasattr(values, "_mask") and hasattr(values, "_data"):  # Int64, Float64, boolean
-        array = of_numpy(values._data)
-        return array.with_mask(values._mask) if values._mask.any() else array
+        return of_numpy(values._data).with_mask(values._mask)
     if hasattr(values, "_pa_array"):
         return of_arrow(values.__arrow_array__())
     import numpy as np

@@ -591,7 +591,7 @@ def diff(a: Any, b: Any, *, tolerance: Union[None, str, Mapping[str, str]] = Non
         cast: compare elements of b with those of a rounded to the type of b, to nearest, ties to even.
 
     Raises:
-        UnsupportedError: an array has a mask.
+        UnsupportedError: an array has masked elements.
 
     >>> import gpureduce as gr
     >>> import numpy as np

@@ -1168,7 +1168,7 @@ def digest(x: Any) -> str:
     """A text that tells whether arrays are the same: of the type, the count, and the bits in C order.
 
     It depends neither on strides nor on the byte order, and is what `gpureduce --op=digest` prints of
-    any file with these elements. An array with a mask has none: UnsupportedError.
+    any file with these elements. One with masked elements has none: UnsupportedError.
 
     >>> import gpureduce as gr
     >>> import numpy as np

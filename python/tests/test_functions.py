@@ -344,6 +344,15 @@ def test_digest(dtype, shape, seed, mode, layout):
     assert gr.digest(layouts(array, layout)) == digest(name, array.size, little.tobytes())
 
 
+def test_masks_of_nothing():
+    """They are none, so that arrays have a digest, and can be compared."""
+    x = np.arange(6.0).reshape(2, 3)
+    masked = np.ma.masked_array(x, np.zeros(x.shape, bool))
+    assert gr.digest(masked) == gr.reduce(x, "digest", mask=False).digest == gr.digest(x)
+    assert gr.diff(masked, x).different == 0
+    assert gr.reduce(masked, "sum,missing", axis=0).missing.tolist() == [0, 0, 0]
+
+
 def test_digest_refused():
     for function in (gr.digest, lambda x: gr.reduce(x, ["digest"]), lambda x: gr.reduce(x, ["digest"], axis=0)):
         with pytest.raises(gr.Error if function is not gr.digest else gr.UnsupportedError):
