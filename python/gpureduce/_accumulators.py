@@ -194,6 +194,7 @@ class Accumulator:
         the operations. ValueError for others.
         """
         if op is not None and op not in self._ops:
+            op_names((op,))  # refuses what is no name
             return self._derived(op)
         with self._used() as context:
             values = self._results(context, self._handle, self._ops if op is None else (op,))
@@ -239,6 +240,8 @@ class Accumulator:
         if they have one name, and one count: the elements of the whole array, which are those up to the
         end of the last piece if not given.
         """
+        if "\0" in name:
+            raise ValueError(f"a name has no NUL: {name!r}")
         with self._used() as context:
             context.check(lib.accumulator_set_array(self._handle, name.encode(), None,
                                                     lib.natural("count", count or 0)))

@@ -156,6 +156,11 @@ def test_what_is_refused():
         acc.merge(gr.Accumulator("int64", "sum,std"))
     with pytest.raises(ValueError, match="differ"):
         acc.merge(gr.Accumulator("int64", missing=1))
+    for wrong in (["sum"], ("mean",), 5):
+        with pytest.raises(TypeError, match="an operation is a str"):
+            acc.result(wrong)
+    with pytest.raises(ValueError, match="NUL"):
+        acc.to_bytes(name="a\0b")
     with pytest.raises((ValueError, NotImplementedError)):
         gr.Accumulator("int64", ["median"])
     for start in (-1, 0.5, 2**64):
