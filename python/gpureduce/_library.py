@@ -322,6 +322,12 @@ def configure(*, threads: Optional[int] = None, memory: Optional[int] = None,
         if kind not in _DEVICES or colon and not (kind == "gpu" and number.isdecimal()):
             raise ValueError(f"device is 'auto', 'cpu', 'gpu' or 'gpu:1', not {device!r}")
         found[_DEVICE], found[_GPU] = _DEVICES[kind], int(number or 0)
+    if threads is not None:
+        context = borrow()  # the library knows how many there can be
+        try:
+            context.check(context_set(context.handle, _THREADS, found[_THREADS]))
+        finally:
+            give_back(context)
     settings = tuple(sorted(found.items()))
 
 

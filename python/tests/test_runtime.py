@@ -237,7 +237,7 @@ def test_configure():
             gr.sum(part)
     gr.configure(device="auto")
     assert gr.sum(x[:9]) == wanted[2]
-    for wrong in ({"threads": -1}, {"memory": 1.5}, {"device": "tpu"}, {"device": "cpu:1"},
+    for wrong in ({"threads": -1}, {"threads": 5000}, {"memory": 1.5}, {"device": "tpu"}, {"device": "cpu:1"},
                   {"device": "gpu:x"}):
         with pytest.raises(ValueError):
             gr.configure(**wrong)
