@@ -758,6 +758,9 @@ def axes_of(axis: Any, rank: int) -> Tuple[int, ...]:
 
     found: List[int] = []
     for one in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(one, (bool, str)):
+            raise TypeError(f"an axis is a number, not {one!r}" + (
+                f"; of an array of xarray's: x.reduce(gpureduce.sum, dim={one!r})" if isinstance(one, str) else ""))
         number = operator.index(one)
         if not -rank <= number < rank:
             raise ValueError(f"axis {number} is out of bounds for an array of {rank} dimensions")

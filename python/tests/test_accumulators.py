@@ -295,6 +295,9 @@ def test_xarray():
     array = np.arange(12.0).reshape(3, 4)
     whole = xarray.DataArray(array)
     assert gr.sum(whole) == 66.0
+    with pytest.raises(TypeError, match=r"x.reduce\(gpureduce.sum, dim='dim_1'\)"):
+        gr.sum(whole, axis="dim_1")
+    assert whole.reduce(gr.sum, dim="dim_1").values.tolist() == [6, 22, 38]
     lazy = whole.chunk({"dim_0": 2})
     assert gd.sum(lazy).compute() == 66.0 and gd.max(lazy.variable).compute() == 11.0
     with pytest.raises(TypeError, match="variable"):

@@ -374,7 +374,7 @@ def test_special_cases():
 
 @pytest.mark.parametrize("axis, error", [(3, ValueError), (-4, ValueError), ((0, 0), ValueError),
                                          ((0, -3), ValueError), (1.5, TypeError), ("a", TypeError),
-                                         ((), ValueError)])
+                                         (True, TypeError), ((0, True), TypeError), ((), ValueError)])
 def test_axes_that_are_refused(axis, error):
     with pytest.raises(error):
         gr.sum(X, axis=axis)
