@@ -251,6 +251,9 @@ class File:
     def __init__(self, path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
                  format: Optional[str] = None, shape: Optional[Sequence[int]] = None,
                  window: Optional[int] = None, progress: Optional[Progress] = None) -> None:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeError(f"a path is a str, bytes or os.PathLike, not {type(path).__name__}; that of a descriptor is"
+                            " such as '/dev/fd/3'")
         os.stat(path)  # the usual exceptions, such as FileNotFoundError
         self.path = path
         self._progress = progress
@@ -305,7 +308,10 @@ class File:
             except KeyError:
                 raise KeyError(f"{os.fsdecode(self.path)} has no array {which!r}") from None
         else:
-            number = range(len(self))[index(which)]
+            try:
+                number = range(len(self))[index(which)]
+            except IndexError:
+                raise IndexError(f"{os.fsdecode(self.path)} has no array {which}: it has {len(self)}") from None
         with lib.unused(self._lock):
             self._check_open()
             return FileArray(self, number)

@@ -4,6 +4,7 @@ import copy
 import gc
 import gzip
 import importlib.util
+import io
 import json
 import math
 import os
@@ -51,6 +52,8 @@ def test_npy(tmp_path):
     with pytest.raises(ValueError, match="closed"):
         a.sum()
     f.close()
+    with open(path, "rb") as one:
+        assert gr.open(f"/dev/fd/{one.fileno()}")[0].sum() == 45
 
 
 @skipped
@@ -63,7 +66,7 @@ def test_containers(arrays):
         f["t"].sum()
     with pytest.raises(KeyError, match="no array"):
         f["q"]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="has no array 3"):
         f[3]
     assert "3 arrays" in repr(f) and "'w'" in repr(f["w"])
 
@@ -262,6 +265,9 @@ def test_format(tmp_path):
 def test_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         gr.open(tmp_path / "nowhere")
+    for wrong in (io.BytesIO(b"abc"), 3, None):
+        with pytest.raises(TypeError, match="/dev/fd/3"):
+            gr.open(wrong)
     path = tmp_path / "x.npy"
     np.save(path, np.arange(100.0))
     path.write_bytes(path.read_bytes()[:500])
