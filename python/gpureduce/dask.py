@@ -114,6 +114,8 @@ def _along(chunk: Any, op: str, dtype: Any, axes: Tuple[int, ...], settings: Dic
 def _one(x: Any, op: str, axis: Any, settings: Dict[str, Any]) -> Any:
     import numpy as np
 
+    if "ddof" in settings and op not in ("std", "var"):
+        raise TypeError(f"{op} got an unexpected keyword argument 'ddof'")
     array = _array_of(x)
     axes = axes_of(tuple(range(array.ndim)) if axis is None else axis, array.ndim)
     if not axes and array.ndim > 0:

@@ -259,6 +259,9 @@ def test_dask_along_axes_refused():
     for wrong, error in (({"axis": ()}, ValueError), ({"axis": 0, "keepdims": True}, TypeError), ({"axis": 0, "nan": "no"}, ValueError)):
         with pytest.raises(error):
             gd.sum(x, **wrong)
+    for axis in (None, 0):
+        with pytest.raises(TypeError, match="ddof"):
+            gd.sum(x, axis=axis, ddof=1)
     with pytest.raises(TypeError, match="a function each"):
         gd.reduce(x, "sum,min", axis=0)
     with pytest.raises(gr.UnsupportedError, match="accumulated"):
