@@ -112,7 +112,7 @@ def make_key(ops: Sequence[bytes], nan: str = "propagate", missing: Any = None, 
 def op_names(ops: Union[str, Sequence[str]]) -> Tuple[str, ...]:
     """The names of operations, those of groups included."""
     names: List[str] = []
-    for op in ops.split(",") if isinstance(ops, str) else ops:
+    for op in map(str.strip, ops.split(",")) if isinstance(ops, str) else ops:
         if not isinstance(op, str):
             raise TypeError(f"an operation is a str, not {type(op).__name__}")
         if "\0" in op:
@@ -1077,7 +1077,8 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     import numpy as np
 
     if isinstance(bins, bool) or not hasattr(bins, "__index__"):
-        raise TypeError("bins is the number of bins of equal width; edges are not supported")
+        raise TypeError(f"bins is the number of bins of equal width, an integer, not {type(bins).__name__}"
+                        + ("; edges are not supported" if hasattr(bins, "__len__") else ""))
     array = describe(x)
     if mask is not None:
         array = with_mask(array, mask)

@@ -178,6 +178,7 @@ def test_arguments():
         gr.reduce(np.ones(3), "sum\0")
     with pytest.raises(TypeError, match="longdouble"):
         gr.sum(np.ones(2), missing=np.longdouble(1))
+    assert gr.reduce([1, 2], " sum, mean ,p50") == {"sum": 3, "mean": 1.5, "p50": 1.5}
     assert gr.sum([1.0, 2.0], missing=np.float32(1)) == gr.sum([1, 2], missing=np.int8(1)) == 2
     with pytest.raises(TypeError, match="device is a str"):
         gr.configure(device=0)
@@ -314,8 +315,9 @@ def test_histogram_arguments():
     assert gr.histogram(X, 4, (0, 8))[0].tolist() == [2, 2, 2, 3]
     # The ends are rounded to one edge, and are two integers.
     assert gr.histogram(np.array([2**63 - 1, 2**63 - 3]), 2)[0].tolist() == [1, 1]
-    with pytest.raises(TypeError):
-        gr.histogram(X, [0, 1, 2])
+    for wrong, error in (([0, 1, 2], "edges"), (2.0, "an integer, not float$")):
+        with pytest.raises(TypeError, match=error):
+            gr.histogram(X, wrong)
     for wrong in ((1, 0), (0, math.inf), (math.nan, 1)):
         with pytest.raises(ValueError):
             gr.histogram(X, 2, wrong)
