@@ -483,10 +483,13 @@ def open(path: Path, *, dtype: Any = None, skip: int = 0, stored: bool = False,
 
 class Difference(NamedTuple):
     """The result of `diff`: how many arrays differ, and for each the object that the program prints with
-    --diff --json."""
+    --diff --json. It is true if any does."""
 
     different: int
     rows: List[Dict[str, Any]]
+
+    def __bool__(self) -> bool:
+        return self.different > 0
 
 
 @contextlib.contextmanager

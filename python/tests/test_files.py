@@ -516,6 +516,7 @@ def test_diff(tmp_path):
     a, b = np.arange(10.0), np.arange(10.0)
     b[3] += 1e-9
     assert gr.diff(a, a).different == 0 and gr.diff(a, a).rows == []
+    assert gr.diff(a, b) and not gr.diff(a, a, all=True)
     found = gr.diff(a, b)
     assert found.different == 1 and len(found.rows) == 1
     assert gr.diff(a, b, tolerance="abs:1e-6").different == 0
