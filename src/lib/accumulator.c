@@ -509,8 +509,11 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
         find_common(&a->ranges, &other->ranges, &index))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "both accumulators have element %" PRIu64,
                         index);
-    if (lib_accumulator_collect(other, &p) != GPR_OK ||
-        lib_accumulator_begin(a, other->kind, &other->scale) != GPR_OK)
+    if (lib_accumulator_collect(other, &p) != GPR_OK)
+        return a->context == other->context
+                   ? a->context->status
+                   : lib_fail(a->context, other->context->status, "%s", other->context->text);
+    if (lib_accumulator_begin(a, other->kind, &other->scale) != GPR_OK)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, other->ranges.count)) {
         (void)lib_fail_memory(a->context);
