@@ -483,15 +483,16 @@ template <typename Type, int N> struct slice_column_state {
 };
 
 
-/* Blocks of a multiprocessor. Sums of narrow elements need fewer registers than sums of squares or of
-   f64 (16 rows of 2^26, with four blocks and with these, microseconds: f32 1190, 1085; bf16 830, 722;
-   f8e5m2 811, 688). */
+/* Blocks of a multiprocessor: sums of narrow elements need fewer registers (16 rows of 2^26, with four
+   and with these, microseconds: bf16 830, 722; f8e4m3 617, 561; i8 538, 489). */
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS =
-    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) || slice_type<Type>::SIZE > 4
+    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) || slice_type<Type>::SIZE > 2
         ? SLICE_BLOCKS
-    : slice_type<Type>::SIZE > 1 ? 5
-                                 : 6;
+    : slice_type<Type>::SIZE == 2 ? 5
+                                  : 6;
+/* With six, long columns take a third longer. */
+template <> const unsigned SLICE_COLUMN_BLOCKS<f8e5m2> = SLICE_BLOCKS;
 
 template <typename Type, int N>
 __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
@@ -838,10 +839,11 @@ static struct slice_choice slice_choose_short(const struct cuda_slice_launch *l)
 }
 
 /* Parts of rows that a lane has at a time, with 8 vectors together: merging what lanes have of a row takes
-   as long as adding up dozens of elements, and sums of squares take more registers. */
+   as long as adding up dozens of elements, and sums of squares that may not fit take more registers. */
 template <typename Type>
 static const int SLICE_PARTS_AT_ONCE =
-    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) ? 1 : 2;
+    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) && !slice_type<Type>::FITS ? 1
+                                                                                             : 2;
 
 /* The longest parts, whose vectors of N elements a warp has in its registers, if that can be; those of
    narrow types half a warp, which has two of them where that needs no more registers than there are.
