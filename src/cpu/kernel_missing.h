@@ -34,10 +34,9 @@ PRESENT(h, vec, hmask)
 PRESENT(v, vec, vmask)
 PRESENT(w, wvec, wmask)
 
-/* Leaves out elements of one size, by functions of the prefix p, and by `pack`, which needs
-   TARGET. */
-#define LEAVE_OUT(name, TARGET, p, pack, vector, mask, lane, signed_lane, load)                    \
-    static ALWAYS_INLINE TARGET size_t name##_ranges(                                              \
+/* Leaves out elements of one size, by functions of the prefix p. */
+#define LEAVE_OUT(name, p, vector, mask, lane, signed_lane, load)                                  \
+    static ALWAYS_INLINE SIMD_TARGET size_t name##_ranges(                                         \
         const struct cpu_missing *m, unsigned char *to, const unsigned char *from, size_t count,   \
         vector *add, vector *last, unsigned ranges)                                                \
     {                                                                                              \
@@ -63,7 +62,7 @@ PRESENT(w, wvec, wmask)
             const vector x = load(from + i * size);                                                \
                                                                                                    \
             __builtin_prefetch((const void *)((uintptr_t)(from + i * size) + PACKED_AHEAD), 0, 2); \
-            kept += pack(to + kept * size, p##_present(x, add, last, ranges), x);                  \
+            kept += p##_pack(to + kept * size, p##_present(x, add, last, ranges), x);              \
         }                                                                                          \
         for (; i < count; i++) {                                                                   \
             bool missing = false;                                                                  \
@@ -80,8 +79,8 @@ PRESENT(w, wvec, wmask)
         return kept;                                                                               \
     }                                                                                              \
                                                                                                    \
-    static TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,             \
-                              size_t count)                                                        \
+    static SIMD_TARGET size_t name(const struct cpu_missing *m, void *to, const void *from,        \
+                                   size_t count)                                                   \
     {                                                                                              \
         vector one[2], two[2][2], few[2][CPU_MISSING_FEW], any[2][CPU_MISSING_MAX];                \
                                                                                                    \
@@ -93,35 +92,10 @@ PRESENT(w, wvec, wmask)
             return name##_ranges(m, to, from, count, few[0], few[1], CPU_MISSING_FEW);             \
         return name##_ranges(m, to, from, count, any[0], any[1], m->count);                        \
     }
-#define LEAVE_OUT8(name, TARGET, pack) \
-    LEAVE_OUT(name, TARGET, b, pack, vec, bmask, uint8_t, int8_t, v_load_f32)
-#define LEAVE_OUT16(name, TARGET, pack) \
-    LEAVE_OUT(name, TARGET, h, pack, vec, hmask, uint16_t, int16_t, v_load_f32)
-LEAVE_OUT(leave_out32, SIMD_TARGET, v, v_pack, vec, vmask, uint32_t, int32_t, v_load_f32)
-LEAVE_OUT(leave_out64, SIMD_TARGET, w, w_pack, wvec, wmask, uint64_t, int64_t, w_load)
-
-#if V_BYTES == 64
-/* Some processors with AVX-512 pack lanes of 8 and 16 bits by an instruction. */
-LEAVE_OUT8(leave_out8_plain, SIMD_TARGET, b_pack)
-LEAVE_OUT8(leave_out8_vbmi2, VBMI2_TARGET, b_pack_vbmi2)
-LEAVE_OUT16(leave_out16_plain, SIMD_TARGET, h_pack)
-LEAVE_OUT16(leave_out16_vbmi2, VBMI2_TARGET, h_pack_vbmi2)
-
-static size_t leave_out8(const struct cpu_missing *m, void *to, const void *from, size_t count)
-{
-    return processor_has_vbmi2() ? leave_out8_vbmi2(m, to, from, count)
-                                 : leave_out8_plain(m, to, from, count);
-}
-
-static size_t leave_out16(const struct cpu_missing *m, void *to, const void *from, size_t count)
-{
-    return processor_has_vbmi2() ? leave_out16_vbmi2(m, to, from, count)
-                                 : leave_out16_plain(m, to, from, count);
-}
-#else
-LEAVE_OUT8(leave_out8, SIMD_TARGET, b_pack)
-LEAVE_OUT16(leave_out16, SIMD_TARGET, h_pack)
-#endif
+LEAVE_OUT(leave_out8, b, vec, bmask, uint8_t, int8_t, v_load_f32)
+LEAVE_OUT(leave_out16, h, vec, hmask, uint16_t, int16_t, v_load_f32)
+LEAVE_OUT(leave_out32, v, vec, vmask, uint32_t, int32_t, v_load_f32)
+LEAVE_OUT(leave_out64, w, wvec, wmask, uint64_t, int64_t, w_load)
 
 /* Puts another element in place of the missing ones, of one size, by functions of the prefix p. `add_up`
    has the sum of the lanes of vectors that count. */

@@ -131,24 +131,6 @@ SIMD_OP unsigned h_pack(void *p, hmask m, vec a)
                             _mm512_extracti64x4_epi64((__m512i)a, 1));
 }
 
-/* With VBMI2, of which functions have to make sure. */
-#define VBMI2_TARGET \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,f16c,popcnt")))
-
-static inline __attribute__((always_inline)) VBMI2_TARGET unsigned b_pack_vbmi2(void *p, bmask m,
-                                                                                vec a)
-{
-    _mm512_storeu_si512(p, _mm512_maskz_compress_epi8(m, (__m512i)a));
-    return (unsigned)__builtin_popcountll(m);
-}
-
-static inline __attribute__((always_inline)) VBMI2_TARGET unsigned h_pack_vbmi2(void *p, hmask m,
-                                                                                vec a)
-{
-    _mm512_storeu_si512(p, _mm512_maskz_compress_epi16(m, (__m512i)a));
-    return (unsigned)__builtin_popcount(m);
-}
-
 /* With IFMA, of which functions have to make sure: the lower and the upper 52 bits of the products of
    the lower 52 bits of each lane, added to it. */
 #define IFMA_TARGET \
