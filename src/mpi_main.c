@@ -26,6 +26,7 @@
 #include "core/name.h"
 #include "run/ranks.h"
 #include "sys/cores.h"
+#include "sys/float_mode.h"
 #include "sys/grow.h"
 #include "sys/signals.h"
 
@@ -440,7 +441,8 @@ int main(int argc, char **argv)
     message_program("gpureduce-mpi");
     command_line_of_ranks("gpureduce-mpi");
     MPI_Init(&argc, &argv);
-    signals_open(); /* MPI has handlers of its own */
+    FLOAT_MODE_DEFAULT; /* libraries that it has loaded may have set another */
+    signals_open();     /* MPI has handlers of its own */
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
 

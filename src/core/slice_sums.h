@@ -3,9 +3,9 @@
  * are rounded once. Compiles as C and as CUDA. Pure functions.
  *
  * A quotient or a root is found in two steps, the second of which takes what the first has left.
- * The rest that the second leaves bounds its error; where the bound does not tell how to round, nothing is
- * known of the result, and the caller finds it another way. So no result is wrong, and hardly any is
- * unknown.
+ * The rest that the second leaves bounds its error, or the sizes of what was added do; where the bound does
+ * not tell how to round, nothing is known of the result, and the caller finds it another way. So no result
+ * is wrong, and hardly any is unknown.
  */
 #ifndef GPUREDUCE_SLICE_SUMS_H
 #define GPUREDUCE_SLICE_SUMS_H
@@ -217,11 +217,11 @@ EXACT_SHARED double slice_inverse_root(double x)
 #endif
 }
 
-/* The most that slice_spread_soon is off by. The numerator is n_square - s_square, six numbers that are not
-   above 2^-52 n_square, since s_square is not above that either, and low^2, which is left out: adding them up
-   loses 2^-101.8 n_square. A quotient or root that is within 2^-50 of the true one leaves 2^-49 of the
-   numerator, of which rounding loses 2^-100.3. The inverses, which are within 2^-50 of theirs, and the square
-   of the correction put that off by 2^-99.5 of the result. */
+/* The most that slice_spread_soon is off by. The numerator is n_square - s_square, which is above 0, so that
+   s_square is not above n_square; six numbers that are not above 2^-52 n_square; and low^2, which is left
+   out: adding them up loses 2^-101.8 n_square. A quotient or root that is within 2^-50 of the true one leaves
+   2^-49 of the numerator, of which rounding loses 2^-100.3. The inverses, which are within 2^-50 of theirs,
+   and the square of the correction put that off by 2^-99.5 of the result. */
 #define SLICE_OFF_SQUARES 0x1p-101
 #define SLICE_OFF_LEFT 0x1p-100
 #define SLICE_OFF_RESULT 0x1p-99

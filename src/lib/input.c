@@ -348,6 +348,7 @@ int gpr_array_scale(const gpr_input *input, size_t array, double *scale, double 
 
 size_t gpr_array_missing(const gpr_input *input, size_t array, char *text, size_t size)
 {
+    FLOAT_MODE_DEFAULT;
     const struct container_array *a = array_of(&input, array);
     const struct missing_values none = {.count = 0};
     struct missing missing;

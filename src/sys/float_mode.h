@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined __x86_64__
+#if defined __x86_64__ || (defined __i386__ && defined __SSE2__)
 
 struct float_mode {
     uint32_t sse; /* MXCSR */
@@ -28,7 +28,7 @@ static inline struct float_mode float_mode_get(void)
 }
 static inline void float_mode_set(struct float_mode mode)
 {
-    __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mode.sse), "m"(mode.x87));
+    __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mode.sse), "m"(mode.x87) : "memory");
 }
 static inline bool float_mode_is_usual(struct float_mode mode)
 {
@@ -52,7 +52,7 @@ static inline struct float_mode float_mode_get(void)
 }
 static inline void float_mode_set(struct float_mode mode)
 {
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode.control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode.control) : "memory");
 }
 static inline bool float_mode_is_usual(struct float_mode mode)
 {
@@ -100,7 +100,8 @@ static inline void float_mode_restore(const struct float_mode *given)
         float_mode_set(*given);
 }
 
-/* A declaration: the block computes in that mode, and at its end the thread is in the one before. */
+/* A declaration: the block computes in that mode, and at its end the thread is in the one before. It leaves
+   arithmetic to functions of other files, since compilers move its own across changes of the mode. */
 #define FLOAT_MODE_DEFAULT                                                                    \
     const struct float_mode float_mode __attribute__((cleanup(float_mode_restore), unused)) = \
         float_mode_begin()

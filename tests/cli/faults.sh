@@ -478,6 +478,10 @@ if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
     finish
 fi
 
+printf '\1\0\0\0\0\0\0\0' >least
+preload FAULT_FLUSH=1 -q -t f64 -o sum least
+is 'a library that has subnormal numbers be zero' 0 5e-324
+
 for seed in 1 2 3 4; do
     for file in small large large.npy $zstd_files; do
         evict "$file"

@@ -64,6 +64,13 @@ run --partial -t i8 --missing=0 --missing=7 -o $all large
 cp out expected
 ranks 3 --partial -t i8 --missing=0 --missing=7 -o $all large
 ok 'with missing values, too' test "$status:$(cmp out expected 2>&1)" = 0:
+if [ -e "$SHIM" ]; then
+    printf '\1\0\0\0\0\0\0\0' >least
+    command="mpirun -n 2 env $preload FAULT_FLUSH=1 gpureduce-mpi"
+    # shellcheck disable=SC2086 # several words
+    $mpirun -n 2 env $preload FAULT_FLUSH=1 "$program-mpi" -q -t f64 -o sum least >out 2>all_err
+    ok 'and where a library has subnormal numbers be zero' test "$(cat out)" = 5e-324
+fi
 run -v --json -o sum,std,argmax --nan=skip nan
 sed 's/, "phases".*/}/; s/"seconds": .*//' out >expected
 ranks 2 -v --json -o sum,std,argmax --nan=skip nan

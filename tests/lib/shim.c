@@ -14,6 +14,8 @@
  *   FAULT_BYTE=N         byte N of regular files cannot be read
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
+ *   FAULT_FLUSH=1        subnormal numbers are zero from the beginning, as a library that gcc compiled
+ *                        with -ffast-math has it
  *   FAULT_SETENV=1       setenv ends the process where it has several threads: another one's getenv
  *                        could be looking at what it moves
  *
@@ -36,6 +38,10 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
 
 /* With glibc a call has two names, one of them for 64-bit offsets. With other C libraries, musl for
    one, offsets always have 64 bits, and the second name is a macro or is not there. */
@@ -125,6 +131,10 @@ __attribute__((constructor)) static void find(void)
     text = take("FAULT_PAGE");
     fault_page = text ? strtoul(text, NULL, 10) : 0;
     watch_setenv = take("FAULT_SETENV") != NULL;
+#if defined __x86_64__
+    if (take("FAULT_FLUSH"))
+        _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
     unsetenv("LD_PRELOAD");
 }
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined __x86_64__
+#if defined __x86_64__ || (defined __i386__ && defined __SSE2__)
 #    include <immintrin.h>
 #endif
 
@@ -642,7 +642,7 @@ static bool set_mode(int mode)
 {
     if (mode >= 0)
         return fesetround(mode) == 0;
-#if defined __x86_64__
+#if defined __x86_64__ || (defined __i386__ && defined __SSE2__)
     _mm_setcsr(_mm_getcsr() | 0x8040);
     return true;
 #elif defined __aarch64__
