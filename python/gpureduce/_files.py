@@ -14,8 +14,8 @@ from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Op
 from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
-from ._reductions import (COUNTS, ELEMENTS, SUMMARY, SUMS, Number, Results, along_axis, checked_axes, columns_of_one,
-                          exact_of, finish, kept_dimensions, make_key, may_be_of_nothing, op_names, portions,
+from ._reductions import (COUNTS, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one,
+                          exact_of, finish, kept_dimensions, make_key, may_be_of_nothing, of_nothing, op_names, portions,
                           quantiles_of, set_view, shaped, typed, value_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
@@ -123,10 +123,11 @@ class FileArray:
             if axis is not None and axes and (key[5] or self.missing) and \
                     may_be_of_nothing(names, results, kind_of(self._type)) and \
                     self._whole(((b"count",), (), None) + key[3:])[0] == 0:
-                for i, name in enumerate(names):
-                    if name in ELEMENTS | SUMS:
-                        value = self._natively(((key[0][i],), (), None) + key[3:], shape, axes)[0].item()
-                        results[i] = bool(value) if kind_of(self._type) == "b" and name in ELEMENTS else value
+                # The least element of nothing is the first missing value; NaN among floats, and with a scale.
+                first = self._natively(((b"min",), (), None) + key[3:], shape, axes)[0].item()
+                results = [of_nothing(name.encode(), value, "f" if first != first else kind_of(self._type),
+                                      (str(int(first)).encode(),) if first == first else ())
+                           for name, value in zip(names, results)] + results[len(names):]
             if not keepdims:
                 return results
             results = columns_of_one(key[0] + tuple(q[0] for q in key[1]), results, kind_of(self._type))

@@ -599,6 +599,14 @@ def test_a_total_of_what_cannot_be_read(arrays, tmp_path):
         gr.total([tmp_path / "c.npz"])
 
 
+def test_parts_with_names_that_others_have(tmp_path):
+    long = "n" * 600
+    np.savez(tmp_path / "x.npz", **{"c.re": np.ones(1), "c": np.full(1, 3 + 4j), "c.re#2": np.full(1, 2.0),
+                                    long: np.full(1, 5 + 6j)})
+    found = {array.name: array.sum() for array in gr.open(tmp_path / "x.npz")}
+    assert found == {"c.re": 1, "c.re#3": 3, "c.im": 4, "c.re#2": 2, long + ".re": 5, long + ".im": 6}
+
+
 def test_digest(tmp_path):
     x = np.arange(6, dtype=">f4").reshape(2, 3)
     np.save(tmp_path / "x.npy", x)

@@ -144,6 +144,14 @@ def test_missing_elements_along_all_axes(tmp_path):
     assert gr.sum(np.ones(0), axis=0, missing=1) == gr.sum([1.0, math.nan], axis=0, missing=1, nan="skip") == 0
 
 
+def test_a_negative_missing_value_along_all_axes(tmp_path):
+    np.save(tmp_path / "x.npy", np.full((3, 2), -2, "i4"))
+    ops = ["absmax", "range", "sum", "min"]
+    for found in (gr.open(tmp_path / "x.npy")[0].reduce(ops, axis=(0, 1), missing=-2),
+                  gr.reduce(np.full((3, 2), -2, "i4"), ops, axis=(0, 1), missing=-2)):
+        assert math.isnan(found.absmax) and math.isnan(found.range) and found.sum == found.min == -2
+
+
 def test_missing_integers_along_all_axes():
     x = np.array([5, 5])
     assert gr.min(x, axis=0, missing=5) == gr.sum(x, axis=0, missing=5) == 5 and type(gr.min(x, axis=0, missing=5)) is int

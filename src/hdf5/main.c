@@ -1098,7 +1098,7 @@ static void drop_prefix(struct visit *v, hid_t dataset)
     char *const name = slash ? slash + 1 : path;
     const size_t length = strlen(prefix);
 
-    if (strncmp(name, prefix, length) == 0 &&
+    if (strncmp(name, prefix, length) == 0 && name[length] != '\0' &&
         (v->netcdf || (dataset >= 0 && hdf5_is_variable(dataset))))
         memmove(name, name + length, strlen(name + length) + 1);
 }

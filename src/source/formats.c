@@ -532,7 +532,8 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
                "is empty, but its name is that of a format");
         return false;
     }
-    if (npy_cut_off(head, size) && is_named(s, ".npy")) {
+    if (npy_cut_off(head, size) &&
+        (is_named(s, ".npy") || is_named(s, ".npy.gz") || is_named(s, ".npy.zst"))) {
         reject(s, (struct advice){.kind = ADVICE_RAW, .compressed = s->info.compression},
                "a .npy file that is cut off at byte %zu", size);
         return false;

@@ -73,7 +73,7 @@ named() {
 named abcdef "EXTNAME = 'abc&'" "CONTINUE  'def'"
 named "a b&c'd,2" "EXTNAME = 'a &' / a comment" "CONTINUE  'b&&'" "CONTINUE   'c''d '" 'EXTVER  = 2'
 named 'abc&,2' "EXTNAME = 'abc&'" 'EXTVER  = 2' "CONTINUE  'def'"
-echo "$primary" | sed 's/^NAXIS1.*/&\n&\nBSCALE  = 2\nBSCALE  = 2/' | hdu twice.fits
+echo "$primary" | sed 's/^NAXIS1.*/&\nNAXIS1  = 03\nBSCALE  = 2\nBSCALE  = 2.0\nBSCALE  = +2/' | hdu twice.fits
 printf '\0\1\0\2\377\377' >>twice.fits
 run -q -o sum twice.fits
 is 'keywords that are repeated' 0 4 '*'

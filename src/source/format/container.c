@@ -143,13 +143,17 @@ const void *container_keep(struct container *c, const void *bytes, size_t size)
 
 const char *container_note(struct container *c, const char *format, ...)
 {
-    char text[ERROR_TEXT_MAX];
     va_list arguments;
+    const char *kept = NULL;
+    char *text;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    if (vasprintf(&text, format, arguments) >= 0) {
+        kept = container_keep(c, text, strlen(text) + 1);
+        free(text);
+    }
     va_end(arguments);
-    return container_keep(c, text, strlen(text) + 1);
+    return kept;
 }
 
 struct error container_why(const struct container_array *a)
@@ -293,24 +297,38 @@ static bool names_differ(const struct container *c, struct container_input *in)
     return good;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool container_number_names(struct container *c, struct container_input *in)
 {
     struct container_array **sorted;
-    bool good = true;
+    const char **names;
+    bool good;
 
     if (container_names_differ(c))
         return true;
     sorted = sort_names(c, in);
     if (!sorted)
         return false;
-    for (size_t i = 1, first = 0; i < c->count && good; i++) {
-        if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
-            first = i;
+    names = malloc(c->count * sizeof *names);
+    for (size_t i = 0; names && i < c->count; i++)
+        names[i] = sorted[i]->name;
+    good = names;
+    for (size_t i = 1, number = 1; i < c->count && good; i++) {
+        if (strcmp(names[i], names[i - 1]) != 0) {
+            number = 1;
             continue;
         }
-        sorted[i]->name = container_note(c, "%s#%zu", sorted[i]->name, i - first + 1);
+        do
+            sorted[i]->name = container_note(c, "%s#%zu", names[i], ++number);
+        while (sorted[i]->name &&
+               bsearch(&sorted[i]->name, names, c->count, sizeof *names, compare_texts));
         good = sorted[i]->name;
     }
+    free(names);
     free(sorted);
     return good || container_no_memory(in);
 }

@@ -377,8 +377,8 @@ const char *container_note(struct container *c, const char *format, ...)
 /* Whether all names are known to be different; false if that cannot be found out quickly. */
 bool container_names_differ(const struct container *c);
 
-/* Tells arrays of one name apart: in the order of their addition, the second is NAME#2. A name of more
-   than ERROR_TEXT_MAX bytes is cut. False without memory. */
+/* Tells arrays of one name apart: in the order of their addition, the second is NAME#2, or NAME#3 if another
+   is called so. False without memory. */
 bool container_number_names(struct container *c, struct container_input *in);
 
 /* Sorts the arrays by their offsets, then their lengths, then the places of their names in

@@ -136,6 +136,22 @@ static void take_name(struct hdu *h, size_t length, const struct value *v)
     h->name_continues = length > 0 && h->name[length - 1] == '&';
 }
 
+/* Whether two cards give a keyword the same value: the same text, or numbers. */
+static bool is_same(const struct value *a, const struct value *b)
+{
+    const char *x = a->text + (*a->text == '+'), *y = b->text + (*b->text == '+');
+    struct integer i, j;
+    double p, q;
+
+    if (a->quoted || b->quoted)
+        return a->quoted == b->quoted && strcmp(a->text, b->text) == 0;
+    if (strcmp(x, y) == 0)
+        return true;
+    if (number_parse_integer(x, &i) && number_parse_integer(y, &j))
+        return number_compare_integers(&i, &j) == 0;
+    return number_parse(x, ELEMENT_F64, &p) && number_parse(y, ELEMENT_F64, &q) && p == q;
+}
+
 /* Keeps the value of a card, the first of each keyword. */
 static void take_card(struct hdu *h, const char *card, uint64_t at)
 {
@@ -162,7 +178,7 @@ static void take_card(struct hdu *h, const char *card, uint64_t at)
         return;
     read_value(card, at, &more);
     if (v->given) {
-        v->contradicted = v->contradicted || strcmp(v->text, more.text) != 0;
+        v->contradicted = v->contradicted || !is_same(v, &more);
         return;
     }
     *v = more;

@@ -252,7 +252,7 @@ static bool read_file(struct container *c, struct container_input *in)
     const bool good = get_records(in, &records);
 
     c->text = (char *)records.bytes;
-    return good && hdf5_take(c, in, records.bytes, records.size);
+    return good && hdf5_take(c, in, records.bytes, records.size) && container_number_names(c, in);
 }
 
 #else
