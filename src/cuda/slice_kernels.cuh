@@ -894,6 +894,9 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
         return {slice_columns<Type, 1>, columns * (1 + l->further)};
     const bool whole = l->parts == 1;
     const int row = type::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>, vectors = 8 / at_once;
+    /* Integers of few bytes are added up so fast that more lanes side by side count for more. */
+    const bool fast = type::SIZE <= 2 && sizeof(typename type::plain) <= sizeof(int) &&
+                      sizeof(typename slice_summing<Type>::type) == sizeof(slice_sum);
 
     if (l->length % row != 0) {
         if (whole && most <= 4)
@@ -915,7 +918,8 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
     if (whole && most <= 4 * row)
         return slice_choose_short<Type, 1, row, 4, at_once>(l);
     if (whole && most <= 8 * row)
-        return slice_choose_short<Type, 8 / vectors, row, vectors, at_once>(l);
+        return slice_choose_short<Type, fast ? 8 : 8 / vectors, row, fast ? 2 : vectors,
+                                  fast ? 4 : at_once>(l);
     if (whole && most <= 16 * row)
         return slice_choose_short<Type, 16 / vectors, row, vectors, at_once>(l);
     if (whole && most <= 32 * row)
