@@ -716,6 +716,9 @@ def describe(x: Any) -> Array:
         import numpy as np
 
         return of_numpy(np.asarray(x))
+    if type(x).__module__ == "gpureduce._files":
+        raise TypeError(f"{type(x).__name__} is not in memory: call the methods of its arrays, such as f[0].sum(), or give"
+                        " the path of the file to total or diff")
     raise TypeError(f"{type(x).__name__} is no array: it has neither the buffer protocol nor"
                     " __array_interface__, __cuda_array_interface__ or __dlpack__")
 

@@ -599,6 +599,14 @@ def test_a_total_of_what_cannot_be_read(arrays, tmp_path):
         gr.total([tmp_path / "c.npz"])
 
 
+def test_files_are_no_arrays(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(3))
+    f = gr.open(tmp_path / "x.npy")
+    for call in (lambda: gr.sum(f[0]), lambda: gr.diff(f[0], np.ones(3)), lambda: gr.total([f])):
+        with pytest.raises(TypeError, match="methods of its arrays"):
+            call()
+
+
 def test_parts_with_names_that_others_have(tmp_path):
     long = "n" * 600
     np.savez(tmp_path / "x.npz", **{"c.re": np.ones(1), "c": np.full(1, 3 + 4j), "c.re#2": np.full(1, 2.0),
