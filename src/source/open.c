@@ -499,7 +499,7 @@ static bool can_be_read(struct source *s, const struct source_options *options)
     }
     if (!asked || s->has_size || !s->info.repeatable)
         return true;
-    source_error(s, ERROR_DATA, "is empty, and not a %s file", asked->name);
+    source_error(s, ERROR_DATA, "is empty, and not %s", asked->article);
     return false;
 }
 

@@ -57,7 +57,7 @@ is 'a model in several files' 0 '10
 40'
 : >model/empty.gguf
 run -q -o sum --array=plain model
-ok 'a part that is empty' grep -qx 'gpureduce: model/empty.gguf: is empty, and not a gguf file' err
+ok 'a part that is empty' grep -qx 'gpureduce: model/empty.gguf: is empty, and not a GGUF file' err
 rm model/empty.gguf
 warning='only part of a model:'
 run -q -o count --array=plain model/m-00002-of-00003.gguf
