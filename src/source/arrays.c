@@ -305,15 +305,22 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
     return good;
 }
 
+size_t arrays_find_path(const struct source_index *index, const char *path)
+{
+    size_t i = 0;
+
+    while (i < index->count && strcmp(index->places[i].path, path) != 0)
+        i++;
+    return i;
+}
+
 /* Compares the container with what an index says of it. False without memory. */
 static bool compare_with_index(struct source *s, const struct source_options *options)
 {
     for (const struct source_index *index = options->index; index; index = index->next) {
-        size_t begin = 0, end;
+        const size_t begin = arrays_find_path(index, s->path);
+        size_t end = begin;
 
-        while (begin < index->count && strcmp(index->places[begin].path, s->path) != 0)
-            begin++;
-        end = begin;
         while (end < index->count && strcmp(index->places[end].path, s->path) == 0)
             end++;
         if (end > begin && index->places[begin].array &&

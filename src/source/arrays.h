@@ -15,6 +15,10 @@ const struct container_format *arrays_recognise(const struct source_options *opt
 /* The container's format that the user asked for; NULL where it was none. */
 const struct container_format *arrays_asked(const struct source_options *options);
 
+/* The number of the first place that an index has in the file of this path; index->count where there is
+   none. */
+size_t arrays_find_path(const struct source_index *index, const char *path);
+
 /* Reads what arrays there are, picks those that are wanted and can be reduced, warns of those that
    are wanted and cannot, and sets the layout. False on failure. */
 bool arrays_layout(struct source *s, const struct container_format *format,

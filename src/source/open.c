@@ -715,9 +715,8 @@ static enum source_format expected_format(const struct source *s,
     const struct source_index *index = options->format == SOURCE_AUTO ? options->index : NULL;
 
     for (; index; index = index->next)
-        for (size_t i = 0; i < index->count; i++)
-            if (strcmp(index->places[i].path, s->path) == 0)
-                return index->format;
+        if (arrays_find_path(index, s->path) < index->count)
+            return index->format;
     return options->format;
 }
 
