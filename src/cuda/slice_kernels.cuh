@@ -36,6 +36,11 @@ template <typename Type> struct slice_summing {
     typedef slice_sum type;
 };
 
+/* Whether sums of squares are found beside them. */
+template <typename Type>
+static const bool SLICE_WITH_SQUARES =
+    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum);
+
 /* Adds up plainly: integers, whose sums always fit. BOUNDED: begin and end need the greatest magnitude
    of the elements that are added up together, by all lanes. */
 template <typename Type, typename Integer = typename slice_type<Type>::plain> struct slice_plain {
@@ -486,10 +491,9 @@ template <typename Type, int N> struct slice_column_state {
    and with these, microseconds: bf16 830, 722; f8e4m3 617, 561; i8 538, 489). */
 template <typename Type>
 static const unsigned SLICE_COLUMN_BLOCKS =
-    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) || slice_type<Type>::SIZE > 2
-        ? SLICE_BLOCKS
-    : slice_type<Type>::SIZE == 2 ? 5
-                                  : 6;
+    SLICE_WITH_SQUARES<Type> || slice_type<Type>::SIZE > 2 ? SLICE_BLOCKS
+    : slice_type<Type>::SIZE == 2                          ? 5
+                                                           : 6;
 /* With six, long columns take a third longer. */
 template <> const unsigned SLICE_COLUMN_BLOCKS<f8e5m2> = SLICE_BLOCKS;
 
@@ -723,8 +727,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
 
 /* Whether a block gathers sums of rows before their results are put: those of squares, whose results
    take as long as dozens of elements, where threads have the same sum. */
-template <int LANES, int PARTS, typename Sum>
-static const bool SLICE_GATHERED = sizeof(Sum) > sizeof(slice_sum) && SLICE_ALIKE<LANES, PARTS> > 1;
+template <typename Type, int LANES, int PARTS>
+static const bool SLICE_GATHERED = SLICE_WITH_SQUARES<Type> && SLICE_ALIKE<LANES, PARTS> > 1;
 
 /* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
@@ -732,9 +736,7 @@ static const bool SLICE_GATHERED = sizeof(Sum) > sizeof(slice_sum) && SLICE_ALIK
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
 __global__ void __launch_bounds__(
     SLICE_THREADS,
-    slice_blocks(PARTS *VECTORS *N, sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum)
-                                        ? 8
-                                        : slice_type<Type>::SIZE))
+    slice_blocks(PARTS *VECTORS *N, SLICE_WITH_SQUARES<Type> ? 8 : slice_type<Type>::SIZE))
     slice_rows(const __grid_constant__ struct cuda_slice_launch job)
 {
     typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
@@ -793,7 +795,7 @@ __global__ void __launch_bounds__(
     }
     if (extremes)
         slice_share<LANES>(keys);
-    if (SLICE_GATHERED<LANES, PARTS, typename row_state::sum_type>) {
+    if (SLICE_GATHERED<Type, LANES, PARTS>) {
         /* Neighbouring threads put the results of the block's groups, part by part. */
         const unsigned together = SLICE_THREADS / LANES, at = threadIdx.x / LANES;
         __shared__ typename row_state::sum_type found[SLICE_THREADS / LANES * PARTS];
@@ -840,9 +842,7 @@ static struct slice_choice slice_choose_short(const struct cuda_slice_launch *l)
 /* Parts of rows that a lane has at a time, with 8 vectors together: merging what lanes have of a row takes
    as long as adding up dozens of elements, and sums of squares that may not fit take more registers. */
 template <typename Type>
-static const int SLICE_PARTS_AT_ONCE =
-    sizeof(typename slice_summing<Type>::type) > sizeof(slice_sum) && !slice_type<Type>::FITS ? 1
-                                                                                             : 2;
+static const int SLICE_PARTS_AT_ONCE = SLICE_WITH_SQUARES<Type> && !slice_type<Type>::FITS ? 1 : 2;
 
 /* The longest parts, whose vectors of N elements a warp has in its registers, if that can be; those of
    narrow types half a warp, which has two of them where that needs no more registers than there are.
@@ -850,7 +850,7 @@ static const int SLICE_PARTS_AT_ONCE =
 template <typename Type, int N,
           bool LONG = (N == 4 || N == 8) && slice_type<Type>::PLAIN &&
                       !slice_plain<Type>::BOUNDED &&
-                      sizeof(typename slice_summing<Type>::type) == sizeof(slice_sum),
+                      !SLICE_WITH_SQUARES<Type>,
           bool NARROW = (N > 4)>
 struct slice_long {
     static struct slice_choice choose(const struct cuda_slice_launch *l)
@@ -896,7 +896,7 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
     const int row = type::ROW, at_once = SLICE_PARTS_AT_ONCE<Type>, vectors = 8 / at_once;
     /* Integers of few bytes are added up so fast that more lanes side by side count for more. */
     const bool fast = type::SIZE <= 2 && sizeof(typename type::plain) <= sizeof(int) &&
-                      sizeof(typename slice_summing<Type>::type) == sizeof(slice_sum);
+                      !SLICE_WITH_SQUARES<Type>;
 
     if (l->length % row != 0) {
         if (whole && most <= 4)
