@@ -16,7 +16,6 @@ struct float_mode {
     uint16_t x87; /* its control word */
 };
 
-#    define FLOAT_MODE_FLAGS 0x3fu /* exceptions that have been raised */
 #    define FLOAT_MODE_USUAL ((struct float_mode){0x1f80, 0x37f})
 
 static inline struct float_mode float_mode_get(void)
@@ -32,7 +31,10 @@ static inline void float_mode_set(struct float_mode mode)
 }
 static inline bool float_mode_is_usual(struct float_mode mode)
 {
-    return (mode.sse & ~FLOAT_MODE_FLAGS) == 0x1f80 && mode.x87 == 0x37f;
+    const struct float_mode usual = FLOAT_MODE_USUAL;
+    const uint32_t raised = 0x3f; /* exceptions that have been */
+
+    return (mode.sse & ~raised) == usual.sse && mode.x87 == usual.x87;
 }
 
 #elif defined __aarch64__
