@@ -50,9 +50,11 @@ static double product_rest(double x, double n, double product)
 }
 
 /* Finds an edge with numbers of two binary64 each (T. J. Dekker, "A floating-point technique for
-   extending the available precision", 1971). False if what they leave out could change how the edge
-   is rounded. */
-static bool edge_soon(double *edge, uint32_t bins, const struct histogram_range *range, uint32_t i)
+   extending the available precision", 1971). *side: below 0 if the edge lies below that number, above
+   0 if it lies above it, and 0 where that is not known. False if what they leave out could change how
+   the edge is rounded. */
+static bool edge_soon(double *edge, int *side, uint32_t bins, const struct histogram_range *range,
+                      uint32_t i)
 {
     const double low = range->low, high = range->high, n = bins;
     const double from = low * (n - i), to = high * i, sum = from + to, part = sum - from;
@@ -62,6 +64,7 @@ static bool edge_soon(double *edge, uint32_t bins, const struct histogram_range 
     const double more = (sum - back - product_rest(quotient, n, back) + rest) / n;
     const double most = fabs(from) + fabs(to);
     const double wrong = 0x1p-100 * most + 0x1p-50 * fabs(more);
+    double beyond;
 
     /* Larger integers are not binary64. No product may have an error that is subnormal. */
     if ((range->low_integer.known && !(fabs(low) < 0x1p53 && fabs(high) < 0x1p53)) ||
@@ -69,6 +72,8 @@ static bool edge_soon(double *edge, uint32_t bins, const struct histogram_range 
         (high != 0 && fabs(to) < 0x1p-800))
         return false;
     *edge = quotient + (more - wrong);
+    beyond = (quotient - *edge) + more;
+    *side = (beyond > wrong) - (beyond < -wrong);
     return *edge == quotient + (more + wrong);
 }
 
@@ -77,6 +82,7 @@ static double rounded_edge(uint32_t bins, const struct histogram_range *range, u
     struct exact_wide scaled;
     struct exact e;
     double edge;
+    int side;
 
     /* Those of the range are themselves, also -0. */
     if (i == 0 || isnan(range->low))
@@ -87,7 +93,7 @@ static double rounded_edge(uint32_t bins, const struct histogram_range *range, u
         scaled_edge_times_bins(&scaled, bins, range, i);
         return exact_wide_divide(&scaled, bins);
     }
-    if (edge_soon(&edge, bins, range, i))
+    if (edge_soon(&edge, &side, bins, range, i))
         return edge;
     edge_times_bins(&e, bins, range, i);
     return exact_divide(&e, bins);
@@ -216,6 +222,7 @@ static uint64_t bound_key(enum element_type type, uint32_t bins,
     uint64_t key;
     double edge;
     struct exact e;
+    int side;
 
     if (range->scale.given)
         return bound_scaled(type, bins, range, i);
@@ -223,9 +230,11 @@ static uint64_t bound_key(enum element_type type, uint32_t bins,
         return order_first(type, range->high, true);
     if (bound_soon(&key, type, bins, range, i))
         return key;
-    edge = rounded_edge(bins, range, i);
     /* Between the edge and the number that it was rounded to there is no element: only whether that
        one lies before the edge is to be found out. */
+    if (edge_soon(&edge, &side, bins, range, i) && side != 0)
+        return order_first(type, edge, side > 0);
+    edge = rounded_edge(bins, range, i);
     edge_times_bins(&e, bins, range, i);
     term_add(&e, term_of(edge), bins, true);
     return order_first(type, edge, exact_round(&e) > 0);
@@ -313,38 +322,91 @@ static double bins_per_unit(const struct tally_plan *plan, const struct histogra
     return isfinite(places) ? places : 0;
 }
 
-/* The bins of integers. */
-static bool plan_integers(struct tally_plan *plan, const struct histogram_range *range)
+/* The key of an integer that an element is. */
+static uint64_t key_of_integer(enum element_type type, struct integer x)
+{
+    const uint64_t bits = x.negative ? -x.low : x.low;
+
+    return order_key(type, bits & (order_sign(type) | (order_sign(type) - 1)));
+}
+
+/* The bounds of a range from one element to another: bin i begins with the least integer that is not
+   below i bins-th of the way. */
+static void bound_elements(uint64_t *bound, struct tally_plan *plan,
+                           const struct histogram_range *range)
+{
+    const uint64_t low = key_of_integer(plan->type, range->low_integer);
+    const uint64_t width = key_of_integer(plan->type, range->high_integer) - low;
+
+    for (uint64_t i = 0; i < plan->bins; i++)
+        bound[i] =
+            low + width / plan->bins * i + (width % plan->bins * i + plan->bins - 1) / plan->bins;
+    plan->reached = plan->bins;
+    plan->last_key = low + width;
+}
+
+/* Finds the bounds of any range, one after the other. */
+static void bound_integers(uint64_t *bound, struct tally_plan *plan,
+                           const struct histogram_range *range)
 {
     const enum element_type type = plan->type;
-    uint64_t *bound = calloc((size_t)plan->bins + 1, sizeof *bound);
     uint64_t from = order_least(type), gap = 0;
 
-    plan->bound_key = bound;
-    if (!bound)
-        return false;
     while (plan->reached < plan->bins && bound_integer(&bound[plan->reached], type, from, gap,
                                                        plan->bins, range, plan->reached)) {
         gap = plan->reached > 0 ? bound[plan->reached] - from : 0;
         from = bound[plan->reached++];
     }
-    if (plan->reached == 0)
-        return true;
     plan->last_key = order_greatest(type);
     if (plan->reached == plan->bins &&
         bound_integer(&plan->last_key, type, from, gap, plan->bins, range, plan->bins)) {
         plan->holds_none = plan->last_key <= bound[0];
         plan->last_key--;
     }
-    while (plan->base + 1 < plan->reached && bound[plan->base + 1] <= bound[0])
-        plan->base++;
-    /* Rounded towards zero by more than all roundings, of which there are four. */
-    plan->scale = bins_per_unit(plan, range) * (1 - 0x1p-40);
-    return true;
 }
 
 /* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
 #define MARGIN32_MAX 0x1p-8
+
+/* The most bins to an integer of which places are computed in binary32. */
+#define SCALE32_MAX 0x1p-4
+
+/* Finds out whether places of integers can be computed in binary32. `off`: how far the first bound may
+   lie behind the edge, in bins. */
+static void plan_integers32(struct tally_plan *plan, double off)
+{
+    /* The roundings of the distance, of the scale, of their product, and of place + 1/2. */
+    const double wrong = 0x1p-24 * 4.02 * (plan->bins + 2) + off;
+
+    if (element_size(plan->type) > sizeof(float) || plan->reached < plan->bins ||
+        plan->holds_none || !(plan->scale <= SCALE32_MAX) || !isnormal((float)plan->scale) ||
+        wrong > MARGIN32_MAX)
+        return;
+    plan->scale32 = (float)plan->scale;
+    plan->margin32 = (float)(2 * wrong);
+}
+
+/* The bins of integers. */
+static bool plan_integers(struct tally_plan *plan, const struct histogram_range *range)
+{
+    uint64_t *bound = calloc((size_t)plan->bins + 1, sizeof *bound);
+
+    plan->bound_key = bound;
+    if (!bound)
+        return false;
+    if (range->low_integer.known && !range->scale.given)
+        bound_elements(bound, plan, range);
+    else
+        bound_integers(bound, plan, range);
+    if (plan->reached == 0)
+        return true;
+    while (plan->base + 1 < plan->reached && bound[plan->base + 1] <= bound[0])
+        plan->base++;
+    /* Rounded towards zero by more than all roundings, of which there are four. */
+    plan->scale = bins_per_unit(plan, range) * (1 - 0x1p-40);
+    plan_integers32(plan, range->of_elements || range->low_integer.known ? 0 : 1.01 * plan->scale);
+    return true;
+}
 
 /* With fixed-point places, at most one element in so many is looked up in the bounds, if elements
    lie anywhere in their bins. */
@@ -443,28 +505,39 @@ void histogram_free_plan(struct tally_plan *plan)
     plan->bound_key = NULL;
 }
 
+/* The sum of the counts of words whose keys are from `from` up to `to`, without that. */
+static uint64_t count_words(enum element_type type, const uint64_t *counts, uint64_t from,
+                            uint64_t to)
+{
+    /* Words of keys on one side of that of 0 lie side by side. */
+    const uint64_t zero = order_key(type, 0);
+    uint64_t first, last, sum = 0;
+
+    if (from >= to)
+        return 0;
+    if (from < zero && zero < to)
+        return count_words(type, counts, from, zero) + count_words(type, counts, zero, to);
+    first = order_bits(type, from);
+    last = order_bits(type, to - 1);
+    for (uint64_t word = first < last ? first : last; word <= (first < last ? last : first); word++)
+        sum += counts[word];
+    return sum;
+}
+
 /* The bins, from counts of all values. */
 static void bins_of_words(struct histogram *h, enum element_type type, const struct tally *tally)
 {
-    const uint64_t last = order_greatest(type);
-    uint64_t bound = bound_key(type, h->bins, &h->range, 0);
-    uint32_t passed = 0; /* bounds that are not above the key */
+    const uint64_t end = order_greatest(type) + 1;
+    uint64_t from = order_least(type);
 
-    for (uint64_t key = order_least(type); key <= last; key++) {
-        uint64_t count = tally->counts[order_bits(type, key)];
+    for (uint32_t i = 0; i <= h->bins; i++) {
+        const uint64_t bound = bound_key(type, h->bins, &h->range, i);
+        const uint64_t to = bound < end ? bound : end;
 
-        while (passed <= h->bins && bound <= key) {
-            passed++;
-            if (passed <= h->bins)
-                bound = bound_key(type, h->bins, &h->range, passed);
-        }
-        if (passed == 0)
-            h->below += count;
-        else if (passed > h->bins)
-            h->above += count;
-        else
-            h->counts[passed - 1] += count;
+        *(i == 0 ? &h->below : &h->counts[i - 1]) = count_words(type, tally->counts, from, to);
+        from = to > from ? to : from;
     }
+    h->above = count_words(type, tally->counts, from, end);
 }
 
 /* The exponents, from counts of the upper bits: the sign, the exponent, and more of them or

@@ -75,7 +75,8 @@ uint64_t order_greatest(enum element_type type)
     return order_key(type, greatest_float(type));
 }
 
-/* The key of a binary32 or binary64 next to a number, not NaN, which is in the range of the type. */
+/* The key of a binary32, binary64 or bfloat16 next to a number, not NaN, which is in the range of the
+   type. */
 static uint64_t key_near(enum element_type type, double x)
 {
     const float narrow = (float)x;
@@ -86,7 +87,7 @@ static uint64_t key_near(enum element_type type, double x)
         memcpy(&bits, &x, sizeof bits);
     } else {
         memcpy(&bits32, &narrow, sizeof bits32);
-        bits = bits32;
+        bits = type == ELEMENT_BF16 ? bits32 >> 16 : bits32;
     }
     return order_key(type, bits);
 }
@@ -96,7 +97,7 @@ uint64_t order_first(enum element_type type, double x, bool beyond)
     uint64_t low = order_least(type), high = order_greatest(type) + 1;
 
     /* Rounding leads to a neighbour, and there are two zeros. */
-    if ((type == ELEMENT_F32 || type == ELEMENT_F64) && fabs(x) < 0x1p127) {
+    if ((type == ELEMENT_F32 || type == ELEMENT_F64 || type == ELEMENT_BF16) && fabs(x) < 0x1p127) {
         const uint64_t near = key_near(type, x);
 
         low = near - 2;

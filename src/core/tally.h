@@ -52,9 +52,10 @@ struct tally_plan {
     double low, scale;
     const double *bound;
 
-    /* The place of a binary32 element, computed in binary32, if that is precise enough: (x - low32)
-       * scale32 + 1/2 is wrong by less than margin32, which is 0 where it may be wrong by more than
-       a small part of a bin. */
+    /* The place of a binary32 element x, computed in binary32, if that is precise enough:
+       (x - low32) * scale32 + 1/2 is wrong by less than margin32, which is 0 where it may be wrong
+       by more than a small part of a bin. For integers of 32 bits x is how far a key is behind the
+       first bound, rounded to binary32, and low32 is 0. */
     float low32, scale32, margin32;
 
     /* The place as a fixed-point number, for vectors: (x - low32) * scale32 + 1, in units of

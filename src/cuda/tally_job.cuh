@@ -61,7 +61,7 @@ struct tally_job {
     float low32, scale32, margin32;
     const double *bound;
     const uint64_t *bound_key;
-    uint64_t last_key;
+    uint64_t first_key, last_key; /* `first_key`: the first bound */
     uint32_t reached, base;
     bool holds_none;
 

@@ -238,14 +238,27 @@ template <int BYTES> struct tally_bin_integer {
         const uint64_t key = bits ^ job->flip;
         unsigned bin;
 
-        if (job->reached == 0 || key < job->bound_key[0])
+        if (job->reached == 0 || key < job->first_key)
             return 0;
         if (job->holds_none || key > job->last_key)
             return job->bins + 1;
-        bin = job->base + (unsigned)__dmul_rn((double)(key - job->bound_key[0]), job->scale);
+        bin = job->base + (unsigned)__dmul_rn((double)(key - job->first_key), job->scale);
         while (bin + 1 < job->reached && key >= job->bound_key[bin + 1])
             bin++;
         return bin + 1;
+    }
+};
+
+template <> struct tally_guess<tally_bin_integer<4>> {
+    __device__ static __forceinline__ unsigned of(const struct tally_job *job, uint64_t bits,
+                                                  bool *sure)
+    {
+        const uint32_t key = (uint32_t)(bits ^ job->flip), first = (uint32_t)job->first_key;
+
+        if (!(job->margin32 > 0))
+            return tally_bin_integer<4>::of(job, bits);
+        return tally_guess32(job, key >= first ? (float)(key - first) : -(float)(first - key),
+                             sure);
     }
 };
 
@@ -562,6 +575,7 @@ static inline void tally_choose_bins(struct tally_choice *c, const struct cuda_t
     c->job.margin32 = plan->margin32;
     c->job.bound = (const double *)l->table;
     c->job.bound_key = (const uint64_t *)l->table;
+    c->job.first_key = l->integers ? plan->bound_key[0] : 0;
     c->job.last_key = plan->last_key;
     c->job.reached = plan->reached;
     c->job.base = plan->base;

@@ -407,14 +407,17 @@ static bool plan_bins(struct tally_plan *plan, enum element_type type, size_t n)
     static const uint32_t bins[] = {1, 2, 10, 1000, 4000, 20000, HISTOGRAM_BINS_MAX};
     const size_t size = element_size(type);
     struct histogram_range range;
-    const double a = element_load(type, data + below(n) * size);
-    const double b = element_load(type, data + below(n) * size);
+    const unsigned char *const x = data + below(n) * size, *const y = data + below(n) * size;
+    const double a = element_load(type, x), b = element_load(type, y);
     const uint32_t number = once_in(2) ? bins[below(7)] : 1 + (uint32_t)below(3000);
 
     range = (struct histogram_range){.low = fmin(a, b), .high = fmax(a, b)};
     if (once_in(3)) {
         range.low = ldexp(rng_unit(&rng) - 0.5, (int)below(60) - 20);
         range.high = range.low + ldexp(rng_unit(&rng), (int)below(60) - 20);
+    } else if (element_is_integer(type) && once_in(2)) {
+        range.low_integer = element_load_integer(type, a < b ? x : y);
+        range.high_integer = element_load_integer(type, a < b ? y : x);
     }
     return isfinite(range.low) && isfinite(range.high) && range.low < range.high &&
            histogram_plan(plan, type, number, &range);
