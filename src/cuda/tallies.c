@@ -73,21 +73,22 @@ static const struct tally_plan *plan_of(const struct cuda_tallies *t, unsigned i
     return t->set->tally[i].plan;
 }
 
-/* Copies a plan's table to the device. */
-static bool copy_table(struct cuda_tallies *t, const struct tally_plan *plan, void *table,
+/* Copies a plan's table to the device, by way of pinned memory, which is not written to again. */
+static bool copy_table(const struct tally_plan *plan, void *table, void *pinned,
                        cudaStream_t stream, char reason[ENGINE_REASON_MAX])
 {
-    const void *from = plan->bound ? (const void *)plan->bound : plan->bound_key;
+    const void *bounds = plan->bound ? (const void *)plan->bound : plan->bound_key;
     size_t size = ((size_t)plan->bins + 1) * sizeof(uint64_t);
 
     if (plan->kind == TALLY_WORDS)
         return true;
     if (plan->kind == TALLY_CELLS) {
-        cuda_tallies_fill(&t->cells, plan);
-        from = &t->cells;
-        size = sizeof t->cells;
+        cuda_tallies_fill(pinned, plan);
+        size = sizeof(struct cuda_tally_cells);
+    } else {
+        memcpy(pinned, bounds, size);
     }
-    return cuda_check(cudaMemcpyAsync(table, from, size, cudaMemcpyHostToDevice, stream),
+    return cuda_check(cudaMemcpyAsync(table, pinned, size, cudaMemcpyHostToDevice, stream),
                       device_memory, reason);
 }
 
@@ -96,7 +97,7 @@ static bool begin(struct cuda_job *job, unsigned char *device, unsigned char *pi
                   cudaStream_t stream, char reason[ENGINE_REASON_MAX])
 {
     struct cuda_tallies *t = tallies_of(job);
-    unsigned char *at = device;
+    unsigned char *at = device, *table = pinned + TALLIES_MIRRORS * t->count_bytes;
 
     t->device = device;
     t->sent = pinned;
@@ -110,9 +111,10 @@ static bool begin(struct cuda_job *job, unsigned char *device, unsigned char *pi
         const struct tally_plan *plan = plan_of(t, i);
 
         t->launch[i].table = at;
-        if (!copy_table(t, plan, at, stream, reason))
+        if (!copy_table(plan, at, table, stream, reason))
             return false;
         at += table_bytes(plan);
+        table += table_bytes(plan);
         for (unsigned slot = 0; plan->kind == TALLY_CELLS && slot < t->slots; slot++) {
             t->kept[i][slot] = at;
             at += t->kept_bytes;
@@ -272,7 +274,8 @@ void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum eleme
         t->launch[i].shared = (size_t)shared;
         t->count_bytes += counts_bytes(plan);
         t->job.device_bytes += counts_bytes(plan) + table_bytes(plan);
+        t->job.pinned_bytes += table_bytes(plan);
         t->job.device_bytes += plan->kind == TALLY_CELLS ? slots * t->kept_bytes : 0;
     }
-    t->job.pinned_bytes = TALLIES_MIRRORS * t->count_bytes;
+    t->job.pinned_bytes += TALLIES_MIRRORS * t->count_bytes;
 }

@@ -32,11 +32,11 @@ struct cuda_tallies {
     size_t count_bytes;    /* of these */
     size_t kept_bytes;     /* room for elements that a slot keeps */
     unsigned slots;        /* that have such room in the device memory */
-    unsigned char *sent;   /* pinned: copies of the counts */
+    unsigned char *sent;   /* pinned: copies of the counts, and behind them the tables of plans, on
+                              their way to the device */
     struct cuda_tally_launch launch[TALLY_PLANS_MAX];
     void *kept[TALLY_PLANS_MAX][TALLIES_SLOTS]; /* in the device memory; NULL where none are */
     struct cuda_missing missing;                /* what launches point to, if anything is missing */
-    struct cuda_tally_cells cells;              /* on its way to the device */
     bool appends;   /* elements of all chunks are kept one after the other, in slot 0, and stay on
                        the device: set by the caller */
     unsigned taken; /* chunks */
