@@ -22,8 +22,8 @@ conclude_sums(Reducer *r, typename Reducer::memory *shared, const struct job *jo
         carry<EXACT_DIGITS>(partial->sum.digit);
 }
 
-/* The end of a kernel that finds all results, likewise. */
-template <typename Reducer>
+/* The end of a kernel that finds all results, or sums and extremes, likewise. */
+template <bool ALL, typename Reducer>
 __device__ static __forceinline__ void
 conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job *job)
 {
@@ -34,17 +34,20 @@ conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job
     __shared__ bool last;
     struct partial *const partial = job->partial;
 
-    r->template finish<true>();
+    r->template finish<ALL>();
     /* Its barrier also completes the sums of the block. */
     merge_block<true>(&r->least, &r->greatest, of_warps);
     shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
-    shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
-    shared->squares.add_to(partial->squares.digit, wide_one);
-    if (threadIdx.x == 0)
-        shared->small.add_to(partial);
+    if (ALL) {
+        shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
+        shared->squares.add_to(partial->squares.digit, wide_one);
+        if (threadIdx.x == 0)
+            shared->small.add_to(partial);
+    }
     add_missing(partial, r);
-    if (blockIdx.x == 0) {
+    if (blockIdx.x == 0)
         carry<EXACT_DIGITS>(partial->sum.digit);
+    if (ALL && blockIdx.x == 0) {
         carry<EXACT_DIGITS>(partial->absolute.digit);
         carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
     }
@@ -80,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
     if (FINDS == PARTIAL_SUM)
         conclude_sums(&r, &shared, &job);
     else
-        conclude_integers(&r, &shared, &job);
+        conclude_integers<(FINDS & PARTIAL_SQUARES) != 0>(&r, &shared, &job);
 }
 
 #endif

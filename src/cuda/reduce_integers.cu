@@ -1,6 +1,6 @@
 /*
- * The kernels of integers, and their launch. There are three for each type: one finds sums alone, two
- * find everything, and the last leaves out missing elements. With more, these types would take as long
+ * The kernels of integers, and their launch. There are four for each type: one finds sums alone,
+ * one sums and extremes, two everything, and the last leaves out missing elements. With more, these types would take as long
  * to compile as all others.
  */
 #include "config.h"
@@ -27,6 +27,8 @@ template <typename Type> static void launch(const struct cuda_launch *l, cudaStr
         launch_integers<Type, PARTIAL_SUM>(l, stream);
     else if (l->wants & PARTIAL_MISSING)
         launch_integers<Type, CUDA_FINDS_MISSING>(l, stream);
+    else if ((l->wants & ~(unsigned)CUDA_FINDS_EXTREMES) == 0)
+        launch_integers<Type, CUDA_FINDS_EXTREMES>(l, stream);
     else
         launch_integers<Type, CUDA_FINDS>(l, stream);
 }

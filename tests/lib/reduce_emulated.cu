@@ -117,27 +117,32 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                                \
-    case ELEMENT_##CONSTANT:                                                        \
-        if (cuda_wants_sum_alone(l->wants))                                         \
-            run_blocks(blocks, THREADS, SUMS<name>, &job);                          \
-        else                                                                        \
-            run_blocks(blocks, THREADS,                                             \
-                       l->wants &PARTIAL_MISSING ? KERNEL<name, CUDA_FINDS_MISSING> \
-                                                 : KERNEL<name, CUDA_FINDS>,        \
-                       &job);                                                       \
+#define EMULATE(CONSTANT, name, ...)                                             \
+    case ELEMENT_##CONSTANT:                                                     \
+        if (cuda_wants_sum_alone(l->wants))                                      \
+            run_blocks(blocks, THREADS, SUMS<name>, &job);                       \
+        else if (l->wants & PARTIAL_MISSING)                                     \
+            run_blocks(blocks, THREADS, KERNEL<name, CUDA_FINDS_MISSING>, &job); \
+        else if ((l->wants & ~(unsigned)SOME) == 0)                              \
+            run_blocks(blocks, THREADS, KERNEL<name, SOME>, &job);               \
+        else                                                                     \
+            run_blocks(blocks, THREADS, KERNEL<name, CUDA_FINDS>, &job);         \
         return true;
 #define KERNEL run_moments
+#define SOME CUDA_FINDS
 #define SUMS run_sums
         ELEMENT_FLOAT8_TABLE(EMULATE)
 #undef SUMS
+#undef SOME
 #undef KERNEL
 #define KERNEL run_integers
+#define SOME CUDA_FINDS_EXTREMES
 #define SUMS run_integer_sums
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)
 #undef bool
 #undef SUMS
+#undef SOME
 #undef KERNEL
 #undef EMULATE
     }
