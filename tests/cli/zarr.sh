@@ -104,6 +104,14 @@ run -q -o sum,count,missing xarray
 is 'a fill value that xarray calls missing' 0 '10
 4
 1'
+mkdir decimal
+printf '{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"<f4","order":"C","filters":null,"compressor":null,"fill_value":0.1}' >decimal/.zarray
+printf '{"_ARRAY_DIMENSIONS":["x"],"missing_value":[0.2,3]}' >decimal/.zattrs
+printf '\315\314\314\075\000\000\200\077\315\314\114\076\000\000\200\077' >decimal/0 # 0.1, 1, 0.2, 1
+run -q -o sum,count,missing decimal
+is 'decimals that stand for the nearest binary32' 0 '2
+2
+2'
 # refused NAME FIELDS WHY
 refused() {
     make "$1" "$2"

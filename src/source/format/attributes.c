@@ -51,9 +51,11 @@ struct attributes_number attributes_integer(uint64_t bits, bool negative)
         .integer = {.known = true, .negative = negative, .low = negative ? -bits : bits}};
 }
 
-/* Finds the element of a type that is the number, exactly. False if it has none. */
-static bool find_element(enum element_type type, const struct attributes_number *x, uint64_t *bits)
+/* Finds the element of the stored type that is the number, exactly if numbers have types. False if
+   there is none. */
+static bool find_element(const struct search *s, const struct attributes_number *x, uint64_t *bits)
 {
+    const enum element_type type = s->stored;
     const bool integers = element_is_integer(type);
     char text[NUMBER_MAX];
     uint64_t key;
@@ -66,7 +68,8 @@ static bool find_element(enum element_type type, const struct attributes_number 
         number_format_integer(text, &x->integer);
     else
         number_format_hex(text, x->value);
-    if (!missing_key(type, text, &key) || (!integers && order_value(type, key) != x->value))
+    if (!missing_key(type, text, &key) ||
+        (!integers && !s->attributes->untyped && order_value(type, key) != x->value))
         return false;
     *bits = order_bits(type, key);
     return true;
@@ -92,7 +95,7 @@ static bool find_elements(struct search *s, const char *attribute, struct elemen
         return true;
     }
     for (; e->count < found.count; e->count++) {
-        if (!find_element(s->stored, &found.numbers[e->count], &e->bits[e->count])) {
+        if (!find_element(s, &found.numbers[e->count], &e->bits[e->count])) {
             char why[64];
 
             snprintf(why, sizeof why, "is no number of type %s", element_name(s->stored));

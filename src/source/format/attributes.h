@@ -59,6 +59,7 @@ struct attributes_reader {
        not one text. */
     bool (*read_text)(void *user, const char *name, char *text, size_t room);
     void *user;
+    bool untyped; /* numbers have no type: for floats they are rounded to the stored one */
 };
 
 /* Finds the meaning of the numbers of an array of this type. `netcdf`: it is a variable of a netCDF

@@ -1122,7 +1122,7 @@ static bool read_text(void *user, const char *name, char *text, size_t room)
 static bool find_meaning(struct container *c, struct metadata *m, struct container_array *a)
 {
     const struct attributes_reader reader = {
-        .read_numbers = read_numbers, .read_text = read_text, .user = m};
+        .read_numbers = read_numbers, .read_text = read_text, .user = m, .untyped = true};
     struct attributes_meaning meaning;
 
     (void)attributes_find(&reader, a->type, false, false, &meaning);
