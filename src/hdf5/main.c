@@ -282,8 +282,10 @@ static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct 
 {
     struct attributes_meaning *m = &d->meaning;
     struct attributes a = {.dataset = d->id, .t = t};
-    const struct attributes_reader reader = {
-        .read_numbers = read_numbers, .read_text = read_text, .user = &a};
+    const struct attributes_reader reader = {.read_numbers = read_numbers,
+                                             .read_text = read_text,
+                                             .user = &a,
+                                             .parts = H5Tget_class(d->type) == H5T_COMPOUND};
 
     if (in->stored)
         return true;
@@ -935,6 +937,8 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
         field.dimensions = d->dimensions;
         field.unreadable = "more than 64 dimensions";
     }
+    if (!field.unreadable && !find_meaning(&field, v->in, &v->trouble))
+        return false;
     memcpy(field.stored, field.sizes, sizeof field.stored);
     for (int i = d->dimensions; i < field.dimensions; i++)
         if (__builtin_mul_overflow(here, field.sizes[i], &here))

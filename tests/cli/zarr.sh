@@ -84,6 +84,15 @@ fails_like 'a long chunk' 'plain: array array: chunk 1: 3 bytes, for a chunk of 
 : >plain/1
 run -q -o sum plain
 fails_like 'an empty chunk' 'plain: array array: chunk 1: 0 bytes, for a chunk of 2'
+mkdir pairs
+printf '{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"<c8","order":"C","filters":null,"compressor":null,"fill_value":3}' >pairs/.zarray
+printf '{"_ARRAY_DIMENSIONS":["x"]}' >pairs/.zattrs
+run -q -o sum pairs
+is 'a fill value of complex numbers that xarray calls missing' 1 'NA
+NA' 'gpureduce: pairs: array re and 1 more: its attribute _FillValue is not supported for records and complex numbers; --stored ignores attributes'
+run -q -o sum --stored pairs
+is 'complex numbers as stored' 0 '3
+0'
 for id in zstd gzip zlib blosc; do
     make $id ",\"compressor\":{\"id\":\"$id\"}"
     run -q -o sum $id

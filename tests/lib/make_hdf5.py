@@ -21,6 +21,7 @@ the file:
   kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
   records.h5, records.tsv
             records, and what is printed of their fields
+  marked.h5 complex numbers that have a scale
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -367,6 +368,10 @@ with h5py.File(path("records.h5"), "w") as file:
     h5py.h5d.create(file.id, b"bits", kind, h5py.h5s.create_simple((5,))).write(h5py.h5s.ALL, h5py.h5s.ALL, bits, kind)
     file.create_dataset("arrays", data=np.zeros(3, [("z", "c8", 3), ("r", [("x", "f4")], 2)]))
 expect(path("records.tsv"), {key: np.asarray(part) for key, part in expected.items()})
+
+with h5py.File(path("marked.h5"), "w") as file:
+    file["z"] = np.array([1 + 2j, 3])
+    file["z"].attrs["scale_factor"] = 0.5
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)

@@ -271,19 +271,21 @@ static void add_default(struct search *s, bool filled)
     (void)missing_add_bits(&s->m->missing, s->m->type, order_load(s->stored, value));
 }
 
-/* Refuses all attributes that numbers would have. */
-static bool refuse_all(struct search *s)
+/* Refuses all attributes that numbers would have, which `these` cannot have. */
+static bool refuse_all(struct search *s, const char *these)
 {
     static const char *const names[] = {"_FillValue", "missing_value", "valid_range", "valid_min",
                                         "valid_max",  "scale_factor",  "add_offset"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct attributes_numbers found;
+        char why[64];
 
         if (!read_numbers(s, names[i], &found))
             return false;
+        snprintf(why, sizeof why, "is not supported for %s", these);
         if (found.exists)
-            refuse(s, names[i], "is not supported for truth values");
+            refuse(s, names[i], why);
     }
     return true;
 }
@@ -295,8 +297,10 @@ bool attributes_find(const struct attributes_reader *attributes, enum element_ty
     struct elements fill, e;
 
     *m = (struct attributes_meaning){.type = type};
+    if (attributes->parts)
+        return refuse_all(&s, "records and complex numbers");
     if (type == ELEMENT_BOOL)
-        return refuse_all(&s);
+        return refuse_all(&s, "truth values");
     if (!find_type(&s) || !find_elements(&s, "_FillValue", &fill))
         return false;
     add_missing(&s, "_FillValue", &fill);

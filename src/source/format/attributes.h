@@ -59,6 +59,7 @@ struct attributes_reader {
        not one text. */
     bool (*read_text)(void *user, const char *name, char *text, size_t room);
     void *user;
+    bool parts;   /* elements are fields of records, or parts of complex numbers */
     bool untyped; /* numbers have no type: for floats they are rounded to the stored one */
 };
 

@@ -1121,8 +1121,11 @@ static bool read_text(void *user, const char *name, char *text, size_t room)
 /* Finds what the numbers of an array mean. False without memory. */
 static bool find_meaning(struct container *c, struct metadata *m, struct container_array *a)
 {
-    const struct attributes_reader reader = {
-        .read_numbers = read_numbers, .read_text = read_text, .user = m, .untyped = true};
+    const struct attributes_reader reader = {.read_numbers = read_numbers,
+                                             .read_text = read_text,
+                                             .user = m,
+                                             .parts = m->field,
+                                             .untyped = true};
     struct attributes_meaning meaning;
 
     (void)attributes_find(&reader, a->type, false, false, &meaning);
@@ -1520,7 +1523,7 @@ static bool take_array(struct store *z, const char *path, const char *name, stru
     if (!a->unreadable && !m->refused[0] &&
         __builtin_mul_overflow(a->elements, element_size(a->type), &a->length))
         refuse(m, "number of bytes", "above 2^64");
-    if (!a->unreadable && !m->refused[0] && !m->field && !z->in->stored && !find_meaning(c, m, a))
+    if (!a->unreadable && !m->refused[0] && !z->in->stored && !find_meaning(c, m, a))
         return false;
     if (!a->unreadable && !m->refused[0] && !take_tiles(z, path, m, a, t))
         return false;
