@@ -91,6 +91,18 @@ for value in 0 1E999 "'2'" 1x 1.5.2 9007199254740993; do
     run -q -o sum --stored scale.fits
     is 'as stored' 0 2 "gpureduce: warning: scale.fits: $lacks"
 done
+while read -r keyword value why; do
+    printf '%s\n%-8s= %20s\n' "$primary" "$keyword" "$value" | hdu wrong.fits
+    { printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >>wrong.fits
+    run -q -o sum wrong.fits
+    is "$keyword = $value" 1 NA "gpureduce: wrong.fits: array PRIMARY: its keyword $keyword $why; --stored ignores attributes"
+done <<'END'
+BSCALE 0 is 0
+BSCALE 1E999 is too large for binary64
+BZERO -1E999 is too large for binary64
+BLANK '2' is not a number
+BLANK T is not a number
+END
 shell 'cat x.fits | gpureduce -q -o sum'
 is 'in a pipe' 0 2 "gpureduce: warning: standard input: $lacks"
 shell 'cat x.fits | gpureduce -q -o median'

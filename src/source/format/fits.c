@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +329,9 @@ static bool take_number(const struct value *v, double *x, bool *given, const cha
     if (v->quoted || digits - v->text > 1 || strspn(text, "0123456789+-.eE") != strlen(text) ||
         !number_parse(text, ELEMENT_F64, x))
         return false;
+    *wrong = "is too large for binary64";
+    if (isinf(*x))
+        return false;
     *wrong = "is an integer that binary64 cannot hold";
     if (number_parse_integer(text, &integer) && number_compare_mixed(&integer, *x) != 0)
         return false;
@@ -359,8 +363,10 @@ static bool find_meaning(struct file *f, struct container_array *a)
 
     if (blank->contradicted && element_is_integer(a->type))
         return refuse(f, a, "BLANK", contradicted);
-    if (blank->given && element_is_integer(a->type) && !blank->quoted &&
-        missing_text_is_valid(number) && missing_add(&missing, a->type, number))
+    if (blank->given && element_is_integer(a->type) &&
+        (blank->quoted || !missing_text_is_valid(number)))
+        return refuse(f, a, "BLANK", "is not a number");
+    if (blank->given && element_is_integer(a->type) && missing_add(&missing, a->type, number))
         a->missing_values = container_keep(f->container, &missing, sizeof missing);
     else if (blank->given)
         a->warning =
@@ -374,7 +380,7 @@ static bool find_meaning(struct file *f, struct container_array *a)
     if (!scale.given)
         return true;
     if (scale_refusal(&scale))
-        return refuse(f, a, "BSCALE", "is 0, or infinite");
+        return refuse(f, a, "BSCALE", "is 0");
     a->scale = container_keep(f->container, &scale, sizeof scale);
     return a->scale;
 }
