@@ -749,7 +749,8 @@ static bool put_pieces(struct visit *v, const struct dataset *d)
     return true;
 }
 
-static const char never_written[] = "elements were never written, and have no fill value";
+static const char never_written[] =
+    "elements were never written, and have no fill value or several";
 
 /* Puts a dataset of which nothing is in the file: one tile, which has no place. */
 static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char *fill)

@@ -21,7 +21,7 @@ the file:
   kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
   records.h5, records.tsv
             records, and what is printed of their fields
-  marked.h5 complex numbers that have a scale
+  marked.h5 complex numbers that have a scale, and records whose fill value has a field of two numbers
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -372,6 +372,8 @@ expect(path("records.tsv"), {key: np.asarray(part) for key, part in expected.ite
 with h5py.File(path("marked.h5"), "w") as file:
     file["z"] = np.array([1 + 2j, 3])
     file["z"].attrs["scale_factor"] = 0.5
+    two = np.array([([1, 2],)], [("x", "i2", 2)])
+    file.create_dataset("filled", (4,), two.dtype, chunks=(2,), fillvalue=two[0])[:2] = two[0]
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)
