@@ -403,12 +403,25 @@ static void find_narrow(struct dataset *d, struct type *type)
     type->big = type->size > 1 && order == H5T_ORDER_BE;
 }
 
+/* Sees whether a dataset stands for an array of MATLAB that has no elements. Its own elements are the
+   dimensions of that array. */
+static bool find_matlab_empty(hid_t dataset, bool *empty, struct hdf5_trouble *t)
+{
+    struct attributes_numbers found;
+
+    if (!attribute_read_numbers(dataset, "MATLAB_empty", &found, t))
+        return false;
+    *empty = found.exists && found.numeric && found.count == 1 && found.numbers[0].value != 0;
+    return true;
+}
+
 /* Fills in what a dataset is. False where the library fails. */
 static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
     hsize_t most[CONTAINER_DIMENSIONS_MAX];
     struct type type;
     H5S_class_t shape;
+    bool empty;
 
     d->type = H5Dget_type(d->id);
     d->space = H5Dget_space(d->id);
@@ -433,12 +446,15 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
         return hdf5_wrong(t);
     }
     memcpy(d->stored, d->sizes, sizeof d->stored);
-    if (shape == H5S_NULL) {
+    if (!find_matlab_empty(d->id, &empty, t))
+        return false;
+    if (shape == H5S_NULL || empty) {
         d->dimensions = 1; /* none would be those of a single number */
         d->sizes[0] = d->stored[0] = 0;
         d->not_numeric = true;
         if (!d->unreadable)
-            d->unreadable = "a null dataspace, which has no elements";
+            d->unreadable = empty ? "an array of MATLAB, which has no elements"
+                                  : "a null dataspace, which has no elements";
     }
     if (!d->unreadable && !look_at_meaning(d, most, in, t))
         return false;

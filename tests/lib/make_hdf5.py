@@ -21,7 +21,8 @@ the file:
   kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
   records.h5, records.tsv
             records, and what is printed of their fields
-  marked.h5 complex numbers that have a scale, and records whose fill value has a field of two numbers
+  marked.h5 complex numbers that have a scale, records whose fill value has a field of two numbers, and what MATLAB
+            writes for zeros(0, 3)
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -374,6 +375,10 @@ with h5py.File(path("marked.h5"), "w") as file:
     file["z"].attrs["scale_factor"] = 0.5
     two = np.array([([1, 2],)], [("x", "i2", 2)])
     file.create_dataset("filled", (4,), two.dtype, chunks=(2,), fillvalue=two[0])[:2] = two[0]
+    file["none"] = np.array([0, 3], "u8")
+    file["none"].attrs["MATLAB_empty"] = np.uint8(1)
+    file["some"] = np.array([0, 3], "u8")
+    file["some"].attrs["MATLAB_empty"] = np.uint8(0)
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)
