@@ -7,51 +7,43 @@
 #include "cuda/integer_reducer.cuh"
 #include "cuda/merge.cuh"
 
-/* The end of a kernel that finds sums alone, by all threads of all its blocks. The compiler drops all
-   in the reducer that is for other results. */
-template <typename Reducer>
-__device__ static __forceinline__ void
-conclude_sums(Reducer *r, typename Reducer::memory *shared, const struct job *job)
-{
-    struct partial *const partial = job->partial;
-
-    r->template finish<false>();
-    __syncthreads();
-    shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
-    if (blockIdx.x == 0)
-        carry<EXACT_DIGITS>(partial->sum.digit);
-}
-
-/* The end of a kernel that finds all results, or sums and extremes, likewise. */
-template <bool ALL, typename Reducer>
+/* The end of a kernel that finds FINDS (partial_want bits), by all threads of all its blocks. The
+   compiler drops all in the reducer that is for other results. */
+template <unsigned FINDS, typename Reducer>
 __device__ static __forceinline__ void
 conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job *job)
 {
     typedef typename Reducer::order order;
+    const bool extremes = (FINDS & PARTIAL_EXTREMES) != 0, squares = (FINDS & PARTIAL_SQUARES) != 0;
+    const bool magnitudes = (FINDS & PARTIAL_ABSOLUTE) != 0;
     const unsigned wide_one = (unsigned)-EXACT_WIDE_LSB_EXPONENT;
     __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
     struct partial *const partial = job->partial;
 
-    r->template finish<ALL>();
-    /* Its barrier also completes the sums of the block. */
-    merge_block<true>(&r->least, &r->greatest, of_warps);
+    r->template finish<squares, magnitudes>();
+    /* The barrier also completes the sums of the block. */
+    if (extremes)
+        merge_block<true>(&r->least, &r->greatest, of_warps);
+    else
+        __syncthreads();
     shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
-    if (ALL) {
-        shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
+    if (squares)
         shared->squares.add_to(partial->squares.digit, wide_one);
-        if (threadIdx.x == 0)
-            shared->small.add_to(partial);
-    }
+    if (magnitudes)
+        shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
+    if (magnitudes && threadIdx.x == 0)
+        shared->small.add_to(partial);
     add_missing(partial, r);
-    if (blockIdx.x == 0)
+    if (blockIdx.x == 0) {
         carry<EXACT_DIGITS>(partial->sum.digit);
-    if (ALL && blockIdx.x == 0) {
-        carry<EXACT_DIGITS>(partial->absolute.digit);
-        carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
+        if (squares)
+            carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
+        if (magnitudes)
+            carry<EXACT_DIGITS>(partial->absolute.digit);
     }
-    if (is_last_block<order>(r, job->scratch, &last))
+    if (extremes && is_last_block<order>(r, job->scratch, &last))
         locate_extremes(r, job, partial, of_warps, of_all, found);
 }
 
@@ -80,10 +72,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
         r.take_part(&job, full);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    if (FINDS == PARTIAL_SUM)
-        conclude_sums(&r, &shared, &job);
-    else
-        conclude_integers<(FINDS & PARTIAL_SQUARES) != 0>(&r, &shared, &job);
+    conclude_integers<FINDS>(&r, &shared, &job);
 }
 
 #endif

@@ -535,18 +535,18 @@ struct integer_reducer : thread_state<int64_t>, missing_state<HAS_MISSING> {
         return (int64_t)(magnitude ^ UINT64_C(1) << 63);
     }
 
-    /* Hands what the threads hold to the block: all of it, or the sum alone. All of its threads
-       together. */
-    template <bool ALL> __device__ void finish()
+    /* Hands what the threads hold to the block: the sum, that of squares, and what is about
+       magnitudes. All of its threads together. */
+    template <bool SQUARES, bool MAGNITUDES> __device__ void finish()
     {
         shared->sum.add(0, sum[0]);
         shared->sum.add(1, sum[1]);
-        if (!ALL)
+        for (int i = 0; SQUARES && i < 3; i++)
+            shared->squares.add(i, squares[i]);
+        if (!MAGNITUDES)
             return;
         shared->absolute.add(0, absolute[0]);
         shared->absolute.add(1, absolute[1]);
-        for (int i = 0; i < 3; i++)
-            shared->squares.add(i, squares[i]);
         /* The magnitude of the greatest changes nothing. */
         shared->small.take(&small, magnitude_key(smallest));
     }

@@ -30,8 +30,9 @@ struct cuda_block_result {
 #define CUDA_FINDS ((unsigned)PARTIAL_ALL)
 #define CUDA_FINDS_MISSING (CUDA_FINDS | PARTIAL_MISSING)
 
-/* Those that integers have a kernel of their own for, since it need not look at magnitudes. */
-#define CUDA_FINDS_EXTREMES (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)
+/* Those that integers have kernels of their own for, beside sums alone. */
+#define CUDA_FINDS_EXTREMES ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE))
+#define CUDA_FINDS_SQUARES ((unsigned)(PARTIAL_SUM | PARTIAL_SQUARES))
 
 /* Elements that are fewer than this need only be aligned to their size: they fill no tile, and are
    read one by one. */

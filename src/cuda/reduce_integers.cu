@@ -1,7 +1,6 @@
 /*
- * The kernels of integers, and their launch. There are four for each type: one finds sums alone,
- * one sums and extremes, two everything, and the last leaves out missing elements. With more, these types would take as long
- * to compile as all others.
+ * The kernels of integers, and their launch. There are five for each type: for sums alone, with extremes,
+ * with squares, for everything, and for that of elements of which some are missing.
  */
 #include "config.h"
 
@@ -27,8 +26,10 @@ template <typename Type> static void launch(const struct cuda_launch *l, cudaStr
         launch_integers<Type, PARTIAL_SUM>(l, stream);
     else if (l->wants & PARTIAL_MISSING)
         launch_integers<Type, CUDA_FINDS_MISSING>(l, stream);
-    else if ((l->wants & ~(unsigned)CUDA_FINDS_EXTREMES) == 0)
+    else if ((l->wants & ~CUDA_FINDS_EXTREMES) == 0)
         launch_integers<Type, CUDA_FINDS_EXTREMES>(l, stream);
+    else if ((l->wants & ~CUDA_FINDS_SQUARES) == 0)
+        launch_integers<Type, CUDA_FINDS_SQUARES>(l, stream);
     else
         launch_integers<Type, CUDA_FINDS>(l, stream);
 }

@@ -98,9 +98,26 @@ template <typename Type, unsigned FINDS> static void run_integers(const void *ar
     reduce_integers<Type, FINDS>(*(const struct job *)argument);
 }
 
-template <typename Type> static void run_integer_sums(const void *argument)
+template <typename Type>
+static void emulate_integers(const struct job *job, unsigned wants, unsigned blocks)
 {
-    reduce_integers<Type, PARTIAL_SUM>(*(const struct job *)argument);
+    run_blocks(blocks, THREADS,
+               cuda_wants_sum_alone(wants)           ? run_integers<Type, PARTIAL_SUM>
+               : wants & PARTIAL_MISSING             ? run_integers<Type, CUDA_FINDS_MISSING>
+               : (wants & ~CUDA_FINDS_EXTREMES) == 0 ? run_integers<Type, CUDA_FINDS_EXTREMES>
+               : (wants & ~CUDA_FINDS_SQUARES) == 0  ? run_integers<Type, CUDA_FINDS_SQUARES>
+                                                     : run_integers<Type, CUDA_FINDS>,
+               job);
+}
+
+template <typename Type>
+static void emulate_float8(const struct job *job, unsigned wants, unsigned blocks)
+{
+    run_blocks(blocks, THREADS,
+               cuda_wants_sum_alone(wants) ? run_sums<Type>
+               : wants & PARTIAL_MISSING   ? run_moments<Type, CUDA_FINDS_MISSING>
+                                           : run_moments<Type, CUDA_FINDS>,
+               job);
 }
 
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
@@ -117,33 +134,18 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                             \
-    case ELEMENT_##CONSTANT:                                                     \
-        if (cuda_wants_sum_alone(l->wants))                                      \
-            run_blocks(blocks, THREADS, SUMS<name>, &job);                       \
-        else if (l->wants & PARTIAL_MISSING)                                     \
-            run_blocks(blocks, THREADS, KERNEL<name, CUDA_FINDS_MISSING>, &job); \
-        else if ((l->wants & ~(unsigned)SOME) == 0)                              \
-            run_blocks(blocks, THREADS, KERNEL<name, SOME>, &job);               \
-        else                                                                     \
-            run_blocks(blocks, THREADS, KERNEL<name, CUDA_FINDS>, &job);         \
+#define EMULATE(CONSTANT, name, ...)                \
+    case ELEMENT_##CONSTANT:                        \
+        EMULATE_TYPE<name>(&job, l->wants, blocks); \
         return true;
-#define KERNEL run_moments
-#define SOME CUDA_FINDS
-#define SUMS run_sums
+#define EMULATE_TYPE emulate_float8
         ELEMENT_FLOAT8_TABLE(EMULATE)
-#undef SUMS
-#undef SOME
-#undef KERNEL
-#define KERNEL run_integers
-#define SOME CUDA_FINDS_EXTREMES
-#define SUMS run_integer_sums
+#undef EMULATE_TYPE
+#define EMULATE_TYPE emulate_integers
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)
 #undef bool
-#undef SUMS
-#undef SOME
-#undef KERNEL
+#undef EMULATE_TYPE
 #undef EMULATE
     }
     return false;
