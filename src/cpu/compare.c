@@ -667,12 +667,16 @@ static void take_uncast(struct cpu_compare *c, const unsigned char *from, unsign
         difference_take_nan(&c->difference, &c->setup.terms, false, index);
         memset(a, 0, size);
         memset(b, 0, size);
-    } else if (order_load(type, b) == bits) {
-        count_different(c, index);
+        return;
+    }
+    if (order_load(type, b) == bits) {
         c->difference.unrounded++;
         c->difference.other_rounding +=
             cast_is_rounded(&c->setup.cast, order_load(stored, from), bits, bits);
+    } else if (!difference_tolerated(&c->setup.terms, bits, order_load(type, b))) {
+        return; /* it is counted with the pairs in range */
     }
+    count_different(c, index);
 }
 
 /* Counts the casts among n elements that were not rounded to nearest. */

@@ -30,5 +30,13 @@ ok 'missing values are not cast' grep -q \
     '"different": 2, "first": 2, .*"max_ulp": 1, "max_ulp_at": 2, .*"missing": 0, "missing_both": 1, "nearest": 1, "other_rounding": 2' out
 run --diff --cast --tolerance=ulp:1 --tsv --missing=-9999 a.npy b.npy
 ok 'beyond the range nothing is tolerated' test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}3"
+# 32766 in place of 32767, the end of the range.
+{ npy 1 "$(npy_header '<i2' '(4,)')" && printf '\2\0\361\330\3\0\376\177'; } >near.npy
+for limit in ulp:1 abs:1 rel:0.5; do
+    run --diff --cast --tolerance=$limit --tsv --missing=-9999 a.npy near.npy
+    ok "nor what is near the end of the range ($limit)" test "$(sed -n 2p out | cut -f 6,7)" = "1${tab}3"
+    run --diff --cast -q --tolerance=$limit --missing=-9999 a.npy near.npy
+    is "and the status says so ($limit)" 1 ''
+done
 
 finish
