@@ -423,16 +423,23 @@ static bool are_turned(const struct diff_item *item)
            has_order(&a);
 }
 
-/* Whether arrays in two orders can be compared: those that are not at hand fit in memory, with those
-   of the other workers. */
+/* Whether arrays in two orders can be compared: all of their elements are to be, since the first ones
+   are others in the other order, and those that are not at hand fit in memory, with those of the other
+   workers. */
 static bool can_turn(const struct diff *d, const struct diff_item *item)
 {
-    uint64_t bytes = 0;
+    struct array_shape shape;
+    uint64_t all = 1, bytes = 0;
     bool swap, stream = true;
 
+    diff_shape(item, DIFF_A, &shape);
+    for (unsigned i = 0; i < shape.dimensions; i++)
+        all *= shape.sizes[i];
     for (int side = 0; side < DIFF_SIDES; side++) {
         const size_t size = element_size(diff_element(item, side, &swap));
 
+        if (item->sides[side].elements < all)
+            return false;
         stream = stream && !item->sides[side].info->repeatable;
         if (is_at_hand(d, item, side))
             continue;
@@ -506,8 +513,9 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
         item_error(d, item,
                    error_of(ERROR_REQUEST,
                             "one is in Fortran order, the other in C order; these cannot be "
-                            "compared if both are pipes, if their type is not read, or if the one "
-                            "that is compressed or in chunks needs too much memory"));
+                            "compared if both are pipes, if their type is not read, if only the "
+                            "first elements are asked for, or if the one that is compressed or in "
+                            "chunks needs too much memory"));
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {

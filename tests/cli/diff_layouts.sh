@@ -57,6 +57,15 @@ for n in 1 3 5; do
 done
 shell 'cat 3.bf.npy | gpureduce --diff -q - 3.b.npy && cat 3.b.npy | gpureduce --diff -q 3.bf.npy -'
 is 'a pipe' 0 ''
+# The first elements are others in another order.
+why='one is in Fortran order, the other in C order; these cannot be compared if both are pipes, if their type is not read, if only the first elements are asked for, or if the one that is compressed or in chunks needs too much memory'
+gzip -nc 3.bf.npy >turned.npy.gz
+for other in 3.bf.npy turned.npy.gz; do
+    run --diff -q --length=1 3.b.npy "$other"
+    is "the first elements, $other" 2 '' "gpureduce: 3.b.npy and $other: $why"
+    run --diff -q --length=1000000 3.b.npy "$other"
+    is "a length beyond the end, $other" 0 ''
+done
 head -c 20000 3.af.npy | gzip -nc >cut.npy.gz
 run --diff -q 3.a.npy cut.npy.gz
 ok 'cut off' test "$status:$(grep -c '^gpureduce: cut.npy.gz: ends at byte 20000 ' err)" = 2:1
@@ -70,7 +79,7 @@ if command -v mkfifo >/dev/null; then
     cat 3.a.npy >one.pipe &
     cat 3.af.npy >other.pipe &
     run --diff -q one.pipe other.pipe
-    is 'two pipes' 2 '' 'gpureduce: one.pipe and other.pipe: one is in Fortran order, the other in C order; these cannot be compared if both are pipes, if their type is not read, or if the one that is compressed or in chunks needs too much memory'
+    is 'two pipes' 2 '' "gpureduce: one.pipe and other.pipe: $why"
     wait
 fi
 # All results are those of arrays in one order.
