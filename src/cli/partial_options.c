@@ -146,7 +146,7 @@ bool partial_check(const struct arguments *a, struct options *options)
     pass_request_drop_optional(&options->total_quantiles);
     if (options->ranks &&
         (request->histogram.kind != HISTOGRAM_NONE || request->quantile_count > 0))
-        return arguments_wrong(a, "ranks cannot merge quantiles and histograms; leave out %s",
+        return arguments_wrong(a, "ranks cannot merge quantiles and histograms; use %s for them",
                                "gpureduce");
     if (request->quantile_count > 0)
         return arguments_wrong(a, "partial results cannot hold quantiles; leave them out of %s",

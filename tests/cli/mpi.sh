@@ -117,7 +117,7 @@ is 'a wrong option is told once' 2 '' "gpureduce-mpi: unknown option '--no-such-
 ranks 2 --help
 ok 'and help is given once' test "$(grep -c '^Usage: gpureduce-mpi ' out)" -eq 1
 ranks 2 -o median large
-is 'quantiles are refused' 2 '' "gpureduce-mpi: ranks cannot merge quantiles and histograms; leave out 'gpureduce' (try 'gpureduce-mpi --help')"
+is 'quantiles are refused' 2 '' "gpureduce-mpi: ranks cannot merge quantiles and histograms; use 'gpureduce' for them (try 'gpureduce-mpi --help')"
 ranks 2 --check=large
 is '--check is refused' 2 '' "gpureduce-mpi: option '--check' is for gpureduce (try 'gpureduce-mpi --help')"
 mkfifo fifo
