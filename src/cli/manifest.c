@@ -220,15 +220,19 @@ static void pair(struct manifest *m, struct likeness how)
     for (size_t i = 0; i < m->record->count; i++) {
         const struct record_line *line = &m->record->lines[i];
         const struct texts texts = {array_of(line), digest_of(m, line), line->file};
-        size_t low = 0, high = count;
+        size_t low = 0, high = count, first;
 
         if (!line->file || m->pair[i] || (line->failed && how.digest) ||
             (how.named && !array_of(line)[0]))
             continue;
         SEARCH(low, high, compare_texts(texts_of(m->order[middle]), texts) < 0);
+        first = low;
         while (low < count && m->order[low]->taken &&
                compare_texts(texts_of(m->order[low]), texts) == 0)
             low++;
+        /* A record may have several lines of one array, as one that grows by a line a day. */
+        if (how.file && (low == count || compare_texts(texts_of(m->order[low]), texts) != 0))
+            low = first;
         if (low < count && compare_texts(texts_of(m->order[low]), texts) == 0) {
             m->pair[i] = m->order[low];
             m->pair[i]->taken = true;

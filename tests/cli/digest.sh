@@ -174,6 +174,11 @@ single.npy: OK
 raw.u8: OK'
 run -q --check=manifest
 is '... quietly' 0 ''
+# Recorded a second time, of which one array had another digest.
+{ cat manifest && sed -e 1d -e '/single/s/[0-7]$/8/' -e t -e '/single/s/.$/0/' manifest; } >twice
+run --check=twice
+ok '... with two lines of each array' test "$status:$(grep -c ': OK$' out):$(grep -v ': OK$' out | cut -c 1-28)" = \
+    '1:21:single.npy: FAILED (changed:'
 checked --check=manifest new/x.npz new/y.npz single.npy
 is 'arrays in other files' 1 'old/set.npz: a: moved to new/x.npz
 old/set.npz: b: moved to new/x.npz
