@@ -15,15 +15,25 @@ bool missing_text_is_valid(const char *text)
     return number_parse(text, ELEMENT_F64, &x);
 }
 
-/* Reads a hexadecimal integer without point and exponent, all digits of which count. */
+/* Reads a hexadecimal number without a point, all digits of which count, if it is an integer below
+   2^64. */
 static bool parse_hexadecimal(const char *text, struct integer *x)
 {
+    uint64_t value;
+    long exponent = 0;
     char *end;
 
     if (strspn(text + 2, "0123456789abcdefABCDEF") > 16)
         return false;
-    *x = (struct integer){.known = true, .low = strtoull(text, &end, 16)};
-    return *end == '\0';
+    value = strtoull(text, &end, 16);
+    if (*end == 'p' || *end == 'P')
+        exponent = strtol(end + 1, &end, 10);
+    for (; exponent > 0 && value > 0 && value <= UINT64_MAX / 2; exponent--)
+        value *= 2;
+    for (; exponent < 0 && value > 0 && value % 2 == 0; exponent++)
+        value /= 2;
+    *x = (struct integer){.known = true, .low = value};
+    return *end == '\0' && (value == 0 || exponent == 0);
 }
 
 /* Whether binary64 has all digits of a hexadecimal number: any 13, or 13 that follow "1.". */
