@@ -100,7 +100,8 @@ tests_unit_test_generated_cuda_SOURCES = tests/unit/test_generated.c
 tests_unit_test_generated_cuda_LDADD = $(tests_unit_test_generated_LDADD)
 tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_limits_read_LDADD = src/libbench.a $(LDADD)
-tests_unit_test_library_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup
+tests_unit_test_library_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup \
+  -Wl,--wrap=inflateInit2_,--wrap=libdeflate_alloc_decompressor,--wrap=libdeflate_free_decompressor
 tests_unit_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)

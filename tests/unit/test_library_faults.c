@@ -16,6 +16,12 @@
 
 #include "lib/allocate.h"
 #include "lib/tap.h"
+#include "source/format/inflate.h"
+
+#if defined HAVE_ZLIB && defined HAVE_LIBDEFLATE
+#    include <libdeflate.h>
+#    include <zlib.h>
+#endif
 
 /* Allocations until one fails; negative after that one. */
 static _Atomic long left = -1;
@@ -287,6 +293,49 @@ static void test_call(const char *name, gpr_status (*call)(struct call *c), uint
     tap_family_end(&family, "%s, %" PRIu64 " elements", name, count);
 }
 
+#if defined HAVE_ZLIB && defined HAVE_LIBDEFLATE
+/* Decoders of libdeflate that are there. */
+static int decoders;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): names of --wrap */
+struct libdeflate_decompressor *__real_libdeflate_alloc_decompressor(void);
+void __real_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
+int __wrap_inflateInit2_(z_streamp stream, int bits, const char *version, int size);
+struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void);
+void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+int __wrap_inflateInit2_(z_streamp stream, int bits, const char *version, int size)
+{
+    (void)stream;
+    (void)bits;
+    (void)version;
+    (void)size;
+    return Z_MEM_ERROR;
+}
+
+struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void)
+{
+    decoders++;
+    return __real_libdeflate_alloc_decompressor();
+}
+
+void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder)
+{
+    decoders--;
+    __real_libdeflate_free_decompressor(decoder);
+}
+
+static void test_inflate(void)
+{
+    tap_ok(!inflate_open() && decoders == 0, "without memory for zlib, libdeflate's is freed");
+}
+#else
+static void test_inflate(void)
+{
+}
+#endif
+
 int main(void)
 {
     for (int i = 0; i < LARGE; i++)
@@ -305,6 +354,7 @@ int main(void)
     test_call("reduce along an axis with a mask", reduce_masked, LARGE);
     test_call("compare", compare, SMALL);
     test_call("compare", compare, LARGE);
+    test_inflate();
     make_store();
     test_call("compare chunks", compare_chunks, SMALL);
     if (unlink(STORE "/zarr.json") != 0 || rmdir(STORE) != 0)

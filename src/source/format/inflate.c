@@ -86,7 +86,7 @@ struct inflate *inflate_open(void)
 #endif
     if (inflateInit2(&z->stream, RAW_WINDOW) == Z_OK)
         return z;
-    free(z);
+    inflate_close(z);
     return NULL;
 }
 
