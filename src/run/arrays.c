@@ -65,7 +65,8 @@ struct arrays {
 MUTEX_ROLE_OF(arrays, struct arrays, mutex);
 
 /* The error of an array when there is no memory for one. */
-static struct array_error no_memory = {.kind = ERROR_MEMORY, .text = "out of memory"};
+static struct array_error no_memory = {
+    .kind = ERROR_MEMORY, .offset = ERROR_NO_OFFSET, .text = "out of memory"};
 
 static void free_error(struct found *found)
 {
@@ -84,6 +85,7 @@ static void fail(struct arrays *a, size_t k, struct error error)
     if (kept) {
         kept->kind = error.kind;
         kept->advice = error.advice.kind;
+        kept->offset = error.offset;
         memcpy(kept->text, error.text, length + 1);
         a->found[k].error = kept;
     }
@@ -117,7 +119,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->type_name = array->unreadable ? array->type_name : NULL;
     one->error.kind = ERROR_NONE;
     if (error) {
-        (void)error_set(&one->error, error->kind, "%s", error->text);
+        one->error = error_at(error->kind, error->offset, "%s", error->text);
         one->error.advice.kind = error->advice;
     }
     one->quantiles = a->found[k].quantiles;

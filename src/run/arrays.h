@@ -81,6 +81,7 @@ bool arrays_finish(struct arrays *a, const struct source *source);
 struct array_error {
     enum error_kind kind;
     enum advice_kind advice;
+    uint64_t offset;
     char text[];
 };
 

@@ -479,6 +479,46 @@ def check_facts(library, where):
                 raise Failure('facts of %s, array %d: %s, not %s' % (name, number, found, facts))
 
 
+TOLD = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p)
+
+
+def check_damage(library, where):
+    """The offset of a damaged member is known to all functions that reduce it."""
+    numbers = struct.pack('<500I', *(k * k * 7919 % 65521 for k in range(500)))
+    header = "{'descr': '<u4', 'fortran_order': False, 'shape': (500,), }".ljust(117) + '\n'
+    path = os.path.join(where, 'damaged.npz')
+    with zipfile.ZipFile(path, 'w') as archive:
+        for name in 'ab':
+            archive.writestr(name + '.npy', b'\x93NUMPY\1\0' + struct.pack('<H', 118) + header.encode() + numbers,
+                             zipfile.ZIP_DEFLATED)
+        begin, end = archive.infolist()[1].header_offset + 35, archive.start_dir
+    with open(path, 'r+b') as f:
+        f.seek(begin + 200)
+        f.write(bytes(end - begin - 200))
+    offset = library.dll.gpr_error_offset
+    offset.restype = c_uint64
+    source = library.make('gpr_open_path', library.context, path.encode(), None)
+    request = library.request(['sum'])
+    made, found = c_void_p(), []
+
+    def told(user, array, result):
+        if result is None:
+            found.append(offset(library.context))
+        library.status('gpr_result_free', c_void_p(result))
+        return 0
+
+    for function, which in (('gpr_reduce', (source, c_size_t(1))), ('gpr_total', (byref(source), c_size_t(1)))):
+        status = library.status(function, *which, request, byref(made))
+        if status != ERROR_DATA:
+            raise Failure('a damaged member: status %d, %s' % (status, library.text()))
+        found.append(offset(library.context))
+    library('gpr_reduce_each', source, request, TOLD(told), None)
+    if len(found) != 3 or found[0] not in range(begin, end + 1) or found[1] != found[0] or found[2] != found[0]:
+        raise Failure('a damaged member from %d to %d: errors at %s' % (begin, end, found))
+    library.status('gpr_close', source)
+    library.status('gpr_request_free', request)
+
+
 def main():
     program, path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     library = Library(path)
@@ -487,6 +527,7 @@ def main():
         try:
             check_shards(library, program, where)
             check_facts(library, where)
+            check_damage(library, where)
         except Failure as failure:
             print(failure)
             failed += 1
