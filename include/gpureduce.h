@@ -575,8 +575,9 @@ typedef int gpr_row_function(void *user, const char *line);
    names match, of which that of what is no container is empty: the last one that does counts, and else
    the lists without a pattern. `row`
    is called for each array that differs, in the order of `a`, and after these for those that `b`
-   alone has; with `all` for all; NULL: for none. *different, unless that is NULL: how many differ.
-   An array that cannot be compared has a row, and then is an error. Two views of memory of one device,
+   alone has; with `all` for all that were compared; NULL: for none. *different, unless that is
+   NULL: how many differ. An array that cannot be compared has a row, and then is an error, but text
+   in chunks is left out with a warning. Two views of memory of one device,
    of one type, byte order and scale, are compared there, and only pieces of 128 bytes that differ are
    copied to the host; other views of device memory are copied whole. GPR_ERROR_UNSUPPORTED for
    views with a mask. */

@@ -76,7 +76,7 @@ static gpr_status tell_all(gpr_context *context, const struct rows *rows,
     for (size_t k = 0; rows->row && k < diff_count(diff) && status == GPR_OK; k++) {
         const struct diff_item *item = diff_get(diff, k);
 
-        if (diff_differs(item) || (rows->all && item->kind == DIFF_SAME))
+        if (diff_differs(item) || (rows->all && item->kind == DIFF_SAME && item->compared))
             status = tell(context, rows, request, item, missing);
     }
     return status;
@@ -151,6 +151,7 @@ gpr_status gpr_diff_inputs(gpr_input *a, gpr_input *b, const gpr_request *reques
     lib_begin(context);
     job.cast = request && request->cast;
     job.ignore_dtype = request && request->ignore_dtype;
+    job.all_results = row && all;
     if (parse_tolerances(context, tolerance, &tolerances) != GPR_OK)
         return context->status;
     for (int side = 0; side < DIFF_SIDES; side++) {

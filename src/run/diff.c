@@ -121,7 +121,7 @@ struct diff {
     const struct diff_request *request;
     unsigned worker_count;
     size_t buffer_bytes, claim_bytes;
-    bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
+    bool always_look; /* sums are taken of all: NaNs are errors, or all results are wanted */
 
     struct source **files[DIFF_SIDES]; /* the files of each side */
     int file_counts[DIFF_SIDES];
@@ -2067,7 +2067,7 @@ struct diff *diff_new(const struct diff_request *request)
     d->buffer_bytes = options->chunk_size ? options->chunk_size : BUFFER_BYTES;
     d->buffer_bytes = (d->buffer_bytes + 63) / 64 * 64;
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
-    d->always_look = options->nan == NAN_ERROR;
+    d->always_look = options->nan == NAN_ERROR || request->all_results;
     mutex_init(&d->mutex);
     return d;
 }

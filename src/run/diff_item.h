@@ -27,6 +27,7 @@ struct diff_request {
     bool cast;                   /* it is asked whether side B is what side A is cast to */
     bool ignore_dtype;           /* arrays of two types whose values are the same do not differ */
     bool verdict_only;           /* stop at the first difference */
+    bool all_results;            /* those of arrays that do not differ are wanted, too */
     /* If the sides are one array each, in memory of one device, whose bits tell whether elements
        are equal: it has begun with them, and finds the pieces that differ. NULL: none. */
     struct cuda_comparer *comparer;
