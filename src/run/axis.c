@@ -1542,16 +1542,14 @@ static void worker_work(void *workers, unsigned number)
     end_worker(w);
 }
 
-/* Has the workers do it, and shows progress. The only one, or the first where no thread can be had,
-   works on this thread. False without memory. */
+/* Has the workers do it, and shows progress. The first works on this thread where that takes so short
+   that nobody has to see it or to end it, and where no thread can be had. False without memory. */
 static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsigned number),
                         struct axis_worker *workers, unsigned count)
 {
-    /* All that is spooled has been read. */
-    const struct progress_observer *progress = run->spool ? NULL : run->options->progress;
-    const uint64_t total = run->info->compressed
-                               ? run->info->input_bytes
-                               : run->layout->elements * element_size(run->plan->given);
+    const struct progress_observer *progress = run->options->progress;
+    const uint64_t bytes = run->layout->elements * element_size(run->plan->given);
+    const uint64_t total = run->info->compressed ? run->info->input_bytes : bytes;
     struct team own, *team = team_choose(&own, run->options->team, count);
     const struct team_job job = {.work = work, .context = workers, .last = team == &own};
 
@@ -1559,7 +1557,7 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    if (count == 1 || session_is_short(run->options, total))
+    if (bytes <= SESSION_SHORT_BYTES && (count == 1 || run->options->input.view))
         team_take_part(team, 0, count, &job);
     else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);

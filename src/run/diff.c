@@ -2160,14 +2160,15 @@ static void cancel(const struct diff *d)
             source_cancel(d->files[side][i]);
 }
 
-/* Has `count` workers do their work. Without threads, one does it here. */
+/* Has `count` workers do their work. One does it here if it is little, and without threads. */
 static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
 {
     const struct progress_observer *progress = d->request->options->progress;
     const struct team_job job = {.work = run_task, .context = &d->task};
 
     d->task = (struct diff_task){d, work};
-    if (count == 1 || team_start(d->team, 0, count, &job) == 0) {
+    if ((count == 1 && bytes_in_all(d) <= 2 * BYTES_OF_WORKER) ||
+        team_start(d->team, 0, count, &job) == 0) {
         work(&d->workers[0]);
         return;
     }
