@@ -27,7 +27,8 @@ src/libgpureduce.o: src/libinternal.a
 	  $(OBJCOPY) --wildcard --keep-global-symbol='gpr_*' $@-all $@ && rm -f $@-all
 CLEANFILES += src/libgpureduce.o src/libgpureduce.o-all
 
-# libgpureduce.so: soexec, since it belongs to what install-exec installs.
+# libgpureduce.so: soexec, since it belongs to what install-exec installs. With nodelete dlclose leaves it in
+# memory: a process that has set GPR_MAPPED has its handler of SIGBUS for ever.
 EXTRA_DIST += src/lib/libgpureduce.map
 library_soname = libgpureduce.so.$(LIBRARY_MAJOR)
 library_file = libgpureduce.so.$(PACKAGE_VERSION)
@@ -37,7 +38,7 @@ soexec_DATA = src/$(library_file)
 endif
 src/$(library_file): src/libinternal.a src/lib/libgpureduce.map
 	$(AM_V_CCLD)$(CC) $(CFLAGS) -shared $(SHARED_LDFLAGS) $(QUICK_LDFLAGS) $(LDFLAGS) -o $@ \
-	  -Wl,-soname,$(library_soname) -Wl,--version-script,$(srcdir)/src/lib/libgpureduce.map \
+	  -Wl,-z,nodelete -Wl,-soname,$(library_soname) -Wl,--version-script,$(srcdir)/src/lib/libgpureduce.map \
 	  $(library_parts) $(CUDA_LIBS) $(ZSTD_LIBS) $(LIBS)
 	$(AM_V_at)cd src && rm -f $(library_soname) libgpureduce.so && \
 	  $(LN_S) $(library_file) $(library_soname) && $(LN_S) $(library_soname) libgpureduce.so

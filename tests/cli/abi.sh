@@ -90,6 +90,7 @@ if [ -e "$shared" ]; then
     exports 'libgpureduce.so has only functions of the header, with their version' -D --defined-only "$shared"
     readelf -d "$shared" >dynamic 2>/dev/null
     ok 'its soname' grep -q 'SONAME.*\[libgpureduce\.so\.0\]' dynamic
+    ok 'dlclose leaves it in memory, where the handler of SIGBUS is' grep -q NODELETE dynamic
     ok 'it needs no stack that is executable' sh -c "! readelf -lW '$shared' | grep -q 'GNU_STACK.*E'"
     ok 'it has no text relocations' sh -c '! grep -q TEXTREL dynamic'
     link="$shared -Wl,-rpath,$build/src"
