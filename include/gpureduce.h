@@ -205,7 +205,8 @@ typedef enum gpr_mask {
 GPR_API gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *mask,
                                      uint64_t offset);
 
-/* Sets scale and offset: an element x stands for scale * x + offset, exactly. */
+/* Sets scale and offset, which are finite: an element x stands for scale * x + offset, exactly. The
+   scale is not 0; 1 and an offset of 0 take both away. */
 GPR_API gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset);
 
 /* Where the memory of a view is. */

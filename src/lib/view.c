@@ -92,7 +92,7 @@ gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset)
     lib_begin(view->context);
     if (refusal)
         return lib_fail(view->context, GPR_ERROR_ARGUMENT, "%s", refusal);
-    view->view.scale = given;
+    view->view.scale = scale == 1 && offset == 0 ? (struct scale){.given = false} : given;
     return GPR_OK;
 }
 

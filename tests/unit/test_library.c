@@ -574,6 +574,37 @@ static void check_exact(gpr_context *context, gpr_input *input, const struct exa
     gpr_request_free(request);
 }
 
+/* A scale of 1 without an offset is none, and takes another one away: results have the type of elements, and
+   the sign of a zero. */
+static void test_no_scale(gpr_context *context)
+{
+    static const float elements[] = {0.1F, -0.0F, 1e-42F};
+    static const char *const wanted[][2] = {{"min", "-0"}, {"max", "0.1"}, {"subnormals", "1"}};
+    const uint64_t count = 3;
+    gpr_request *request = ask(context, (const char *const[]){"min", "max", "subnormals", NULL});
+    gpr_view *view = NULL;
+    gpr_input *input = NULL;
+    gpr_result *result;
+    double scale = 0, offset = 1;
+    char text[32];
+
+    if (gpr_view_new(context, &view) != GPR_OK ||
+        gpr_view_set_data(view, elements, "f32", GPR_ORDER_NATIVE, 1, &count, NULL) != GPR_OK ||
+        gpr_view_set_scale(view, 2, 1) != GPR_OK || gpr_view_set_scale(view, 1, 0) != GPR_OK ||
+        gpr_open_view(context, view, &input) != GPR_OK)
+        bail(gpr_error_text(context));
+    tap_ok(!gpr_array_scale(input, 0, &scale, &offset) && scale == 1 && offset == 0,
+           "a scale that is taken away: %g, %g", scale, offset);
+    result = need(reduce_and_close(input, 0, request));
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        tap_ok(gpr_result_text(result, wanted[i][0], text, sizeof text) > 0 &&
+                   strcmp(text, wanted[i][1]) == 0,
+               "without it, %s: %s", wanted[i][0], text);
+    gpr_result_free(result);
+    gpr_view_free(view);
+    gpr_request_free(request);
+}
+
 static void test_exact(gpr_context *context)
 {
     static const double cancel[] = {0x1p900, 0x1p-1074, -0x1p900, 3};
@@ -1602,6 +1633,7 @@ int main(void)
     (void)gpr_context_set(context, GPR_THREADS, 3);
     test_views(context);
     test_memory(context);
+    test_no_scale(context);
     test_exact(context);
     test_histogram(context);
     test_files(context);
