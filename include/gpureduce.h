@@ -427,8 +427,8 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    is -1; an integer that does not exist, since all elements of a slice are missing, is the first
    missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
    an input without a shape, for an axis that it does not have, for an integer that does not exist or
-   does not fit its type, for indices along several dimensions, and where GPR_LENGTH is given. After an
-   error the memory has no results. Quantiles of what can only be read in order, such as a compressed file,
+   does not fit its type, for indices along several dimensions, for subnormals of scaled
+   numbers, and where GPR_LENGTH is given. After an error the memory has no results. Quantiles of what can only be read in order, such as a compressed file,
    take memory for all elements: GPR_ERROR_MEMORY for more than half of the machine's. Arrays in device
    memory, without scales, have results in memory of their device. One of floats may have a mask there,
    if NaNs are no errors: it is copied, on the device, and GPR_ERROR_UNSUPPORTED, too, if a slice that
@@ -447,11 +447,11 @@ GPR_API void gpr_result_free(gpr_result *result);
 
 /* The value of an operation as binary64: exact and rounded once, `range` to the element type.
    Counts and indices are rounded, too; an index that does not exist is -1. GPR_ERROR_ARGUMENT for
-   what was not asked for, and for a digest. */
+   what was not asked for, and for a digest; GPR_ERROR_UNSUPPORTED for subnormals of scaled numbers. */
 GPR_API gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value);
 
 /* The value of a count or an index; UINT64_MAX for an index that does not exist. GPR_ERROR_ARGUMENT
-   for other operations. */
+   for other operations; GPR_ERROR_UNSUPPORTED for subnormals of scaled numbers. */
 GPR_API gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *value);
 
 /* The next functions write text with a NUL into `text`, which has room for `size` bytes, cut as

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,6 +168,12 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
     (void)name;
     out->plan = plan;
     set_strides(out, plan->layout);
+    for (size_t i = 0; i < plan->operation_count; i++)
+        if (plan->scale.given &&
+            plan->operations[i]->member == offsetof(struct result, subnormals)) {
+            (void)lib_fail_uncounted(out->context, plan->operations[i]->name);
+            return false;
+        }
     if (plan->layout->results == out->count)
         return true;
     (void)lib_fail(out->context, GPR_ERROR_ARGUMENT, "there are %" PRIu64 " results, not %" PRIu64,

@@ -50,6 +50,11 @@ gpr_status lib_fail_memory(gpr_context *context)
     return lib_fail(context, GPR_ERROR_MEMORY, "out of memory");
 }
 
+gpr_status lib_fail_uncounted(gpr_context *context, const char *op)
+{
+    return lib_fail(context, GPR_ERROR_UNSUPPORTED, "%s of scaled numbers are not counted", op);
+}
+
 gpr_status lib_fail_masked_digest(gpr_context *context)
 {
     return lib_fail(context, GPR_ERROR_UNSUPPORTED, "a view with a mask has no digest");

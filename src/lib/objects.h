@@ -176,6 +176,9 @@ gpr_status lib_end_long(gpr_context *context, gpr_status status);
 /* Sets GPR_ERROR_MEMORY. Returns it. */
 gpr_status lib_fail_memory(gpr_context *context);
 
+/* Sets the error of an operation that counts, but no scaled numbers. Returns its status. */
+gpr_status lib_fail_uncounted(gpr_context *context, const char *op);
+
 /* Sets the error of a view with a mask that has no digest. Returns its status. */
 gpr_status lib_fail_masked_digest(gpr_context *context);
 

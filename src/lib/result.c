@@ -116,6 +116,15 @@ static const struct operation *find(const gpr_result *result, const char *name)
     return NULL;
 }
 
+/* Finds a count or an index. Scaled numbers have no count of subnormals. */
+static gpr_status count_of(const gpr_result *result, const struct operation *op, uint64_t *count)
+{
+    *count = operation_integer(op, &result->found.result);
+    if (*count == PARTIAL_NO_INDEX && !(op->wants & PARTIAL_WHERE))
+        return lib_fail_uncounted(result->context, op->name);
+    return GPR_OK;
+}
+
 gpr_status gpr_result_double(const gpr_result *result, const char *op, double *value)
 {
     FLOAT_MODE_DEFAULT;
@@ -130,7 +139,8 @@ gpr_status gpr_result_double(const gpr_result *result, const char *op, double *v
         *value = operation_number(found, &result->found.result);
         return GPR_OK;
     }
-    count = operation_integer(found, &result->found.result);
+    if (count_of(result, found, &count) != GPR_OK)
+        return result->context->status;
     *value = count == PARTIAL_NO_INDEX ? -1 : (double)count;
     return GPR_OK;
 }
@@ -139,13 +149,15 @@ gpr_status gpr_result_count(const gpr_result *result, const char *op, uint64_t *
 {
     FLOAT_MODE_DEFAULT;
     const struct operation *found = find(result, op);
+    uint64_t count;
 
     if (!found)
         return result->context->status;
     if (found->kind != OPERATION_COUNT)
         return lib_fail(result->context, GPR_ERROR_ARGUMENT, "%s is no count or index", op);
-    *value = operation_integer(found, &result->found.result);
-    return GPR_OK;
+    if (count_of(result, found, &count) == GPR_OK)
+        *value = count;
+    return result->context->status;
 }
 
 /* Copies a text as snprintf does. Returns its length. */

@@ -605,6 +605,34 @@ static void test_no_scale(gpr_context *context)
     gpr_request_free(request);
 }
 
+static void test_uncounted(gpr_context *context)
+{
+    static const float elements[] = {1e-42F, 2};
+    static int64_t along = 7;
+    static void *const results[] = {&along};
+    gpr_request *request = ask(context, (const char *const[]){"subnormals", NULL});
+    gpr_input *input = open_elements(context, elements, "f32", 2, 2, 0);
+    gpr_result *result = NULL;
+    double value = 7;
+    uint64_t count = 7;
+    char text[32] = "";
+
+    tap_ok(gpr_reduce(input, 0, request, &result) == GPR_OK &&
+               gpr_result_text(result, "subnormals", text, sizeof text) == 2 &&
+               strcmp(text, "NA") == 0,
+           "subnormals of scaled numbers: %s", text);
+    tap_ok(fails(context, gpr_result_double(need(result), "subnormals", &value),
+                 GPR_ERROR_UNSUPPORTED, "subnormals of scaled numbers are not counted") &&
+               gpr_result_count(result, "subnormals", &count) == GPR_ERROR_UNSUPPORTED &&
+               value == 7 && count == 7,
+           "their number: %s", gpr_error_text(context));
+    tap_ok(gpr_reduce_axis(input, 0, request, 0, results, 1) == GPR_ERROR_UNSUPPORTED && along == 7,
+           "their number along an axis: %s", gpr_error_text(context));
+    gpr_result_free(result);
+    gpr_close(input);
+    gpr_request_free(request);
+}
+
 static void test_exact(gpr_context *context)
 {
     static const double cancel[] = {0x1p900, 0x1p-1074, -0x1p900, 3};
@@ -1634,6 +1662,7 @@ int main(void)
     test_views(context);
     test_memory(context);
     test_no_scale(context);
+    test_uncounted(context);
     test_exact(context);
     test_histogram(context);
     test_files(context);
