@@ -318,8 +318,8 @@ GPR_API size_t gpr_array_missing(const gpr_input *input, size_t array, char *tex
 GPR_API gpr_status gpr_request_new(gpr_context *context, gpr_request **request);
 GPR_API void gpr_request_free(gpr_request *request);
 
-/* Adds an operation or a group of them (summary) by its name. GPR_ERROR_ARGUMENT for one that does
-   not exist; the text names the nearest. */
+/* Adds an operation or a group of them (summary) by its name; one that the request has is not added
+   again. GPR_ERROR_ARGUMENT for one that does not exist; the text names the nearest. */
 GPR_API gpr_status gpr_request_op(gpr_request *request, const char *op);
 
 /* Adds a quantile numerator/denominator, from 0 to 1, of linear interpolation as numpy.quantile
@@ -345,7 +345,7 @@ typedef enum gpr_key {
     GPR_SKIP = 4,   /* bytes before the first element of a raw file */
     GPR_LENGTH = 5, /* elements at most, from the first one; UINT64_MAX, as at first: all */
     GPR_BEGIN = 6,  /* the part of a file that is read, in bytes, as gpr_plan_shards gives it: 0 */
-    GPR_END = 7,    /* and UINT64_MAX at first */
+    GPR_END = 7,    /* and UINT64_MAX at first; a part without bytes is an error */
     GPR_IGNORE_DTYPE = 8, /* 1: a comparison of two types finds no difference if all values are the
                              same */
     GPR_CAST = 9, /* 1: a comparison finds whether each element of the second input is what rounding
@@ -407,10 +407,10 @@ GPR_API gpr_status gpr_reduce_memory(const gpr_request *request, const void *dat
                                      const char *dtype, gpr_order order, uint64_t count,
                                      double *values, gpr_result **result);
 
-/* Reduces all arrays of several inputs of a context as one array, in their order. An array that
-   cannot be read is an error, and so are quantiles and histograms over several arrays of a
-   container, over different types, with arrays in device memory, and digests. Indices count over
-   all. */
+/* Reduces all arrays of several inputs of a context as one array, in their order. Text and the like
+   are left out with a warning. An array of numbers that cannot be read is an error, and so are
+   quantiles and histograms over several arrays of a container, over different types, with arrays in
+   device memory, and digests. Indices count over all. */
 GPR_API gpr_status gpr_total(gpr_input *const *inputs, size_t count, const gpr_request *request,
                              gpr_result **result);
 
@@ -597,10 +597,11 @@ GPR_API gpr_status gpr_diff(gpr_context *context, const char *a, const char *b,
 
 /* Finds the part of each of `count` files that shard `number`, from 1 to `of`, has: the elements
    whose first bytes lie from begins[i] up to, and without, ends[i], where UINT64_MAX is the end of
-   the file; both 0: none. Each process that plans for the same files comes to the same parts, which
-   have each element once. Begins are multiples of 2 MiB, and of compressed files ends of frames.
-   GPR_ERROR_ARGUMENT for more than 2^20 shards, GPR_ERROR_UNSUPPORTED for a pipe, and
-   GPR_ERROR_READ for a file that cannot be read: processes that can read it have other parts. */
+   the file; both 0: none, and nothing is to be opened. Each process that plans for the same files
+   comes to the same parts, which have each element once. Begins are multiples of 2 MiB, and of
+   compressed files ends of frames. GPR_ERROR_ARGUMENT for more than 2^20 shards,
+   GPR_ERROR_UNSUPPORTED for a pipe, and GPR_ERROR_READ for a file that cannot be read: processes that
+   can read it have other parts. */
 GPR_API gpr_status gpr_plan_shards(gpr_context *context, const char *const *paths, size_t count,
                                    uint64_t number, uint64_t of, uint64_t *begins, uint64_t *ends);
 
