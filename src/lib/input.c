@@ -401,13 +401,14 @@ gpr_status gpr_reduce_each(gpr_input *input, const gpr_request *request,
 
     lib_begin(input->context);
     status = check_request(request);
+    lib_begin_long(input->context);
     for (size_t i = 0; i < files && status == GPR_OK; i++) {
         gpr_input *part = input->parts ? input->parts[i] : input;
 
         status = reducer_each(part, &each);
         each.first += count_arrays(part);
     }
-    return status;
+    return lib_end_long(input->context, status);
 }
 
 gpr_status gpr_reduce_memory(const gpr_request *request, const void *data, const char *dtype,

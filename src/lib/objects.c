@@ -16,7 +16,8 @@
 
 void lib_begin_long(gpr_context *context)
 {
-    atomic_store(&context->call, CALL_RUNNING);
+    if (context->long_calls++ == 0)
+        atomic_store(&context->call, CALL_RUNNING);
 }
 
 void gpr_cancel(gpr_context *context)
@@ -28,7 +29,10 @@ void gpr_cancel(gpr_context *context)
 
 gpr_status lib_end_long(gpr_context *context, gpr_status status)
 {
-    if (atomic_exchange(&context->call, CALL_NONE) != CALL_CANCELLED)
+    const int state = --context->long_calls > 0 ? atomic_load(&context->call)
+                                                : atomic_exchange(&context->call, CALL_NONE);
+
+    if (state != CALL_CANCELLED)
         return status;
     return lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
 }

@@ -56,7 +56,8 @@ struct gpr_context {
     gpr_progress_function *progress;
     void *progress_user;
 
-    _Atomic int call; /* enum call_state; any thread and signal handlers may change it */
+    _Atomic int call;    /* enum call_state; any thread and signal handlers may change it */
+    unsigned long_calls; /* calls of lib_begin_long that have not ended */
 
     /* For views of device memory; NULL before they are needed. */
     struct cuda_array *device_array;
@@ -168,8 +169,8 @@ static inline void lib_begin(gpr_context *context)
 gpr_status lib_fail(gpr_context *context, gpr_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Begins a call that may take long: gpr_cancel and the progress function end it. It ends with
-   lib_end, which returns the status: `status`, or GPR_ERROR_CANCELLED. */
+/* Begins a call that may take long, or a part of one: gpr_cancel and the progress function end all of
+   it. It ends with lib_end_long, which returns the status: `status`, or GPR_ERROR_CANCELLED. */
 void lib_begin_long(gpr_context *context);
 gpr_status lib_end_long(gpr_context *context, gpr_status status);
 

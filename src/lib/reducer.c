@@ -661,7 +661,9 @@ static gpr_status tell(gpr_context *context, const struct reducer_each *each, si
 {
     const bool end = each->function(each->user, each->first + array, result) != 0;
 
-    return end ? lib_fail(context, GPR_ERROR_CANCELLED, "cancelled") : GPR_OK;
+    return end || is_cancelled(context->reducer)
+               ? lib_fail(context, GPR_ERROR_CANCELLED, "cancelled")
+               : GPR_OK;
 }
 
 /* Reduces one array after the other. */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -957,6 +958,24 @@ static int take_result(void *user, size_t array, gpr_result *result)
     return ++t->count == t->end;
 }
 
+static gpr_context *to_cancel;
+
+static void cancel_by_signal(int number)
+{
+    (void)number;
+    gpr_cancel(to_cancel);
+}
+
+/* The second array is told of while a signal comes. */
+static int interrupt(void *user, size_t array, gpr_result *result)
+{
+    struct told *t = user;
+
+    gpr_result_free(result);
+    t->count++;
+    return array == 1 ? raise(SIGUSR1) : 0;
+}
+
 static void forget_results(struct told *t)
 {
     for (size_t i = 0; i < t->count; i++)
@@ -993,6 +1012,7 @@ static void test_each(gpr_context *context, const float *elements)
     gpr_request *request = ask(context, operations), *sum = ask(context, sums);
     gpr_request *nothing = NULL;
     struct told told = {.context = context};
+    gpr_status status;
     gpr_input *input = NULL;
     char path[32], header[512];
     const int fd = make_file(path);
@@ -1029,7 +1049,17 @@ static void test_each(gpr_context *context, const float *elements)
            "the function cancels: %s", gpr_error_text(context));
     forget_results(&told);
     told.end = 0;
+    to_cancel = context;
+    (void)signal(SIGUSR1, cancel_by_signal);
+    status = gpr_reduce_each(input, sum, interrupt, &told);
+    tap_ok(status == GPR_ERROR_CANCELLED && told.count == 2,
+           "a signal cancels, after %zu arrays: %s", told.count, gpr_error_text(context));
+    told.count = 0;
     (void)gpr_request_histogram(sum, 10, (double)NAN, (double)NAN);
+    status = gpr_reduce_each(input, sum, interrupt, &told);
+    tap_ok(status == GPR_ERROR_CANCELLED && told.count == 2,
+           "also between reductions, after %zu arrays: %s", told.count, gpr_error_text(context));
+    told.count = 0;
     tap_ok(gpr_reduce_each(input, sum, take_result, &told) == GPR_OK &&
                same_as_alone(&told, input, sum, sums),
            "all arrays, with a histogram of each");
