@@ -91,6 +91,7 @@ static void update_progress(void *context, uint64_t done, uint64_t now)
     struct reducer *r = context;
 
     (void)now;
+    done = done < r->total ? done : r->total; /* headers have been read, too */
     if (r->context->progress && r->context->progress(r->context->progress_user, done, r->total))
         gpr_cancel(r->context);
 }

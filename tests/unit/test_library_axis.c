@@ -7,6 +7,7 @@
 
 #include <gpureduce.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -408,6 +409,63 @@ static void test_progress(void)
     (void)gpr_context_set(context, GPR_THREADS, 0);
 }
 
+/* Gives a file of .npy, with 4 MiB of zeros, and takes its time to find that this is all. */
+#define HEADER 128
+#define ZEROS ((uint64_t)4 << 20)
+
+static int64_t give_file(void *user, void *buffer, uint64_t size, uint64_t offset)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    const uint64_t rest = HEADER + ZEROS - offset;
+
+    size = size < rest ? size : rest;
+    memset(buffer, 0, size);
+    for (uint64_t i = 0; i < size && offset + i < HEADER; i++)
+        ((char *)buffer)[i] = ((const char *)user)[offset + i];
+    if (rest == 0)
+        nanosleep(&pause, NULL);
+    return (int64_t)size;
+}
+
+struct most {
+    unsigned calls;
+    uint64_t done, total;
+};
+
+static int note_most(void *user, uint64_t done, uint64_t total)
+{
+    struct most *const most = user;
+
+    most->calls++;
+    most->done = done > most->done ? done : most->done;
+    most->total = total;
+    return 0;
+}
+
+/* The header of a file is read, too, but is none of the bytes in all. */
+static void test_header(void)
+{
+    static double got[1024];
+    void *const results[] = {got};
+    gpr_request *request = request_for("sum", NULL);
+    gpr_input *input = NULL;
+    struct most most = {0, 0, 0};
+    char header[HEADER + 1];
+
+    snprintf(header, sizeof header, "\223NUMPY\1%cv%c%-117s\n", 0, 0,
+             "{'descr': '<u4', 'fortran_order': False, 'shape': (1024, 1024), }");
+    if (gpr_open_callback(context, "zeros", give_file, header, NULL, &input) != GPR_OK)
+        bail("a function");
+    gpr_context_set_progress(context, note_most, &most);
+    tap_ok(gpr_reduce_axis(input, 0, request, 1, results, 1024) == GPR_OK,
+           "a .npy file of a function: %s", gpr_error_text(context));
+    gpr_context_set_progress(context, NULL, NULL);
+    tap_ok(most.calls > 0 && most.done == ZEROS && most.total == ZEROS, "progress: %llu of %llu",
+           (unsigned long long)most.done, (unsigned long long)most.total);
+    gpr_close(input);
+    gpr_request_free(request);
+}
+
 int main(void)
 {
     if (gpr_context_new(&context) != GPR_OK)
@@ -418,6 +476,7 @@ int main(void)
     test_scaled_indices();
     test_threads();
     test_progress();
+    test_header();
     test_axes();
     test_errors();
     gpr_context_free(context);
