@@ -427,15 +427,16 @@ GPR_API const char *gpr_axis_dtype(const gpr_input *input, size_t array, const g
    is -1; an integer that does not exist, since all elements of a slice are missing, is the first
    missing value. GPR_ERROR_ARGUMENT if there are not `count` results, and GPR_ERROR_UNSUPPORTED for
    an input without a shape, for an axis that it does not have, for an integer that does not exist or
-   does not fit its type, for indices along several dimensions, for subnormals of scaled
-   numbers, and where GPR_LENGTH is given. After an error the memory has no results. Quantiles of what can only be read in order, such as a compressed file,
-   take memory for all elements: GPR_ERROR_MEMORY for more than half of the machine's. Arrays in device
-   memory, without scales, have results in memory of their device. One of floats may have a mask there,
-   if NaNs are no errors: it is copied, on the device, and GPR_ERROR_UNSUPPORTED, too, if a slice that
-   is no row has to be reduced by itself for a variance and its kin, or for a quantile. With GPR_NO_WAIT
-   sum, mean, min, max and l1 of floats there return when the work is on the stream of the view, as
-   kernels do: what follows on it finds the results, the memory of both must stay until then, and a
-   failure of the GPU is an error of a later call. */
+   does not fit its type, for indices along several dimensions, for subnormals of scaled numbers, and
+   where GPR_LENGTH is given. After an error the memory has no results. Quantiles of what can only be
+   read in order, such as a compressed file, take memory for all elements: GPR_ERROR_MEMORY for more
+   than half of the machine's. Arrays in device memory, without scales, have results in memory of
+   their device. One of floats may have a mask there, if NaNs are no errors: it is copied, on the
+   device, and GPR_ERROR_UNSUPPORTED, too, if a slice that is no row has to be reduced by itself for
+   a variance and its kin, or for a quantile. With GPR_NO_WAIT sum, mean, min, max and l1 of floats
+   there return when the work is on the stream of the view, as kernels do: what follows on it finds
+   the results, the memory of both must stay until then, and a failure of the GPU is an error of a
+   later call. */
 GPR_API gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *request,
                                    unsigned axis, void *const *results, uint64_t count);
 
