@@ -566,14 +566,15 @@ const struct container_format *formats_find_container(struct source *s,
 {
     const struct format *asked = asked_inside(options);
     unsigned char head[CONTAINER_HEAD];
+    size_t had = 0, wanted = NPY_PREFIX_MAX;
     ptrdiff_t got;
 
     if (asked && asked->id != SOURCE_NPY)
         return NULL;
-    got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
-    if (got > 0)
-        got =
-            formats_fill(s, options, reader, head, (size_t)got, container_head(head, (size_t)got));
+    while ((got = formats_fill(s, options, reader, head, had, wanted)) > (ptrdiff_t)had) {
+        had = (size_t)got;
+        wanted = container_head(head, had);
+    }
     if (got > 0 && !recognise(head, (size_t)got, false)) {
         reader->probing = true;
         got = formats_fill(s, options, reader, head, (size_t)got, sizeof head);

@@ -25,13 +25,13 @@ size_t container_head(const unsigned char *bytes, size_t size)
     size_t most = size;
 
     if (npy > size && npy <= NPY_HEADER_MAX)
-        most = npy < CONTAINER_HEAD ? (size_t)npy : CONTAINER_HEAD;
+        most = (size_t)npy;
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++) {
         const size_t head = formats[i]->head ? formats[i]->head(bytes, size) : 0;
 
         most = head > most ? head : most;
     }
-    return most;
+    return most < CONTAINER_HEAD ? most : CONTAINER_HEAD;
 }
 
 const struct container_format *container_find(const char *name)

@@ -425,6 +425,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_npz = {
     .name = "npz",
     .article = "a .npz file",
+    .head = zip_head, /* also of other formats that are archives */
     .recognise = recognise,
     .read = read_file,
 };

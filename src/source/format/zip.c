@@ -41,6 +41,13 @@ const unsigned char *zip_first_name(const unsigned char *bytes, size_t size, siz
     return size >= LOCAL_SIZE + *length ? bytes + LOCAL_SIZE : NULL;
 }
 
+size_t zip_head(const unsigned char *bytes, size_t size)
+{
+    if (size < 4 || number(bytes, 4) != LOCAL)
+        return 0;
+    return LOCAL_SIZE + (size < LOCAL_SIZE ? 0 : (size_t)number(bytes + 26, 2));
+}
+
 bool zip_is_empty(const unsigned char *bytes, size_t size)
 {
     static const unsigned char none[END_SIZE - 4];

@@ -48,6 +48,10 @@ struct zip_content {
    archive, or if its header has more than `size` bytes. */
 const unsigned char *zip_first_name(const unsigned char *bytes, size_t size, size_t *length);
 
+/* How many first bytes of what begins with these tell that name, or, of fewer, how long it is; 0 of
+   what is no archive. */
+size_t zip_head(const unsigned char *bytes, size_t size);
+
 /* Whether these bytes are an archive without members. */
 bool zip_is_empty(const unsigned char *bytes, size_t size);
 
