@@ -29,6 +29,10 @@ shell 'cat x.npy | gpureduce -q -o sum --array=a'
 is 'in a pipe' 0 50529027
 run -q -o sum --axis=0 --array=a x.npy
 is 'along an axis' 0 50529027
+fields "[('a', '<f4'), ('b', '<i2')]" '(0, 2)' 0 >none.npy
+run -q -o count,median --array=b none.npy
+is 'no records' 0 '0
+nan'
 while IFS=';' read -r descr shape bytes message; do
     fields "$descr" "$shape" "$bytes" >wrong.npy
     run -q wrong.npy

@@ -81,6 +81,8 @@ static bool place(struct file *f, size_t first, uint64_t record)
 
         a->record_elements = 0;
         a->elements = npy->elements * here;
+        if (npy->elements == 0) /* the file may end where the first record would begin */
+            a->offset = f->begin + npy->data_offset;
         if (a->unreadable)
             continue;
         a->length = a->elements * element_size(a->type);
