@@ -54,6 +54,7 @@ class Accumulator:
     def _adopt(self, context: Context, text: Optional[bytes]) -> None:
         """Makes the accumulator one of a context, of what was written as text."""
         with lib.unused(context.lock):
+            context.collect()
             handle = c_void_p()
             request = context.request(self._key)
             if text is None:
@@ -64,16 +65,8 @@ class Accumulator:
         self._context, self._handle = context, handle
 
     def __del__(self) -> None:
-        if not getattr(self, "_handle", None) or self._context.generation != lib.generation():
-            return
-        lock = self._context.lock
-        # Waiting for the lock here could be waiting for a thread that waits for this one.
-        if not lock._is_owned() and lock.acquire(blocking=False):
-            try:
-                lib.accumulator_free(self._handle)
-            finally:
-                lock.release()
-        else:
+        if getattr(self, "_handle", None) and self._context.generation == lib.generation():
+            # Waiting for the lock here could be waiting for a thread that waits for this one.
             self._context.garbage.append(self._handle)
 
     @contextlib.contextmanager

@@ -8,15 +8,17 @@ import os
 import threading
 from ctypes import byref, c_double, c_uint64, c_void_p, create_string_buffer
 from fractions import Fraction
+from functools import partial
 from operator import index
-from typing import (Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast)
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union,
+                    cast)
 
 from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
 from ._reductions import (COUNTS, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one,
                           exact_of, finish, kept_dimensions, make_key, may_be_of_nothing, of_nothing, op_names, portions,
-                          quantiles_of, set_view, shaped, typed, value_of)
+                          quantiles_of, set_view, shaped, typed, value_of, values_of)
 
 Path = Union[str, "os.PathLike[str]", bytes, "os.PathLike[bytes]"]
 
@@ -105,9 +107,7 @@ class FileArray:
         """The results of operations, then of quantiles, for all elements."""
         found: List[Any] = []
         for part in portions(key):
-            with self._file._reduced(self._number, part) as (context, result):
-                found += [value_of(context, result, op, kind_of(self._type)) for op in part[0]]
-                found += [value_of(context, result, name, "f") for name, _, _ in part[1]]
+            found += self._file._reduced(self._number, part, partial(values_of, key=part, kind=kind_of(self._type)))
         return found
 
     def _along(self, names: Tuple[str, ...], key: Any, axis: Any, keepdims: bool) -> List[Any]:
@@ -198,9 +198,8 @@ class FileArray:
 
     def exact_sum(self, *, nan: str = "propagate", missing: Any = None) -> Fraction:
         """The sum before it is rounded: see `gpureduce.exact_sum`."""
-        with self._file._reduced(self._number, make_key([b"sum"], nan, missing)
-                                 ) as (context, result):
-            return exact_of(context, result, b"sum")
+        key = make_key([b"sum"], nan, missing)
+        return cast(Fraction, self._file._reduced(self._number, key, partial(exact_of, op=b"sum")))
 
     def digest(self) -> str:
         """A text that tells whether arrays are the same: see `gpureduce.digest`."""
@@ -210,32 +209,6 @@ class FileArray:
         """An overview of this array."""
         results = None if self.why_unreadable is not None else self.reduce(SUMMARY)
         return Summary(SUMMARY, [Row(self.name, self.dtype, self.shape, results, self.why_unreadable)])
-
-
-class _FileReduction:
-    """A reduction of an array of a file, whose result is looked at within a with statement."""
-
-    def __init__(self, file: "File", number: int, key: Any) -> None:
-        self.file, self.number, self.key = file, number, key
-        self.result = c_void_p()
-
-    def __enter__(self) -> Tuple[Context, Any]:
-        file = self.file
-        context = file._context
-        lib.unused(file._lock).acquire()
-        try:
-            file._check_open()
-            context.run(lib.reduce_file, file._input, self.number, context.request(self.key),
-                        byref(self.result), progress=file._progress)
-        except BaseException:
-            self.__exit__()
-            raise
-        return context, self.result
-
-    def __exit__(self, *_: Any) -> None:
-        if self.result:
-            lib.result_free(self.result)
-        self.file._lock.release()
 
 
 class File:
@@ -266,8 +239,8 @@ class File:
         try:
             context.run(lib.open_path, context.handle, os.fsencode(path), options, byref(handle))
         finally:
-            lib.request_free(options)
             self._input = handle.value  # to be closed, also where a warning is an error
+            lib.request_free(options)
         self.format = (lib.input_format(handle) or b"").decode()
         self._names = [(lib.array_name(handle, i) or b"").decode("utf-8", "surrogateescape")
                        for i in range(lib.input_arrays(handle))]
@@ -279,15 +252,26 @@ class File:
         if self._context.generation != lib.generation():
             raise RuntimeError("a file that was opened before a fork; open it again")
 
-    def _reduced(self, number: int, key: Any) -> _FileReduction:
-        return _FileReduction(self, number, key)
+    def _reduced(self, number: int, key: Any, look: Callable[[Context, Any], Any]) -> Any:
+        """What `look` finds in the result of a request for an array."""
+        result = c_void_p()
+        # Ctrl-C may come anywhere; the lock itself is given back by code in C, which it does not interrupt.
+        with lib.unused(self._lock):
+            self._check_open()
+            context = self._context
+            try:
+                context.run(lib.reduce_file, self._input, number, context.request(key), byref(result),
+                            progress=self._progress)
+                return look(context, result)
+            finally:
+                lib.result_free(result)
 
     def close(self) -> None:
         """Closes the file; its arrays can then not be read. Again: does nothing."""
         with lib.unused(self._lock):
-            if self._input is not None and self._context.generation == lib.generation():
-                lib.close_file(self._input)
-            self._input = None
+            handle, self._input = self._input, None  # first: what follows may be interrupted
+            if handle is not None and self._context.generation == lib.generation():
+                lib.close_file(handle)
 
     def __del__(self) -> None:
         if getattr(self, "_input", None) is not None:

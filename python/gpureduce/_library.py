@@ -417,7 +417,7 @@ class Context:
         self.handle = c_void_p()
 
     def collect(self) -> None:
-        """Frees the accumulators that were forgotten while another thread used this context."""
+        """Frees the accumulators that were forgotten since the last call."""
         while self.garbage:
             accumulator_free(self.garbage.pop())
 

@@ -164,6 +164,12 @@ def value_of(context: Context, result: Any, op: bytes, kind: str) -> Any:
     return bool(integer) if kind == "b" and name in ELEMENTS else integer
 
 
+def values_of(context: Context, result: Any, key: RequestKey, kind: str) -> List[Any]:
+    """The results of the operations, then of the quantiles, of a request."""
+    return [value_of(context, result, op, kind) for op in key[0]] + \
+        [value_of(context, result, name, "f") for name, _, _ in key[1]]
+
+
 def exact_of(context: Context, result: Any, op: bytes) -> Fraction:
     """The exact value of an operation. ValueError if it is no number."""
     text = ctypes.create_string_buffer(1024)
@@ -260,8 +266,7 @@ def reduce_array(array: Array, key: RequestKey, progress: Optional[Progress] = N
     """The results of the operations and quantiles of a request, for all elements."""
     with _Opened(array) as context:
         result = _reduced(context, key, progress)
-        return [value_of(context, result, op, array.kind) for op in key[0]] + \
-            [value_of(context, result, name, "f") for name, _, _ in key[1]]
+        return values_of(context, result, key, array.kind)
 
 
 #

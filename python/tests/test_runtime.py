@@ -213,6 +213,44 @@ def configured():
     gr.configure(threads=0, memory=0, device="auto")
 
 
+def test_an_interrupt_anywhere(tmp_path):
+    """Files and accumulators can be used after a call that was interrupted, wherever Python looks for signals: where a
+    function begins, and after one of C."""
+    np.save(tmp_path / "x.npy", np.arange(5.0))
+    file = gr.open(tmp_path / "x.npy")
+    acc = gr.Accumulator("f8")
+    acc.add([1.0])
+
+    def interrupted(call, places):
+        def profile(frame, event, _arg):
+            nonlocal places
+            if event in ("call", "c_return") and \
+                    os.path.dirname(frame.f_code.co_filename) == os.path.dirname(gr.__file__):
+                places -= 1
+                if places < 0:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+
+        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        sys.setprofile(profile)
+        try:
+            call()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+            sys.unraisablehook = hook
+        return places < 0
+
+    for call in (lambda: file[0].sum(), lambda: file[0].exact_sum(), lambda: acc.copy().result("sum"),
+                 lambda: gr.open(tmp_path / "x.npy").close()):
+        places = 0
+        while interrupted(call, places):
+            assert file[0].sum() == 10.0 and acc.result("sum") == 1.0
+            places += 1
+        assert places > 10
+
+
 @pytest.mark.usefixtures("configured")
 def test_configure():
     x = np.random.default_rng(1).standard_normal(1 << 20)
