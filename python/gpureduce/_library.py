@@ -401,8 +401,8 @@ class Context:
         self.pending: Optional[BaseException] = None
         self.progress: Optional[Progress] = None
         self.messages: List[str] = []
+        self.called = False  # whether the library calls _on_progress
         _contexts[id(self)] = self
-        context_set_progress(self.handle, _on_progress, c_void_p(id(self)))
         context_set_log(self.handle, _on_log, c_void_p(id(self)))
 
     def __del__(self) -> None:
@@ -455,7 +455,13 @@ class Context:
             for setting, value in settings:
                 self.check(context_set(self.handle, setting, value))
             self.settings = settings
-        if threading.current_thread() is threading.main_thread():
+        main = threading.current_thread() is threading.main_thread()
+        if self.called != (main or progress is not None):
+            # Other threads have no handlers to run; a daemon thread would end in one when Python exits, and with it
+            # the memory that the library's threads work on.
+            self.called = not self.called
+            context_set_progress(self.handle, _on_progress if self.called else None, c_void_p(id(self)))
+        if main:
             # A signal handler may raise an exception before the first instruction of a callback,
             # where nothing catches it; ctypes hands that to this hook.
             hook = sys.unraisablehook

@@ -207,6 +207,17 @@ def test_a_handler_and_accumulators():
     assert found[0][0] == 3.0 and "signal handler" in found[0][1] and acc.result("sum") == n * x.size
 
 
+def test_daemon_threads():
+    """Python ends while daemon threads are in calls."""
+    code = ("import threading, time; import gpureduce as gr, numpy as np; x = np.ones(1 << 24)\n"
+            "def work():\n"
+            "    while True: gr.median(x)\n"
+            "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n"
+            "time.sleep(0.2)")
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.fixture
 def configured():
     yield
