@@ -90,7 +90,8 @@ def missing_text(value: Any) -> bytes:
         if type(item) is not type(value):  # as of np.longdouble
             return missing_text(item)
     if isinstance(value, float):
-        return repr(value).encode()
+        # 2.0**60 is that, and not the shortest decimal number that is nearest to it.
+        return (str(int(value)) if abs(value) < 2.0**64 and value.is_integer() else repr(value)).encode()
     raise TypeError(f"a missing value is a number, not {type(value).__name__}")
 
 

@@ -317,6 +317,14 @@ def test_missing_values(dtype):
     assert gr.sum(np.array([0.1, 1], "f4"), missing=np.float32(0.1)) == 1.0
 
 
+@pytest.mark.parametrize("dtype, value", [("i8", 2.0**60), ("i8", -2.0**63), ("u8", 2.0**63), ("u8", np.float32(2.0**63)),
+                                          ("i8", 2.0**53), ("f4", 2.0**60), ("f8", 1e300)])
+def test_missing_values_as_floats(dtype, value):
+    x = np.array([1, value, 2]).astype(dtype)
+    assert int(x[1]) == int(value)
+    assert gr.reduce(x, "sum,missing", missing=value) == {"sum": 3, "missing": 1}
+
+
 def test_large_arrays():
     """Threads share the elements, and blocks are copied."""
     array = make("f4", (300, 20, 1000), 5, "finite")
