@@ -690,6 +690,8 @@ def finish(result: Any, out: Any) -> Any:
     result = np.asarray(result)
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result {result.shape}")
+    if result.dtype.kind in "iu" and out.dtype.kind in "iu" and (result.astype(out.dtype) != result).any():
+        raise OverflowError(f"a result is too large for {out.dtype}, the type of out")
     np.copyto(out, result, casting="same_kind")
     return out
 
@@ -891,8 +893,8 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     Raises:
         TypeError: x is no array, or its elements are no numbers that are supported.
         ValueError: an axis does not exist.
-        OverflowError: an integer along an axis does not fit 64 bits; or it is among NaNs, in float64, which
-            cannot hold it.
+        OverflowError: an integer along an axis does not fit 64 bits, or the type of `out`; or it is among NaNs,
+            in float64, which cannot hold it.
         Error: the library cannot do it; see its subclasses.
 
     >>> import gpureduce as gr

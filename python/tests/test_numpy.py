@@ -260,6 +260,10 @@ def test_out():
         gr.mean(X, axis=0, out=np.zeros((3, 4), "i4"))  # which would lose digits
     with pytest.raises(ValueError, match="shape"):
         gr.sum(X, axis=0, out=np.zeros(4))
+    small = np.zeros(2, "i1")
+    with pytest.raises(OverflowError, match="int8, the type of out"):
+        gr.sum([[100, 100], [1, 2]], axis=1, out=small)  # 200 would be -56
+    assert gr.sum([[100, 27], [-100, -28]], axis=1, out=small).tolist() == [127, -128]
     with pytest.raises(TypeError):
         gr.sum(X, axis=0, out=[0] * 12)
 
