@@ -47,7 +47,7 @@ class Accumulator:
               text: Optional[bytes]) -> None:
         self._handle = c_void_p()
         self._dtype, self._ops = dtype, ops
-        self._settings = (ddof, nan, missing)
+        self._settings = (ddof, nan, tuple(missing) if isinstance(missing, list) else missing)
         self._key = make_key([op.encode() for op in ops], nan, missing, ddof)
         self._adopt(lib.home(), text)
 

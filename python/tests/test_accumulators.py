@@ -119,6 +119,15 @@ def test_results_that_follow():
     assert acc.result("mean") == 3.0
 
 
+def test_a_list_of_missing_values_is_copied():
+    missing = [1]
+    acc = gr.Accumulator("int64", "sum,missing", missing=missing)
+    missing[0] = 2
+    for one in (acc, acc.copy(), pickle.loads(pickle.dumps(acc))):
+        one.add([1, 2, 4])
+        assert one.result() == {"sum": 6, "missing": 1}
+
+
 def test_types():
     for name in ("f32", "float32", "f4", ">f4", np.float32, np.dtype("f4")):
         assert gr.Accumulator(name).dtype == "float32"
