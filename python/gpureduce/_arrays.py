@@ -294,12 +294,12 @@ def of_torch(x: Any) -> Array:
     array = Array(x.data_ptr(), name, NATIVE, tuple(x.shape),
                   None if x.is_contiguous() else tuple([n * size for n in x.stride()]), x)
     kind = x.device.type
-    if kind == "cpu":
-        return array
-    if kind != "cuda":
+    if kind not in ("cpu", "cuda"):
         raise TypeError(f"a tensor on {x.device} is not supported; use x.cpu()")
     if not array.address and x.numel():
         raise TypeError("a tensor without memory of its own is not supported")
+    if kind == "cpu":
+        return array
     return array._replace(memory=CUDA, ordinal=x.device.index, stream=torch_stream(x.device.index))
 
 

@@ -255,6 +255,7 @@ def test_torch():
     for wrong, message in ((torch.zeros(2, dtype=torch.complex64), "x.real"),
                            (torch.eye(3).to_sparse(), "to_dense"),
                            (torch.zeros(2, device="meta"), "not supported"),
+                           (torch._efficientzerotensor(2), "without memory of its own"),
                            (torch.tensor([1j]).conj().imag, "resolve_neg")):
         with pytest.raises(TypeError, match=message):
             gr.sum(wrong)
