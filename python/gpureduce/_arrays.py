@@ -672,10 +672,10 @@ def describe(x: Any) -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
         return of_torch(x)
-    root = package_of(x)
+    root, kinds = package_of(x), {kind.__module__.partition(".")[0] for kind in type(x).__mro__}
     if root == "dask":
         raise TypeError("a dask array has no elements yet; use the functions of gpureduce.dask, or x.compute()")
-    if root == "pandas":
+    if "pandas" in kinds:  # also of a type that is derived from one of its types
         if hasattr(x, "columns"):
             raise TypeError("a data frame is no array; take a column, such as x['name']")
         return of_pandas(x)

@@ -267,13 +267,16 @@ def test_pandas():
     assert gr.sum(pandas.Index([1, 2, 4])) == 7
     frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1]})
     assert gr.sum(frame["b"]) == 1.5
-    with pytest.raises(TypeError, match="column"):
-        gr.sum(frame)
+    for one in (frame, type("Derived", (pandas.DataFrame,), {})(frame)):
+        with pytest.raises(TypeError, match="a data frame is no array"):
+            gr.sum(one)
     for dtype in ("Int64", "UInt8", "Float32", "Float64"):
         x = pandas.Series([1, None, 5], dtype=dtype)
         found = gr.reduce(x, "sum,count,missing,max")
         assert tuple(found.values()) == (6, 2, 1, 5)
         assert gr.sum(pandas.Series([1, 2], dtype=dtype)) == 3
+        derived = type("Derived", (pandas.Series,), {})(x)
+        assert gr.reduce(derived, "sum,count,missing,max") == found
     assert gr.sum(pandas.Series([True, None], dtype="boolean")) == 1
     for wrong in (pandas.NA, pandas.Series(["a"]), pandas.Series(["a"], dtype="category"),
                   pandas.Series(pandas.to_datetime(["2020-01-01"]))):
