@@ -256,6 +256,9 @@ bfloat16 1.5 7.5
 float8_e4m3fn 1.5 7.5
 float8_e5m2 "0x42" 15
 END
+make3 text null_terminated_bytes '""' "$keys$bytes"
+run --list --tsv text
+ok 'the name of a type is whole' grep -q "^text${tab}array${tab}null_terminated_bytes${tab}" out
 make3 complex complex64 '[1.5,"-Infinity"]' "$keys$bytes"
 run --tsv -o sum complex
 is 'the parts of complex numbers' 0 "file${tab}array${tab}dtype${tab}shape${tab}sum

@@ -25,7 +25,7 @@
 #include "source/format/pattern.h"
 
 /* Room for the name of a type; a longer one is cut. */
-#define CONTAINER_TYPE_MAX 16
+#define CONTAINER_TYPE_MAX 24
 
 /* The first bytes of a header in a file of its own that are read, at most. */
 #define CONTAINER_PAIR_MAX 540
