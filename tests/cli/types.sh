@@ -116,6 +116,9 @@ run -q -t f8e5m2 -o max --nan=skip data/npy/void1.npy
 is 'voids of one byte are what --dtype says' 0 896
 run data/npy/void1.npy
 fails 'voids of one byte without a type' 'data/npy/void1.npy: the .npy header says only that elements have 1 byte (V1): if they are float8_e4m3fn, type -t f8e4m3'
+{ header '<f1' 100 && tail -c 100 data/npy/void1.npy; } >named1.npy
+run -q -o max --nan=skip named1.npy
+is 'ml_dtypes names float8_e5m2' 0 896
 run -t i16 data/npy/void1.npy
 fails 'voids of one byte are none of two' 'data/npy/void1.npy: the .npy header says only that elements have 1 byte (V1): if they are float8_e4m3fn, type -t f8e4m3'
 run -q -o sum -t i8 above.npy

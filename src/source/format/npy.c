@@ -307,6 +307,11 @@ static bool find_type(const char *descr, enum element_type *type, enum element_o
     const size_t length = strlen(descr);
     char name[4] = "";
 
+    if (strcmp(descr + strspn(descr, "<>=|"), "f1") == 0) { /* of ml_dtypes; NumPy has none */
+        *type = ELEMENT_F8E5M2;
+        *order = ELEMENT_ORDER_UNSAID;
+        return true;
+    }
     if (length == 0 || length > 2 || (length == 2 && !strchr("<>=|", *descr)))
         return element_parse_numpy(descr, type, order);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
