@@ -585,7 +585,7 @@ static void reduce(struct output *out, const struct inputs *inputs)
     out->no_memory = out->no_memory || out->error.kind == ERROR_MEMORY;
     if (!good && out->error.kind == ERROR_NONE)
         (void)error_set(&out->error, ERROR_WRITE, "its results could not be written");
-    if (!good && inputs->array)
+    if (!good && (inputs->array || out->options->output == OUTPUT_JSON))
         report_failed(out, failure_text(text, &out->error, out->path));
     if (out->npy.stream)
         good = output_close(&out->npy, good && !out->failed);
@@ -624,13 +624,27 @@ static void reduce_only(struct output *out, struct inputs *inputs)
     inputs_close(inputs);
 }
 
+/* Prints that the current input cannot be opened. In JSON an object stands for it. */
+static void report_unopened(struct output *out, const struct inputs *inputs)
+{
+    char text[FAILURE_TEXT_MAX];
+
+    failure_print(inputs->path, NULL, &inputs->error);
+    if (out->options->output != OUTPUT_JSON)
+        return;
+    out->path = inputs->path;
+    out->array = NULL;
+    report_failed(out, failure_text(text, &inputs->error, inputs->path));
+    (void)stdio_flush();
+}
+
 static void reduce_all(struct output *out, struct inputs *inputs)
 {
     while (inputs_next(inputs)) {
         if (inputs->source)
             reduce(out, inputs);
         else
-            failure_print(inputs->path, NULL, &inputs->error);
+            report_unopened(out, inputs);
     }
 }
 

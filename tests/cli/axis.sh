@@ -238,6 +238,11 @@ nan${tab}nan"
 run -q --axis=1 -o sum,count,argmax --shape=2,0 -t i32 /dev/null
 is 'an axis of no elements' 0 "0${tab}0${tab}nan
 0${tab}0${tab}nan"
+run -q --axis=0 --shape=2,2 --json -o sum absent.f32 tenth.f32
+is 'files that fail, as objects' 1 '{"file": "absent.f32", "error": "No such file or directory"}
+{"file": "tenth.f32", "error": "holds 1 element, but the shape has another number (--shape)"}' \
+    'gpureduce: absent.f32: No such file or directory
+gpureduce: tenth.f32: holds 1 element, but the shape has another number (--shape)'
 run --axis=1 -o argmin,min --json --shape=1,0 -t i32 /dev/null
 is 'which is no number that JSON lacks' 0 '{"file": "/dev/null", "index": [0], "argmin": null, "min": null, "nonfinite": {"min": "nan"}}'
 run -q --axis=0 --shape=2,0 /dev/null
