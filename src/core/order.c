@@ -75,8 +75,20 @@ uint64_t order_greatest(enum element_type type)
     return order_key(type, greatest_float(type));
 }
 
-/* The key of a binary32, binary64 or bfloat16 next to a number, not NaN, which is in the range of the
-   type. */
+/* The bits of a binary16 next to a number of less than 2^16 in magnitude. */
+static uint64_t half_near(double x)
+{
+    const uint64_t sign = signbit(x) ? 0x8000 : 0;
+    const float narrow = (float)fabs(x);
+    uint32_t bits;
+
+    if (narrow < 0x1p-14F) /* a subnormal one is an integer in units of 2^-24 */
+        return sign | (uint64_t)(narrow * 0x1p24F);
+    memcpy(&bits, &narrow, sizeof bits);
+    return sign | (bits - (UINT32_C(112) << 23)) >> 13;
+}
+
+/* The key of an element of a type next to a number, not NaN, which is in the range of the type. */
 static uint64_t key_near(enum element_type type, double x)
 {
     const float narrow = (float)x;
@@ -85,6 +97,8 @@ static uint64_t key_near(enum element_type type, double x)
 
     if (type == ELEMENT_F64) {
         memcpy(&bits, &x, sizeof bits);
+    } else if (type == ELEMENT_F16) {
+        bits = half_near(x);
     } else {
         memcpy(&bits32, &narrow, sizeof bits32);
         bits = type == ELEMENT_BF16 ? bits32 >> 16 : bits32;
@@ -97,7 +111,8 @@ uint64_t order_first(enum element_type type, double x, bool beyond)
     uint64_t low = order_least(type), high = order_greatest(type) + 1;
 
     /* Rounding leads to a neighbour, and there are two zeros. */
-    if ((type == ELEMENT_F32 || type == ELEMENT_F64 || type == ELEMENT_BF16) && fabs(x) < 0x1p127) {
+    if (element_is_float(type) && element_size(type) > 1 &&
+        fabs(x) < (type == ELEMENT_F16 ? 65504 : 0x1p127)) {
         const uint64_t near = key_near(type, x);
 
         low = near - 2;
