@@ -64,6 +64,25 @@ void moments_take_element(struct partial *p, enum element_type type, const void 
     moments_take_integer(p, x.low, x.negative, 1);
 }
 
+void moments_take_byte(struct partial *p, enum element_type type, bool moments, unsigned char byte,
+                       uint64_t times)
+{
+    const double x = element_load(type, &byte);
+
+    if (isnan(x))
+        p->nan += times;
+    else if (!isinf(x))
+        exact_add(&p->sum, x * (double)times); /* 8 bits and 32: the product is exact */
+    else if (x > 0)
+        p->positive_infinity += times;
+    else
+        p->negative_infinity += times;
+    if (moments && element_is_integer(type))
+        moments_take_integer(p, (uint64_t)fabs(x), x < 0, times);
+    else if (moments)
+        moments_take(p, x, type, times);
+}
+
 /*
  * Quotients of squares. MOMENTS_BELOW digits stand below those of the squares, so that the root of a
  * quotient, cut off to an integer, ends 32 bits below what decides a rounding; MOMENTS_ABOVE are for

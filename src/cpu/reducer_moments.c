@@ -5,32 +5,8 @@
  */
 #include "config.h"
 
-#include <math.h>
-
 #include "core/moments.h"
 #include "cpu/kernel.h"
-
-/* Takes a byte that occurs `times` times. */
-static void take_byte(struct cpu_reducer *r, unsigned char byte, uint64_t times)
-{
-    const double x = element_load(r->type, &byte);
-    struct partial *p = &r->partial;
-
-    if (isnan(x))
-        p->nan += times;
-    else if (!isinf(x))
-        exact_add(&p->sum, x * (double)times); /* 8 bits and 32: the product is exact */
-    else if (x > 0)
-        p->positive_infinity += times;
-    else
-        p->negative_infinity += times;
-    if (!(r->wants & MOMENTS_WANTS))
-        return;
-    if (element_is_integer(r->type))
-        moments_take_integer(p, (uint64_t)fabs(x), x < 0, times);
-    else
-        moments_take(p, x, r->type, times);
-}
 
 void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count, uint64_t index)
 {
@@ -57,7 +33,7 @@ void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t co
 
         if (times == 0)
             continue;
-        take_byte(r, byte, times);
+        moments_take_byte(&r->partial, r->type, r->wants & MOMENTS_WANTS, byte, times);
         if (element_is_nan(r->type, &byte))
             continue;
         key = element_key(r->type, &byte);

@@ -78,6 +78,15 @@ HOLDS_NOTHING(tallier, (const struct cuda_tallier_tuning *tuning))
 REFUSES(cuda_array_tally, struct cuda_tallier *tallier, const struct cuda_array_elements *elements,
         bool again, struct tally_set *set)
 
+bool cuda_array_counts_values(const struct cuda_tallier *tallier,
+                              const struct cuda_array_elements *elements, unsigned wants)
+{
+    return false;
+}
+
+REFUSES(cuda_array_count_values, struct cuda_tallier *tallier,
+        const struct cuda_array_elements *elements, struct partial *partial)
+
 REFUSES(cuda_array_begin_sample, struct cuda_tallier *tallier,
         const struct cuda_array_elements *elements, struct selection_runs runs)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/moments.h"
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
 #include "cuda/tallies.h"
@@ -15,8 +16,8 @@
 /* There is room to keep one in so many elements. */
 #define KEPT_PART 16
 
-const struct cuda_tallier_tuning cuda_tallier_shipped = {.room = (uint64_t)1 << 20,
-                                                         .fetched = (uint64_t)1 << 15};
+const struct cuda_tallier_tuning cuda_tallier_shipped = {
+    .room = (uint64_t)1 << 20, .fetched = (uint64_t)1 << 15, .counted = (uint64_t)1 << 25};
 
 static const char *const launching = "starting a kernel";
 
@@ -392,6 +393,51 @@ bool cuda_array_tally(struct cuda_tallier *t, const struct cuda_array_elements *
         free_rooms(t);
     }
     cuda_guest_leave(&guest);
+    return good;
+}
+
+bool cuda_array_counts_values(const struct cuda_tallier *t, const struct cuda_array_elements *e,
+                              unsigned wants)
+{
+    const bool integers = element_is_integer(e->type);
+    const unsigned told = PARTIAL_ALL & ~(unsigned)PARTIAL_WHERE;
+    const unsigned extremes = PARTIAL_SUM | (integers ? PARTIAL_EXTREMES : 0);
+    const unsigned squares = PARTIAL_SUM | (integers ? PARTIAL_SQUARES : 0);
+
+    return element_size(e->type) == 1 && e->count >= t->tuning.counted && !(wants & ~told) &&
+           (wants & ~extremes) && (wants & ~squares);
+}
+
+/* Adds an element that occurs so often. */
+static void take_value(struct partial *p, enum element_type type, unsigned char byte,
+                       uint64_t count)
+{
+    p->count += count;
+    for (uint64_t some; count > 0; count -= some) {
+        some = count < UINT32_MAX ? count : UINT32_MAX;
+        moments_take_byte(p, type, true, byte, some);
+    }
+    if (element_is_nan(type, &byte))
+        return;
+    partial_take_min(p, element_key(type, &byte), PARTIAL_NO_INDEX);
+    partial_take_max(p, element_key(type, &byte), PARTIAL_NO_INDEX);
+}
+
+bool cuda_array_count_values(struct cuda_tallier *t, const struct cuda_array_elements *elements,
+                             struct partial *partial, struct error *error)
+{
+    const struct tally_plan plan = {.kind = TALLY_WORDS, .type = elements->type};
+    struct tally_set set = {.count = 1};
+    const struct tally *const tally = &set.tally[0];
+    bool good = tally_open(&set.tally[0], &plan) || error_memory(error);
+
+    good = good && cuda_array_tally(t, elements, false, &set, error);
+    for (unsigned byte = 0; byte < tally_size(&plan) && good; byte++)
+        if (tally->counts[byte] > 0)
+            take_value(partial, plan.type, (unsigned char)byte, tally->counts[byte]);
+    partial->missing = elements->count - partial->count;
+    partial->count = elements->count;
+    tally_close(&set.tally[0]);
     return good;
 }
 

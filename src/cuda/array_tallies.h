@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/partial.h"
 #include "core/selection.h"
 #include "core/tally.h"
 #include "cuda/array.h"
@@ -39,9 +40,9 @@ struct cuda_array_elements {
 struct cuda_tallier;
 
 /* How much a tallier keeps, elements: room for at least so many on the device, and up to so many are
-   copied from there. */
+   copied from there. From `counted` elements on those of one byte are reduced by counting them. */
 struct cuda_tallier_tuning {
-    uint64_t room, fetched;
+    uint64_t room, fetched, counted;
 };
 extern const struct cuda_tallier_tuning cuda_tallier_shipped;
 
@@ -55,6 +56,18 @@ void cuda_tallier_close(struct cuda_tallier *tallier);
    elements are those of the call before. */
 bool cuda_array_tally(struct cuda_tallier *tallier, const struct cuda_array_elements *elements,
                       bool again, struct tally_set *set, struct error *error);
+
+/* Whether elements are of one byte, and what is wanted of them (partial_want bits) is sooner known from
+   counts of their values than by the kernels of array.h: these are as fast for sums, and of integers for
+   extremes, or sums of squares. */
+bool cuda_array_counts_values(const struct cuda_tallier *tallier,
+                              const struct cuda_array_elements *elements, unsigned wants);
+
+/* Counts the values of such elements, and makes *partial, which is clear, their partial result, without
+   indices. */
+bool cuda_array_count_values(struct cuda_tallier *tallier,
+                             const struct cuda_array_elements *elements, struct partial *partial,
+                             struct error *error);
 
 /* Has runs of elements copied, which are spread evenly. There are no fewer elements than in the
    runs. Waits for nothing, once there is memory for it. */

@@ -65,6 +65,14 @@ struct search {
     struct tally_set set;       /* of the pass that is being made; none: count is 0 */
 };
 
+/* Makes the context's tallier if there is none. False without memory. */
+static bool find_tallier(gpr_context *context)
+{
+    if (!context->device_tallier)
+        context->device_tallier = cuda_tallier_open(&cuda_tallier_shipped);
+    return context->device_tallier;
+}
+
 /* Opens a search, and begins to take a sample if the plan wants one, and one is easily had. */
 static bool search_open(struct search *s, const gpr_request *request, const struct view *view,
                         struct error *error)
@@ -75,9 +83,7 @@ static bool search_open(struct search *s, const gpr_request *request, const stru
 
     s->plan = pass_plan_open(&request->passes, view->type, &view->scale, s->elements.count, 1,
                              request->nan != NAN_SKIP);
-    if (!context->device_tallier)
-        context->device_tallier = cuda_tallier_open(&cuda_tallier_shipped);
-    if (!s->plan || !context->device_tallier)
+    if (!s->plan || !find_tallier(context))
         return error_memory(error);
     runs = pass_plan_runs(s->plan);
     s->alone = pass_plan_cells_alone(s->plan) && view->contiguous && !s->elements.missing &&
@@ -285,13 +291,17 @@ static bool reduce_alone(struct search *s, struct partial *partial, struct error
 /* Launches what finds the partial result, and takes the sample while that runs. The first pass
    follows where it can, so that the GPU goes from one to the other without a pause. */
 static bool reduce(struct search *s, const struct cuda_array_terms *terms, const struct view *view,
-                   uint64_t *left_out, struct partial *partial, struct error *error)
+                   bool nan_is_error, uint64_t *left_out, struct partial *partial,
+                   struct error *error)
 {
     struct cuda_array **array = &s->context->device_array;
     const struct cuda_array_elements *e = &s->elements;
 
     if (s->alone)
         return reduce_alone(s, partial, error);
+    if (view->mask_form == VIEW_MASK_NONE && !nan_is_error && find_tallier(s->context) &&
+        cuda_array_counts_values(s->context->device_tallier, e, terms->wants))
+        return cuda_array_count_values(s->context->device_tallier, e, partial, error);
     return (view->mask_form != VIEW_MASK_NONE ? add_masked(s, terms, view, left_out, error)
                                               : cuda_array_add(array, terms, e->layout, e->count, 0,
                                                                e->device, e->stream, error)) &&
@@ -361,7 +371,8 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         return lib_fail_memory(context);
     partial_clear(&made->found.partial);
     if ((passes && !begin_passes(&search, request, &view, &row, &left_out, &error)) ||
-        !reduce(&search, &terms, view, &left_out, &made->found.partial, &error) ||
+        !reduce(&search, &terms, view, request->nan == NAN_ERROR, &left_out, &made->found.partial,
+                &error) ||
         (places &&
          !find_indices(context, &all, given, request->wants, &made->found.partial, &error))) {
         /* A GPU that failed is not asked again, unless by another call. */

@@ -186,7 +186,8 @@ static bool needs_split(const char *op)
 static void draw_tallier(void)
 {
     const struct cuda_tallier_tuning small = {.room = 1 + rng_below(&rng, 4000),
-                                              .fetched = rng_below(&rng, 200)};
+                                              .fetched = rng_below(&rng, 200),
+                                              .counted = 1 + rng_below(&rng, 200)};
 
     cuda_tallier_close(context->device_tallier);
     context->device_tallier =
