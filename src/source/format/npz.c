@@ -18,7 +18,7 @@
 /* Archives with more fields of records are refused: a few compressed bytes may have many names. */
 #define FIELDS_MAX ((size_t)1 << 20)
 
-static bool ends_with_npy(const unsigned char *name, size_t length)
+static bool ends_with_npy(const char *name, size_t length)
 {
     return length > 4 && memcmp(name + length - 4, ".npy", 4) == 0;
 }
@@ -27,7 +27,7 @@ static bool ends_with_npy(const unsigned char *name, size_t length)
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     size_t length;
-    const unsigned char *name = zip_first_name(bytes, size, &length);
+    const char *name = zip_first_name(bytes, size, &length);
 
     return name ? ends_with_npy(name, length) : zip_is_empty(bytes, size);
 }
@@ -271,9 +271,8 @@ static bool finish_names(struct zip *z, bool other_names)
         const char *name = c->arrays[i].name;
         const size_t length = strlen(name);
 
-        names[i] = (struct full_name){
-            name, ends_with_npy((const unsigned char *)name, length) ? length - 4 : length,
-            &c->arrays[i]};
+        names[i] = (struct full_name){name, ends_with_npy(name, length) ? length - 4 : length,
+                                      &c->arrays[i]};
     }
     if (!plain)
         qsort(names, c->count, sizeof *names, compare_names);
@@ -385,41 +384,40 @@ static bool is_directory(const struct zip_member *m)
     return m->name_length > 0 && m->name[m->name_length - 1] == '/';
 }
 
+/* Adds the arrays that the members are. */
+static bool read_members(struct zip *z)
+{
+    bool other_names = false;
+
+    z->in->lenient = true;
+    for (size_t i = 0; i < z->count; i++) {
+        const struct zip_member *m = &z->members[i];
+        struct container_array *array;
+
+        if (is_directory(m))
+            continue;
+        array = container_add(z->container, m->name);
+        if (!array)
+            return container_no_memory(z->in);
+        z->in->unread = false;
+        if (!read_member(z, m, array))
+            return false;
+        other_names = other_names || !ends_with_npy(m->name, m->name_length);
+    }
+    if (z->listed != z->size)
+        return container_wrong(z->in, z->begin + z->listed,
+                               "the central directory has more than %" PRIu64 " members",
+                               z->entries);
+    return finish(z, other_names);
+}
+
 static bool read_file(struct container *c, struct container_input *in)
 {
     struct zip z = {.container = c, .in = in};
-    struct zip_member m = {.name = (const unsigned char *)""}, last = {.name = NULL};
-    bool other_names = false;
-    size_t at = 0;
+    const bool good = zip_read_members(&z) && read_members(&z);
 
-    if (!zip_read_directory(&z))
-        return false;
-    for (uint64_t i = 0; i < z.members; i++) {
-        struct container_array *array;
-
-        if (!zip_read_entry(&z, &at, &m))
-            return false;
-        /* Names are ended where they stand, once what follows has been read. */
-        if (last.name)
-            c->text[(const char *)last.name - c->text + last.name_length] = '\0';
-        last = m;
-        if (is_directory(&m))
-            continue;
-        array = container_add(c, (const char *)m.name);
-        if (!array)
-            return container_no_memory(in);
-        in->lenient = true;
-        in->unread = false;
-        if (!read_member(&z, &m, array))
-            return false;
-        other_names = other_names || !ends_with_npy(m.name, m.name_length);
-    }
-    if (last.name)
-        c->text[(const char *)last.name - c->text + last.name_length] = '\0';
-    if (at != z.size)
-        return container_wrong(
-            in, z.begin + at, "the central directory has more than %" PRIu64 " members", z.members);
-    return finish(&z, other_names);
+    free(z.members);
+    return good;
 }
 
 const struct container_format container_npz = {

@@ -13,7 +13,6 @@
 #include "source/format/pickle.h"
 #include "source/format/pytorch.h"
 #include "source/format/zip.h"
-#include "sys/grow.h"
 
 /* The longest name of an array, the names of all together (bytes), arrays that a file may have, and
    levels of dictionaries and lists. */
@@ -32,6 +31,7 @@
 
 /* The longest name of a storage, without NAME/data/. */
 #define KEY_MAX ((size_t)100)
+#define MEMBER_MAX (KEY_MAX + sizeof "data/")
 
 static const struct pytorch_dtype dtypes[] = {
     {"float32", 4, NULL, ELEMENT_F32},
@@ -196,21 +196,13 @@ static const struct {
 
 enum { USES = sizeof uses / sizeof *uses };
 
-/* A member of the archive. */
-struct part {
-    struct zip_member member;
-    uint64_t offset; /* in the file, of its first byte; 0: not yet known */
-};
-
 /* The file as it is read. */
 struct file {
     struct container *container;
     struct container_input *in;
     struct zip zip;
-    struct part *parts; /* in the order of their names */
-    size_t part_count;
-    const unsigned char *folder; /* the name of what all members are in, with its slash */
-    size_t folder_length;
+    char *path; /* of a member: the name of the folder that all are in, and room for more */
+    size_t folder_length; /* of that name, with its slash */
     bool big_endian;
     struct pickle pickle;
     uint64_t pickle_offset; /* in the file */
@@ -219,7 +211,7 @@ struct file {
     uint64_t tiles;       /* of all tensors */
 };
 
-static bool ends_with(const unsigned char *name, size_t length, const char *end)
+static bool ends_with(const char *name, size_t length, const char *end)
 {
     const size_t more = strlen(end);
 
@@ -229,7 +221,7 @@ static bool ends_with(const unsigned char *name, size_t length, const char *end)
 bool pytorch_recognise(const unsigned char *bytes, size_t size)
 {
     size_t length;
-    const unsigned char *name = zip_first_name(bytes, size, &length);
+    const char *name = zip_first_name(bytes, size, &length);
 
     return name &&
            (ends_with(name, length, "/data.pkl") || ends_with(name, length, "/.format_version"));
@@ -239,122 +231,57 @@ bool pytorch_recognise(const unsigned char *bytes, size_t size)
  * The archive.
  */
 
-static int compare_names(const unsigned char *x, size_t x_length, const unsigned char *y,
-                         size_t y_length)
-{
-    const int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
-
-    return order ? order : x_length < y_length ? -1 : x_length > y_length;
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-    const struct zip_member *x = &((const struct part *)a)->member;
-    const struct zip_member *y = &((const struct part *)b)->member;
-    const int order = compare_names(x->name, x->name_length, y->name, y->name_length);
-
-    return order ? order : x->at < y->at ? -1 : x->at > y->at;
-}
-
+/* Reads the directory, and finds the folder of the first pickle in it. */
 static bool read_directory(struct file *f)
 {
-    size_t at = 0, room = 0;
+    const struct zip_member *pickle = NULL;
 
-    if (!zip_read_directory(&f->zip))
+    if (!zip_read_members(&f->zip))
         return false;
-    for (uint64_t i = 0; i < f->zip.members; i++) {
-        struct zip_member m;
-
-        if (!zip_read_entry(&f->zip, &at, &m))
-            return false;
-        if (!GROW(f->parts, room, f->part_count + 1))
-            return container_no_memory(f->in);
-        f->parts[f->part_count++] = (struct part){.member = m};
-        if (!f->folder && ends_with(m.name, m.name_length, "/data.pkl")) {
-            f->folder = m.name;
-            f->folder_length = m.name_length - strlen("data.pkl");
-        }
-    }
-    if (!f->folder)
+    for (size_t i = 0; i < f->zip.count && !pickle; i++)
+        if (ends_with(f->zip.members[i].name, f->zip.members[i].name_length, "/data.pkl"))
+            pickle = &f->zip.members[i];
+    if (!pickle)
         return container_wrong(f->in, f->zip.begin, "there is no data.pkl");
-    qsort(f->parts, f->part_count, sizeof *f->parts, compare_parts);
+    f->folder_length = pickle->name_length - strlen("data.pkl");
+    f->path = malloc(f->folder_length + MEMBER_MAX);
+    if (!f->path)
+        return container_no_memory(f->in);
+    memcpy(f->path, pickle->name, f->folder_length);
+    zip_sort(&f->zip);
     return true;
 }
 
 /* The member that is called so in the folder of the pickle; NULL if there is none. */
-static struct part *find_part(struct file *f, const char *directory, const char *key,
-                              size_t key_length)
+static struct zip_member *find_part(struct file *f, const char *directory, const char *key,
+                                    size_t key_length)
 {
-    const size_t directory_length = strlen(directory);
-    size_t begin = 0, end = f->part_count;
-
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        const struct zip_member *m = &f->parts[middle].member;
-        const unsigned char *name = m->name;
-        size_t length = m->name_length;
-        int order = compare_names(name, length < f->folder_length ? length : f->folder_length,
-                                  f->folder, f->folder_length);
-
-        if (order == 0) {
-            name += f->folder_length;
-            length -= f->folder_length;
-            order = compare_names(name, length < directory_length ? length : directory_length,
-                                  (const unsigned char *)directory, directory_length);
-        }
-        if (order == 0)
-            order = compare_names(name + directory_length, length - directory_length,
-                                  (const unsigned char *)key, key_length);
-        if (order == 0)
-            return &f->parts[middle];
-        if (order < 0)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return NULL;
-}
-
-static bool is_stored(const struct zip_member *m)
-{
-    return m->method == ZIP_STORED && (m->flags & 1) == 0 && m->compressed == m->size;
-}
-
-/* Finds where a member's bytes begin. */
-static bool place_part(struct file *f, struct part *part)
-{
-    struct zip_content content = {.size = 0};
-
-    if (part->offset > 0)
-        return true;
-    if (!zip_read_local(&f->zip, &part->member, &content))
-        return false;
-    part->offset = content.offset;
-    return true;
+    snprintf(f->path + f->folder_length, MEMBER_MAX, "%s%.*s", directory, (int)key_length, key);
+    return memchr(key, 0, key_length) ? NULL : zip_find(&f->zip, f->path);
 }
 
 /* Reads a whole member, of at most so many bytes, to memory of the caller's. NULL on failure. */
 static void *read_part(struct file *f, const char *name, uint64_t most, size_t *size,
                        uint64_t *offset)
 {
-    struct part *part = find_part(f, "", name, strlen(name));
+    struct zip_member *part = find_part(f, "", name, strlen(name));
     void *bytes;
 
-    if (!part || !is_stored(&part->member)) {
-        (void)container_wrong(f->in, part ? part->member.at : f->zip.begin,
+    if (!part || !zip_is_plain(part)) {
+        (void)container_wrong(f->in, part ? part->at : f->zip.begin,
                               part ? "%s is compressed or encrypted, which torch does not do"
                                    : "there is no %s",
                               name);
         return NULL;
     }
-    *size = (size_t)part->member.size;
-    if (part->member.size > most) {
-        (void)container_wrong(f->in, part->member.at,
+    *size = (size_t)part->size;
+    if (part->size > most) {
+        (void)container_wrong(f->in, part->at,
                               "%s has %" PRIu64 " bytes, more than the %" PRIu64 " allowed", name,
-                              part->member.size, most);
+                              part->size, most);
         return NULL;
     }
-    if (!place_part(f, part))
+    if (!zip_place(&f->zip, part))
         return NULL;
     *offset = part->offset;
     bytes = malloc(*size + 1);
@@ -727,7 +654,7 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
     const struct pickle_value *key;
     const struct pytorch_dtype *stored;
     struct container_array *a;
-    struct part *part;
+    struct zip_member *part;
     uint64_t elements;
 
     if (!take_storage(f, t->storage, &stored, &key, &elements))
@@ -750,14 +677,14 @@ static bool add_part(struct file *f, uint32_t value, const struct tensor *t)
         a->typed = a->missing = true;
         return a->unreadable || container_no_memory(f->in);
     }
-    if (!is_stored(&part->member)) {
+    if (!zip_is_plain(part)) {
         a->unreadable = "its storage is compressed or encrypted, which torch does not do";
         a->typed = true;
         return true;
     }
-    if (!place_part(f, part))
+    if (!zip_place(&f->zip, part))
         return false;
-    if (!place_elements(f, a, t, part->offset, part->member.size))
+    if (!place_elements(f, a, t, part->offset, part->size))
         return false;
     if (t->dtype->other) {
         a->unreadable = t->dtype->other;
@@ -1045,7 +972,8 @@ bool pytorch_read(struct container *c, struct container_input *in)
     f->in = in;
     f->zip = (struct zip){.container = c, .in = in};
     good = read_directory(f) && read_order(f) && read_pickle(f);
-    free(f->parts);
+    free(f->zip.members);
+    free(f->path);
     free(f);
     free(c->text); /* names do not lie in it */
     c->text = NULL;

@@ -30,7 +30,6 @@
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
-#include "sys/search.h"
 
 /* Limits of what is read: bytes of a file of metadata, folders in each other, and arrays. */
 #define METADATA_MAX 100000000
@@ -81,12 +80,6 @@ struct metadata {
     char refused[160]; /* what is not supported; empty for nothing */
 };
 
-/* A file of an archive, or of consolidated metadata: of that only `at` and `size` are set, in its text. */
-struct member {
-    const char *name;
-    struct zip_member member;
-};
-
 /* A file of a store. */
 struct entry {
     uint64_t offset; /* in an archive, or in consolidated metadata; otherwise 0 */
@@ -100,11 +93,11 @@ struct store {
     char **paths; /* of the arrays, in the folder */
     size_t count, room;
     uint64_t tiles; /* of all arrays */
-    bool archived;  /* it is an archive, `zip`, of these members */
-    struct zip zip;
-    char *consolidated; /* consolidated metadata, which have these members; NULL: none are read */
-    struct member *members; /* by their names */
-    size_t member_count, member_room;
+    bool archived;  /* it is an archive */
+    struct zip
+        zip; /* this one; or the files of consolidated metadata, whose `at` and `size` are set,
+                       in their text */
+    char *consolidated;       /* that text; NULL: none are read */
     struct metadata metadata; /* of the array that is looked at */
     char file[PATH_MAX];      /* a file that is looked at, in the folder of the store */
     char folder[PATH_MAX];    /* a folder that is walked through, and an array's if it is one */
@@ -156,37 +149,24 @@ static char *quote_numbers(const char *text)
     return quoted;
 }
 
-/* Finds a member. NULL: there is none. */
-static const struct zip_member *find_in_members(const struct store *s, const char *path)
-{
-    size_t low = 0, high = s->member_count;
-
-    SEARCH(low, high, strcmp(s->members[middle].name, path) < 0);
-    return low < s->member_count && strcmp(s->members[low].name, path) == 0
-               ? &s->members[low].member
-               : NULL;
-}
-
 /* Finds where a file of an archive is, *e. False if it cannot be read: in->error then says why. */
-static bool find_in_archive(struct store *s, const struct zip_member *m, struct entry *e)
+static bool find_in_archive(struct store *s, struct zip_member *m, struct entry *e)
 {
-    struct zip_content content;
-
-    if ((m->flags & 1) || m->method != ZIP_STORED || m->size != m->compressed)
+    if (!zip_is_plain(m))
         return container_wrong(s->in, ERROR_NO_OFFSET,
                                "%s by the archive; archive files as they are (zip -0)",
                                m->flags & 1 ? "encrypted" : "compressed");
     *e = (struct entry){.size = m->size};
-    if (!zip_read_local(&s->zip, m, &content))
+    if (!zip_place(&s->zip, m))
         return false;
-    e->offset = content.offset;
+    e->offset = m->offset;
     return true;
 }
 
 /* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
 static bool find_entry(struct store *s, const char *path, struct entry *e)
 {
-    const struct zip_member *const m = find_in_members(s, path);
+    struct zip_member *const m = zip_find(&s->zip, path);
     const char *wrong;
     struct stat status;
 
@@ -1878,54 +1858,17 @@ static bool walk(struct store *z, char path[PATH_MAX], size_t length, unsigned d
     return true;
 }
 
-/* Members of one name are in the order of the directory. */
-static int compare_members(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-
-    return order ? order : x->member.at < y->member.at ? -1 : x->member.at > y->member.at;
-}
-
-/* Sorts members. If some have one name, the last counts. */
-static void sort_members(struct store *z)
-{
-    size_t count = 0;
-
-    if (z->member_count > 0)
-        qsort(z->members, z->member_count, sizeof *z->members, compare_members);
-    for (size_t i = 0; i < z->member_count; i++)
-        if (i + 1 == z->member_count || strcmp(z->members[i].name, z->members[i + 1].name) != 0)
-            z->members[count++] = z->members[i];
-    z->member_count = count;
-}
-
 /* Reads the directory of an archive. */
 static bool read_archive(struct store *z)
 {
-    size_t at = 0;
-
     z->archived = true;
-    z->zip = (struct zip){.container = z->container, .in = z->in};
-    if (!zip_read_directory(&z->zip))
+    if (!zip_read_members(&z->zip))
         return false;
-    for (uint64_t i = 0; i < z->zip.members; i++) {
-        struct member m;
-
-        if (!zip_read_entry(&z->zip, &at, &m.member))
-            return false;
-        m.name = (const char *)m.member.name;
-        if (memchr(m.name, '\\', m.member.name_length))
-            return container_wrong(z->in, m.member.at, "a backslash in the name of a member");
-        if (!GROW(z->members, z->member_room, z->member_count + 1))
-            return container_no_memory(z->in);
-        z->members[z->member_count++] = m;
-    }
-    /* Names are ended where they stand, once what follows them has been read. */
-    for (size_t i = 0; i < z->member_count; i++)
-        z->container->text[z->members[i].name - z->container->text +
-                           (ptrdiff_t)z->members[i].member.name_length] = '\0';
-    sort_members(z);
+    for (size_t i = 0; i < z->zip.count; i++)
+        if (strchr(z->zip.members[i].name, '\\'))
+            return container_wrong(z->in, z->zip.members[i].at,
+                                   "a backslash in the name of a member");
+    zip_sort(&z->zip);
     return true;
 }
 
@@ -1954,27 +1897,27 @@ static bool read_consolidated(struct store *z)
         }
         json_read_begin(&r, '{');
         while (good && json_read_more(&r, '}')) {
-            struct member m = {.name = json_read_key_here(&r)};
+            struct zip_member m = {.name = json_read_key_here(&r)};
 
             json_read_space(&r);
-            m.member.at = (uint64_t)(r.at - text);
+            m.at = (uint64_t)(r.at - text);
             if (!json_read_skip(&r))
                 break;
-            m.member.size = (uint64_t)(r.at - text) - m.member.at;
+            m.size = (uint64_t)(r.at - text) - m.at;
             if (leads_out(m.name))
                 good = container_wrong(z->in, ERROR_NO_OFFSET,
                                        ".zmetadata: a name that leads out of the store");
-            else if (!GROW(z->members, z->member_room, z->member_count + 1))
+            else if (!GROW(z->zip.members, z->zip.room, z->zip.count + 1))
                 good = container_no_memory(z->in);
             else
-                z->members[z->member_count++] = m;
+                z->zip.members[z->zip.count++] = m;
         }
         if (!good)
             break;
     }
     z->consolidated = text;
     good = good && (json_read_end(&r) || wrong_json(z, "", ".zmetadata", text, &r, "not JSON"));
-    sort_members(z);
+    zip_sort(&z->zip);
     return good;
 }
 
@@ -1982,8 +1925,8 @@ static bool read_consolidated(struct store *z)
 static bool walk_members(struct store *z, bool *found)
 {
     *found = false;
-    for (size_t i = 0; i < z->member_count; i++) {
-        const char *const name = z->members[i].name, *const slash = strrchr(name, '/');
+    for (size_t i = 0; i < z->zip.count; i++) {
+        const char *const name = z->zip.members[i].name, *const slash = strrchr(name, '/');
         const char *const base = slash ? slash + 1 : name;
         const size_t length = slash ? (size_t)(slash - name) : 0;
         char *const path = z->folder;
@@ -2059,11 +2002,12 @@ static bool read_store(struct container *c, struct container_input *in)
         return container_no_memory(in);
     z->container = c;
     z->in = in;
+    z->zip = (struct zip){.container = c, .in = in};
     good = read_arrays(z);
     for (size_t i = 0; i < z->count; i++)
         free(z->paths[i]);
     free(z->paths);
-    free(z->members);
+    free(z->zip.members);
     free(z->consolidated);
     free(z);
     return good;
@@ -2074,7 +2018,7 @@ static bool recognise(const unsigned char *bytes, size_t size)
 {
     static const char *const names[] = {"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"};
     size_t length;
-    const unsigned char *name = zip_first_name(bytes, size, &length);
+    const char *name = zip_first_name(bytes, size, &length);
 
     for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
         const size_t most = strlen(names[i]);

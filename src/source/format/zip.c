@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "sys/bytes.h"
+#include "sys/grow.h"
 #include "sys/plural.h"
+#include "sys/search.h"
 
 /* Parts of an archive, by the signatures that they begin with, and their sizes in bytes without
    what is of variable length. */
@@ -33,12 +35,12 @@ static uint64_t number(const unsigned char *bytes, unsigned size)
     return bytes_number(bytes, size, false);
 }
 
-const unsigned char *zip_first_name(const unsigned char *bytes, size_t size, size_t *length)
+const char *zip_first_name(const unsigned char *bytes, size_t size, size_t *length)
 {
     if (size < LOCAL_SIZE || number(bytes, 4) != LOCAL)
         return NULL;
     *length = (size_t)number(bytes + 26, 2);
-    return size >= LOCAL_SIZE + *length ? bytes + LOCAL_SIZE : NULL;
+    return size >= LOCAL_SIZE + *length ? (const char *)bytes + LOCAL_SIZE : NULL;
 }
 
 size_t zip_head(const unsigned char *bytes, size_t size)
@@ -104,7 +106,7 @@ static bool read_end(struct zip *z)
                                "after the archive");
     if (good) {
         left = in->size - begin - at - END_SIZE - number(tail + at + 20, 2);
-        z->members = number(tail + at + 10, 2);
+        z->entries = number(tail + at + 10, 2);
         z->size = number(tail + at + 12, 4);
         z->begin = number(tail + at + 16, 4);
         z->end = begin + at;
@@ -122,7 +124,7 @@ static bool read_end(struct zip *z)
             good = container_wrong(in, offset, "there is no end of a central directory here");
         if (good) {
             z->end = offset;
-            z->members = number(end64 + 32, 8);
+            z->entries = number(end64 + 32, 8);
             z->size = number(end64 + 40, 8);
             z->begin = number(end64 + 48, 8);
         }
@@ -134,7 +136,8 @@ static bool read_end(struct zip *z)
     return good && (left == 0 || z->container->warning || container_no_memory(in));
 }
 
-bool zip_read_directory(struct zip *z)
+/* Reads the central directory into the container's text. */
+static bool read_directory(struct zip *z)
 {
     struct container *c = z->container;
 
@@ -150,9 +153,9 @@ bool zip_read_directory(struct zip *z)
                                "a central directory of %" PRIu64 " bytes is more than the %" PRIu64
                                " allowed",
                                z->size, DIRECTORY_MAX);
-    if (z->members > z->size / ENTRY_SIZE)
+    if (z->entries > z->size / ENTRY_SIZE)
         return container_wrong(z->in, z->begin,
-                               "%" PRIu64 " members do not fit in %" PRIu64 " bytes", z->members,
+                               "%" PRIu64 " members do not fit in %" PRIu64 " bytes", z->entries,
                                z->size);
     c->text = malloc((size_t)z->size + 1);
     if (!c->text)
@@ -196,7 +199,9 @@ static bool read_wide(const struct zip *z, struct zip_member *m, const unsigned 
     return true;
 }
 
-bool zip_read_entry(const struct zip *z, size_t *at, struct zip_member *m)
+/* Reads the entry at byte *at of the directory, which begins at 0, and moves *at after it. The name has
+   no end. */
+static bool read_entry(const struct zip *z, size_t *at, struct zip_member *m)
 {
     const unsigned char *entry = (const unsigned char *)z->container->text + *at;
     const size_t left = (size_t)z->size - *at;
@@ -216,12 +221,81 @@ bool zip_read_entry(const struct zip *z, size_t *at, struct zip_member *m)
     m->compressed = number(entry + 20, 4);
     m->size = number(entry + 24, 4);
     m->local = number(entry + 42, 4);
-    m->name = entry + ENTRY_SIZE;
+    m->offset = 0;
+    m->name = (const char *)entry + ENTRY_SIZE;
     m->name_length = name;
     *at += ENTRY_SIZE + name + extra + comment;
     if (memchr(m->name, 0, name))
         return container_wrong(z->in, m->at, "the name of this member has a zero byte");
-    return read_wide(z, m, m->name + name, extra);
+    return read_wide(z, m, entry + ENTRY_SIZE + name, extra);
+}
+
+bool zip_read_members(struct zip *z)
+{
+    char *text;
+    size_t at = 0;
+
+    if (!read_directory(z))
+        return false;
+    while (z->count < z->entries) {
+        if (!GROW(z->members, z->room, z->count + 1))
+            return container_no_memory(z->in);
+        if (!read_entry(z, &at, &z->members[z->count]))
+            return false;
+        z->count++;
+    }
+    z->listed = at;
+    /* Names are ended where they stand, once what follows them has been read. */
+    text = z->container->text;
+    for (size_t i = 0; i < z->count; i++)
+        text[z->members[i].name - text + (ptrdiff_t)z->members[i].name_length] = '\0';
+    return true;
+}
+
+/* Members of one name are in the order of the directory. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct zip_member *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+void zip_sort(struct zip *z)
+{
+    const size_t all = z->count;
+
+    if (all > 0)
+        qsort(z->members, all, sizeof *z->members, compare_members);
+    z->count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (i + 1 == all || strcmp(z->members[i].name, z->members[i + 1].name) != 0)
+            z->members[z->count++] = z->members[i];
+}
+
+struct zip_member *zip_find(const struct zip *z, const char *name)
+{
+    size_t low = 0, high = z->count;
+
+    SEARCH(low, high, strcmp(z->members[middle].name, name) < 0);
+    return low < z->count && strcmp(z->members[low].name, name) == 0 ? &z->members[low] : NULL;
+}
+
+bool zip_is_plain(const struct zip_member *m)
+{
+    return m->method == ZIP_STORED && (m->flags & 1) == 0 && m->compressed == m->size;
+}
+
+bool zip_place(const struct zip *z, struct zip_member *m)
+{
+    struct zip_content content;
+
+    if (m->offset > 0)
+        return true;
+    if (!zip_read_local(z, m, &content))
+        return false;
+    m->offset = content.offset;
+    return true;
 }
 
 bool zip_read_local(const struct zip *z, const struct zip_member *m, struct zip_content *content)
