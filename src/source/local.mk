@@ -23,7 +23,6 @@ library_sources += \
 	src/source/tile_stream.c src/source/tile_stream.h \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/unpack.c src/source/unpack.h \
-	src/source/whole.c src/source/whole.h \
 	src/source/zstd.c src/source/zstd.h \
 	src/source/format/attributes.c src/source/format/attributes.h \
 	src/source/format/blosc.c src/source/format/blosc.h \

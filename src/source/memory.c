@@ -21,6 +21,7 @@ struct worker_places {
 
 struct memory_state {
     const struct view *view;
+    struct view head;             /* the view of a file, if it is that */
     uint64_t start;               /* index that chunks give its first element */
     uint64_t workers;             /* 1 at least */
     struct worker_places *places; /* of each worker; NULL without a mask, and if `marked` is used */
@@ -198,10 +199,28 @@ static void set_info(struct source *s, const struct view *view, uint64_t length)
     info->scale = view->scale;
     info->scattered = view->mask_form != VIEW_MASK_NONE;
     info->parallel = true;
-    info->whole = true;
     info->repeatable = true;
     info->elements = info->of = view->elements < length ? view->elements : length;
     info->input_bytes = info->elements * info->element_size;
+}
+
+/* Makes s a source of a view. NULL without memory. */
+static struct memory_state *begin(struct source *s, const struct source_ops *ops,
+                                  const struct view *view, unsigned workers)
+{
+    struct memory_state *state = aligned_alloc(CACHE_APART, sizeof *state);
+
+    if (!state) {
+        (void)source_no_memory(s);
+        return NULL;
+    }
+    memset(state, 0, sizeof *state);
+    state->view = view;
+    state->workers = workers > 0 ? workers : 1;
+    s->state = state;
+    s->ops = ops;
+    s->info.whole = true;
+    return state;
 }
 
 bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers)
@@ -216,16 +235,11 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
                                                  .read = marked_read,
                                                  .find_missing = marked_find_missing,
                                                  .close = memory_close};
-    struct memory_state *state = aligned_alloc(CACHE_APART, sizeof *state);
+    struct memory_state *state = begin(s, &ops, options->view, workers);
 
     if (!state)
-        return source_no_memory(s);
-    memset(state, 0, sizeof *state);
-    state->view = options->view;
+        return false;
     state->start = options->view_start;
-    state->workers = workers > 0 ? workers : 1;
-    s->state = state;
-    s->ops = &ops;
     set_info(s, options->view, options->length);
     if (options->view->mask_form == VIEW_MASK_NONE)
         return true;
@@ -240,4 +254,21 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
     }
     state->places = aligned_alloc(CACHE_APART, workers * sizeof *state->places);
     return state->places || source_no_memory(s);
+}
+
+bool memory_source_open_head(struct source *s, unsigned workers)
+{
+    static const struct source_ops ops = {.next = memory_next,
+                                          .at = memory_at,
+                                          .lend = memory_lend,
+                                          .read = memory_read,
+                                          .close = memory_close};
+    struct memory_state *state = begin(s, &ops, NULL, workers);
+
+    if (!state)
+        return false;
+    state->view = &state->head;
+    atomic_init(&state->next, s->info.first);
+    return view_set(&state->head, s->head + s->data_offset, s->info.type, s->info.swap, 1,
+                    &s->info.elements, NULL);
 }

@@ -25,7 +25,6 @@
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/unpack.h"
-#include "source/whole.h"
 #include "source/zstd.h"
 #include "zstd/cut.h"
 #include "zstd/frames.h"
@@ -247,7 +246,7 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
                (options->headers_only || file_source_open(s, workers));
     if (!file_layout(s, options))
         return false;
-    return s->head_size == s->info.input_bytes && !s->array ? whole_source_open(s)
+    return s->head_size == s->info.input_bytes && !s->array ? memory_source_open_head(s, workers)
                                                             : file_source_open(s, workers);
 }
 
