@@ -24,8 +24,9 @@ void attribute_close(const struct attribute *a)
     H5Aclose(a->id);
 }
 
-bool attribute_read_text(hid_t object, const char *name, char *text, size_t room)
+bool attribute_read_text(void *holder, const char *name, char *text, size_t room)
 {
+    const hid_t object = ((const struct attribute_holder *)holder)->object;
     struct attribute a;
     char *buffer = NULL;
     bool good = false;
@@ -69,19 +70,19 @@ static bool read_integers(const struct attribute *a, struct attributes_number *t
     return true;
 }
 
-bool attribute_read_numbers(hid_t object, const char *name, struct attributes_numbers *found,
-                            struct hdf5_trouble *t)
+bool attribute_read_numbers(void *holder, const char *name, struct attributes_numbers *found)
 {
+    const struct attribute_holder *h = holder;
     struct attribute a;
     bool good = true;
 
     found->numeric = false;
     found->count = 0;
-    found->exists = attribute_open(object, name, &a);
+    found->exists = attribute_open(h->object, name, &a);
     if (!found->exists)
-        return H5Aexists(object, name) == 0 || hdf5_wrong(t);
+        return H5Aexists(h->object, name) == 0 || hdf5_wrong(h->trouble);
     if (a.type < 0 || a.count < 0) {
-        good = hdf5_wrong(t);
+        good = hdf5_wrong(h->trouble);
     } else {
         found->numeric = (a.class == H5T_INTEGER || a.class == H5T_FLOAT || a.class == H5T_ENUM) &&
                          H5Tget_size(a.type) <= sizeof(uint64_t);
@@ -89,7 +90,7 @@ bool attribute_read_numbers(hid_t object, const char *name, struct attributes_nu
         if (found->numeric && a.count > 0 && a.count <= ATTRIBUTES_NUMBERS_MAX)
             good = (a.class == H5T_FLOAT ? read_floats(&a, found->numbers)
                                          : read_integers(&a, found->numbers)) ||
-                   hdf5_wrong(t);
+                   hdf5_wrong(h->trouble);
     }
     attribute_close(&a);
     return good;

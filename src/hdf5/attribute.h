@@ -23,12 +23,16 @@ bool attribute_open(hid_t object, const char *name, struct attribute *a);
 
 void attribute_close(const struct attribute *a);
 
-/* Reads an attribute that is one text; the part that does not fit is cut off. False where there is
-   none. */
-bool attribute_read_text(hid_t object, const char *name, char *text, size_t room);
+/* An object whose attributes are read by the functions of struct attributes_reader, and where to note that
+   the library fails. */
+struct attribute_holder {
+    hid_t object;
+    struct hdf5_trouble *trouble;
+};
 
-/* Reads the numbers of an attribute, of any shape. False where the library fails. */
-bool attribute_read_numbers(hid_t object, const char *name, struct attributes_numbers *found,
-                            struct hdf5_trouble *t);
+bool attribute_read_text(void *holder, const char *name, char *text, size_t room);
+
+/* Reads the numbers of an attribute, of any shape. */
+bool attribute_read_numbers(void *holder, const char *name, struct attributes_numbers *found);
 
 #endif

@@ -28,18 +28,38 @@
 #include "source/format/hdf5_records.h"
 #include "sys/buffer.h"
 
+/* A dataset that is open, and what is known of it. */
+struct dataset {
+    hid_t id, type, space, creation;
+    const char *name;               /* of the array */
+    hid_t decoded;                  /* the type of elements as they are decoded; 0: not known yet */
+    bool netcdf;                    /* in a netCDF file */
+    bool narrow;                    /* elements have another layout than numbers of our types */
+    struct container_filter fields; /* that layout, if `narrow` */
+    enum element_type element;
+    size_t size; /* bytes of an element, as it is decoded */
+    bool big;    /* big-endian */
+    int dimensions;
+    int inner; /* how many of these are those of a field that is an array, in each record */
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
+    hsize_t stored[CONTAINER_DIMENSIONS_MAX]; /* as they are in the file */
+    bool extended;                            /* they differ */
+    uint64_t elements;
+    const char *type_name;
+    const char *unreadable;            /* NULL where it can be read */
+    bool typed;                        /* elements of its type could be */
+    bool not_numeric;                  /* elements are no numbers, and hold none */
+    bool by_attributes;                /* they make it unreadable */
+    struct attributes_meaning meaning; /* of its numbers, if `typed` */
+    char text[320];                    /* room for `unreadable` */
+    unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
+    bool fill_stated;  /* the dataset says what elements are that were never written */
+    bool fill_defined; /* there is a value of these */
+};
+
 /*
  * The types of datasets, as libhdf5 tells them, and which of them are ours.
  */
-
-struct type {
-    const char *name;
-    size_t size;            /* bytes of an element */
-    const char *unreadable; /* why elements cannot be read; NULL where they can */
-    bool not_numeric;       /* they are no numbers, and hold none */
-    enum element_type element;
-    bool big; /* big-endian */
-};
 
 /* Whether it is the float of this layout. */
 static bool is_float(hid_t type, const struct element_format *format)
@@ -74,18 +94,24 @@ static bool find_number(hid_t type, H5T_class_t class, enum element_type *elemen
     return false;
 }
 
+/* Whether a type has two members of these names. */
+static bool has_members(hid_t type, const char *first, const char *second)
+{
+    bool has = H5Tget_nmembers(type) == 2;
+
+    for (unsigned i = 0; i < 2 && has; i++) {
+        char *const name = H5Tget_member_name(type, i);
+
+        has = name && strcmp(name, i == 0 ? first : second) == 0;
+        H5free_memory(name);
+    }
+    return has;
+}
+
 /* NumPy's bool, as h5py has it: an enumeration of FALSE and TRUE, of a byte. */
 static bool is_bool(hid_t type)
 {
-    static const char *const names[] = {"FALSE", "TRUE"};
-    bool is = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
-
-    for (unsigned i = 0; i < 2 && is; i++) {
-        const char *name = H5Tget_member_name(type, i);
-
-        is = name && strcmp(name, names[i]) == 0;
-    }
-    return is;
+    return H5Tget_size(type) == 1 && has_members(type, "FALSE", "TRUE");
 }
 
 /* Whether elements of a type are, or hold, numbers. */
@@ -104,8 +130,8 @@ static bool has_numbers(hid_t type)
     return false;
 }
 
-/* Tells what a type is. */
-static void classify(hid_t type, struct type *t)
+/* Fills in what a dataset is by its type. */
+static void classify(hid_t type, struct dataset *d)
 {
     static const struct {
         H5T_class_t class;
@@ -133,27 +159,29 @@ static void classify(hid_t type, struct type *t)
                         class == H5T_BITFIELD; /* unsigned, as in h5py */
     const bool ordered = order == H5T_ORDER_LE || order == H5T_ORDER_BE;
 
-    *t = (struct type){.size = H5Tget_size(type),
-                       .name = "other", /* newer libraries have more */
-                       .unreadable = "unknown to this program",
-                       .not_numeric = !has_numbers(type)};
+    d->size = H5Tget_size(type);
+    d->element = (enum element_type)0;
+    d->big = false;
+    d->type_name = "other"; /* newer libraries have more */
+    d->unreadable = "unknown to this program";
+    d->not_numeric = !has_numbers(type);
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (classes[i].class == class) {
-            t->name = classes[i].name;
-            t->unreadable = classes[i].unreadable;
+            d->type_name = classes[i].name;
+            d->unreadable = classes[i].unreadable;
         }
     }
     if (number && !ordered)
-        t->unreadable = "its byte order is unknown";
+        d->unreadable = "its byte order is unknown";
     if (class == H5T_ENUM && is_bool(type))
-        t->element = ELEMENT_BOOL;
-    else if (!number || !find_number(type, class, &t->element))
+        d->element = ELEMENT_BOOL;
+    else if (!number || !find_number(type, class, &d->element))
         return;
-    if (t->size > 1 && !ordered)
+    if (d->size > 1 && !ordered)
         return;
-    t->name = element_name(t->element);
-    t->unreadable = NULL;
-    t->big = t->size > 1 && order == H5T_ORDER_BE;
+    d->type_name = element_name(d->element);
+    d->unreadable = NULL;
+    d->big = d->size > 1 && order == H5T_ORDER_BE;
 }
 
 /*
@@ -192,35 +220,6 @@ static void put_string(struct buffer *out, const char *text)
     put_text(out, text, strlen(text));
 }
 
-/* A dataset that is open, and what is known of it. */
-struct dataset {
-    hid_t id, type, space, creation;
-    const char *name;               /* of the array */
-    hid_t decoded;                  /* the type of elements as they are decoded; 0: not known yet */
-    bool netcdf;                    /* in a netCDF file */
-    bool narrow;                    /* elements have another layout than numbers of our types */
-    struct container_filter fields; /* that layout, if `narrow` */
-    enum element_type element;
-    size_t size; /* bytes of an element, as it is decoded */
-    bool big;
-    int dimensions;
-    int inner; /* how many of these are those of a field that is an array, in each record */
-    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
-    hsize_t stored[CONTAINER_DIMENSIONS_MAX]; /* as they are in the file */
-    bool extended;                            /* they differ */
-    uint64_t elements;
-    const char *type_name;
-    const char *unreadable; /* NULL where it can be read */
-    bool typed;             /* elements of its type could be */
-    bool not_numeric;
-    bool by_attributes;                /* they make it unreadable */
-    struct attributes_meaning meaning; /* of its numbers, if `typed` */
-    char text[320];                    /* room for `unreadable` */
-    unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
-    bool fill_stated;  /* the dataset says what elements are that were never written */
-    bool fill_defined; /* there is a value of these */
-};
-
 /* The type of ours, as libhdf5 has it, that elements of a dataset are decoded to. Negative where the
    library fails. */
 static hid_t decoded_type(const struct dataset *d)
@@ -239,52 +238,41 @@ static hid_t decoded_type(const struct dataset *d)
     return type;
 }
 
-/* Finds the values that stand for what is not in the file. */
-static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
+/* Reads the value of elements that were never written, of this type, where there is one. False where the
+   library fails. */
+static bool read_fill(struct dataset *d, hid_t type, void *value)
 {
     H5D_fill_value_t defined;
     H5D_fill_time_t when;
 
     if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
-        H5Pget_fill_time(d->creation, &when) < 0)
-        return hdf5_wrong(t);
-    if (defined != H5D_FILL_VALUE_UNDEFINED &&
-        H5Pget_fill_value(d->creation, d->decoded, d->fill) < 0)
-        return hdf5_wrong(t);
+        H5Pget_fill_time(d->creation, &when) < 0 ||
+        (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, type, value) < 0))
+        return false;
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
+    return true;
+}
+
+/* Finds the values that stand for what is not in the file. */
+static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
+{
+    if (!read_fill(d, d->decoded, d->fill))
+        return hdf5_wrong(t);
     memcpy(d->pad, d->fill, sizeof d->pad);
     if (!d->fill_stated && !attributes_default_fill(d->element, d->big, d->pad))
         memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
     return true;
 }
 
-/* An open dataset whose attributes are read. */
-struct attributes {
-    hid_t dataset;
-    struct hdf5_trouble *t;
-};
-
-static bool read_numbers(void *user, const char *name, struct attributes_numbers *found)
-{
-    const struct attributes *a = user;
-
-    return attribute_read_numbers(a->dataset, name, found, a->t);
-}
-
-static bool read_text(void *user, const char *name, char *text, size_t room)
-{
-    return attribute_read_text(((const struct attributes *)user)->dataset, name, text, room);
-}
-
 /* Finds what the numbers of a dataset mean. */
 static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
     struct attributes_meaning *m = &d->meaning;
-    struct attributes a = {.dataset = d->id, .t = t};
-    const struct attributes_reader reader = {.read_numbers = read_numbers,
-                                             .read_text = read_text,
-                                             .user = &a,
+    struct attribute_holder holder = {.object = d->id, .trouble = t};
+    const struct attributes_reader reader = {.read_numbers = attribute_read_numbers,
+                                             .read_text = attribute_read_text,
+                                             .user = &holder,
                                              .parts = H5Tget_class(d->type) == H5T_COMPOUND};
 
     if (in->stored)
@@ -376,7 +364,7 @@ static bool find_wider_integer(hid_t type, struct dataset *d)
 
 /* Sees whether a dataset has numbers in some of the bits of its elements, or floats of other
    layouts, which are decoded to numbers of a type of ours. */
-static void find_narrow(struct dataset *d, struct type *type)
+static void find_narrow(struct dataset *d)
 {
     static const char contiguous[] = "its layout is read in chunked datasets ('h5repack -l "
                                      "NAME:CHUNK=SIZES OLD NEW' makes these)";
@@ -384,32 +372,32 @@ static void find_narrow(struct dataset *d, struct type *type)
     const H5T_order_t order = H5Tget_order(d->type);
 
     if ((class != H5T_INTEGER && class != H5T_FLOAT) ||
-        (order != H5T_ORDER_LE && order != H5T_ORDER_BE) || type->size > 8 ||
+        (order != H5T_ORDER_LE && order != H5T_ORDER_BE) || d->size > 8 ||
         !(class == H5T_FLOAT ? find_wider_float(d->type, d) : find_wider_integer(d->type, d)))
         return;
     if (H5Pget_layout(d->creation) == H5D_CONTIGUOUS) {
-        type->unreadable = contiguous;
+        d->unreadable = contiguous;
         return;
     }
     d->narrow = true;
     d->fields.kind = CONTAINER_FIELDS;
-    d->fields.values[FIELDS_SIZE] = (uint32_t)type->size;
+    d->fields.values[FIELDS_SIZE] = (uint32_t)d->size;
     d->fields.values[FIELDS_BIG] = order == H5T_ORDER_BE;
     d->fields.values[FIELDS_OUT] = (uint32_t)element_size(d->element);
-    type->element = d->element;
-    type->name = element_name(type->element);
-    type->unreadable = filter_refusal(&d->fields);
-    type->size = element_size(type->element);
-    type->big = type->size > 1 && order == H5T_ORDER_BE;
+    d->type_name = element_name(d->element);
+    d->unreadable = filter_refusal(&d->fields);
+    d->size = element_size(d->element);
+    d->big = d->size > 1 && order == H5T_ORDER_BE;
 }
 
 /* Sees whether a dataset stands for an array of MATLAB that has no elements. Its own elements are the
    dimensions of that array. */
 static bool find_matlab_empty(hid_t dataset, bool *empty, struct hdf5_trouble *t)
 {
+    struct attribute_holder holder = {.object = dataset, .trouble = t};
     struct attributes_numbers found;
 
-    if (!attribute_read_numbers(dataset, "MATLAB_empty", &found, t))
+    if (!attribute_read_numbers(&holder, "MATLAB_empty", &found))
         return false;
     *empty = found.exists && found.numeric && found.count == 1 && found.numbers[0].value != 0;
     return true;
@@ -419,7 +407,6 @@ static bool find_matlab_empty(hid_t dataset, bool *empty, struct hdf5_trouble *t
 static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_trouble *t)
 {
     hsize_t most[CONTAINER_DIMENSIONS_MAX];
-    struct type type;
     H5S_class_t shape;
     bool empty;
 
@@ -428,16 +415,10 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
     d->creation = H5Dget_create_plist(d->id);
     if (d->type < 0 || d->space < 0 || d->creation < 0)
         return hdf5_wrong(t);
-    classify(d->type, &type);
-    if (type.unreadable)
-        find_narrow(d, &type);
-    d->type_name = type.name;
-    d->size = type.size;
-    d->element = type.element;
-    d->big = type.big;
-    d->unreadable = type.unreadable;
-    d->not_numeric = type.not_numeric;
-    d->typed = !type.unreadable;
+    classify(d->type, d);
+    if (d->unreadable)
+        find_narrow(d);
+    d->typed = !d->unreadable;
     shape = H5Sget_simple_extent_type(d->space);
     d->dimensions = H5Sget_simple_extent_ndims(d->space);
     if (d->dimensions < 0 || d->dimensions > CONTAINER_DIMENSIONS_MAX ||
@@ -536,6 +517,29 @@ struct visit {
     struct hdf5_trouble trouble;
     struct hdf5_walk walk;
 };
+
+/* Whether it matters where the elements of an array are. */
+static bool is_wanted(const struct visit *v, const char *name)
+{
+    return !v->in->headers_only &&
+           container_wants(v->in->patterns, v->in->pattern_count, name, false);
+}
+
+static bool too_large(struct visit *v)
+{
+    return hdf5_fails(&v->trouble, "more elements than any file has");
+}
+
+/* Adds the bytes of an array to those of all. */
+static bool count_bytes(struct visit *v, uint64_t elements, uint64_t size)
+{
+    uint64_t bytes;
+
+    if (__builtin_mul_overflow(elements, size, &bytes) || bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
+        return too_large(v);
+    v->bytes += bytes;
+    return true;
+}
 
 /* Whether the library lets bytes lie outside of the file. */
 static bool lies_inside(struct visit *v, uint64_t offset, uint64_t size)
@@ -768,18 +772,36 @@ static bool put_pieces(struct visit *v, const struct dataset *d)
 static const char never_written[] =
     "elements were never written, and have no fill value or several";
 
+/* Puts what comes before the places of tiles: all but where they are. */
+static void put_tiling(struct visit *v, const struct dataset *d, const hsize_t *sizes,
+                       const struct container_tiles *tiles, const unsigned char *fill,
+                       bool extended)
+{
+    put_head(d, v->out);
+    put(v->out, HDF5_TILES);
+    put_sizes(v->out, sizes, d->dimensions);
+    put(v->out, tiles->edges_plain);
+    put(v->out, tiles->filter_count);
+    for (unsigned i = 0; i < tiles->filter_count; i++) {
+        put(v->out, (uint64_t)tiles->filters[i].kind);
+        for (unsigned j = 0; j < CONTAINER_FILTER_VALUES; j++)
+            put(v->out, tiles->filters[i].values[j]);
+    }
+    put_text(v->out, fill, d->size);
+    put(v->out, extended);
+    if (extended) {
+        put_sizes(v->out, d->stored, d->dimensions);
+        put_text(v->out, d->pad, d->size);
+    }
+}
+
 /* Puts a dataset of which nothing is in the file: one tile, which has no place. */
 static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char *fill)
 {
+    static const struct container_tiles plain;
     const struct container_tile none = {0};
 
-    put_head(d, v->out);
-    put(v->out, HDF5_TILES);
-    put_sizes(v->out, d->sizes, d->dimensions);
-    put(v->out, 0);
-    put(v->out, 0);
-    put_text(v->out, fill, d->size);
-    put(v->out, 0);
+    put_tiling(v, d, d->sizes, &plain, fill, false);
     put_text(v->out, &none, d->elements > 0 ? sizeof none : 0);
     return true;
 }
@@ -809,22 +831,7 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
         return false;
     if (d->unreadable)
         return wanted ? put_pieces(v, d) : put_unreadable(v, d);
-    put_head(d, v->out);
-    put(v->out, HDF5_TILES);
-    put_sizes(v->out, sizes, d->dimensions);
-    put(v->out, tiles.edges_plain);
-    put(v->out, tiles.filter_count);
-    for (unsigned i = 0; i < tiles.filter_count; i++) {
-        put(v->out, (uint64_t)tiles.filters[i].kind);
-        for (unsigned j = 0; j < CONTAINER_FILTER_VALUES; j++)
-            put(v->out, tiles.filters[i].values[j]);
-    }
-    put_text(v->out, d->fill, d->size);
-    put(v->out, d->extended);
-    if (d->extended) {
-        put_sizes(v->out, d->stored, d->dimensions);
-        put_text(v->out, d->pad, d->size);
-    }
+    put_tiling(v, d, sizes, &tiles, d->fill, d->extended);
     if (wanted)
         return put_tiles(v, d, sizes, tiles.filter_count > 0, there);
     put_text(v->out, "", 0);
@@ -878,16 +885,8 @@ static bool put_compact(struct visit *v, struct dataset *d)
 /* Whether a type is that of complex numbers, as h5py has them. */
 static bool is_complex(hid_t type)
 {
-    static const char *const names[] = {"r", "i"};
-    bool is = H5Tget_nmembers(type) == 2;
-
-    for (unsigned i = 0; i < 2 && is; i++) {
-        char *name = H5Tget_member_name(type, i);
-
-        is = name && strcmp(name, names[i]) == 0 && H5Tget_member_class(type, i) == H5T_FLOAT;
-        H5free_memory(name);
-    }
-    return is;
+    return has_members(type, "r", "i") && H5Tget_member_class(type, 0) == H5T_FLOAT &&
+           H5Tget_member_class(type, 1) == H5T_FLOAT;
 }
 
 /* Finds the value of a field of `count` elements that were never written, which is at byte `at` of a
@@ -896,15 +895,9 @@ static bool find_field_fill(struct dataset *field, uint64_t at, uint64_t count,
                             struct hdf5_trouble *t)
 {
     unsigned char *record = calloc(field->fields.values[FIELD_RECORD], 1);
-    H5D_fill_value_t defined;
-    H5D_fill_time_t when;
-    bool good = record && H5Pfill_value_defined(field->creation, &defined) >= 0 &&
-                H5Pget_fill_time(field->creation, &when) >= 0 &&
-                (defined == H5D_FILL_VALUE_UNDEFINED ||
-                 H5Pget_fill_value(field->creation, field->type, record) >= 0);
+    const bool good = record && read_fill(field, field->type, record);
 
     if (good) {
-        field->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
         for (uint64_t i = 0; i < count; i++)
             field->fill_defined =
                 field->fill_defined &&
@@ -920,34 +913,26 @@ static bool find_field_fill(struct dataset *field, uint64_t at, uint64_t count,
 static bool put_field(struct visit *v, const struct dataset *d, hid_t type, const char *name,
                       uint64_t at)
 {
-    const bool wanted =
-        !v->in->headers_only && container_wants(v->in->patterns, v->in->pattern_count, name, false);
+    const bool wanted = is_wanted(v, name);
     const bool many = H5Tget_class(type) == H5T_ARRAY;
     const int dimensions = many ? H5Tget_array_ndims(type) : 0;
     const hid_t element = many ? H5Tget_super(type) : type;
     struct dataset field = *d;
-    struct type found;
     const haddr_t begin = H5Dget_offset(d->id); /* undefined in chunks, and if nothing is there */
-    uint64_t here = 1, size = 0, bytes = 0;
+    uint64_t here = 1, size = 0;
     bool good = element >= 0 && dimensions >= 0;
 
     if (good && dimensions <= CONTAINER_DIMENSIONS_MAX - d->dimensions)
         good = !many || H5Tget_array_dims2(type, field.sizes + d->dimensions) >= 0;
     if (!good)
         return hdf5_wrong(&v->trouble);
-    classify(element, &found);
+    classify(element, &field);
     if (H5Tget_class(element) == H5T_COMPOUND)
-        found.unreadable = "records in an array, or in many others";
+        field.unreadable = "records in an array, or in many others";
     if (many)
         H5Tclose(element);
-    field.type_name = found.name;
-    field.element = found.element;
-    field.big = found.big;
-    field.unreadable = found.unreadable;
-    field.not_numeric = found.not_numeric;
-    field.typed = !found.unreadable;
+    field.typed = !field.unreadable;
     field.name = name;
-    field.size = found.size;
     field.dimensions += dimensions;
     field.inner = dimensions;
     if (field.dimensions > CONTAINER_DIMENSIONS_MAX) {
@@ -962,12 +947,11 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
             here = 0;
     if (field.unreadable)
         return put_unreadable(v, &field);
-    if (here == 0 || __builtin_mul_overflow(here, found.size, &size) || size > d->size ||
-        at > d->size - size || d->size > UINT32_MAX ||
-        __builtin_mul_overflow(size, d->elements, &bytes) ||
-        bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
-        return hdf5_fails(&v->trouble, "more elements than any file has");
-    v->bytes += bytes;
+    if (here == 0 || __builtin_mul_overflow(here, field.size, &size) || size > d->size ||
+        at > d->size - size || d->size > UINT32_MAX)
+        return too_large(v);
+    if (!count_bytes(v, d->elements, size))
+        return false;
     if (begin != HADDR_UNDEF && d->elements > 0) {
         put_head(&field, v->out);
         put(v->out, HDF5_FIELD);
@@ -1038,7 +1022,7 @@ static bool put_records(struct visit *v, const struct dataset *d)
     uint64_t bytes;
 
     if (__builtin_mul_overflow(d->elements, d->size, &bytes))
-        return hdf5_fails(&v->trouble, "more elements than any file has");
+        return too_large(v);
     return (at == HADDR_UNDEF || lies_inside(v, at, bytes)) &&
            put_fields(v, d, d->type, d->name, 0, 0);
 }
@@ -1046,10 +1030,8 @@ static bool put_records(struct visit *v, const struct dataset *d)
 /* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
-    const bool wanted = !v->in->headers_only &&
-                        container_wants(v->in->patterns, v->in->pattern_count, d->name, false);
+    const bool wanted = is_wanted(v, d->name);
     H5D_layout_t layout;
-    uint64_t bytes;
 
     if (!look_at(d, v->in, &v->trouble))
         return false;
@@ -1065,10 +1047,8 @@ static bool put_dataset(struct visit *v, struct dataset *d)
     if (d->unreadable)
         return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
                                                               : put_stored(v, d, layout);
-    if (__builtin_mul_overflow(d->elements, d->size, &bytes) ||
-        bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
-        return hdf5_fails(&v->trouble, "more elements than any file has");
-    v->bytes += bytes;
+    if (!count_bytes(v, d->elements, d->size))
+        return false;
     return layout == H5D_CHUNKED   ? put_chunked(v, d, wanted)
            : layout == H5D_COMPACT ? put_compact(v, d)
                                    : put_contiguous(v, d);
