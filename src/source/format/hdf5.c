@@ -20,6 +20,7 @@
 
 #include "source/format/containers.h"
 #include "source/format/hdf5_records.h"
+#include "sys/buffer.h"
 
 #define HELPER "gpureduce-hdf5"
 
@@ -38,11 +39,6 @@ static bool recognise(const unsigned char *bytes, size_t size)
 /* The most bytes of records. */
 #    define RECORDS_MAX \
         (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
-
-struct records {
-    unsigned char *bytes;
-    size_t size;
-};
 
 /*
  * The program that calls libhdf5.
@@ -92,40 +88,21 @@ static bool find_helper(char path[PATH_MAX])
     return false;
 }
 
-/* Makes its arguments, in memory that one call of free gives back. NULL without memory. */
-static char **make_arguments(const struct container_input *in)
+/* Makes its arguments, which lie in *texts one after the other. NULL without memory. */
+static char **make_arguments(const struct container_input *in, struct buffer *texts)
 {
-    size_t size = (in->pattern_count + 6) * sizeof(char *), used;
-    char **arguments, *text;
+    const size_t count = in->pattern_count + 5;
+    char **const arguments = calloc(count + 1, sizeof *arguments), *text;
 
-    used = size;
-    size += sizeof PACKAGE_VERSION + 64;
+    buffer_print(texts, HELPER "%c" PACKAGE_VERSION "%c%" PRIu64 "%c%" PRIu64 "%c%s%s%c", 0, 0,
+                 in->begin, 0, in->size, 0, in->headers_only ? HDF5_ASK_HEADERS : "",
+                 in->stored ? HDF5_ASK_STORED : "", 0);
     for (unsigned i = 0; i < in->pattern_count; i++)
-        size += strlen(in->patterns[i].pattern) + 2;
-    arguments = malloc(size);
-    if (!arguments)
-        return NULL;
-    text = (char *)arguments + used;
-    size -= used;
-    arguments[0] = (char *)(uintptr_t)HELPER;
-    arguments[1] = (char *)(uintptr_t)PACKAGE_VERSION;
-    for (unsigned i = 0; i < in->pattern_count + 3; i++) {
-        const struct container_pattern *p = i < 3 ? NULL : &in->patterns[i - 3];
-        int length = 0;
-
-        if (i < 2)
-            length = snprintf(text, size, "%" PRIu64, i == 0 ? in->begin : in->size);
-        else if (i == 2)
-            length = snprintf(text, size, "%s%s", in->headers_only ? HDF5_ASK_HEADERS : "",
-                              in->stored ? HDF5_ASK_STORED : "");
-        else
-            length =
-                snprintf(text, size, "%c%s", p->exclude ? HDF5_EXCLUDE : HDF5_INCLUDE, p->pattern);
-        arguments[2 + i] = text;
-        text += length + 1;
-        size -= (size_t)length + 1;
-    }
-    arguments[in->pattern_count + 5] = NULL;
+        buffer_print(texts, "%c%s%c", in->patterns[i].exclude ? HDF5_EXCLUDE : HDF5_INCLUDE,
+                     in->patterns[i].pattern, 0);
+    text = texts->data;
+    for (size_t i = 0; arguments && !texts->failed && i < count; i++, text += strlen(text) + 1)
+        arguments[i] = text;
     return arguments;
 }
 
@@ -134,16 +111,15 @@ static char **make_arguments(const struct container_input *in)
 static int start_helper(const struct container_input *in, const char *path, int to, pid_t *child)
 {
     extern char **environ;
-    char **arguments = make_arguments(in);
+    struct buffer texts = {0};
+    char **arguments = make_arguments(in, &texts);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
     int error = ENOMEM;
 
-    if (!arguments)
-        return error;
     (void)sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&actions) == 0) {
+    if (arguments && !texts.failed && posix_spawn_file_actions_init(&actions) == 0) {
         if (posix_spawnattr_init(&attributes) == 0) {
             error = posix_spawn_file_actions_adddup2(&actions, in->file, STDIN_FILENO);
             error = error ? error : posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
@@ -160,32 +136,25 @@ static int start_helper(const struct container_input *in, const char *path, int 
         (void)posix_spawn_file_actions_destroy(&actions);
     }
     free(arguments);
+    buffer_free(&texts);
     return error;
 }
 
 /* Reads what the process writes, to its end. False without memory. */
-static bool read_records(int fd, struct records *records)
+static bool read_records(int fd, struct buffer *records)
 {
-    size_t capacity = 0;
+    const size_t piece = (size_t)64 << 10;
+    ssize_t n = 1;
 
-    for (;;) {
-        unsigned char *bytes = records->bytes;
-        ssize_t n;
+    while (n != 0) {
+        void *const to = records->size < RECORDS_MAX ? buffer_extend(records, piece) : NULL;
 
-        if (records->size == capacity) {
-            capacity = 2 * capacity + ((size_t)64 << 10);
-            bytes = capacity < RECORDS_MAX ? realloc(records->bytes, capacity) : NULL;
-            if (!bytes)
-                return false;
-            records->bytes = bytes;
-        }
-        n = read(fd, bytes + records->size, capacity - records->size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0;
-        records->size += (size_t)n;
+        n = to ? read(fd, to, piece) : -1;
+        if (n < 0 && (!to || errno != EINTR))
+            return false;
+        records->size += n > 0 ? (size_t)n : 0;
     }
+    return true;
 }
 
 /* Whether this process, and so the helper, may not have all memory: libhdf5 crashes without it. */
@@ -197,7 +166,7 @@ static bool is_memory_limited(void)
 }
 
 /* Has it write the records. False if there are none. */
-static bool get_records(struct container_input *in, struct records *records)
+static bool get_records(struct container_input *in, struct buffer *records)
 {
     char path[PATH_MAX];
     int ends[2], status = 0, error;
@@ -248,11 +217,12 @@ static bool get_records(struct container_input *in, struct records *records)
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct records records = {0};
+    struct buffer records = {0};
     const bool good = get_records(in, &records);
 
-    c->text = (char *)records.bytes;
-    return good && hdf5_take(c, in, records.bytes, records.size) && container_number_names(c, in);
+    c->text = records.data;
+    return good && hdf5_take(c, in, (const unsigned char *)records.data, records.size) &&
+           container_number_names(c, in);
 }
 
 #else
