@@ -1,5 +1,5 @@
 /*
- * npy.h: headers as NumPy writes them, headers that nobody should write, and random damage.
+ * npy.h: headers as NumPy writes them, and headers that nobody should write. fuzz_npy damages them.
  *
  * Every header lies in a block of just its size, so that a sanitizer sees a step beyond the end.
  */
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data_gen.h"
 #include "lib/tap.h"
 
 #define MAGIC "\x93NUMPY"
@@ -393,99 +392,6 @@ static void check_prefix(void)
     tap_family_end(&family, "versions other than 1, 2 and 3 are refused");
 }
 
-/* Parses bytes that may be anything; whatever it says must hold together. */
-static void survive(struct tap_family *family, const unsigned char *bytes, size_t size,
-                    unsigned long round)
-{
-    unsigned char *copy = malloc(size);
-    char *error = malloc(NPY_ERROR_MAX);
-    struct npy npy = {.type = ELEMENT_TYPES};
-    uint64_t offset = UINT64_MAX;
-
-    if (!copy || !error)
-        abort();
-    memcpy(copy, bytes, size);
-    memset(error, '#', NPY_ERROR_MAX);
-    npy_header_length(copy, size);
-    if (npy_parse(copy, size, &npy, error, &offset))
-        tap_case(family,
-                 npy.type >= ELEMENT_F32 && npy.type < ELEMENT_TYPES && npy.data_offset == size &&
-                     npy.elements <= INT64_MAX,
-                 "round %lu: type %d, elements %" PRIu64, round, (int)npy.type, npy.elements);
-    else
-        tap_case(family, memchr(error, 0, NPY_ERROR_MAX) && error[0] && offset <= size,
-                 "round %lu: '%.*s' at %" PRIu64 " of %zu", round, NPY_ERROR_MAX, error, offset,
-                 size);
-    free(copy);
-    free(error);
-}
-
-static void check_mutations(void)
-{
-    static const char alphabet[] = "{}()[],:'\" \n\tLTF<>=f0123456789desch\\";
-    static const char *const texts[] = {
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }",
-        "{'shape':(12345L,),'fortran_order':True,\"descr\":\"float64\"}",
-        "{'descr': '>f2', 'fortran_order': False, 'shape': (), }",
-    };
-    struct tap_family family = {0};
-    struct rng r;
-
-    rng_seed(&r, 51);
-    for (unsigned long round = 0; round < 300000; round++) {
-        struct header h = make_padded(1 + (int)rng_below(&r, 3), texts[rng_below(&r, 3)]);
-        unsigned char bytes[600];
-        size_t size = h.size;
-
-        memcpy(bytes, h.bytes, size);
-        free(h.bytes);
-        for (uint64_t i = rng_below(&r, 6); i > 0; i--) {
-            size_t at = 8 + (size_t)rng_below(&r, rng_below(&r, 3) ? 70 : size - 8);
-            size_t length = (size_t)rng_below(&r, 8);
-
-            if (at >= size)
-                at = size - 1;
-            switch (rng_below(&r, 5)) {
-            case 0:
-                bytes[at] = (unsigned char)rng_next(&r);
-                break;
-            case 1:
-                bytes[at] = (unsigned char)alphabet[rng_below(&r, sizeof alphabet - 1)];
-                break;
-            case 2: /* leave some out */
-                if (at + length < size && size - length >= 12) {
-                    memmove(bytes + at, bytes + at + length, size - at - length);
-                    size -= length;
-                }
-                break;
-            case 3: /* twice */
-                if (at + length < size && size + length < sizeof bytes) {
-                    memmove(bytes + at + length, bytes + at, size - at);
-                    size += length;
-                }
-                break;
-            default: /* cut off */
-                if (at >= 12)
-                    size = at;
-            }
-        }
-        if (rng_below(&r, 50) == 0)
-            bytes[6] = (unsigned char)rng_next(&r);
-        survive(&family, bytes, size, round);
-    }
-    /* Every beginning of a good one. */
-    for (int i = 0; i < 3; i++) {
-        for (int version = 1; version <= 3; version++) {
-            struct header h = make_padded(version, texts[i]);
-
-            for (size_t size = version == 1 ? 10 : 12; size <= h.size; size++)
-                survive(&family, h.bytes, size, size);
-            free(h.bytes);
-        }
-    }
-    tap_family_end(&family, "random damage: refused or taken, but never more than that");
-}
-
 /* Voids of one byte or two: what libraries for bfloat16 and for floats of one byte write. */
 static void check_untyped(void)
 {
@@ -542,7 +448,6 @@ int main(void)
     check_strings();
     check_numpy_names();
     check_prefix();
-    check_mutations();
     check_untyped();
     check_cut_off();
     return tap_done();
