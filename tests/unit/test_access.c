@@ -1,13 +1,10 @@
 /*
- * source/access.h: the steps that workers take, and that of methods of known costs the cheapest one
- * gets nearly all bytes, also where trials are interrupted.
+ * source/access.h: of methods of known costs the cheapest one gets nearly all bytes, also where trials
+ * are interrupted.
  */
 #include "config.h"
 
 #include "source/access.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
@@ -165,89 +162,8 @@ static void check_machines(void)
     }
 }
 
-/*
- * The steps.
- */
-
-#define M ACCESS_MAPPED
-#define P ACCESS_POPULATED
-#define C ACCESS_COPIED
-
-struct step {
-    enum access_method method;
-    uint64_t mib; /* 0: all that is left */
-    bool release; /* pages are given back at once */
-};
-
-/* Whether workers take these steps, as many as there are, by turns. */
-static void check_steps(const char *name, unsigned workers, unsigned present,
-                        enum access_choice choice, const double cost[ACCESS_METHODS],
-                        const struct step *steps, size_t count)
-{
-    struct tap_family family = {0};
-    struct access_shared shared;
-    struct access w[WORKERS_MOST];
-
-    access_shared_open(&shared, workers);
-    for (unsigned i = 0; i < present; i++)
-        access_begin(&w[i], choice, &shared);
-    for (size_t i = 0; i < count; i++) {
-        struct access *one = &w[i % present];
-        uint64_t most;
-        const enum access_method method = access_next(one, &most);
-        const uint64_t expected = steps[i].mib ? steps[i].mib * MIB : UINT64_MAX;
-
-        tap_case(&family,
-                 method == steps[i].method && most == expected &&
-                     access_release_now(one) == steps[i].release,
-                 "step %zu: method %d, %" PRIu64 " bytes, release %d", i, method, most,
-                 access_release_now(one));
-        most = most < MIB * 1024 ? most : MIB * 1024;
-        access_took(one, most, (uint64_t)(cost[method] * (double)most));
-    }
-    access_shared_close(&shared);
-    tap_family_end(&family, "%s", name);
-}
-#define STEPS(name, workers, present, choice, costs, ...)                            \
-    check_steps(name, workers, present, choice, (const double[ACCESS_METHODS])costs, \
-                (const struct step[]){__VA_ARGS__},                                  \
-                sizeof(const struct step[]){__VA_ARGS__} / sizeof(struct step))
-#define COSTS(m, p, c) \
-    {                  \
-        m, p, c        \
-    }
-
-static void check_all_steps(void)
-{
-    STEPS("one worker tries all twice, and keeps the best", 1, 1, ACCESS_CHOICE_TRIED,
-          COSTS(.2, .2, .1), {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true},
-          {C, 2, true}, {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true},
-          {C, 2, true}, {C, 0, false}, {C, 0, false});
-    STEPS("small pieces are not populated", 1, 1, ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .01, .2),
-          {M, 1, true}, {M, 8, true}, {C, 1, true}, {C, 2, true}, {M, 1, true}, {M, 8, true},
-          {C, 1, true}, {C, 2, true}, {M, 0, false}, {M, 0, false});
-    STEPS("of as good ones the first is kept", 1, 1, ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .1, .1),
-          {M, 1, true}, {M, 8, true}, {C, 1, true}, {C, 2, true}, {M, 1, true}, {M, 8, true},
-          {C, 1, true}, {C, 2, true}, {M, 0, false});
-    STEPS("two workers share trials", 2, 2, ACCESS_CHOICE_TRIED_SMALL, COSTS(.2, .2, .1),
-          {M, 1, true}, {C, 1, true}, {M, 8, true}, {C, 2, true}, {M, 1, true}, {C, 1, true},
-          {M, 8, true}, {C, 2, true}, {C, 4, false}, {C, 0, false}, {C, 0, false}, {C, 0, false});
-    STEPS("many workers give no pages back in trials, and wait for others", 8, 5,
-          ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .1, .2), {M, 1, false}, {C, 1, false}, {M, 1, false},
-          {C, 1, false}, {M, 4, false}, {M, 8, false}, {C, 2, false}, {M, 8, false}, {C, 2, false},
-          {M, 4, false}, {M, 4, false}, {M, 4, false}, {M, 4, false}, {M, 0, false}, {M, 0, false},
-          {M, 0, false}, {M, 0, false}, {M, 0, false});
-    STEPS("mapped alone", 1, 1, ACCESS_CHOICE_MAPPED, COSTS(.2, .2, .1), {M, 0, false},
-          {M, 0, false});
-    STEPS("populated alone", 1, 1, ACCESS_CHOICE_POPULATED, COSTS(.2, .2, .1), {P, 0, false},
-          {P, 0, false});
-    STEPS("copied alone", 1, 1, ACCESS_CHOICE_COPIED, COSTS(.1, .2, .2), {C, 0, false},
-          {C, 0, false});
-}
-
 int main(void)
 {
-    check_all_steps();
     check_machines();
     return tap_done();
 }
