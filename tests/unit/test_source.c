@@ -364,118 +364,48 @@ static void check_file(const struct expected *e, uint64_t input_bytes)
 
 static void check_files(void)
 {
+    enum { NPY = 1, WHOLE = 2, MAPPED = 4, TOLD = 8 /* frames tell what they hold */ };
     static const struct {
+        const char *name;
+        uint64_t elements;
         size_t piece; /* bytes of a frame; 0: not compressed */
-        struct expected e;
-        bool npy;
-        bool stated; /* frames say what they hold */
+        unsigned is;
     } cases[] = {
-        {.e = {.name = "a small raw file",
-               .format = "raw",
-               .elements = 1000,
-               .parallel = true,
-               .whole = true,
-               .stated = true,
-               .borrowed = true}},
-        {.e = {.name = "an empty array",
-               .format = "npy",
-               .elements = 0,
-               .parallel = true,
-               .whole = true,
-               .stated = true},
-         .npy = true},
-        {.e = {.name = "a small array",
-               .format = "npy",
-               .elements = 1000,
-               .parallel = true,
-               .whole = true,
-               .stated = true,
-               .borrowed = true},
-         .npy = true},
-        {.e = {.name = "a raw file that is read",
-               .format = "raw",
-               .elements = 500000,
-               .parallel = true,
-               .stated = true}},
-        {.e = {.name = "a raw file that is mapped",
-               .format = "raw",
-               .elements = 3000000,
-               .parallel = true,
-               .stated = true,
-               .mapped = true}},
-        {.e = {.name = "an array that is mapped",
-               .format = "npy",
-               .elements = 3000000,
-               .parallel = true,
-               .stated = true,
-               .mapped = true},
-         .npy = true},
-        {.e = {.name = "a small frame",
-               .format = "zstd",
-               .elements = 1000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 1 << 20,
-         .stated = true},
-        {.e = {.name = "many frames",
-               .format = "zstd",
-               .elements = 3000000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 10000,
-         .stated = true},
-        {.e = {.name = "many frames that tear elements",
-               .format = "zstd",
-               .elements = 10000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 1001,
-         .stated = true},
-        {.e = {.name = "many frames of unstated length",
-               .format = "zstd",
-               .elements = 3000000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 100000},
-        {.e = {.name = "one large frame",
-               .format = "zstd",
-               .elements = 6000000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 32 << 20},
-        {.e = {.name = "large frames",
-               .format = "zstd",
-               .elements = 9000000,
-               .compressed = true,
-               .parallel = true,
-               .borrowed = true},
-         .piece = 12 << 20,
-         .stated = true},
-        {.e = {.name = "an array in many frames",
-               .format = "npy+zstd",
-               .elements = 1000000,
-               .compressed = true,
-               .parallel = true,
-               .stated = true,
-               .borrowed = true},
-         .npy = true,
-         .piece = 40000,
-         .stated = true},
+        {"a small raw file", 1000, 0, WHOLE},
+        {"an empty array", 0, 0, NPY | WHOLE},
+        {"a small array", 1000, 0, NPY | WHOLE},
+        {"a raw file that is read", 500000, 0, 0},
+        {"a raw file that is mapped", 3000000, 0, MAPPED},
+        {"an array that is mapped", 3000000, 0, NPY | MAPPED},
+        {"a small frame", 1000, 1 << 20, TOLD},
+        {"many frames", 3000000, 10000, TOLD},
+        {"many frames that tear elements", 10000, 1001, TOLD},
+        {"many frames of unstated length", 3000000, 100000, 0},
+        {"one large frame", 6000000, 32 << 20, 0},
+        {"large frames", 9000000, 12 << 20, TOLD},
+        {"an array in many frames", 1000000, 40000, NPY | TOLD},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct expected *e = &cases[i].e;
-        struct bytes b = cases[i].npy ? make_npy(e->elements, e->elements) : make(0, e->elements);
+        const bool npy = cases[i].is & NPY, compressed = cases[i].piece > 0;
+        const struct expected e = {.name = cases[i].name,
+                                   .format = compressed ? npy ? "npy+zstd" : "zstd"
+                                             : npy      ? "npy"
+                                                        : "raw",
+                                   .elements = cases[i].elements,
+                                   .compressed = compressed,
+                                   .parallel = true,
+                                   .whole = cases[i].is & WHOLE,
+                                   .stated = npy || !compressed,
+                                   .mapped = cases[i].is & MAPPED,
+                                   .borrowed = compressed ||
+                                               (cases[i].is & WHOLE && cases[i].elements > 0)};
+        struct bytes b = npy ? make_npy(e.elements, e.elements) : make(0, e.elements);
 
-        if (cases[i].piece)
-            b = compress(b, cases[i].piece, cases[i].stated);
+        if (compressed)
+            b = compress(b, cases[i].piece, cases[i].is & TOLD);
         put(b);
-        check_file(e, b.size);
+        check_file(&e, b.size);
     }
 }
 
