@@ -123,6 +123,28 @@ void fuzz_write_file(int folder, const char *name, const void *data, size_t size
     close(fd);
 }
 
+bool fuzz_read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct fuzz_bytes *b = in->context;
+
+    fuzz_check(offset <= b->size && size <= b->size - offset,
+               "%zu bytes at %" PRIu64 " are asked for, and there are %zu", size, offset, b->size);
+    memcpy(buffer, b->data + offset, size);
+    return true;
+}
+
+void fuzz_check_reason(const struct container *c, const struct container_input *in)
+{
+    if (c)
+        return;
+    fuzz_check(in->error.kind != ERROR_NONE && *in->error.text, "refused without a reason");
+    fuzz_check(in->error.offset <= in->size || in->error.offset == ERROR_NO_OFFSET,
+               "refused for byte %" PRIu64 " of %" PRIu64, in->error.offset, in->size);
+    for (const char *p = in->error.text; *p; p++)
+        fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f,
+                   "the reason has a control character: %s", in->error.text);
+}
+
 bool fuzz_check_array(const struct container_array *a)
 {
     uint64_t product, elements = 1;

@@ -78,6 +78,13 @@ void fuzz_free(struct fuzz_bytes *b);
 /* Makes a file of a folder anew. */
 void fuzz_write_file(int folder, const char *name, const void *data, size_t size);
 
+/* The read of a container in memory: in->context is its fuzz_bytes. Fails if more is asked for than is
+   there. */
+bool fuzz_read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset);
+
+/* Fails if a container was refused without a reason, or with a place beyond its end. */
+void fuzz_check_reason(const struct container *c, const struct container_input *in);
+
 /* Fails unless an array has a name, and either a reason why it cannot be read, or elements, bytes and
    tiles that go with its shape. Returns whether it can be read. */
 bool fuzz_check_array(const struct container_array *a);

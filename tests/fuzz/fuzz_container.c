@@ -14,22 +14,6 @@
 
 #include "source/format/containers.h"
 
-struct file {
-    const unsigned char *bytes;
-    size_t size;
-};
-
-static bool read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset)
-{
-    const struct file *file = in->context;
-
-    fuzz_check(offset <= file->size && size <= file->size - offset,
-               "%zu bytes at %" PRIu64 " are asked for, and there are %zu", size, offset,
-               file->size);
-    memcpy(buffer, file->bytes + offset, size);
-    return true;
-}
-
 /* Checks a container that was accepted. */
 static void check_arrays(const struct container *c, uint64_t size)
 {
@@ -59,14 +43,14 @@ static void check_arrays(const struct container *c, uint64_t size)
    with what has been read, whatever the header states. */
 static bool read_endless(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
-    const struct file *file = in->context;
+    const struct fuzz_bytes *file = in->context;
 
     fuzz_check(size <= 2 * file->size + ((size_t)1 << 20),
                "%zu bytes at %" PRIu64 " are asked for, and there are %zu", size, offset,
                file->size);
     if (offset > file->size || size > file->size - offset)
         return false;
-    memcpy(buffer, file->bytes + offset, size);
+    memcpy(buffer, file->data + offset, size);
     return true;
 }
 
@@ -75,7 +59,7 @@ static bool read_endless(struct container_input *in, void *buffer, size_t size, 
 static void open_in_order(const struct container_format *format, const unsigned char *bytes,
                           size_t size, bool good, size_t count)
 {
-    struct file file = {bytes, size};
+    struct fuzz_bytes file = {.data = (unsigned char *)(uintptr_t)bytes, .size = size};
     struct container_input in = {.read = read_endless,
                                  .context = &file,
                                  .size = UINT64_C(1) << 62,
@@ -102,9 +86,9 @@ static void open_in_order(const struct container_format *format, const unsigned 
 static bool open_bytes(const struct container_format *format, const unsigned char *bytes,
                        size_t size, size_t *count)
 {
-    struct file file = {bytes, size};
+    struct fuzz_bytes file = {.data = (unsigned char *)(uintptr_t)bytes, .size = size};
     struct container_pattern none = {.pattern = "none"}; /* each of many chunks is looked for */
-    struct container_input in = {.read = read_memory,
+    struct container_input in = {.read = fuzz_read_memory,
                                  .context = &file,
                                  .size = size,
                                  .file = -1,
@@ -113,16 +97,10 @@ static bool open_bytes(const struct container_format *format, const unsigned cha
     struct container *c = container_open(format, &in);
     bool good = c != NULL;
 
+    fuzz_check_reason(c, &in);
     if (c) {
         check_arrays(c, size);
         *count = c->count;
-    } else {
-        fuzz_check(in.error.kind != ERROR_NONE, "refused without a reason");
-        fuzz_check(in.error.offset <= size || in.error.offset == ERROR_NO_OFFSET,
-                   "refused for byte %" PRIu64 " of %zu", in.error.offset, size);
-        for (const char *p = in.error.text; *p; p++)
-            fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f,
-                       "the reason has a control character: %s", in.error.text);
     }
     container_close(c);
     if (format->in_order)

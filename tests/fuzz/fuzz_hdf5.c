@@ -88,7 +88,7 @@ static bool take(size_t *arrays)
     struct container *c = container_open(&format, &in);
 
     *arrays = c ? c->count : 0;
-    fuzz_check(c || in.error.kind != ERROR_NONE, "refused without a reason");
+    fuzz_check_reason(c, &in);
     for (size_t i = 0; c && i < c->count; i++)
         check_array(&c->arrays[i]);
     container_close(c);

@@ -101,7 +101,7 @@ static uint64_t open_store(bool headers_only, bool stored)
     struct container *c = container_open(container_find("zarr"), &in);
     uint64_t chunks = 0;
 
-    fuzz_check(c || in.error.kind != ERROR_NONE, "refused without a reason");
+    fuzz_check_reason(c, &in);
     for (size_t i = 0; c && i < c->count; i++) {
         check_array(&c->arrays[i], !headers_only);
         if (!c->arrays[i].unreadable && chunks < count_chunks(&c->arrays[i]))

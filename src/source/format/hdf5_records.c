@@ -362,12 +362,16 @@ static bool take_arrays(struct reader *r)
 }
 
 /* Reads once more what the process could not read, which says why. */
-static bool read_again(struct container_input *in, uint64_t offset, uint64_t size)
+static bool read_again(const struct reader *r, uint64_t offset, uint64_t size)
 {
-    const bool inside = size <= in->size && offset <= in->size - size;
-    unsigned char *bytes = inside && size > 0 ? malloc((size_t)size) : NULL;
-    bool good = !bytes || in->read(in, bytes, (size_t)size, offset);
+    struct container_input *in = r->in;
+    unsigned char *bytes;
+    bool good;
 
+    if (size > in->size || offset > in->size - size)
+        return broken(r);
+    bytes = malloc((size_t)size + 1);
+    good = !bytes || in->read(in, bytes, (size_t)size, offset);
     free(bytes);
     return good && container_wrong(in, offset, "%" PRIu64 " bytes could not be read", size);
 }
@@ -389,7 +393,7 @@ bool hdf5_take(struct container *c, struct container_input *in, const unsigned c
                     : broken(&r);
     case HDF5_UNREAD:
         offset = take(&r);
-        return read_again(in, offset, take(&r));
+        return read_again(&r, offset, take(&r));
     default:
         return broken(&r);
     }
