@@ -89,23 +89,12 @@ struct container_array *container_add(struct container *c, const char *name)
     return a;
 }
 
-bool container_add_size(struct container *c, uint64_t size)
+bool container_set_shape(struct container *c, struct container_array *a, const uint64_t *sizes,
+                         unsigned dimensions)
 {
-    if (!GROW(c->sizes, c->sizes_room, c->sizes_count + 1))
-        return false;
-    c->sizes[c->sizes_count++] = size;
-    return true;
-}
-
-void container_finish_sizes(struct container *c)
-{
-    const uint64_t *sizes = c->sizes;
-
-    for (size_t i = 0; i < c->count; i++) {
-        c->arrays[i].sizes = sizes;
-        if (c->arrays[i].dimensions > 0) /* there may be no sizes at all */
-            sizes += c->arrays[i].dimensions;
-    }
+    a->dimensions = dimensions;
+    a->sizes = container_keep(c, sizes, dimensions * sizeof *sizes);
+    return a->sizes;
 }
 
 void container_name_type(struct container_array *a, const char *name)
@@ -124,21 +113,29 @@ void container_refuse_type(struct container_array *a, const char *descr)
     a->not_numeric = foreign && foreign->not_numeric;
 }
 
+/* Memory for many copies, bytes. */
+#define NOTE_BYTES ((size_t)16 << 10)
+
 struct container_note {
     struct container_note *next;
+    size_t used, room;
     _Alignas(8) char bytes[];
 };
 
 const void *container_keep(struct container *c, const void *bytes, size_t size)
 {
-    struct container_note *note = malloc(sizeof *note + size);
+    const size_t need = align_up(size, 8), room = need > NOTE_BYTES ? need : NOTE_BYTES;
+    struct container_note *note = c->notes;
 
-    if (!note)
-        return NULL;
-    memcpy(note->bytes, bytes, size);
-    note->next = c->notes;
-    c->notes = note;
-    return note->bytes;
+    if (!note || note->room - note->used < need) {
+        note = malloc(sizeof *note + room);
+        if (!note)
+            return NULL;
+        *note = (struct container_note){.next = c->notes, .room = room};
+        c->notes = note;
+    }
+    note->used += need;
+    return memcpy(note->bytes + note->used - need, bytes, size);
 }
 
 const char *container_note(struct container *c, const char *format, ...)

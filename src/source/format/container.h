@@ -351,11 +351,9 @@ struct container_array *container_add(struct container *c, const char *name);
    touched. */
 void container_expect(struct container *c, size_t count);
 
-/* Adds the size of one dimension, for the array that was added last. False without memory. */
-bool container_add_size(struct container *c, uint64_t size);
-
-/* Gives the arrays their sizes, which have been added array by array. */
-void container_finish_sizes(struct container *c);
+/* Gives an array its shape, of which the container keeps a copy. False without memory. */
+bool container_set_shape(struct container *c, struct container_array *a, const uint64_t *sizes,
+                         unsigned dimensions);
 
 /* Sets the type's name in the container; a longer one is cut. */
 void container_name_type(struct container_array *a, const char *name);

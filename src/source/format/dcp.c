@@ -684,9 +684,7 @@ static bool add_part(struct checkpoint *k, uint32_t value, struct container_tile
     if (!pickle_counts(&k->pickle, pickle_find(&k->pickle, value, "size"), sizes, &dimensions))
         return malformed(k, value, "this tensor");
     container_name_type(a, dtype->other ? dtype->name : element_name(dtype->type));
-    a->dimensions = dimensions;
-    a->sizes = container_keep(k->container, sizes, sizeof sizes);
-    if (!a->sizes)
+    if (!container_set_shape(k->container, a, sizes, dimensions))
         return container_no_memory(k->in);
     a->type = dtype->type;
     if (!container_product(a, &a->elements) || a->elements > INT64_MAX / dtype->size)

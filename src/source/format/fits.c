@@ -437,16 +437,12 @@ static bool add_array(struct file *f)
     struct container_array *a = name ? container_add(c, name) : NULL;
     bool image;
 
-    if (!a)
+    if (!a || !container_set_shape(c, a, h->sizes, h->dimensions))
         return container_no_memory(f->in);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].bits == h->bits)
             a->type = types[i].type;
     a->big_endian = true;
-    a->dimensions = h->dimensions;
-    for (unsigned i = 0; i < h->dimensions; i++)
-        if (!container_add_size(c, h->sizes[i]))
-            return container_no_memory(f->in);
     a->offset = h->data;
     a->length = h->length;
     a->elements = h->length / element_size(a->type);
@@ -522,7 +518,6 @@ static bool read_hdus(struct file *f)
         if (!find_next(f, begin, &more))
             return false;
     }
-    container_finish_sizes(f->container);
     return container_number_names(f->container, f->in);
 }
 

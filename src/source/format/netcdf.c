@@ -558,16 +558,14 @@ static bool add_array(struct file *f, const struct variable *v)
 {
     struct container *c = f->container;
     struct container_array *a = container_add(c, c->text + v->name);
-    uint64_t length = 0;
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX] = {0};
 
-    if (!a)
-        return container_no_memory(f->in);
-    a->dimensions = (unsigned)v->dimension_count;
-    for (unsigned i = 0; i < a->dimensions; i++) {
-        (void)find_length(f, v, i, &length); /* it has been checked */
-        if (!container_add_size(c, length > 0 ? length : f->records))
-            return container_no_memory(f->in);
+    for (unsigned i = 0; i < v->dimension_count; i++) {
+        (void)find_length(f, v, i, &sizes[i]); /* it has been checked */
+        sizes[i] = sizes[i] > 0 ? sizes[i] : f->records;
     }
+    if (!a || !container_set_shape(c, a, sizes, (unsigned)v->dimension_count))
+        return container_no_memory(f->in);
     a->type = types[v->type];
     a->big_endian = true;
     a->offset = v->begin;
@@ -600,7 +598,6 @@ static bool add_arrays(struct file *f)
     /* The bytes after names have been read. */
     for (size_t i = 0; i < f->variable_count; i++)
         f->container->text[f->variables[i].name + f->variables[i].name_length] = '\0';
-    container_finish_sizes(f->container);
     return true;
 }
 

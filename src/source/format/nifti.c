@@ -255,12 +255,8 @@ static bool add_array(struct file *f, unsigned part)
     const bool complex = type->parts == 2;
     struct container_array *a = container_add(f->container, complex ? names[part] : "image");
 
-    if (!a)
+    if (!a || !container_set_shape(f->container, a, f->sizes, f->dimensions))
         return container_no_memory(f->in);
-    for (unsigned i = 0; i < f->dimensions; i++)
-        if (!container_add_size(f->container, f->sizes[i]))
-            return container_no_memory(f->in);
-    a->dimensions = f->dimensions;
     a->elements = f->elements;
     a->type = type->type;
     a->big_endian = f->big;
@@ -316,8 +312,6 @@ static bool read_file(struct container *c, struct container_input *in)
 
     for (unsigned part = 0; good && (part == 0 || part < f.type->parts); part++)
         good = add_array(&f, part);
-    if (good)
-        container_finish_sizes(c);
     return good;
 }
 

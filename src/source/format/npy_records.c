@@ -41,14 +41,11 @@ static bool take_field(void *user, const struct npy_field *field)
                                "a field has more than 64 dimensions");
     memcpy(sizes, npy->shape, npy->dimensions * sizeof *sizes);
     memcpy(sizes + npy->dimensions, field->shape, field->dimensions * sizeof *sizes);
-    if (a)
-        a->sizes = container_keep(c, sizes, (npy->dimensions + field->dimensions) * sizeof *sizes);
-    if (!a || !a->sizes)
+    if (!a || !container_set_shape(c, a, sizes, npy->dimensions + field->dimensions))
         return container_no_memory(f->in);
     container_name_type(a, field->known ? element_name(field->type) : field->descr);
     a->type = field->type;
     a->big_endian = field->big_endian;
-    a->dimensions = npy->dimensions + field->dimensions;
     a->fortran_order = npy->fortran_order;
     a->offset = f->begin + npy->data_offset + field->offset;
     a->record_elements = field->elements;

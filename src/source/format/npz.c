@@ -67,10 +67,8 @@ static const char *const void_names[] = {"V1", "V2"};
 static bool take_header(struct zip *z, struct container_array *array, const struct npy *npy)
 {
     _Static_assert(CONTAINER_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
-    for (unsigned i = 0; i < npy->dimensions; i++)
-        if (!container_add_size(z->container, npy->shape[i]))
-            return container_no_memory(z->in);
-    array->dimensions = npy->dimensions;
+    if (!container_set_shape(z->container, array, npy->shape, npy->dimensions))
+        return container_no_memory(z->in);
     array->fortran_order = npy->fortran_order;
     array->elements = npy->elements;
     array->before = npy->data_offset;
@@ -178,7 +176,6 @@ static bool note_damage(struct zip *z, struct container_array *array)
 
     if (in->error.kind == ERROR_NONE || in->error.kind == ERROR_MEMORY)
         return false;
-    z->container->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
     array->missing = in->unread;
     array->deflated = false;
@@ -355,7 +352,6 @@ static bool finish(struct zip *z, bool other_names)
     size_t members;
     uint64_t end = 0;
 
-    container_finish_sizes(c);
     if (!finish_names(z, other_names))
         return false;
     sort(c);

@@ -622,14 +622,10 @@ static struct container_array *add_array(struct file *f, const char *suffix, con
 static bool take_shape(struct file *f, struct container_array *a, const uint64_t *sizes,
                        unsigned dimensions)
 {
-    for (unsigned i = 0; i < dimensions; i++)
-        if (!container_add_size(f->container, sizes[i]))
-            return container_no_memory(f->in);
-    a->dimensions = dimensions;
-    a->sizes = sizes;
+    if (!container_set_shape(f->container, a, sizes, dimensions))
+        return container_no_memory(f->in);
     if (!container_product(a, &a->elements))
         a->elements = UINT64_MAX;
-    a->sizes = NULL;
     return true;
 }
 
@@ -979,7 +975,6 @@ bool pytorch_read(struct container *c, struct container_input *in)
     c->text = NULL;
     if (!good)
         return false;
-    container_finish_sizes(c);
     if (!container_number_names(c, in))
         return false;
     container_sort(c);

@@ -75,9 +75,10 @@ static bool read_integer(struct header *h, uint64_t *x)
 
 static bool read_shape(struct header *h, struct entry *e)
 {
+    struct container *c = h->container;
     uint64_t size;
 
-    e->first_size = h->container->sizes_count;
+    e->first_size = c->sizes_count;
     if (!json_read_begin(&h->json, '['))
         return malformed(h, "a shape is expected, [...]");
     while (json_read_more(&h->json, ']')) {
@@ -85,8 +86,9 @@ static bool read_shape(struct header *h, struct entry *e)
             return container_wrong(h->in, place(h), "the shape has more than 64 dimensions");
         if (!read_integer(h, &size))
             return false;
-        if (!container_add_size(h->container, size))
+        if (!GROW(c->sizes, c->sizes_room, c->sizes_count + 1))
             return container_no_memory(h->in);
+        c->sizes[c->sizes_count++] = size;
         e->dimensions++;
     }
     _Static_assert(CONTAINER_DIMENSIONS_MAX == 64, "as the message says");
@@ -298,10 +300,15 @@ static bool read_members(struct header *h)
 static bool finish(struct header *h)
 {
     struct container *c = h->container;
+    const uint64_t *sizes = c->sizes;
     char shown[NAME_ARRAY_MAX];
     uint64_t end = 0;
 
-    container_finish_sizes(c);
+    for (size_t i = 0; i < c->count; i++) {
+        c->arrays[i].sizes = sizes;
+        if (c->arrays[i].dimensions > 0) /* there may be no sizes at all */
+            sizes += c->arrays[i].dimensions;
+    }
     container_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];

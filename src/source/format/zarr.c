@@ -1492,9 +1492,7 @@ static bool take_array(struct store *z, const char *path, const char *name, stru
     if (!a)
         return false;
     (m->field ? take_field : take_type)(m, a);
-    a->dimensions = m->dimensions;
-    a->sizes = container_keep(c, m->sizes, sizeof m->sizes);
-    if (!a->sizes)
+    if (!container_set_shape(c, a, m->sizes, m->dimensions))
         return false;
     if (!container_product(a, &a->elements)) {
         refuse(m, "number of elements", "above 2^64");
