@@ -2,14 +2,14 @@
 
 #include "hdf5/library.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #if H5_VERSION_GE(1, 14, 0)
 #    include <H5FDdevelop.h>
 #endif
+
+#include "sys/pread.h"
 
 /* The one file that is open. */
 static struct {
@@ -60,28 +60,11 @@ static haddr_t driver_get_eof(const H5FD_t *f, H5FD_mem_t type)
     return file.in->size;
 }
 
-/* Reads bytes of the input, which are there. False on failure. */
-static bool read_bytes(void *buffer, size_t size, uint64_t offset)
-{
-    unsigned char *to = buffer;
-
-    while (size > 0) {
-        const ssize_t n = pread(file.in->fd, to, size, (off_t)(file.in->begin + offset));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        to += n;
-        offset += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
                           void *buffer)
 {
+    int error;
+
     (void)f, (void)transfer;
     if (type == H5FD_MEM_DRAW && file.noting) {
         file.noted = at;
@@ -95,7 +78,7 @@ static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at
         memset((char *)buffer + there, 0, size - there);
         size = there;
     }
-    if (size > 0 && !read_bytes(buffer, size, at)) {
+    if (pread_whole(file.in->fd, buffer, size, file.in->begin + at, 1, &error) < size) {
         file.failed = true;
         file.failed_at = at;
         file.failed_size = size;

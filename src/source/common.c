@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "sys/grow.h"
 #include "sys/mapping.h"
 #include "sys/plural.h"
+#include "sys/pread.h"
 
 /* Larger files are read: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)
@@ -188,21 +188,9 @@ void source_became_shorter(struct source *s, uint64_t missing)
 static size_t read_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset,
                         int *error)
 {
-    uint64_t begun = clock_now();
-    size_t done = 0;
+    const uint64_t begun = clock_now();
+    const size_t done = pread_whole(fd, buffer, size, offset, fd == s->fd ? 1 : SECTOR, error);
 
-    *error = 0;
-    while (done < size && (fd == s->fd || done % SECTOR == 0)) {
-        const ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            *error = n < 0 ? errno : 0;
-            break;
-        }
-        done += (size_t)n;
-    }
     source_count(s, done, clock_now() - begun);
     return done;
 }

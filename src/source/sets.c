@@ -16,6 +16,7 @@
 #include "sys/grow.h"
 #include "sys/json.h"
 #include "sys/plural.h"
+#include "sys/pread.h"
 
 static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json",
                   gguf_end[] = ".gguf";
@@ -116,24 +117,14 @@ static bool read_directory(const char *path, const char *end, struct list *names
     return good;
 }
 
-/* Reads so many bytes, or up to the end of the file. Returns the number of bytes, or -1. */
-static ssize_t read_bytes(int fd, char *text, size_t size)
-{
-    size_t done = 0;
-    ssize_t n = 1;
-
-    while (done < size && (n = read(fd, text + done, size - done)) > 0)
-        done += (size_t)n;
-    return n < 0 ? -1 : (ssize_t)done;
-}
-
 /* The text of a file, to be freed. NULL on failure. */
 static char *read_text(const char *path, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     char *text = NULL;
-    ssize_t size = -1;
+    size_t size = 0;
+    int wrong = -1;
 
     if (fd < 0 || fstat(fd, &status) != 0) {
         (void)fail(error);
@@ -142,18 +133,19 @@ static char *read_text(const char *path, struct error *error)
                         "the index has more than 100 MiB, which is not supported");
     } else {
         text = malloc((size_t)status.st_size + 1);
-        size = text ? read_bytes(fd, text, (size_t)status.st_size) : -1;
-        if (size < 0)
+        if (text)
+            size = pread_whole(fd, text, (size_t)status.st_size, 0, 1, &wrong);
+        if (wrong)
             (void)fail(error);
     }
     if (fd >= 0)
         close(fd);
-    if (size < 0) {
+    if (wrong) {
         free(text);
         return NULL;
     }
     text[size] = '\0';
-    if (strlen(text) < (size_t)size)
+    if (strlen(text) < size)
         text[0] = '\0'; /* no JSON */
     return text;
 }

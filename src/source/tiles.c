@@ -17,6 +17,7 @@
 #include "source/format/shuffle.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
+#include "sys/pread.h"
 #include "sys/search.h"
 
 /* Elements of the fill value that are handed out at a time. Bytes. */
@@ -247,21 +248,12 @@ static bool read_chunk(struct source *s, const struct tile *t, const struct cont
     const bool alone = !t->array->tiles->files->several;
     struct stat status = {.st_size = 0};
     uint64_t done = from, held;
-    ssize_t got = 1;
     int fd, error;
 
     fd = open_chunk(s, t->array, t->number, path);
     error = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
-    while (!error && done < from + size && got > 0) {
-        got = pread(fd, bytes + (done - from), (size_t)(from + size - done),
-                    (off_t)(tile->offset + done));
-        if (got > 0)
-            done += (uint64_t)got;
-        else if (got < 0 && errno != EINTR)
-            error = errno;
-        else if (got < 0)
-            got = 1;
-    }
+    if (!error)
+        done += pread_whole(fd, bytes, size, tile->offset + from, 1, &error);
     if (fd >= 0)
         close(fd);
     source_count(s, done - from, clock_between(begun, clock_now()));

@@ -21,6 +21,7 @@
 #include "source/format/pickle.h"
 #include "source/format/pytorch.h"
 #include "sys/grow.h"
+#include "sys/pread.h"
 
 #define METADATA ".metadata"
 
@@ -122,19 +123,10 @@ struct part {
    before. */
 static int read_bytes(const struct part *part, void *buffer, size_t size, uint64_t offset)
 {
-    size_t done = 0;
+    int error;
+    const size_t done = pread_whole(part->fd, buffer, size, part->begin + offset, 1, &error);
 
-    while (done < size) {
-        const ssize_t got = pread(part->fd, (char *)buffer + done, size - done,
-                                  (off_t)(part->begin + offset + done));
-
-        if (got == 0)
-            return -1;
-        if (got < 0 && errno != EINTR)
-            return errno;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return 0;
+    return error || done == size ? error : -1;
 }
 
 /* A container's read, of a shard. */

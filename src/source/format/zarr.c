@@ -30,6 +30,7 @@
 #include "sys/escape.h"
 #include "sys/grow.h"
 #include "sys/json.h"
+#include "sys/pread.h"
 
 /* Limits of what is read: bytes of a file of metadata, folders in each other, and arrays. */
 #define METADATA_MAX 100000000
@@ -196,7 +197,6 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
 {
     struct container_input *in = s->in;
     size_t done = 0;
-    ssize_t got = 1;
     int fd, error;
 
     if (e->consolidated) {
@@ -211,11 +211,8 @@ static bool read_entry(struct store *s, const char *path, const struct entry *e,
     }
     fd = openat(in->file, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     error = fd < 0 ? errno : 0;
-    while (!error && got != 0 && done < size) {
-        got = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
-        error = got < 0 && errno != EINTR ? errno : 0;
-        done += got > 0 ? (size_t)got : 0;
-    }
+    if (!error)
+        done = pread_whole(fd, buffer, size, offset, 1, &error);
     if (fd >= 0)
         close(fd);
     if (error)
