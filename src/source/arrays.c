@@ -114,12 +114,12 @@ static void warn_all(const struct source *s, const struct warned_list *list, con
         more[0] = '\0';
         if (count > 1)
             snprintf(more, sizeof more, " and %zu more", count - 1);
-        log_warn(s->log, s->name, why.advice, "%sarray %s%s: %s", skipped,
+        log_warn(s->options.log, s->name, why.advice, "%sarray %s%s: %s", skipped,
                  name_array(shown, a->name), more, why.text);
     }
     if (others > 0)
-        log_warn(s->log, s->name, NO_ADVICE, "%s%zu more array%s for other reasons", skipped,
-                 others, plural(others));
+        log_warn(s->options.log, s->name, NO_ADVICE, "%s%zu more array%s for other reasons",
+                 skipped, others, plural(others));
 }
 
 /* Finds the elements of an array that are to be reduced. False if it has none in the part that is
@@ -184,7 +184,7 @@ static bool is_picked(const struct container_array *a, const struct source_optio
 }
 
 /* Picks the arrays. False without memory. */
-static bool pick(struct source *s, const struct source_options *options)
+static bool pick(struct source *s)
 {
     struct container *c = s->container;
     struct warned_list skipped = {{{NULL, 0}}}, ignored = {{{NULL, 0}}};
@@ -195,12 +195,12 @@ static bool pick(struct source *s, const struct source_options *options)
     s->info.pick_count = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
-        const bool picked = is_picked(a, options);
+        const bool picked = is_picked(a, &s->options);
         struct source_pick part;
 
-        if (options->wanted && options->wanted->included > 0)
-            note_name(options->wanted, a->name);
-        if (!is_wanted(options->wanted, a->name, picked))
+        if (s->options.wanted && s->options.wanted->included > 0)
+            note_name(s->options.wanted, a->name);
+        if (!is_wanted(s->options.wanted, a->name, picked))
             continue;
         if (!picked) {
             note_warned(&skipped, a);
@@ -208,16 +208,16 @@ static bool pick(struct source *s, const struct source_options *options)
         }
         if (!a->unreadable && a->warning && a->warning[0])
             note_warned(&ignored, a);
-        if (a->unreadable && options->as_bytes) {
+        if (a->unreadable && s->options.as_bytes) {
             const uint64_t bytes = make_bytes(a);
 
             add_pick(s, &(struct source_pick){.array = a, .elements = bytes, .of = bytes});
-        } else if (find_part(a, options, &part)) {
+        } else if (find_part(a, &s->options, &part)) {
             add_pick(s, &part);
         }
         s->info.pick_total++;
     }
-    if (options->part.begin > 0) /* of all who read parts, one warns */
+    if (s->options.part.begin > 0) /* of all who read parts, one warns */
         return true;
     warn_all(s, &skipped, "skipped ");
     warn_all(s, &ignored, "ignored attributes of ");
@@ -225,9 +225,9 @@ static bool pick(struct source *s, const struct source_options *options)
 }
 
 /* Warns of options that ask for something else than a container's header states. */
-static void warn_overridden(const struct source *s, const struct source_options *options)
+static void warn_overridden(const struct source *s)
 {
-    const bool big_endian = options->order == ELEMENT_ORDER_BIG;
+    const bool big_endian = s->options.order == ELEMENT_ORDER_BIG;
     bool type = false, open = false, order = false;
     struct advice advice = {.kind = ADVICE_OVERRIDDEN};
 
@@ -237,15 +237,15 @@ static void warn_overridden(const struct source *s, const struct source_options 
         if (a->unreadable)
             continue;
         open |= a->type_open;
-        type |= a->type != options->type;
+        type |= a->type != s->options.type;
         order |= a->big_endian != big_endian && element_size(a->type) > 1;
     }
-    type &= options->type_given && !open; /* where it is open, --dtype is for that alone */
-    order &= options->order != ELEMENT_ORDER_UNSAID;
+    type &= s->options.type_given && !open; /* where it is open, --dtype is for that alone */
+    order &= s->options.order != ELEMENT_ORDER_UNSAID;
     advice.overridden = (type ? OVERRIDDEN_TYPE : 0) | (order ? OVERRIDDEN_ORDER : 0) |
-                        (options->skip > 0 ? OVERRIDDEN_SKIP : 0);
-    if (advice.overridden && !options->reopened)
-        log_warn(s->log, s->name, advice, "the %s header overrides what was asked for",
+                        (s->options.skip > 0 ? OVERRIDDEN_SKIP : 0);
+    if (advice.overridden && !s->options.reopened)
+        log_warn(s->options.log, s->name, advice, "the %s header overrides what was asked for",
                  s->container->format->name);
 }
 
@@ -289,8 +289,9 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
         k += order >= 0;
     }
     if (others > 0)
-        log_warn(s->log, s->name, NO_ADVICE, "array %s: %s does not place it in this file%s",
-                 name_array(shown, first->name), index->name, others > 1 ? ", nor others" : "");
+        log_warn(s->options.log, s->name, NO_ADVICE,
+                 "array %s: %s does not place it in this file%s", name_array(shown, first->name),
+                 index->name, others > 1 ? ", nor others" : "");
     for (k = 0; good && k < count; k++) {
         struct container_array *a = missing[k] ? container_add(c, places[k].array) : NULL;
 
@@ -315,9 +316,9 @@ size_t arrays_find_path(const struct source_index *index, const char *path)
 }
 
 /* Compares the container with what an index says of it. False without memory. */
-static bool compare_with_index(struct source *s, const struct source_options *options)
+static bool compare_with_index(struct source *s)
 {
-    for (const struct source_index *index = options->index; index; index = index->next) {
+    for (const struct source_index *index = s->options.index; index; index = index->next) {
         const size_t begin = arrays_find_path(index, s->path);
         size_t end = begin;
 
@@ -330,17 +331,17 @@ static bool compare_with_index(struct source *s, const struct source_options *op
     return true;
 }
 
-bool arrays_take_record(struct source *s, const struct source_options *options, const char *article)
+bool arrays_take_record(struct source *s, const char *article)
 {
-    if (options->record.bytes > 0)
+    if (s->options.record.bytes > 0)
         source_error(s, ERROR_REQUEST,
                      "%s says what its elements are: only raw files are read as records", article);
-    return options->record.bytes == 0;
+    return s->options.record.bytes == 0;
 }
 
 /* Lays out the container that has been read; NULL where it could not be. */
 static bool lay_out(struct source *s, const struct container_format *format,
-                    const struct container_input *in, const struct source_options *options)
+                    const struct container_input *in)
 {
     static const char *const suffixes[COMPRESSIONS] = COMPRESSION_NAMES("");
 
@@ -358,45 +359,43 @@ static bool lay_out(struct source *s, const struct container_format *format,
         container_note(s->container, "%s%s", format->name, suffixes[s->info.compression]);
     if (!s->info.format)
         return source_no_memory(s);
-    if (!arrays_take_record(s, options, format->article) || !compare_with_index(s, options))
+    if (!arrays_take_record(s, format->article) || !compare_with_index(s))
         return false;
-    if (!pick(s, options))
+    if (!pick(s))
         return false;
     if (!source_open_damages(s))
         return false;
-    if (s->container->warning && !options->reopened && options->part.begin == 0)
-        log_warn(s->log, s->name, NO_ADVICE, "%s", s->container->warning);
-    warn_overridden(s, options);
+    if (s->container->warning && !s->options.reopened && s->options.part.begin == 0)
+        log_warn(s->options.log, s->name, NO_ADVICE, "%s", s->container->warning);
+    warn_overridden(s);
     s->info.container = s->container;
     s->info.picks = s->picks;
     s->header = true;
     return true;
 }
 
-bool arrays_layout(struct source *s, const struct container_format *format,
-                   const struct source_options *options)
+bool arrays_layout(struct source *s, const struct container_format *format)
 {
     struct container_input in = {.read = read_input,
                                  .context = s,
                                  .size = s->info.input_bytes,
-                                 .type = options->type,
-                                 .stored = options->stored,
-                                 .headers_only = options->headers_only,
+                                 .type = s->options.type,
+                                 .stored = s->options.stored,
+                                 .headers_only = s->options.headers_only,
                                  .file = s->fd,
                                  .begin = s->start,
                                  .header = s->pair_size > 0 ? s->pair : NULL,
                                  .header_size = s->pair_size};
 
-    s->wanted = options->wanted;
-    if (s->wanted) {
-        in.patterns = s->wanted->patterns;
-        in.pattern_count = s->wanted->count;
+    if (s->options.wanted) {
+        in.patterns = s->options.wanted->patterns;
+        in.pattern_count = s->options.wanted->count;
     }
     s->container = container_open(format, &in);
     /* Bytes read to find the arrays do not count, and compressed ones are read again. */
     atomic_store(&s->input_read, 0);
     s->info.parallel = true;
-    return lay_out(s, format, &in, options);
+    return lay_out(s, format, &in);
 }
 
 /*
@@ -478,16 +477,16 @@ static void kept_close(struct reader *r)
 }
 
 bool arrays_layout_in_order(struct source *s, const struct container_format *format,
-                            const struct source_options *options, struct reader **reader)
+                            struct reader **reader)
 {
     struct kept_reader *k = reader_over_open(s, *reader, kept_read, sizeof *k, sizeof *k);
     struct container_input in = {.read = read_kept,
                                  .context = k,
                                  .size = (uint64_t)1 << 62,
                                  .endless = true,
-                                 .type = options->type,
-                                 .stored = options->stored,
-                                 .headers_only = options->headers_only,
+                                 .type = s->options.type,
+                                 .stored = s->options.stored,
+                                 .headers_only = s->options.headers_only,
                                  .file = -1};
     bool good;
 
@@ -495,19 +494,18 @@ bool arrays_layout_in_order(struct source *s, const struct container_format *for
     if (!k)
         return false;
     k->over.base.close = kept_close;
-    s->wanted = options->wanted;
     s->container = container_open(format, &in);
     if (!s->container && k->ended && in.error.kind == ERROR_NONE) /* all of it has been read */
         s->container = container_open(format, &in);
-    if (in.scattered && !(s->container && options->headers_only)) {
+    if (in.scattered && !(s->container && s->options.headers_only)) {
         container_close(s->container);
         s->container = NULL;
         *reader = &k->over.base;
         return true;
     }
-    s->info.parallel = options->headers_only;
-    good = lay_out(s, format, &in, options);
-    if (good && !options->headers_only)
+    s->info.parallel = s->options.headers_only;
+    good = lay_out(s, format, &in);
+    if (good && !s->options.headers_only)
         *reader = &k->over.base;
     else
         k->over.base.close(&k->over.base);
@@ -527,9 +525,9 @@ bool source_find_missing(struct source *s, const struct missing_values *values, 
     return !lacking;
 }
 
-bool arrays_layout_one(struct source *s, const struct source_options *options)
+bool arrays_layout_one(struct source *s)
 {
-    const struct container_array *a = options->array;
+    const struct container_array *a = s->options.array;
     struct source_pick part;
     const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : container_array_extent(a);
 
@@ -541,13 +539,13 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.format = "raw";
     s->array = a;
     s->info.compressed = container_array_compressed(a);
-    s->info.scattered = a->tiles && !options->consecutive;
+    s->info.scattered = a->tiles && !s->options.consecutive;
     s->data_offset = a->deflated ? a->before : a->offset;
     s->info.data_offset = container_array_begin(a);
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();
     s->info.element_size = element_size(a->type);
-    (void)find_part(a, options, &part);
+    (void)find_part(a, &s->options, &part);
     s->info.first = part.first;
     s->info.elements = part.first + part.elements;
     s->info.of = part.of;

@@ -21,23 +21,21 @@ size_t arrays_find_path(const struct source_index *index, const char *path);
 
 /* Reads what arrays there are, picks those that are wanted and can be reduced, warns of those that
    are wanted and cannot, and sets the layout. False on failure. */
-bool arrays_layout(struct source *s, const struct container_format *format,
-                   const struct source_options *options);
+bool arrays_layout(struct source *s, const struct container_format *format);
 
 /* Whether the input is read without regard to records; if not, the source fails: `article`, its format,
    describes the elements. */
-bool arrays_take_record(struct source *s, const struct source_options *options,
-                        const char *article);
+bool arrays_take_record(struct source *s, const char *article);
 
 /* Sets the layout to that of options->array alone, whose container was read before. False on
    failure. */
-bool arrays_layout_one(struct source *s, const struct source_options *options);
+bool arrays_layout_one(struct source *s);
 
 /* Lays s out as a container that the reader, which is closed on failure, reads from front to back; its
    format can be read so. *reader becomes a reader of the same from its beginning on; NULL with
    options->headers_only. s->container is NULL where bytes at any offset are needed. False on
    failure. */
 bool arrays_layout_in_order(struct source *s, const struct container_format *format,
-                            const struct source_options *options, struct reader **reader);
+                            struct reader **reader);
 
 #endif

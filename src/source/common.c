@@ -329,7 +329,7 @@ unsigned char *source_map(const struct source *s, size_t *size)
     struct stat status;
     unsigned char *map;
 
-    if (s->info.input_bytes < s->tuning->mapped_least ||
+    if (s->info.input_bytes < s->options.tuning->mapped_least ||
         s->start + s->info.input_bytes > MAPPED_FILE_MAX || fstat(s->fd, &status) != 0 ||
         !S_ISREG(status.st_mode))
         return NULL;
@@ -588,7 +588,7 @@ enum source_verdict source_finish(struct source *s)
     if (s->zstd.stop != SOURCE_UNKNOWN && s->info.elements == s->info.first)
         set_input_read(s, 0);
     else if (atomic_load(&s->zstd.stopped_at) != SOURCE_UNKNOWN)
-        set_input_read(s, atomic_load(&s->zstd.stopped_at) - s->part.begin);
+        set_input_read(s, atomic_load(&s->zstd.stopped_at) - s->options.part.begin);
     return source_failed(s) || source_why(s)->kind != ERROR_NONE ? SOURCE_BROKEN : verdict;
 }
 

@@ -371,10 +371,10 @@ static uint64_t choose_part(const struct source *s, unsigned rings)
 {
     const uint64_t bytes = input_size(s) / rings / COMPRESSED_PARTS;
 
-    return rings == 1                      ? SOURCE_UNKNOWN
-           : bytes > COMPRESSED_PART_MOST  ? COMPRESSED_PART_MOST
-           : bytes < s->tuning->part_least ? s->tuning->part_least
-                                           : bytes;
+    return rings == 1                              ? SOURCE_UNKNOWN
+           : bytes > COMPRESSED_PART_MOST          ? COMPRESSED_PART_MOST
+           : bytes < s->options.tuning->part_least ? s->options.tuning->part_least
+                                                   : bytes;
 }
 
 /* Makes rings whose parts are cut as they are asked for. False without memory. */
@@ -440,7 +440,7 @@ static bool can_cut(const struct source *s)
     const struct compressed_state *p = s->state;
     const uint64_t size = input_size(s);
 
-    return size >= 2 * s->tuning->part_least &&
+    return size >= 2 * s->options.tuning->part_least &&
            (p->stream || (s->info.elements == s->stated && size <= ZSTD_CUTTER_INPUT_MAX &&
                           s->data_offset <= SOURCE_UNKNOWN / 4));
 }
@@ -815,7 +815,7 @@ struct compressed_layout compressed_layout(const struct source *s)
         .stop = !p->stream && s->info.elements != s->stated,
         .in_parts = p->stream || p->ring_count > 1,
         .check = p->stream || !s->zstd.no_check,
-        .piece = s->tuning->piece,
+        .piece = s->options.tuning->piece,
     };
 }
 
@@ -825,7 +825,7 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
     struct compressed_ring *r = &p->rings[ring];
 
     r->memory = memory + COMPRESSED_BEFORE;
-    r->piece = s->tuning->piece;
+    r->piece = s->options.tuning->piece;
     r->size = (size - COMPRESSED_BEFORE) / r->piece * r->piece;
     r->read = p->pipe ? NULL : calloc((size_t)(r->size / r->piece), sizeof *r->read);
     if (!p->pipe && !r->read)
@@ -833,11 +833,10 @@ UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *
 }
 
 /* Reads the layout through a decoder, which is closed. */
-static bool read_layout(struct source *s, const struct source_options *options,
-                        struct reader *input)
+static bool read_layout(struct source *s, struct reader *input)
 {
     struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
-    bool ok = reader && formats_layout(s, options, reader);
+    bool ok = reader && formats_layout(s, reader);
 
     if (reader)
         reader->close(reader);
@@ -857,8 +856,7 @@ static bool begin_source(struct source *s, const struct source_ops *ops)
     return true;
 }
 
-UNCHECKED bool compressed_source_open(struct source *s, const struct source_options *options,
-                                      struct reader *pipe)
+UNCHECKED bool compressed_source_open(struct source *s, struct reader *pipe)
 {
     static const struct source_ops ops = {
         .finish = compressed_finish, .index = compressed_index, .close = compressed_close};
@@ -872,12 +870,12 @@ UNCHECKED bool compressed_source_open(struct source *s, const struct source_opti
     p = s->state;
     if (pipe) {
         p->pipe = replay_open(s, pipe);
-        if (!p->pipe || !read_layout(s, options, &p->pipe->base))
+        if (!p->pipe || !read_layout(s, &p->pipe->base))
             return false;
         p->pipe->recording = false;
         p->first = zstd_first_frame(p->pipe->bytes, p->pipe->size);
     } else {
-        if (!read_layout(s, options, input_reader_open(s)))
+        if (!read_layout(s, input_reader_open(s)))
             return false;
         p->first = zstd_first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
@@ -932,7 +930,7 @@ bool compressed_array_look(const struct source *container, const struct containe
     /* A batch of the decoder ends with each part: many short ones take longer than the CPU does. */
     if (good && stream.count > 0 &&
         (stream.runs == 1 ||
-         tile_stream_size(&stream) / stream.runs >= container->tuning->part_least)) {
+         tile_stream_size(&stream) / stream.runs >= container->options.tuning->part_least)) {
         first = look_at_tiles(container, &stream, &cached);
         facts->size = tile_stream_size(&stream);
         facts->ratio =
@@ -966,7 +964,7 @@ static enum source_status next_other(struct source *s, const struct chunk_reques
     return SOURCE_CHUNK;
 }
 
-bool compressed_array_open(struct source *s, const struct source_options *options, unsigned workers)
+bool compressed_array_open(struct source *s, unsigned workers)
 {
     static const struct source_ops ops = {
         .next = next_other, .finish = compressed_finish, .close = compressed_close};
@@ -980,7 +978,7 @@ bool compressed_array_open(struct source *s, const struct source_options *option
     p->others = calloc(workers, sizeof *p->others);
     p->workers = workers;
     if (!p->stream || !p->others ||
-        !tile_stream_open(p->stream, s->array, s->info.elements, options->true_indices))
+        !tile_stream_open(p->stream, s->array, s->info.elements, s->options.true_indices))
         return source_no_memory(s);
     atomic_init(&p->other, p->stream->count);
     p->first = look_at_tiles(s, p->stream, &cached);

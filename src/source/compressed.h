@@ -47,8 +47,7 @@
 /* Makes s, an opened zstd file or pipe, a source of this kind. `pipe` is the reader of a pipe,
    which this function closes in any case, and NULL for a file. False on failure; the caller
    closes s in any case. */
-bool compressed_source_open(struct source *s, const struct source_options *options,
-                            struct reader *pipe);
+bool compressed_source_open(struct source *s, struct reader *pipe);
 
 /* Finds the facts about an array of a container as an input of this kind: facts->compressed tells
    whether its tiles are zstd, and `size` is 0 where an engine has nothing to decode of it. False
@@ -58,8 +57,7 @@ bool compressed_array_look(const struct source *container, const struct containe
 
 /* Makes s, whose layout is that of such an array, of which there is something to decode, a source of
    this kind for `workers` workers. False on failure; the caller closes s in any case. */
-bool compressed_array_open(struct source *s, const struct source_options *options,
-                           unsigned workers);
+bool compressed_array_open(struct source *s, unsigned workers);
 
 /* The properties that a decoder has to know, in bytes; positions are in decoded bytes. */
 struct compressed_layout {

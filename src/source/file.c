@@ -138,11 +138,12 @@ static uint64_t elements_most(const struct source *s, unsigned workers)
 {
     size_t many = 0;
 
-    if (s->whole_most == 0)
+    if (s->options.whole_most == 0)
         return UINT64_MAX;
     for (size_t i = 0; i < s->info.pick_count; i++)
-        many += s->picks[i].elements > s->whole_most && s->picks[i].elements <= s->whole_many;
-    return many >= workers ? s->whole_many : s->whole_most;
+        many += s->picks[i].elements > s->options.whole_most &&
+                s->picks[i].elements <= s->options.whole_many;
+    return many >= workers ? s->options.whole_many : s->options.whole_most;
 }
 
 /* Sets o->order: all in the order of their numbers, but for those that come before others. False
@@ -349,7 +350,7 @@ static uint64_t claim_tiles(const struct source *s, struct claim *claim,
 
     count = count < most ? count : most;
     count = count > 0 && tiles_stored(a, number, &offset) > 0 ? count : 1;
-    count = s->whole_most > 0 ? left : count;
+    count = s->options.whole_most > 0 ? left : count;
     claim->tiled = a;
     claim->limit = limit;
     claim->number_end = number + count;
@@ -427,7 +428,7 @@ static bool claim_of_many(struct source *s, struct claim *claim, size_t bytes)
         if (pick->array->deflated) {
             claim->compressed = pick->array;
             claim->count = pick->elements;
-        } else if (s->whole_most > 0) {
+        } else if (s->options.whole_most > 0) {
             claim->count = pick->elements;
         } else {
             claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
@@ -1294,7 +1295,7 @@ static int open_direct(const struct source *s)
 /* The access methods by which workers take cached data. */
 static enum access_choice access_choice(const struct source *s, unsigned workers)
 {
-    switch (s->access) {
+    switch (s->options.access) {
     case SOURCE_ACCESS_MAPPED:
         return ACCESS_CHOICE_MAPPED;
     case SOURCE_ACCESS_POPULATED:
@@ -1347,19 +1348,19 @@ static uint64_t elements_before(const struct source *s, uint64_t offset)
                     : source_elements_before(offset, s->data_offset, size, s->info.of);
 }
 
-bool file_layout(struct source *s, const struct source_options *options)
+bool file_layout(struct source *s)
 {
     struct reader *reader = input_reader_open(s);
     uint64_t available, behind = 0;
-    bool ok = reader && formats_layout(s, options, reader);
+    bool ok = reader && formats_layout(s, reader);
 
     if (reader)
         reader->close(reader);
-    if (ok && options->record.bytes > 0) {
+    if (ok && s->options.record.bytes > 0) {
         s->field = (struct container_array){.type = s->info.type,
-                                            .offset = s->data_offset + options->record.offset,
-                                            .record_elements = options->record.elements,
-                                            .record_stride = options->record.bytes};
+                                            .offset = s->data_offset + s->options.record.offset,
+                                            .record_elements = s->options.record.elements,
+                                            .record_stride = s->options.record.bytes};
         s->array = &s->field;
     }
     if (!ok || !source_check_end(s, s->info.input_bytes))
@@ -1368,16 +1369,16 @@ bool file_layout(struct source *s, const struct source_options *options)
     if (s->stated != SOURCE_UNKNOWN && s->stated <= available)
         behind = s->info.input_bytes - s->data_offset - s->stated * s->info.element_size;
     if (behind > 0)
-        log_warn(s->log, s->name, NO_ADVICE, "ignoring %" PRIu64 " byte%s after the array", behind,
-                 plural(behind));
+        log_warn(s->options.log, s->name, NO_ADVICE, "ignoring %" PRIu64 " byte%s after the array",
+                 behind, plural(behind));
     if (s->info.elements > available)
         s->info.elements = available;
     /* Bytes read to detect the format count no more than once. */
     atomic_store(&s->input_read, s->header ? s->data_offset : 0);
     s->info.of = s->info.elements;
-    if (options->part.end > 0) {
-        s->info.first = elements_before(s, options->part.begin);
-        s->info.elements = elements_before(s, options->part.end);
+    if (s->options.part.end > 0) {
+        s->info.first = elements_before(s, s->options.part.begin);
+        s->info.elements = elements_before(s, s->options.part.end);
     }
     s->info.parallel = true;
     return true;
@@ -1421,7 +1422,7 @@ bool file_source_open(struct source *s, unsigned workers)
     s->info.whole_count = f->arrays.count;
     if (f->map)
         s->info.uncached = uncached_share(s, f->map);
-    if (s->info.uncached > 0 && !s->no_direct)
+    if (s->info.uncached > 0 && !s->options.no_direct)
         f->direct = open_direct(s);
     return true;
 }

@@ -8,7 +8,7 @@
 
 /* Finds out the layout of an s whose descriptor, name and extent are known, and sees that the file
    holds what its header promises. False on failure. */
-bool file_layout(struct source *s, const struct source_options *options);
+bool file_layout(struct source *s);
 
 /* Makes s, whose layout is known, a source of this kind. False on failure; s is to be closed in any
    case. */

@@ -26,38 +26,38 @@
 _Static_assert(FORMATS_HEAD <= READER_PUSHED_MAX, "what is read goes back to the reader");
 
 /* Raw elements are what the options say. */
-static bool layout_raw(struct source *s, const struct source_options *options,
-                       struct reader *reader, const unsigned char *prefix, size_t had)
+static bool layout_raw(struct source *s, struct reader *reader, const unsigned char *prefix,
+                       size_t had)
 {
-    const enum element_order order = options->record.order;
-    bool big = (order == ELEMENT_ORDER_UNSAID ? options->order : order) == ELEMENT_ORDER_BIG;
+    const enum element_order order = s->options.record.order;
+    bool big = (order == ELEMENT_ORDER_UNSAID ? s->options.order : order) == ELEMENT_ORDER_BIG;
     struct advice better = {.kind = ADVICE_NONE};
     bool nans = false;
 
     reader_push(reader, prefix, had);
-    s->info.type = options->type;
+    s->info.type = s->options.type;
     s->info.swap = big != element_host_is_big();
-    s->data_offset = options->skip;
-    if (options->plausibility && !options->reopened && options->skip < had &&
-        options->record.bytes == 0) {
-        const unsigned char *first = prefix + options->skip;
-        size_t size = had - (size_t)options->skip;
+    s->data_offset = s->options.skip;
+    if (s->options.plausibility && !s->options.reopened && s->options.skip < had &&
+        s->options.record.bytes == 0) {
+        const unsigned char *first = prefix + s->options.skip;
+        size_t size = had - (size_t)s->options.skip;
 
-        if (options->length < size / element_size(options->type))
-            size = (size_t)options->length * element_size(options->type);
-        (void)plausibility_better(first, size, options->type, big, &better);
-        nans = plausibility_nans(first, size, options->type, big);
+        if (s->options.length < size / element_size(s->options.type))
+            size = (size_t)s->options.length * element_size(s->options.type);
+        (void)plausibility_better(first, size, s->options.type, big, &better);
+        nans = plausibility_nans(first, size, s->options.type, big);
     }
     if (better.kind != ADVICE_NONE)
-        log_warn(s->log, s->name, better, "the elements do not look like %s%s",
-                 element_size(options->type) == 1 ? ""
-                 : big                            ? "big-endian "
-                                                  : "little-endian ",
-                 element_name(options->type));
+        log_warn(s->options.log, s->name, better, "the elements do not look like %s%s",
+                 element_size(s->options.type) == 1 ? ""
+                 : big                              ? "big-endian "
+                                                    : "little-endian ",
+                 element_name(s->options.type));
     else if (nans)
-        log_warn(s->log, s->name, (struct advice){.kind = ADVICE_OTHER_TYPE},
+        log_warn(s->options.log, s->name, (struct advice){.kind = ADVICE_OTHER_TYPE},
                  "many different NaNs: the elements do not look like %s",
-                 element_name(options->type));
+                 element_name(s->options.type));
     return true;
 }
 
@@ -71,9 +71,8 @@ static bool read_at(void *user, uint64_t offset, void *bytes, size_t size)
 
 /* Describes an input that begins with these bytes, all if there are fewer than FORMATS_HEAD, but for the
    first s->data_offset, of which there are no more. */
-static struct unsupported_input describe(struct source *s, const struct source_options *options,
-                                         const struct reader *reader, const unsigned char *head,
-                                         size_t size)
+static struct unsupported_input describe(struct source *s, const struct reader *reader,
+                                         const unsigned char *head, size_t size)
 {
     const bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
     /* In zstd the first frame is looked at, and another may follow. */
@@ -86,39 +85,38 @@ static struct unsupported_input describe(struct source *s, const struct source_o
                                       .total = ends    ? size - skip
                                                : plain ? s->info.input_bytes - skip
                                                        : SOURCE_UNKNOWN,
-                                      .type = options->type,
-                                      .big_endian = options->order == ELEMENT_ORDER_BIG,
+                                      .type = s->options.type,
+                                      .big_endian = s->options.order == ELEMENT_ORDER_BIG,
                                       .read = plain ? read_at : NULL,
                                       .user = s};
 }
 
 /* Elements in Fortran's records have the byte order of the markers, which stand where they should. */
-static bool layout_fortran(struct source *s, const struct source_options *options,
-                           struct reader *reader, const unsigned char *prefix, size_t had)
+static bool layout_fortran(struct source *s, struct reader *reader, const unsigned char *prefix,
+                           size_t had)
 {
     reader_push(reader, prefix, had);
-    s->info.type = options->type;
-    s->data_offset = options->skip;
+    s->info.type = s->options.type;
+    s->data_offset = s->options.skip;
     s->fortran.marker = 4;
-    s->fortran.big_endian = options->order == ELEMENT_ORDER_BIG;
-    if (options->skip < had) {
-        const struct unsupported_input in = describe(s, options, reader, prefix, had);
+    s->fortran.big_endian = s->options.order == ELEMENT_ORDER_BIG;
+    if (s->options.skip < had) {
+        const struct unsupported_input in = describe(s, reader, prefix, had);
 
-        s->fortran.guessed = !unsupported_find_markers(&in, options->order, &s->fortran.marker,
+        s->fortran.guessed = !unsupported_find_markers(&in, s->options.order, &s->fortran.marker,
                                                        &s->fortran.big_endian) &&
-                             options->order == ELEMENT_ORDER_UNSAID;
+                             s->options.order == ELEMENT_ORDER_UNSAID;
     }
     s->info.swap = s->fortran.big_endian != element_host_is_big();
     return true;
 }
 
 /* The type of .npy elements whose header does not tell: what the user says. */
-static bool layout_untyped(struct source *s, const struct source_options *options,
-                           const struct npy *npy)
+static bool layout_untyped(struct source *s, const struct npy *npy)
 {
-    enum element_order order = npy->order != ELEMENT_ORDER_UNSAID ? npy->order : options->order;
+    enum element_order order = npy->order != ELEMENT_ORDER_UNSAID ? npy->order : s->options.order;
 
-    if (element_size(options->type) != npy->untyped) {
+    if (element_size(s->options.type) != npy->untyped) {
         const bool two = npy->untyped == 2;
 
         source_refuse(
@@ -128,14 +126,13 @@ static bool layout_untyped(struct source *s, const struct source_options *option
             two ? "2 bytes (V2)" : "1 byte (V1)");
         return false;
     }
-    s->info.type = options->type;
+    s->info.type = s->options.type;
     s->info.swap = (order == ELEMENT_ORDER_BIG) != element_host_is_big();
     return true;
 }
 
 /* Warns of options that ask for something else than the header states. */
-static void warn_overridden(const struct source *s, const struct source_options *options,
-                            bool big_endian)
+static void warn_overridden(const struct source *s, bool big_endian)
 {
     struct advice advice = {.kind = ADVICE_OVERRIDDEN,
                             .says = true,
@@ -143,14 +140,14 @@ static void warn_overridden(const struct source *s, const struct source_options 
                             .order = big_endian ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE,
                             .skip = s->data_offset};
 
-    if (options->type_given && options->type != s->info.type)
+    if (s->options.type_given && s->options.type != s->info.type)
         advice.overridden |= OVERRIDDEN_TYPE;
-    if (options->order != ELEMENT_ORDER_UNSAID && options->order != advice.order)
+    if (s->options.order != ELEMENT_ORDER_UNSAID && s->options.order != advice.order)
         advice.overridden |= OVERRIDDEN_ORDER;
-    if (options->skip > 0 && options->skip != s->data_offset)
+    if (s->options.skip > 0 && s->options.skip != s->data_offset)
         advice.overridden |= OVERRIDDEN_SKIP;
-    if (advice.overridden && !options->reopened)
-        log_warn(s->log, s->name, advice, "the .npy header overrides what was asked for");
+    if (advice.overridden && !s->options.reopened)
+        log_warn(s->options.log, s->name, advice, "the .npy header overrides what was asked for");
 }
 
 /* Says what is wrong with a .npy header. */
@@ -170,8 +167,8 @@ static void refuse_header(struct source *s, const struct npy *npy, const char *e
 }
 
 /* Reads the rest of a .npy header whose first `had` bytes are in `prefix`. */
-static bool layout_npy(struct source *s, const struct source_options *options,
-                       struct reader *reader, const unsigned char *prefix, size_t had)
+static bool layout_npy(struct source *s, struct reader *reader, const unsigned char *prefix,
+                       size_t had)
 {
     uint64_t length = npy_header_length(prefix, had);
     uint64_t error_offset;
@@ -217,7 +214,7 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     if (!npy.untyped) {
         s->info.type = npy.type;
         s->info.swap = npy.big_endian != element_host_is_big();
-    } else if (!layout_untyped(s, options, &npy)) {
+    } else if (!layout_untyped(s, &npy)) {
         return false;
     }
     if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type)) {
@@ -229,7 +226,7 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     s->data_offset = npy.data_offset;
     s->stated = npy.elements;
     if (!npy.untyped)
-        warn_overridden(s, options, npy.big_endian);
+        warn_overridden(s, npy.big_endian);
     s->info.shape = (struct array_shape){
         .known = true, .fortran_order = npy.fortran_order, .dimensions = npy.dimensions};
     _Static_assert(ARRAY_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
@@ -389,10 +386,9 @@ enum compression formats_compression(const struct source_options *options, const
     return found ? found->compression : COMPRESSION_NONE;
 }
 
-bool formats_detect_compression(struct source *s, const struct source_options *options,
-                                struct reader *reader)
+bool formats_detect_compression(struct source *s, struct reader *reader)
 {
-    const struct format *asked = asked_outside(options), *found;
+    const struct format *asked = asked_outside(&s->options), *found;
     unsigned char magic[FORMATS_MAGIC_MAX];
     ptrdiff_t got;
 
@@ -417,8 +413,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     s->info.compressed = true;
     s->info.compression = found->compression;
     /* Unless it is a .npy, or a container. */
-    s->zstd.stop =
-        position_behind(options, options->skip, options->length, element_size(options->type));
+    s->zstd.stop = position_behind(&s->options, s->options.skip, s->options.length,
+                                   element_size(s->options.type));
     return true;
 }
 
@@ -503,17 +499,17 @@ static bool fails_by_name(struct source *s, size_t size)
 
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers; if not, the source
    fails. `head` are its first bytes, up to FORMATS_HEAD. */
-static bool may_be_raw(struct source *s, const struct source_options *options,
-                       const struct reader *reader, const unsigned char *head, size_t size)
+static bool may_be_raw(struct source *s, const struct reader *reader, const unsigned char *head,
+                       size_t size)
 {
     const uint64_t unit =
-        options->record.bytes > 0 ? options->record.bytes : element_size(options->type);
-    struct unsupported_input input = describe(s, options, reader, head, size);
+        s->options.record.bytes > 0 ? s->options.record.bytes : element_size(s->options.type);
+    struct unsupported_input input = describe(s, reader, head, size);
     struct unsupported_raw raw;
     const struct unsupported *found;
 
-    input.torn = input.ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
-                 (size - options->skip) % unit != 0;
+    input.torn = input.ends && s->options.length == SOURCE_UNKNOWN && s->options.skip <= size &&
+                 (size - s->options.skip) % unit != 0;
     found = unsupported_find(&input, &raw);
     if (found) {
         char text[UNSUPPORTED_TEXT_MAX];
@@ -541,10 +537,14 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     return true;
 }
 
-ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
-                       struct reader *reader, unsigned char *head, size_t got, size_t size)
+/* Fills `head`, which has `got` bytes, up to `size` bytes or the end of the input. Returns the
+   number of bytes; -1 on failure. Damage of a compressed file that will be read again, or after
+   the last requested element, counts as the end. */
+static ptrdiff_t fill_head(struct source *s, struct reader *reader, unsigned char *head, size_t got,
+                           size_t size)
 {
-    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !source_reads_in_order(options) &&
+    const bool again = s->info.input_bytes != SOURCE_UNKNOWN &&
+                       !source_reads_in_order(&s->options) &&
                        s->info.compression == COMPRESSION_ZSTD;
     const bool muted = s->muted;
     ptrdiff_t more = 1;
@@ -560,44 +560,42 @@ ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
     return more < 0 ? -1 : (ptrdiff_t)got;
 }
 
-const struct container_format *formats_find_container(struct source *s,
-                                                      const struct source_options *options,
-                                                      struct reader *reader)
+const struct container_format *formats_find_container(struct source *s, struct reader *reader)
 {
-    const struct format *asked = asked_inside(options);
+    const struct format *asked = asked_inside(&s->options);
     unsigned char head[CONTAINER_HEAD];
     size_t had = 0, wanted = NPY_PREFIX_MAX;
     ptrdiff_t got;
 
     if (asked && asked->id != SOURCE_NPY)
         return NULL;
-    while ((got = formats_fill(s, options, reader, head, had, wanted)) > (ptrdiff_t)had) {
+    while ((got = fill_head(s, reader, head, had, wanted)) > (ptrdiff_t)had) {
         had = (size_t)got;
         wanted = container_head(head, had);
     }
     if (got > 0 && !recognise(head, (size_t)got, false)) {
         reader->probing = true;
-        got = formats_fill(s, options, reader, head, (size_t)got, sizeof head);
+        got = fill_head(s, reader, head, (size_t)got, sizeof head);
         reader->probing = false;
     }
     if (got < 0)
         return NULL;
     reader_push(reader, head, (size_t)got);
-    return arrays_recognise(options, head, (size_t)got);
+    return arrays_recognise(&s->options, head, (size_t)got);
 }
 
-bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader)
+bool formats_layout(struct source *s, struct reader *reader)
 {
-    const struct format *asked = asked_inside(options), *found = asked;
+    const struct format *asked = asked_inside(&s->options), *found = asked;
     unsigned char head[FORMATS_HEAD];
     ptrdiff_t got = 0;
 
     s->stated = SOURCE_UNKNOWN;
-    s->inner = s->info.compressed ? formats_find_container(s, options, reader) : NULL;
+    s->inner = s->info.compressed ? formats_find_container(s, reader) : NULL;
     if (s->inner || source_failed(s))
         return false;
     if (!asked || asked->recognise) {
-        got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
+        got = fill_head(s, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
             return false;
         found = s->info.compressed ? recognise(head, (size_t)got, true) : NULL;
@@ -617,26 +615,26 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         return false;
     }
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
-    if (!found || (!found->recognise && (options->plausibility || found->id == SOURCE_FORTRAN))) {
+    if (!found || (!found->recognise && (s->options.plausibility || found->id == SOURCE_FORTRAN))) {
         reader->probing = true;
-        got = formats_fill(s, options, reader, head, (size_t)got, FORMATS_HEAD);
+        got = fill_head(s, reader, head, (size_t)got, FORMATS_HEAD);
         reader->probing = false;
-        if (got < 0 || (!found && !may_be_raw(s, options, reader, head, (size_t)got)))
+        if (got < 0 || (!found && !may_be_raw(s, reader, head, (size_t)got)))
             return false;
         found = found ? found : find(SOURCE_RAW);
     }
-    if (found->recognise && !arrays_take_record(s, options, "a .npy file"))
+    if (found->recognise && !arrays_take_record(s, "a .npy file"))
         return false;
-    if (!found->layout(s, options, reader, head, (size_t)got))
+    if (!found->layout(s, reader, head, (size_t)got))
         return false;
     s->header = found->recognise != NULL;
     s->info.data_offset = s->data_offset;
     s->info.format = found->inside[s->info.compression];
     s->info.element_size = element_size(s->info.type);
-    s->info.elements = options->length < s->stated ? options->length : s->stated;
+    s->info.elements = s->options.length < s->stated ? s->options.length : s->stated;
     s->zstd.stop =
         s->info.compressed && s->info.elements != s->stated
-            ? position_behind(options, s->data_offset, s->info.elements, s->info.element_size)
+            ? position_behind(&s->options, s->data_offset, s->info.elements, s->info.element_size)
             : SOURCE_UNKNOWN;
     return true;
 }

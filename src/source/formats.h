@@ -25,8 +25,7 @@ struct format {
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
        info.swap, data_offset and stated. The reader then stands after the header. NULL for a
        compression. */
-    bool (*layout)(struct source *, const struct source_options *, struct reader *,
-                   const unsigned char *prefix, size_t had);
+    bool (*layout)(struct source *, struct reader *, const unsigned char *prefix, size_t had);
     enum compression compression; /* of a format that others lie inside */
     bool named_only;              /* it is read only where the user names it: few bytes tell it */
     const char *wrong; /* the error if the user named this format and the input has another */
@@ -38,26 +37,17 @@ enum compression formats_compression(const struct source_options *options, const
 
 /* Sets info.compressed and info.compression: whether the input begins like compressed data. The reader will return
    the bytes that were read for that again. False on failure. */
-bool formats_detect_compression(struct source *s, const struct source_options *options,
-                                struct reader *reader);
-
-/* Fills `head`, which has `got` bytes, up to `size` bytes or the end of the input. Returns the
-   number of bytes; -1 on failure. Damage of a compressed file that will be read again, or after
-   the last requested element, counts as the end. */
-ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
-                       struct reader *reader, unsigned char *head, size_t got, size_t size);
+bool formats_detect_compression(struct source *s, struct reader *reader);
 
 /* The format of the container that the reader's bytes begin, or that the user says they are; NULL for
    none, and on failure. The reader returns the bytes that were read for that again. */
-const struct container_format *formats_find_container(struct source *s,
-                                                      const struct source_options *options,
-                                                      struct reader *reader);
+const struct container_format *formats_find_container(struct source *s, struct reader *reader);
 
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset,
    stated and elements (from the stated number and --length alone). The reader then stands after
    the header, or at the very start of raw input, before what is to be skipped. If the bytes
    begin a container that is accepted, it sets s->inner, fails, and the source does not. */
-bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
+bool formats_layout(struct source *s, struct reader *reader);
 
 /* Changes the end of the path of one of a pair of NIfTI's files, .hdr or .img, into the other one.
    False where it has neither, or is too long. An image whose header is not NIfTI's, or is missing, fails

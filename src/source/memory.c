@@ -223,7 +223,7 @@ static struct memory_state *begin(struct source *s, const struct source_ops *ops
     return state;
 }
 
-bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers)
+bool memory_source_open(struct source *s, unsigned workers)
 {
     static const struct source_ops ops = {.next = memory_next,
                                           .at = memory_at,
@@ -235,16 +235,16 @@ bool memory_source_open(struct source *s, const struct source_options *options, 
                                                  .read = marked_read,
                                                  .find_missing = marked_find_missing,
                                                  .close = memory_close};
-    struct memory_state *state = begin(s, &ops, options->view, workers);
+    struct memory_state *state = begin(s, &ops, s->options.view, workers);
 
     if (!state)
         return false;
-    state->start = options->view_start;
-    set_info(s, options->view, options->length);
-    if (options->view->mask_form == VIEW_MASK_NONE)
+    state->start = s->options.view_start;
+    set_info(s, s->options.view, s->options.length);
+    if (s->options.view->mask_form == VIEW_MASK_NONE)
         return true;
-    if (options->consecutive) {
-        marked_set(&state->marked, options->view);
+    if (s->options.consecutive) {
+        marked_set(&state->marked, s->options.view);
         s->ops = &marked_ops;
         s->info.scattered = false;
         s->info.swap = false;

@@ -10,7 +10,7 @@
 
 /* Makes s a source of this kind, of options->view, for `workers` workers. False on failure; s is to
    be closed in any case. */
-bool memory_source_open(struct source *s, const struct source_options *options, unsigned workers);
+bool memory_source_open(struct source *s, unsigned workers);
 
 /* Makes s, whose layout is known and whose head is all of a file, a source of this kind, as above. */
 bool memory_source_open_head(struct source *s, unsigned workers);

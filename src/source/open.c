@@ -53,24 +53,24 @@ bool source_is_store(int fd)
 }
 
 /* The format of a directory, by the files in it or as asked for; NULL if it has none. */
-static const struct container_format *find_directory(const struct source *s,
-                                                     const struct source_options *options)
+static const struct container_format *find_directory(const struct source *s)
 {
-    const struct container_format *asked = arrays_asked(options),
-                                  *known = options->format == SOURCE_AUTO ? known_directory(s->fd)
-                                                                          : NULL;
+    const struct container_format *asked = arrays_asked(&s->options),
+                                  *known = s->options.format == SOURCE_AUTO ? known_directory(s->fd)
+                                                                            : NULL;
 
-    return known                                        ? known
-           : options->array || asked == &container_zarr ? &container_zarr
-           : asked == &container_pytorch                ? asked
-                                                        : NULL;
+    return known                                          ? known
+           : s->options.array || asked == &container_zarr ? &container_zarr
+           : asked == &container_pytorch                  ? asked
+                                                          : NULL;
 }
 
 /* Finds a pair of NIfTI's files, of which the path names either: puts the first bytes of the header into
    s->pair, and has s->fd be the image. False if the image cannot be opened. */
-static bool open_pair(struct source *s, const struct source_options *options)
+static bool open_pair(struct source *s)
 {
-    const bool any = options->format == SOURCE_AUTO || arrays_asked(options) == &container_nifti;
+    const bool any =
+        s->options.format == SOURCE_AUTO || arrays_asked(&s->options) == &container_nifti;
     char other[PATH_MAX];
     bool image;
     ssize_t got;
@@ -96,12 +96,12 @@ static bool open_pair(struct source *s, const struct source_options *options)
 }
 
 /* Takes the descriptor and the metadata of what `path` names. */
-static bool open_file(struct source *s, const struct source_options *options, struct stat *status)
+static bool open_file(struct source *s, struct stat *status)
 {
     int flags;
 
-    if (options->has_descriptor) {
-        s->fd = options->descriptor;
+    if (s->options.has_descriptor) {
+        s->fd = s->options.descriptor;
     } else if (strcmp(s->path, "-") == 0) {
         s->fd = STDIN_FILENO;
     } else {
@@ -109,14 +109,14 @@ static bool open_file(struct source *s, const struct source_options *options, st
         s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         s->close_fd = s->fd >= 0;
     }
-    if (s->fd >= 0 && !open_pair(s, options))
+    if (s->fd >= 0 && !open_pair(s))
         return false;
     if (s->fd < 0 || fstat(s->fd, status) != 0) {
         source_error(s, ERROR_READ, "%s", strerror(errno));
         return false;
     }
     if (S_ISDIR(status->st_mode)) {
-        s->directory = find_directory(s, options);
+        s->directory = find_directory(s);
         s->info.repeatable = s->directory;
         if (!s->directory)
             source_error(s, ERROR_READ, "is a directory");
@@ -212,39 +212,38 @@ static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size, 
 
 static bool read_head(struct source *s)
 {
-    const size_t size = s->info.input_bytes <= s->tuning->head_max ? (size_t)s->info.input_bytes
-                                                                   : s->tuning->head_min;
+    const size_t size = s->info.input_bytes <= s->options.tuning->head_max
+                            ? (size_t)s->info.input_bytes
+                            : s->options.tuning->head_min;
     ptrdiff_t got;
 
     s->head = malloc(size + 1); /* an empty file has one, too */
     if (!s->head)
         return source_no_memory(s);
-    got = read_first(s, s->head, size, s->tuning->head_min);
+    got = read_first(s, s->head, size, s->options.tuning->head_min);
     s->head_size = got > 0 ? (size_t)got : 0;
     return got >= 0;
 }
 
 /* A file that can be read at any offset, and is not compressed. */
-static bool open_plain_file(struct source *s, const struct source_options *options,
-                            unsigned workers)
+static bool open_plain_file(struct source *s, unsigned workers)
 {
     const struct container_format *format;
 
-    if (options->array && options->array->tiles && options->consecutive)
-        return arrays_layout_one(s, options) && source_open_damages(s) &&
-               bands_source_open(s, options->consecutive, workers);
-    if (options->array && options->undecoded)
-        return arrays_layout_one(s, options) && compressed_array_open(s, options, workers);
-    if (options->array)
-        return arrays_layout_one(s, options) && source_open_damages(s) &&
-               file_source_open(s, workers);
+    if (s->options.array && s->options.array->tiles && s->options.consecutive)
+        return arrays_layout_one(s) && source_open_damages(s) &&
+               bands_source_open(s, s->options.consecutive, workers);
+    if (s->options.array && s->options.undecoded)
+        return arrays_layout_one(s) && compressed_array_open(s, workers);
+    if (s->options.array)
+        return arrays_layout_one(s) && source_open_damages(s) && file_source_open(s, workers);
     format = s->directory       ? s->directory
              : s->pair_size > 0 ? &container_nifti
-                                : arrays_recognise(options, s->head, s->head_size);
+                                : arrays_recognise(&s->options, s->head, s->head_size);
     if (format)
-        return arrays_layout(s, format, options) &&
-               (options->headers_only || file_source_open(s, workers));
-    if (!file_layout(s, options))
+        return arrays_layout(s, format) &&
+               (s->options.headers_only || file_source_open(s, workers));
+    if (!file_layout(s))
         return false;
     return s->head_size == s->info.input_bytes && !s->array ? memory_source_open_head(s, workers)
                                                             : file_source_open(s, workers);
@@ -260,11 +259,18 @@ const struct source_tuning source_tuning_shipped = {
     .zstd = {.small_max = (uint64_t)8 << 20, .piece = (uint64_t)128 << 10},
 };
 
-/* Prepares what the source decodes zstd by. */
-static void begin_zstd(struct source *s, const struct source_options *options)
+static void set_options(struct source *s, const struct source_options *options)
 {
-    s->zstd.tuning = &source_tuning(options)->zstd;
-    s->zstd.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    s->options = *options;
+    s->options.tuning = source_tuning(options);
+}
+
+/* Prepares what the source decodes zstd by. */
+static void begin_zstd(struct source *s)
+{
+    s->zstd.tuning = &s->options.tuning->zstd;
+    s->zstd.window_log = s->options.window_log ? s->options.window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    s->zstd.no_check = s->options.no_check;
     zstd_file_init(&s->zstd);
 }
 
@@ -286,50 +292,37 @@ static struct source *make(const char *path, char *name, const struct source_opt
     s->fd = -1;
     s->ops = &none;
     s->path = path;
-    s->log = options->log;
     s->info.input_bytes = SOURCE_UNKNOWN;
-    s->zstd.no_check = options->no_check;
-    s->cancellable = options->cancellable;
-    s->cancelled = options->cancelled;
-    s->cancel_context = options->cancel_context;
-    s->read = options->read;
-    s->read_context = options->read_context;
-    s->no_direct = options->no_direct;
-    s->whole_most = options->whole_most;
-    s->whole_many = options->whole_many;
-    s->access = options->access;
-    s->tuning = source_tuning(options);
     atomic_init(&s->limit, SOURCE_UNKNOWN);
-    begin_zstd(s, options);
+    set_options(s, options);
+    begin_zstd(s);
     return s;
 }
 
 /* A reader of the decompressed bytes of a zstd file from their beginning. NULL on failure. */
-static struct reader *open_decoder(struct source *s, const struct source_options *options,
-                                   unsigned workers)
+static struct reader *open_decoder(struct source *s, unsigned workers)
 {
     struct reader *reader = input_reader_open(s);
 
     atomic_store(&s->input_read, 0);
-    return reader ? zstd_source_reader_by_all(s, options, reader, workers) : NULL;
+    return reader ? zstd_source_reader_by_all(s, reader, workers) : NULL;
 }
 
 /* A source of the bytes of a container: the content of s, a zstd file, or what the reader reads, which is
    closed with it. It may have failed. NULL without memory. */
-static struct source *open_raw(struct source *s, const struct source_options *options,
-                               struct reader *reader, unsigned workers)
+static struct source *open_raw(struct source *s, struct reader *reader, unsigned workers)
 {
-    const struct source_options raw = {.log = options->log,
+    const struct source_options raw = {.log = s->options.log,
                                        .format = SOURCE_RAW,
                                        .type = ELEMENT_U8,
                                        .length = SOURCE_UNKNOWN,
-                                       .window_log = options->window_log,
-                                       .no_check = options->no_check,
+                                       .window_log = s->options.window_log,
+                                       .no_check = s->options.no_check,
                                        .true_indices = true,
-                                       .cancellable = options->cancellable,
-                                       .cancelled = options->cancelled,
-                                       .cancel_context = options->cancel_context,
-                                       .tuning = options->tuning};
+                                       .cancellable = s->options.cancellable,
+                                       .cancelled = s->options.cancelled,
+                                       .cancel_context = s->options.cancel_context,
+                                       .tuning = s->options.tuning};
     struct error error = {.kind = ERROR_NONE};
     struct source *made = make(s->path, strdup(s->name), &raw, &error);
 
@@ -342,14 +335,14 @@ static struct source *open_raw(struct source *s, const struct source_options *op
     made->fd = s->fd;
     made->start = s->start;
     if (reader) {
-        (void)serial_source_open(made, &raw, reader);
+        (void)serial_source_open(made, reader);
         return made;
     }
     made->has_size = true;
     made->info.input_bytes = s->info.input_bytes;
     made->info.compression = s->info.compression;
     made->info.compressed = true;
-    (void)zstd_source_open(made, &raw, workers);
+    (void)zstd_source_open(made, workers);
     return made;
 }
 
@@ -375,26 +368,25 @@ static void refuse_large(struct source *s, const struct container_format *format
 
 /* Puts the bytes of a container, from a zstd file or from the reader, into a file of their own, which
    takes the place of the input. The reader is closed. False on failure. */
-static bool unpack_content(struct source *s, const struct source_options *options,
-                           const struct container_format *format, struct reader *reader,
-                           unsigned workers)
+static bool unpack_content(struct source *s, const struct container_format *format,
+                           struct reader *reader, unsigned workers)
 {
-    _Atomic uint64_t alone = 0, *held = options->unpacked ? options->unpacked : &alone;
+    _Atomic uint64_t alone = 0, *held = s->options.unpacked ? s->options.unpacked : &alone;
     enum source_verdict verdict = SOURCE_REREAD;
     uint64_t size = 0;
     int fd = -1;
 
-    workers = options->threads ? options->threads : workers;
+    workers = s->options.threads ? s->options.threads : workers;
     while (fd < 0 && verdict == SOURCE_REREAD) {
-        struct source *raw = open_raw(s, options, reader, workers);
+        struct source *raw = open_raw(s, reader, workers);
 
         if (!raw)
             return false;
-        fd = unpack(raw, workers, options->memory, held, &size, &verdict);
+        fd = unpack(raw, workers, s->options.memory, held, &size, &verdict);
         if (source_why(raw)->kind != ERROR_NONE)
             source_fail(s, *source_why(raw));
         source_close(raw);
-        reader = verdict == SOURCE_REREAD ? open_decoder(s, options, workers) : NULL;
+        reader = verdict == SOURCE_REREAD ? open_decoder(s, workers) : NULL;
         if (verdict == SOURCE_REREAD && !reader)
             return false;
     }
@@ -407,7 +399,7 @@ static bool unpack_content(struct source *s, const struct source_options *option
         s->start = 0;
         s->fd = fd;
         s->unpacked = true;
-        s->unpacked_bytes = options->unpacked;
+        s->unpacked_bytes = s->options.unpacked;
         s->close_fd = s->has_size = true;
         s->info.compressed = false;
         s->info.input_bytes = size;
@@ -420,14 +412,13 @@ static bool unpack_content(struct source *s, const struct source_options *option
 }
 
 /* Opens a container inside a zstd file, or that the reader reads. The reader is closed in any case. */
-static bool open_container(struct source *s, const struct source_options *options,
-                           const struct container_format *format, struct reader *reader,
-                           unsigned workers)
+static bool open_container(struct source *s, const struct container_format *format,
+                           struct reader *reader, unsigned workers)
 {
     s->zstd.stop = SOURCE_UNKNOWN;
-    if (format->in_order && (options->arrays_in_order || options->headers_only)) {
-        reader = reader ? reader : open_decoder(s, options, workers);
-        if (!reader || !arrays_layout_in_order(s, format, options, &reader))
+    if (format->in_order && (s->options.arrays_in_order || s->options.headers_only)) {
+        reader = reader ? reader : open_decoder(s, workers);
+        if (!reader || !arrays_layout_in_order(s, format, &reader))
             return false;
         if (s->container)
             return !reader || serial_source_open_arrays(s, reader);
@@ -436,34 +427,32 @@ static bool open_container(struct source *s, const struct source_options *option
             reader = NULL;
         }
     }
-    return unpack_content(s, options, format, reader, workers) &&
-           arrays_layout(s, format, options) &&
-           (options->headers_only || file_source_open(s, workers));
+    return unpack_content(s, format, reader, workers) && arrays_layout(s, format) &&
+           (s->options.headers_only || file_source_open(s, workers));
 }
 
 /* Opens an input that comes in order. Takes the reader, which stands at the beginning of the
    decompressed data. */
-static bool open_serial(struct source *s, const struct source_options *options,
-                        struct reader *reader, unsigned workers)
+static bool open_serial(struct source *s, struct reader *reader, unsigned workers)
 {
-    const struct container_format *format = formats_find_container(s, options, reader);
+    const struct container_format *format = formats_find_container(s, reader);
 
     if (format)
-        return open_container(s, options, format, reader, workers);
+        return open_container(s, format, reader, workers);
     if (!source_failed(s))
-        return serial_source_open(s, options, reader);
+        return serial_source_open(s, reader);
     reader->close(reader);
     return false;
 }
 
 /* A zstd file whose frames may be decoded in parallel. Inside there may be a container: then it is
    opened again. */
-static bool open_zstd(struct source *s, const struct source_options *options, unsigned workers)
+static bool open_zstd(struct source *s, unsigned workers)
 {
     static const struct source_ops none = {0};
 
-    if (options->undecoded && !options->part.cut ? compressed_source_open(s, options, NULL)
-                                                 : zstd_source_open(s, options, workers))
+    if (s->options.undecoded && !s->options.part.cut ? compressed_source_open(s, NULL)
+                                                     : zstd_source_open(s, workers))
         return true;
     if (!s->inner)
         return false;
@@ -471,28 +460,28 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
         s->ops->close(s);
     s->ops = &none;
     s->state = NULL;
-    return open_container(s, options, s->inner, NULL, workers);
+    return open_container(s, s->inner, NULL, workers);
 }
 
 /* Reads the first bytes, and finds out whether they are compressed. False on failure. */
-static bool begin_format(struct source *s, const struct source_options *options)
+static bool begin_format(struct source *s)
 {
-    if (options->view || s->directory)
+    if (s->options.view || s->directory)
         return true;
     if (s->has_size && !s->head && !read_head(s))
         return false;
-    if (options->array || s->pair_size > 0)
+    if (s->options.array || s->pair_size > 0)
         return true;
     s->reader = input_reader_open(s);
-    return s->reader && formats_detect_compression(s, options, s->reader);
+    return s->reader && formats_detect_compression(s, s->reader);
 }
 
 /* Whether the input can be read as is asked for; if not, the source fails. */
-static bool can_be_read(struct source *s, const struct source_options *options)
+static bool can_be_read(struct source *s)
 {
-    const struct container_format *asked = arrays_asked(options);
+    const struct container_format *asked = arrays_asked(&s->options);
 
-    if ((s->info.compressed || !s->has_size) && options->part.begin > 0 && !options->part.cut) {
+    if ((s->info.compressed || !s->has_size) && s->options.part.begin > 0 && !s->options.part.cut) {
         source_error(s, ERROR_REQUEST, "cannot be split: its decompressed size is unknown");
         return false;
     }
@@ -502,35 +491,34 @@ static bool can_be_read(struct source *s, const struct source_options *options)
     return false;
 }
 
-static bool open_format(struct source *s, const struct source_options *options, unsigned workers)
+static bool open_format(struct source *s, unsigned workers)
 {
     struct reader *reader = s->reader;
 
     s->reader = NULL;
-    if (options->view)
-        return memory_source_open(s, options, workers);
-    if (options->array || s->directory || s->pair_size > 0)
-        return open_plain_file(s, options, workers);
-    if (!can_be_read(s, options)) {
+    if (s->options.view)
+        return memory_source_open(s, workers);
+    if (s->options.array || s->directory || s->pair_size > 0)
+        return open_plain_file(s, workers);
+    if (!can_be_read(s)) {
         reader->close(reader);
         return false;
     }
     if (s->info.compression == COMPRESSION_GZIP || s->info.compression == COMPRESSION_ZLIB) {
         reader = gzip_reader_open(s, reader);
-        return reader && open_serial(s, options, reader, workers);
+        return reader && open_serial(s, reader, workers);
     }
-    if (s->has_size && options->format != SOURCE_FORTRAN &&
-        !(s->info.compressed && source_reads_in_order(options))) {
+    if (s->has_size && s->options.format != SOURCE_FORTRAN &&
+        !(s->info.compressed && source_reads_in_order(&s->options))) {
         reader->close(reader);
-        return s->info.compressed ? open_zstd(s, options, workers)
-                                  : open_plain_file(s, options, workers);
+        return s->info.compressed ? open_zstd(s, workers) : open_plain_file(s, workers);
     }
-    if (options->part.cut && s->has_size) {
+    if (s->options.part.cut && s->has_size) {
         reader->close(reader);
-        return zstd_part_open_in_order(s, options);
+        return zstd_part_open_in_order(s);
     }
-    if (s->info.compressed && options->undecoded && !source_reads_in_order(options)) {
-        if (compressed_source_open(s, options, reader))
+    if (s->info.compressed && s->options.undecoded && !source_reads_in_order(&s->options)) {
+        if (compressed_source_open(s, reader))
             return true;
         if (s->inner) /* what has been read of the pipe is gone */
             source_refuse(s, (struct advice){.kind = ADVICE_CPU_TELLS},
@@ -539,8 +527,8 @@ static bool open_format(struct source *s, const struct source_options *options, 
         return false;
     }
     if (s->info.compressed)
-        reader = zstd_source_reader_by_all(s, options, reader, workers);
-    return reader && open_serial(s, options, reader, workers);
+        reader = zstd_source_reader_by_all(s, reader, workers);
+    return reader && open_serial(s, reader, workers);
 }
 
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
@@ -555,13 +543,14 @@ static bool look_at(struct source *s, const char *path, const struct source_opti
     struct stat status;
 
     *s = (struct source){.path = path, .fd = -1, .muted = true};
+    set_options(s, options);
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     s->close_fd = s->fd > STDIN_FILENO;
-    return s->fd >= 0 && open_pair(s, options) && fstat(s->fd, &status) == 0 &&
-           S_ISREG(status.st_mode) && has_extent(s, s->close_fd, &status);
+    return s->fd >= 0 && open_pair(s) && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           has_extent(s, s->close_fd, &status);
 }
 
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
@@ -593,7 +582,7 @@ bool source_look(const char *path, const struct source_options *options, struct 
 }
 
 /* Whether there is a container inside a zstd file, which is then decompressed as a whole. */
-static bool holds_container(struct source *s, const struct source_options *options)
+static bool holds_container(struct source *s)
 {
     struct reader *reader = input_reader_open(s);
     const struct container_format *format;
@@ -601,7 +590,7 @@ static bool holds_container(struct source *s, const struct source_options *optio
     reader = reader ? zstd_source_reader(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
-    format = formats_find_container(s, options, reader);
+    format = formats_find_container(s, reader);
     reader->close(reader);
     return format;
 }
@@ -617,13 +606,13 @@ bool source_cut(const char *path, const struct source_options *options, struct s
     *cut = look_at(&s, path, options);
     got = *cut ? read_first(&s, magic, sizeof magic, sizeof magic) : 0;
     *cut = got > 0 && formats_compression(options, magic, (size_t)got) == COMPRESSION_ZSTD;
-    begin_zstd(&s, options);
+    begin_zstd(&s);
     *cut = *cut && !source_reads_in_order(options);
     *cut = *cut && zstd_cut(zstd_source_file(&s), part->begin, part->end, &frames);
     s.muted = false; /* that the file cannot be read is told */
     zstd_source_error(&s);
     s.muted = true;
-    *cut = *cut && !holds_container(&s, options) && !source_failed(&s);
+    *cut = *cut && !holds_container(&s) && !source_failed(&s);
     if (*cut)
         *part = (struct source_part){
             .begin = frames.begin, .end = frames.end, .cut = true, .frames = frames};
@@ -635,14 +624,14 @@ bool source_cut(const char *path, const struct source_options *options, struct s
 }
 
 /* Whether the input can be what is asked for by the names of arrays. */
-static bool has_wanted(struct source *s, const struct source_options *options)
+static bool has_wanted(struct source *s)
 {
-    struct source_wanted *wanted = options->wanted;
+    struct source_wanted *wanted = s->options.wanted;
 
-    if (!wanted || s->info.container || options->array)
+    if (!wanted || s->info.container || s->options.array)
         return true;
     wanted->chosen = true;
-    if (wanted->included == 0 || options->as_bytes)
+    if (wanted->included == 0 || s->options.as_bytes)
         return true;
     source_refuse(s, (struct advice){.kind = ADVICE_NO_ARRAY}, "is one array without a name");
     return false;
@@ -657,11 +646,10 @@ static bool note_unknown(const struct source_options *options)
 }
 
 /* Closes a source that could not be opened. Returns NULL, and why in *error. */
-static struct source *give_up(struct source *s, const struct source_options *options,
-                              struct error *error)
+static struct source *give_up(struct source *s, struct error *error)
 {
     *error = s->error;
-    (void)note_unknown(options);
+    (void)note_unknown(&s->options);
     source_close(s);
     return NULL;
 }
@@ -681,12 +669,12 @@ struct source *source_connect(const char *path, const struct source_options *opt
     }
     if (options->view || options->read)
         return s;
-    if (!open_file(s, options, &status))
-        return give_up(s, options, error);
+    if (!open_file(s, &status))
+        return give_up(s, error);
     s->has_size = has_extent(s, s->close_fd || options->has_descriptor, &status);
     if (s->directory || (s->pair_size > 0 && !s->has_size))
         s->info.input_bytes = 0;
-    return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, options, error);
+    return is_same_file(s, &status, s->has_size, options->earlier) ? s : give_up(s, error);
 }
 
 struct source *source_probe(const char *path, const struct source_options *options,
@@ -694,7 +682,7 @@ struct source *source_probe(const char *path, const struct source_options *optio
 {
     struct source *s = source_connect(path, options, error);
 
-    return !s || begin_format(s, options) ? s : give_up(s, options, error);
+    return !s || begin_format(s) ? s : give_up(s, error);
 }
 
 bool source_find_facts(struct source *s, bool closely, struct source_facts *facts)
@@ -703,39 +691,39 @@ bool source_find_facts(struct source *s, bool closely, struct source_facts *fact
                                    .size = s->has_size ? s->info.input_bytes : 0,
                                    .content = SOURCE_UNKNOWN};
     if (facts->compressed && s->has_size)
-        zstd_source_look(s, closely && s->info.input_bytes >= s->tuning->closely_least, facts);
+        zstd_source_look(s, closely && s->info.input_bytes >= s->options.tuning->closely_least,
+                         facts);
     return !source_failed(s);
 }
 
 /* The format of an input: what was asked for, or else what the set that it is of should have. */
-static enum source_format expected_format(const struct source *s,
-                                          const struct source_options *options)
+static enum source_format expected_format(const struct source *s)
 {
-    const struct source_index *index = options->format == SOURCE_AUTO ? options->index : NULL;
+    const struct source_index *index = s->options.format == SOURCE_AUTO ? s->options.index : NULL;
 
     for (; index; index = index->next)
         if (arrays_find_path(index, s->path) < index->count)
             return index->format;
-    return options->format;
+    return s->options.format;
 }
 
 bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
 {
-    struct source_options expected = *options;
-
-    expected.format = expected_format(s, options);
-    return (open_format(s, &expected, workers) && has_wanted(s, options)) || note_unknown(options);
+    set_options(s, options);
+    s->options.format = expected_format(s);
+    return (open_format(s, workers) && has_wanted(s)) || note_unknown(options);
 }
 
 bool source_probe_connected(struct source *s, const struct source_options *options)
 {
-    return begin_format(s, options);
+    set_options(s, options);
+    return begin_format(s);
 }
 
 bool source_open_connected(struct source *s, const struct source_options *options, unsigned workers)
 {
-    return begin_format(s, options) ? source_open_probed(s, options, workers)
-                                    : note_unknown(options);
+    return source_probe_connected(s, options) ? source_open_probed(s, options, workers)
+                                              : note_unknown(options);
 }
 
 struct source *source_renew(struct source *s, const struct source_options *options,
@@ -764,7 +752,7 @@ struct source *source_renew(struct source *s, const struct source_options *optio
         s->head = NULL;
     }
     source_close(s);
-    return !again || begin_format(again, options) ? again : give_up(again, options, error);
+    return !again || begin_format(again) ? again : give_up(again, error);
 }
 
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers,

@@ -98,8 +98,8 @@ static bool wait_for_input(struct source *s)
     int ready = 0;
 
     while (!source_failed(s) && (ready == 0 || (ready < 0 && errno == EINTR))) {
-        ready = poll(&poll_fd, 1, s->cancellable ? LOOK_AFTER : -1);
-        if (ready == 0 && s->cancelled && s->cancelled(s->cancel_context))
+        ready = poll(&poll_fd, 1, s->options.cancellable ? LOOK_AFTER : -1);
+        if (ready == 0 && s->options.cancelled && s->options.cancelled(s->options.cancel_context))
             source_cancel(s);
     }
     return ready > 0;
@@ -110,11 +110,11 @@ static ssize_t call_read(struct source *s, void *buffer, size_t size, uint64_t o
 {
     int64_t n;
 
-    if (s->cancelled && s->cancelled(s->cancel_context))
+    if (s->options.cancelled && s->options.cancelled(s->options.cancel_context))
         source_cancel(s);
     if (source_failed(s))
         return -1;
-    n = s->read(s->read_context, buffer, size, offset);
+    n = s->options.read(s->options.read_context, buffer, size, offset);
     if (n >= 0 && (uint64_t)n <= size)
         return (ssize_t)n;
     if (n < 0)
@@ -133,7 +133,7 @@ static ssize_t read_descriptor(struct source *s, void *buffer, size_t size, uint
     ssize_t n;
 
     do /* another process may have made the descriptor non-blocking */
-        n = !s->cancellable || wait_for_input(s) ? read(s->fd, buffer, size) : -1;
+        n = !s->options.cancellable || wait_for_input(s) ? read(s->fd, buffer, size) : -1;
     while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s))) &&
            !source_failed(s));
     if (n < 0)
@@ -167,8 +167,8 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
         return (ptrdiff_t)size;
     }
     begun = clock_now();
-    n = s->read ? call_read(s, buffer, size, input->offset)
-                : read_descriptor(s, buffer, size, input->offset);
+    n = s->options.read ? call_read(s, buffer, size, input->offset)
+                        : read_descriptor(s, buffer, size, input->offset);
     if (n < 0)
         return -1;
     input->offset += (uint64_t)n;

@@ -79,7 +79,7 @@ static void serial_check_rest(struct source *s)
     while (got > 0 && s->info.compressed)
         got = reader_fill(state->reader, rest, sizeof rest);
     if (more && got >= 0)
-        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
+        log_warn(s->options.log, s->name, NO_ADVICE, "ignoring the bytes after the array");
 }
 
 /* Ends a part, all elements of which have been read: decodes the rest of its frames. */
@@ -397,19 +397,18 @@ static struct serial_state *begin(struct source *s, struct reader *reader)
     return state;
 }
 
-bool serial_source_open(struct source *s, const struct source_options *options,
-                        struct reader *reader)
+bool serial_source_open(struct source *s, struct reader *reader)
 {
     struct serial_state *state;
 
-    if (!formats_layout(s, options, reader)) {
+    if (!formats_layout(s, reader)) {
         reader->close(reader);
         return false;
     }
     if (s->fortran.marker > 0)
-        reader = fortran_reader_open(s, &options->record, s->data_offset, reader);
-    if (reader && options->record.bytes > 0)
-        reader = record_reader_open(s, &options->record, s->data_offset, reader);
+        reader = fortran_reader_open(s, &s->options.record, s->data_offset, reader);
+    if (reader && s->options.record.bytes > 0)
+        reader = record_reader_open(s, &s->options.record, s->data_offset, reader);
     state = reader ? begin(s, reader) : NULL;
     if (!state)
         return false;

@@ -8,8 +8,7 @@
 
 /* Makes s, whose descriptor and name are known, a source of this kind, which takes its bytes from
    the reader and closes it in any case. False on failure; s is to be closed in any case. */
-bool serial_source_open(struct source *s, const struct source_options *options,
-                        struct reader *reader);
+bool serial_source_open(struct source *s, struct reader *reader);
 
 /* Makes s, which is laid out as a container or an array of one, one of this kind. The reader stands
    at the beginning; it closes it in any case. False on failure. */

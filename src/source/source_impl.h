@@ -54,6 +54,7 @@ struct source_ops {
 struct reader;
 
 struct source {
+    struct source_options options; /* how it is read, with the tuning and the format that apply */
     const struct source_ops *ops;
     void *state;                              /* state of the kind, which ops->close frees */
     int fd;                                   /* the file's descriptor */
@@ -83,37 +84,25 @@ struct source {
     const struct container_format *inner; /* the format of the container that the compressed data
                                              turned out to be while it was opened, which then fails
                                              without an error */
-    const struct container_array *array;  /* options->array, or `field`; NULL for none */
+    const struct container_array *array;  /* options.array, or `field`; NULL for none */
     struct container_array field;         /* that of records, as an array without a name */
     struct {
         unsigned marker; /* bytes */
         bool big_endian;
         bool guessed; /* nothing tells that they are little-endian */
     } fortran; /* the lengths around Fortran's records, if info.format is that; marker is 0 if not */
-    struct source_wanted *wanted; /* options->wanted */
-    bool header;                  /* the elements follow a header that describes them */
-    uint64_t whole_most;          /* from the options, as the next are */
-    uint64_t whole_many;
-    bool cancellable, no_direct; /* from the options, as the next four are */
-    bool (*cancelled)(void *context);
-    void *cancel_context;
-    int64_t (*read)(void *context, void *buffer, uint64_t size, uint64_t offset);
-    void *read_context;
-    enum source_access access; /* from the options */
-    const struct source_tuning *tuning;
-    uint64_t start;          /* offset in the file at which the input begins */
-    uint64_t data_offset;    /* bytes, after decompression, before the first element */
-    uint64_t stated;         /* elements that a header states; SOURCE_UNKNOWN without one */
-    struct source_part part; /* the part that is read, of zstd that was cut */
+    bool header;          /* the elements follow a header that describes them */
+    uint64_t start;       /* offset in the file at which the input begins */
+    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    uint64_t stated;      /* elements that a header states; SOURCE_UNKNOWN without one */
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
                          ends, whatever elements are requested; 0 for others */
 
     struct zstd_file zstd; /* the state of a zstd file */
 
-    bool muted; /* source_error ignores errors in the data, which will be found again later;
+    bool muted;         /* source_error ignores errors in the data, which will be found again later;
                    errors of reading still count */
-    const struct log *log;          /* from the options */
-    struct error error;             /* the reason why the source failed; valid if `told` */
+    struct error error; /* the reason why the source failed; valid if `told` */
     struct source_damages *damages; /* see source_open_damages; NULL: damage is a failure */
 
     /* Any worker may change the rest. */

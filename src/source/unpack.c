@@ -56,7 +56,7 @@ static bool write_chunk(struct unpacking *u, const struct chunk *chunk)
         atomic_store(&u->full, true);
         source_cancel(u->raw);
     }
-    if (u->raw->cancelled && u->raw->cancelled(u->raw->cancel_context))
+    if (u->raw->options.cancelled && u->raw->options.cancelled(u->raw->options.cancel_context))
         source_cancel(u->raw);
     while (done < chunk->count && !source_failed(u->raw)) {
         const ssize_t n =

@@ -243,13 +243,12 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
     return NULL;
 }
 
-struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
-                                         struct reader *input, unsigned workers)
+struct reader *zstd_source_reader_by_all(struct source *s, struct reader *input, unsigned workers)
 {
     struct decoded *d;
 
     /* Nothing is decoded after the last element that is asked for. */
-    if (!s->has_size || options->length != SOURCE_UNKNOWN || options->headers_only)
+    if (!s->has_size || s->options.length != SOURCE_UNKNOWN || s->options.headers_only)
         return zstd_source_reader(s, input, 0, 0);
     d = make_decoded(s);
     if (d)
@@ -295,7 +294,7 @@ enum source_verdict zstd_source_finish_total(struct source *s, uint64_t total, b
     if (!true_positions && more)
         return SOURCE_REREAD; /* what lies behind the array was handed out, too */
     if (more)
-        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
+        log_warn(s->options.log, s->name, NO_ADVICE, "ignoring the bytes after the array");
     return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
@@ -318,7 +317,8 @@ static enum source_verdict zstd_finish(struct source *s)
         last = s->data_offset + limit * s->info.element_size;
     if (!zstd_index_resolve(index, last))
         return SOURCE_REREAD;
-    if (s->part.cut) /* how much there is was known when it was opened; positions are true */
+    if (s->options.part
+            .cut) /* how much there is was known when it was opened; positions are true */
         return SOURCE_COMPLETE;
     if (limit == SOURCE_UNKNOWN)
         return zstd_source_finish_total(s, zstd_index_total(index), index->count == 0);
@@ -338,9 +338,9 @@ static void zstd_close(struct source *s)
 }
 
 /* Limits the source, whose layout is known, to a part that was cut, if there is one. */
-static bool set_part(struct source *s, const struct source_options *options)
+static bool set_part(struct source *s)
 {
-    const struct source_part *part = &options->part;
+    const struct source_part *part = &s->options.part;
     const struct zstd_cut *frames = &part->frames;
     const size_t size = s->info.element_size;
     uint64_t available;
@@ -350,11 +350,10 @@ static bool set_part(struct source *s, const struct source_options *options)
     if (!source_check_end(s, frames->content))
         return false;
     if (part->begin == 0 && more_than_promised(s, frames->content))
-        log_warn(s->log, s->name, NO_ADVICE, "ignoring the bytes after the array");
+        log_warn(s->options.log, s->name, NO_ADVICE, "ignoring the bytes after the array");
     available = (frames->content - s->data_offset) / size;
     if (available > s->stated)
         available = s->stated;
-    s->part = *part;
     s->info.cut = true;
     s->info.cut_bytes = part->end - part->begin;
     s->info.of = s->info.elements < available ? s->info.elements : available;
@@ -369,25 +368,25 @@ static bool set_part(struct source *s, const struct source_options *options)
 }
 
 /* Finds out what the decoded bytes are, and limits the source to its part. */
-static bool read_layout(struct source *s, const struct source_options *options)
+static bool read_layout(struct source *s)
 {
     struct reader *input = input_reader_open(s);
     struct reader *reader = input ? zstd_source_reader(s, input, 0, 0) : NULL;
-    bool good = reader && formats_layout(s, options, reader) && set_part(s, options);
+    bool good = reader && formats_layout(s, reader) && set_part(s);
 
     if (reader)
         reader->close(reader);
     return good;
 }
 
-bool zstd_part_open_in_order(struct source *s, const struct source_options *options)
+bool zstd_part_open_in_order(struct source *s)
 {
-    const struct source_part *part = &options->part;
+    const struct source_part *part = &s->options.part;
     const struct zstd_cut *frames = &part->frames;
     struct reader *input, *reader;
     uint64_t begin;
 
-    if (!read_layout(s, options))
+    if (!read_layout(s))
         return false;
     atomic_store(&s->input_read, 0);
     input = input_reader_open_at(s, part->begin);
@@ -402,7 +401,7 @@ bool zstd_part_open_in_order(struct source *s, const struct source_options *opti
 }
 
 /* Describes the elements of the source, whose layout is known, to the decoders. */
-static void describe(struct source *s, const struct source_options *options)
+static void describe(struct source *s)
 {
     struct zstd_file *file = zstd_source_file(s);
 
@@ -412,19 +411,19 @@ static void describe(struct source *s, const struct source_options *options)
     file->wanted_begin = source_begin_position(s);
     file->wanted_end = source_end_position(s);
     file->true_positions = s->info.elements != s->stated || (!s->header && s->data_offset > 0) ||
-                           s->part.cut || options->true_indices;
-    file->part = s->part.cut ? &s->part.frames : NULL;
+                           s->options.part.cut || s->options.true_indices;
+    file->part = s->options.part.cut ? &s->options.part.frames : NULL;
     file->through = s->through;
 }
 
-bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
+bool zstd_source_open(struct source *s, unsigned workers)
 {
     static const struct source_ops ops = {
         .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
 
-    if (!read_layout(s, options))
+    if (!read_layout(s))
         return false;
-    describe(s, options);
+    describe(s);
     s->state = zstd_schedule_open(&s->zstd, workers);
     if (!s->state)
         return source_no_memory(s);

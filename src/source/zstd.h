@@ -19,11 +19,11 @@ void zstd_source_look(struct source *s, bool closely, struct source_facts *facts
 
 /* Makes s, whose descriptor, name and extent are known, a source of this kind. False on failure; s
    is to be closed in any case. */
-bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);
+bool zstd_source_open(struct source *s, unsigned workers);
 
 /* For a part that was cut (options->part): makes s, as above, a source that decodes it from front
    to back. reader->passed says whether it has come to the ends of its frames. */
-bool zstd_part_open_in_order(struct source *s, const struct source_options *options);
+bool zstd_part_open_in_order(struct source *s);
 
 /* A reader of the decompressed bytes of `input`, which begins at offset `origin` of the compressed
    ones, as messages count them, and at this position of what is decoded. It owns `input` and closes
@@ -34,8 +34,7 @@ struct reader *zstd_source_reader(struct source *s, struct reader *input, uint64
 /* A reader of the decompressed bytes of the source's input, from its beginning, where `input` stands.
    If it is a file of large frames, these are decoded by all that read or call `ahead`: up to
    `workers` threads. */
-struct reader *zstd_source_reader_by_all(struct source *s, const struct source_options *options,
-                                         struct reader *input, unsigned workers);
+struct reader *zstd_source_reader_by_all(struct source *s, struct reader *input, unsigned workers);
 
 /* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
    promises. If it holds more, it warns; or, if elements were numbered by provisional
