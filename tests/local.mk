@@ -22,6 +22,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/sanitized.h \
 	tests/lib/share.h \
 	tests/lib/tap.h \
+	tests/lib/warnings.h \
 	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 
 check_PROGRAMS = $(emulated_programs) $(test_programs)

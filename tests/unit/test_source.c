@@ -21,6 +21,7 @@
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
+#include "lib/warnings.h"
 #include "sys/signals.h"
 
 #define WORKERS 4
@@ -122,43 +123,14 @@ static void put(struct bytes b)
     free(b.data);
 }
 
-/*
- * Errors and warnings. Standard error goes to a file: nothing may be printed there.
- */
-
-static int error_file;
-
-static bool is_silent(void)
-{
-    struct stat status;
-
-    return fstat(error_file, &status) == 0 && status.st_size == 0;
-}
-
-/* The warnings so far. */
-static char warnings[1024];
-
-static void warn(void *context, const char *name, const struct error *warning)
-{
-    const size_t used = strlen(warnings);
-
-    (void)context;
-    snprintf(warnings + used, sizeof warnings - used, "%s: %s\n", name, warning->text);
-}
-
 /* Whether there was just this warning since the last call; none, if the text is empty. */
 static bool warns(const char *text)
 {
     char expected[256] = "";
-    bool good;
 
     if (text[0])
         snprintf(expected, sizeof expected, "%s: %s\n", path, text);
-    good = strcmp(warnings, expected) == 0 && is_silent();
-    if (!good)
-        tap_note("warnings: %s", warnings);
-    warnings[0] = '\0';
-    return good;
+    return warned(expected);
 }
 
 /* Whether it is this error. */
@@ -196,10 +168,10 @@ struct haul {
 
 static struct source_options defaults(void)
 {
-    static const struct log log = {.warn = warn};
-
-    return (struct source_options){
-        .log = &log, .type = ELEMENT_F32, .order = ELEMENT_ORDER_LITTLE, .length = SOURCE_UNKNOWN};
+    return (struct source_options){.log = &warnings_log,
+                                   .type = ELEMENT_F32,
+                                   .order = ELEMENT_ORDER_LITTLE,
+                                   .length = SOURCE_UNKNOWN};
 }
 
 /* Opens ./path; the haul is empty then. False when that fails. */
@@ -735,9 +707,7 @@ int main(void)
         bail(directory);
     snprintf(path, sizeof path, "%s/x", directory);
     snprintf(errors, sizeof errors, "%s/errors", directory);
-    error_file = open(errors, O_RDWR | O_CREAT, 0600);
-    if (error_file < 0 || dup2(error_file, STDERR_FILENO) < 0)
-        bail(errors);
+    warnings_open(errors);
     message_program("test");
     check_files();
     check_pipes();
