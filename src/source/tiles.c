@@ -198,13 +198,14 @@ static const char *undo(struct tile *t, const struct container_filter *f,
                         const unsigned char **bytes, size_t *size, size_t out)
 {
     const struct filter *filter = filter_of(f->kind);
-    struct space *const to = filter->added > 0 ? NULL : other_space(t, *bytes);
+    const size_t added = filter->checksum ? sizeof(uint32_t) : 0;
+    struct space *const to = filter->checksum ? NULL : other_space(t, *bytes);
     const char *what;
 
     if (!filter_compresses(f)) {
-        if (*size < filter->added)
+        if (*size < added)
             return "a chunk is shorter than it should be";
-        out = *size - filter->added;
+        out = *size - added;
     }
     if (!t->memory)
         t->memory = codec_open();

@@ -43,13 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(m, "out of memory");
     do {
         f.kind = (enum container_filter_kind)fuzz_below(&in, CONTAINER_FILTER_KINDS);
-    } while (filter_of(f.kind)->added > 0 && in.size > 0);
+    } while (filter_of(f.kind)->checksum && in.size > 0);
     for (size_t i = 0; i < CONTAINER_FILTER_VALUES; i++)
         f.values[i] = (uint32_t)fuzz_below(&in, 64);
     out = (size_t)fuzz_below(&in, CONTENT_MAX) + 1;
     if (!filter_compresses(&f))
         out = in.size;
-    if (filter_of(f.kind)->added == 0 && !filter_refusal(&f) && in.size > 0) {
+    if (!filter_of(f.kind)->checksum && !filter_refusal(&f) && in.size > 0) {
         unsigned char *zeros = undo(m, &f, &in, out, 0), *ones = undo(m, &f, &in, out, 255);
 
         fuzz_check(!zeros == !ones, "taken once and refused once");

@@ -369,6 +369,8 @@ static int compare_offsets(const void *a, const void *b)
 
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
+    if (x->before != y->before)
+        return x->before < y->before ? -1 : 1;
     if (x->length != y->length)
         return x->length < y->length ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;

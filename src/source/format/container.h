@@ -379,8 +379,8 @@ bool container_names_differ(const struct container *c);
    is called so. False without memory. */
 bool container_number_names(struct container *c, struct container_input *in);
 
-/* Sorts the arrays by their offsets, then their lengths, then the places of their names in
-   `text`. */
+/* Sorts the arrays by their offsets, in the file and in a member that is deflated, then their lengths,
+   then the places of their names in `text`. */
 void container_sort(struct container *c);
 
 /* Computes the product of an array's shape. False if it, or the product of the first dimensions, is

@@ -88,16 +88,6 @@ static uint32_t fletcher32(const unsigned char *bytes, size_t size)
     return sums << 16 | sum;
 }
 
-static const char *undo_fletcher32(struct codec_memory *m, const struct container_filter *f,
-                                   const unsigned char *from, size_t size, unsigned char *to,
-                                   size_t out)
-{
-    (void)m, (void)f, (void)to;
-    return fletcher32(from, out) == bytes_number(from + out, size - out, false)
-               ? NULL
-               : "the checksum of a chunk is wrong";
-}
-
 /* The table of a byte of CRC-32C (Castagnoli), and those of bytes with others after them. */
 static uint32_t crc_table[8][256];
 
@@ -133,12 +123,12 @@ uint32_t filter_crc32c(const unsigned char *bytes, size_t size)
     return ~crc;
 }
 
-static const char *undo_crc32c(struct codec_memory *m, const struct container_filter *f,
-                               const unsigned char *from, size_t size, unsigned char *to,
-                               size_t out)
+static const char *undo_checksum(struct codec_memory *m, const struct container_filter *f,
+                                 const unsigned char *from, size_t size, unsigned char *to,
+                                 size_t out)
 {
-    (void)m, (void)f, (void)to;
-    return filter_crc32c(from, out) == bytes_number(from + out, size - out, false)
+    (void)m, (void)to;
+    return filter_of(f->kind)->checksum(from, out) == bytes_number(from + out, size - out, false)
                ? NULL
                : "the checksum of a chunk is wrong";
 }
@@ -713,8 +703,8 @@ static const struct filter filters[] = {
                         .codec = CODEC_GZIP},
     [CONTAINER_FLETCHER32] = {.name = "fletcher32",
                               .number = 3,
-                              .added = sizeof(uint32_t),
-                              .undo = undo_fletcher32},
+                              .checksum = fletcher32,
+                              .undo = undo_checksum},
     [CONTAINER_ZSTD] = {.name = "zstd",
                         .number = 32015,
                         .compresses = always,
@@ -767,8 +757,8 @@ static const struct filter filters[] = {
                          .undo = undo_blosc},
     [CONTAINER_CRC32C] = {.name = "crc32c",
                           .number = FILTER_NO_NUMBER,
-                          .added = sizeof(uint32_t),
-                          .undo = undo_crc32c},
+                          .checksum = filter_crc32c,
+                          .undo = undo_checksum},
     [CONTAINER_DELTA] = {.name = "delta",
                          .number = FILTER_NO_NUMBER,
                          .refusal = refuse_delta,
@@ -804,7 +794,7 @@ uint64_t filter_stored(const struct container_filter *f, uint64_t bytes)
         return bytes / f->values[FIELD_SIZE] * f->values[FIELD_RECORD];
     if (f->kind == CONTAINER_REPEAT)
         return f->values[0];
-    return bytes + filters[f->kind].added;
+    return bytes + (filters[f->kind].checksum ? sizeof(uint32_t) : 0);
 }
 
 bool filter_find(int number, enum container_filter_kind *kind)

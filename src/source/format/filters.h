@@ -13,13 +13,14 @@
 /* Sizes are bytes. */
 struct filter {
     const char *name;
-    int number;   /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
-    size_t added; /* bytes of a checksum, which it puts after the content, and changes nothing */
+    int number; /* in HDF5; FILTER_NO_NUMBER for those that it lacks */
+    /* NULL but for a filter that puts a checksum of 4 bytes after the content, and changes nothing. */
+    uint32_t (*checksum)(const unsigned char *bytes, size_t size);
 
     /* Whether undo() allocates memory, which is lost if it is interrupted: `from` must not be mapped. */
     bool allocates;
 
-    /* Whether it gives another number of bytes than it takes, besides `added`; NULL: it does not. */
+    /* Whether it gives another number of bytes than it takes, besides `checksum`; NULL: it does not. */
     bool (*compresses)(const struct container_filter *f);
 
     /* Why tiles with these parameters cannot be read; NULL: they can, whatever they are. */

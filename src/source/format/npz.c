@@ -220,15 +220,6 @@ static bool read_member(struct zip *z, const struct zip_member *m, struct contai
     return read_array(z, m, &content, array) || note_damage(z, array);
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-    const struct container_array *x = a, *y = b;
-
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->before < y->before ? -1 : x->before > y->before;
-}
-
 /* A member's name as the archive has it, and the array that it is. */
 struct full_name {
     const char *name;
@@ -298,8 +289,7 @@ static void sort(struct container *c)
         if (c->arrays[i].name)
             c->arrays[count++] = c->arrays[i];
     c->count = count;
-    if (count > 0)
-        qsort(c->arrays, count, sizeof *c->arrays, compare_offsets);
+    container_sort(c);
 }
 
 /* Adds the fields of an array that is unreadable by its type, if that has some, and drops its name. If
