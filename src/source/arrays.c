@@ -249,11 +249,9 @@ static void warn_overridden(const struct source *s)
                  s->container->format->name);
 }
 
-static int compare_arrays(const void *a, const void *b)
+static int compare_place(const void *name, const void *place)
 {
-    const struct container_array *const *x = a, *const *y = b;
-
-    return strcmp((*x)->name, (*y)->name);
+    return strcmp(name, ((const struct source_place *)place)->array);
 }
 
 /* Adds arrays that an index places in the file, and that it lacks, and warns of those that it has
@@ -262,47 +260,38 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
                                 const struct source_place *places, size_t count)
 {
     struct container *c = s->container;
-    const size_t there = c->count;
-    const struct container_array **sorted = malloc((there + 1) * sizeof *sorted);
-    char *missing = calloc(count + 1, 1), shown[NAME_ARRAY_MAX];
+    bool *found = calloc(count, sizeof *found);
+    char shown[NAME_ARRAY_MAX];
     const char *why =
         container_note(c, "missing, though %.200s places it in this file", index->name);
-    const struct container_array *first = NULL;
-    size_t i = 0, k = 0, others = 0;
-    bool good = sorted && missing && why;
+    const char *first = NULL;
+    size_t others = 0;
+    bool good = found && why;
 
-    for (size_t j = 0; good && j < there; j++)
-        sorted[j] = &c->arrays[j];
-    if (good && there > 0)
-        qsort(sorted, there, sizeof(const struct container_array *), compare_arrays);
-    while (good && (i < there || k < count)) {
-        const int order = i == there   ? 1
-                          : k == count ? -1
-                                       : strcmp(sorted[i]->name, places[k].array);
+    for (size_t i = 0; good && i < c->count; i++) {
+        const char *name = c->arrays[i].name;
+        const struct source_place *place =
+            bsearch(name, places, count, sizeof *places, compare_place);
 
-        missing[k] = order > 0 ? 1 : 0;
-        if (order < 0) {
-            first = first ? first : sorted[i];
-            others++;
-        }
-        i += order <= 0;
-        k += order >= 0;
+        if (place)
+            found[place - places] = true;
+        else if (others++ == 0 || strcmp(name, first) < 0)
+            first = name;
     }
     if (others > 0)
         log_warn(s->options.log, s->name, NO_ADVICE,
-                 "array %s: %s does not place it in this file%s", name_array(shown, first->name),
+                 "array %s: %s does not place it in this file%s", name_array(shown, first),
                  index->name, others > 1 ? ", nor others" : "");
-    for (k = 0; good && k < count; k++) {
-        struct container_array *a = missing[k] ? container_add(c, places[k].array) : NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        struct container_array *a = found[i] ? NULL : container_add(c, places[i].array);
 
-        good = a || !missing[k];
+        good = a || found[i];
         if (a) {
             a->unreadable = why;
             a->typed = a->missing = true;
         }
     }
-    free(sorted);
-    free(missing);
+    free(found);
     return good;
 }
 
