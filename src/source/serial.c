@@ -34,33 +34,47 @@ struct serial_state {
     /* Owned by the worker with the role of the reader; reader->ahead may be called by another
        one. */
     struct reader *reader;
-    uint64_t to_skip; /* bytes to leave out before the first element */
-    uint64_t skip_to; /* position of that element */
-    uint64_t next;    /* index of the next element, in its array */
-    size_t pick;      /* of a container: the array, as in struct chunk */
-    uint64_t at;      /* then: position of what is read next */
-    uint64_t record;  /* then: the number of the record in which that lies */
-    bool more;        /* then: an array before this one has elements in the next record */
-    bool ended;       /* the last element has been read, or the input failed */
+    uint64_t first;  /* position of the first element; unused for a container */
+    uint64_t at;     /* position of what is read next, up to the first element */
+    uint64_t next;   /* index of the next element, in its array */
+    size_t pick;     /* of a container: the array, as in struct chunk; `at` goes on then */
+    uint64_t record; /* then: the number of the record in which that lies */
+    bool more;       /* then: an array before this one has elements in the next record */
+    bool ended;      /* the last element has been read, or the input failed */
 
     /* The kind that s was of before. */
     void *before;
     void (*close_before)(void *state);
 };
 
-/* Reads and drops what is to be skipped. Returns false when the input failed or ended there. */
-static bool serial_skip(struct source *s, void *buffer, size_t size)
+/* Fails since the input of a container ends at state->at, before the arrays do. */
+static void ends_early(struct source *s)
+{
+    const struct serial_state *state = s->state;
+
+    source_error_at(s, ERROR_DATA, state->at,
+                    "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
+                    s->info.compressed ? " of the decompressed data" : "", s->container->end);
+}
+
+/* Reads and drops what lies before `place`. Returns false when the input failed or ended there. */
+static bool step_to(struct source *s, uint64_t place, void *buffer, size_t size)
 {
     struct serial_state *state = s->state;
 
-    while (state->to_skip > 0) {
-        size_t count = size < state->to_skip ? size : (size_t)state->to_skip;
-        ptrdiff_t got = reader_fill(state->reader, buffer, count);
+    while (state->at < place) {
+        const uint64_t left = place - state->at;
+        const size_t count = left < size ? (size_t)left : size;
+        const ptrdiff_t got = reader_fill(state->reader, buffer, count);
+
         if (got < 0)
             return false;
-        state->to_skip -= (uint64_t)got;
+        state->at += (uint64_t)got;
         if ((size_t)got < count) {
-            source_check_end(s, state->skip_to - state->to_skip);
+            if (s->container)
+                ends_early(s);
+            else
+                source_check_end(s, state->at);
             return false;
         }
     }
@@ -113,7 +127,7 @@ static size_t serial_fill(struct source *s, const struct chunk_request *request)
     uint64_t limit = source_wanted(s);
     ptrdiff_t got;
 
-    if (!serial_skip(s, request->buffer, request->size))
+    if (!step_to(s, state->first, request->buffer, request->size))
         return 0;
     if (state->next >= limit)
         return 0;
@@ -145,37 +159,6 @@ static size_t serial_fill(struct source *s, const struct chunk_request *request)
 /*
  * Containers.
  */
-
-/* Fails since the input ends at state->at, before the arrays do. */
-static void ends_early(struct source *s)
-{
-    const struct serial_state *state = s->state;
-
-    source_error_at(s, ERROR_DATA, state->at,
-                    "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
-                    s->info.compressed ? " of the decompressed data" : "", s->container->end);
-}
-
-/* Reads and drops what lies before `place`. False on failure. */
-static bool step_to(struct source *s, uint64_t place, void *buffer, size_t size)
-{
-    struct serial_state *state = s->state;
-
-    while (state->at < place) {
-        const uint64_t left = place - state->at;
-        const size_t count = left < size ? (size_t)left : size;
-        const ptrdiff_t got = reader_fill(state->reader, buffer, count);
-
-        if (got < 0)
-            return false;
-        state->at += (uint64_t)got;
-        if ((size_t)got < count) {
-            ends_early(s);
-            return false;
-        }
-    }
-    return true;
-}
 
 /* All arrays have been handed out. Reads the rest, so that nothing wrong there is missed. */
 static void check_behind(struct source *s, void *buffer, size_t size)
@@ -412,8 +395,8 @@ bool serial_source_open(struct source *s, struct reader *reader)
     state = reader ? begin(s, reader) : NULL;
     if (!state)
         return false;
-    state->to_skip = s->header ? 0 : s->data_offset;
-    state->skip_to = s->data_offset;
+    state->first = s->data_offset;
+    state->at = s->header ? s->data_offset : 0;
     return true;
 }
 
@@ -430,8 +413,8 @@ bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good
     if (!state)
         return false;
     state->close_before = close;
-    state->to_skip = drop;
-    state->skip_to = good;
+    state->first = good;
+    state->at = good - drop;
     state->next = (good - s->data_offset) / s->info.element_size;
     return true;
 }
