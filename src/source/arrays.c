@@ -20,7 +20,7 @@ const struct container_format *arrays_asked(const struct source_options *options
 {
     const unsigned containers = SOURCE_FORMATS - CONTAINER_FORMAT_COUNT;
 
-    return options->format < containers ? NULL : container_numbered(options->format - containers);
+    return options->format < containers ? NULL : container_formats[options->format - containers];
 }
 
 const struct container_format *arrays_recognise(const struct source_options *options,

@@ -163,14 +163,14 @@ uint64_t source_memory(void)
     return half < addresses ? half : addresses;
 }
 
-bool bands_fit(const struct container_array *a, unsigned inputs)
+bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
 {
     struct division d;
 
-    if (!a->tiles || a->elements == 0)
+    if (!array->tiles || array->elements == 0)
         return true;
-    d = divide(a);
-    return memory_for(a, &d, 1) <= source_memory() / (inputs ? inputs : 1);
+    d = divide(array);
+    return memory_for(array, &d, 1) <= source_memory() / (inputs ? inputs : 1);
 }
 
 static void free_worker(struct band_worker *w)
@@ -498,7 +498,7 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
                                           .close = bands_close};
     struct band_state *b;
 
-    if (!bands_fit(s->array, inputs)) {
+    if (!source_fits_consecutive(s->array, inputs)) {
         const struct division d = divide(s->array);
 
         source_error(s, ERROR_REQUEST,

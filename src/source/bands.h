@@ -17,12 +17,8 @@
 
 #include "source/source_impl.h"
 
-/* Whether half of the machine's memory has room for a band of the array, for each of `inputs` such
-   arrays at a time. Always so where the array is not in tiles. */
-bool bands_fit(const struct container_array *a, unsigned inputs);
-
-/* Makes s, which is laid out as one array in tiles, a source of this kind. `inputs` is as above. As
-   many workers get chunks as a gigabyte has bands for, or one. False on failure. */
+/* Makes s, which is laid out as one array in tiles, a source of this kind. `inputs`: as options->consecutive.
+   As many workers get chunks as a gigabyte has bands for, or one. False on failure. */
 bool bands_source_open(struct source *s, unsigned inputs, unsigned workers);
 
 #endif

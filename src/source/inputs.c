@@ -13,7 +13,8 @@ static bool set_array(struct inputs *in)
     return there;
 }
 
-bool inputs_next_input(struct inputs *in)
+/* Goes to the next input. False where there is none. */
+static bool next_input(struct inputs *in)
 {
     inputs_close(in);
     if (in->next == in->count)
@@ -27,8 +28,6 @@ bool inputs_next_input(struct inputs *in)
     in->source = source_open(in->path, in->options, in->workers, &in->error);
     in->failed = in->failed || !in->source;
     in->info = in->source ? source_info(in->source) : NULL;
-    if (in->source)
-        (void)set_array(in);
     return true;
 }
 
@@ -39,7 +38,7 @@ bool inputs_next(struct inputs *in)
         if (set_array(in))
             return true;
     }
-    while (inputs_next_input(in))
+    while (next_input(in))
         if (!in->source || set_array(in))
             return true;
     return false;

@@ -39,9 +39,6 @@ struct inputs {
 /* Goes to the next array, and opens and closes inputs as needed. False at the end. */
 bool inputs_next(struct inputs *inputs);
 
-/* Goes to the next input, even if it holds no array. `pick` is that of its first array. */
-bool inputs_next_input(struct inputs *inputs);
-
 /* Number of arrays of an input that are to be reduced. */
 static inline size_t inputs_arrays(const struct source_info *info)
 {

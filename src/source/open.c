@@ -531,11 +531,6 @@ static bool open_format(struct source *s, unsigned workers)
     return reader && open_serial(s, reader, workers);
 }
 
-bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
-{
-    return bands_fit(array, inputs);
-}
-
 /* Opens a file to look at it. False where there is no regular file, or an empty one, or it cannot
    be opened; s->fd is to be closed if s->close_fd says so. */
 static bool look_at(struct source *s, const char *path, const struct source_options *options)

@@ -396,7 +396,8 @@ bool source_find_missing(struct source *s, const struct missing_values *values, 
    the addresses. */
 uint64_t source_memory(void);
 
-/* Whether there is memory to read an array with options->consecutive = `inputs`. */
+/* Whether half of the machine's memory has room to read an array with options->consecutive =
+   `inputs`, a band of each at a time. Always so where it is not in tiles. */
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs);
 
 /* Hands out the next chunk. The bytes are in the worker's buffer, in memory of the source

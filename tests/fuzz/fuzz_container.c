@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (fuzz_below(&in, 4) == 0) {
         bool wanted = put_together(&in, &bytes, &expected);
-        bool good = open_bytes(container_find("safetensors"), bytes.data, bytes.size, &count);
+        bool good = open_bytes(&container_safetensors, bytes.data, bytes.size, &count);
 
         fuzz_check(good == wanted && (!good || count == expected),
                    "a header is %s, with %zu arrays: %.*s", good ? "taken" : "refused", count,

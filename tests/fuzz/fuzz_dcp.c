@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_folder();
     in.file = directory;
     fuzz_write_file(directory, ".metadata", data, size);
-    c = container_open(container_find("pytorch"), &in);
+    c = container_open(&container_pytorch, &in);
     for (size_t i = 0; c && i < c->count; i++)
         check_array(&c->arrays[i]);
     fuzz_check_reason(c, &in);

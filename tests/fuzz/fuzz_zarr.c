@@ -98,7 +98,7 @@ static uint64_t open_store(bool headers_only, bool stored)
     struct container_pattern none = {.pattern = "none"};
     struct container_input in = {
         .file = directory, .patterns = &none, .pattern_count = headers_only, .stored = stored};
-    struct container *c = container_open(container_find("zarr"), &in);
+    struct container *c = container_open(&container_zarr, &in);
     uint64_t chunks = 0;
 
     fuzz_check_reason(c, &in);

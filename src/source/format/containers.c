@@ -2,20 +2,18 @@
 
 #include "source/format/containers.h"
 
-#include <string.h>
-
 #include "source/format/npy.h"
 
 #define ROW(id, name) &container_##name,
 
-static const struct container_format *const formats[CONTAINER_FORMAT_COUNT] = {
+const struct container_format *const container_formats[CONTAINER_FORMAT_COUNT] = {
     CONTAINER_FORMATS(ROW)};
 
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)
-        if (formats[i]->recognise(bytes, size))
-            return formats[i];
+        if (container_formats[i]->recognise(bytes, size))
+            return container_formats[i];
     return container_npy.recognise(bytes, size) ? &container_npy : NULL;
 }
 
@@ -27,22 +25,10 @@ size_t container_head(const unsigned char *bytes, size_t size)
     if (npy > size && npy <= NPY_HEADER_MAX)
         most = (size_t)npy;
     for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++) {
-        const size_t head = formats[i]->head ? formats[i]->head(bytes, size) : 0;
+        const size_t head =
+            container_formats[i]->head ? container_formats[i]->head(bytes, size) : 0;
 
         most = head > most ? head : most;
     }
     return most < CONTAINER_HEAD ? most : CONTAINER_HEAD;
-}
-
-const struct container_format *container_find(const char *name)
-{
-    for (size_t i = 0; i < CONTAINER_FORMAT_COUNT; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    return NULL;
-}
-
-const struct container_format *container_numbered(unsigned number)
-{
-    return formats[number];
 }

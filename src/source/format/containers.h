@@ -33,11 +33,7 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
    most CONTAINER_HEAD. */
 size_t container_head(const unsigned char *bytes, size_t size);
 
-/* The format that is called so; NULL for none. */
-const struct container_format *container_find(const char *name);
-
-/* The format of a row, of which there are CONTAINER_FORMAT_COUNT. */
-const struct container_format *container_numbered(unsigned number);
+extern const struct container_format *const container_formats[CONTAINER_FORMAT_COUNT];
 
 /* safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the
    elements. Files are refused that its own library refuses (Metadata::validate and read_metadata in
