@@ -220,63 +220,32 @@ static bool read_member(struct zip *z, const struct zip_member *m, struct contai
     return read_array(z, m, &content, array) || note_damage(z, array);
 }
 
-/* A member's name as the archive has it, and the array that it is. */
-struct full_name {
-    const char *name;
-    size_t length; /* without .npy, for a search */
-    struct container_array *array;
-};
-
-/* Members of one name are in the order of the directory. */
-static int compare_names(const void *a, const void *b)
-{
-    const struct full_name *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-
-    return order ? order : x->array < y->array ? -1 : x->array > y->array;
-}
-
-static int compare_start(const void *key, const void *element)
-{
-    const struct full_name *x = key, *y = element;
-    const int order = strncmp(x->name, y->name, x->length);
-
-    return order ? order : y->name[x->length] ? -1 : 0;
-}
-
 /* Names arrays as NumPy does: drops all members of one name but the last, and cuts .npy off, but
    where that would give two members one name. `other_names`: some do not end in .npy. */
 static bool finish_names(struct zip *z, bool other_names)
 {
     struct container *c = z->container;
     const bool plain = !other_names && container_names_differ(c);
-    struct full_name *names = malloc((c->count + 1) * sizeof *names);
-    size_t count = 0;
+    size_t *cut =
+        calloc(c->count + 1, sizeof *cut); /* bytes of names that end in .npy, without it */
 
-    if (!names)
+    if (!cut)
         return container_no_memory(z->in);
+    if (!plain)
+        zip_sort(z);
     for (size_t i = 0; i < c->count; i++) {
         const char *name = c->arrays[i].name;
         const size_t length = strlen(name);
 
-        names[i] = (struct full_name){name, ends_with_npy(name, length) ? length - 4 : length,
-                                      &c->arrays[i]};
+        if (!plain && zip_find(z, name, length)->name != name)
+            c->arrays[i].name = NULL;
+        else if (ends_with_npy(name, length) && (plain || !zip_find(z, name, length - 4)))
+            cut[i] = length - 4;
     }
-    if (!plain)
-        qsort(names, c->count, sizeof *names, compare_names);
-    for (size_t i = 0; i < c->count; i++) {
-        if (!plain && i + 1 < c->count && strcmp(names[i].name, names[i + 1].name) == 0)
-            names[i].array->name = NULL;
-        else
-            names[count++] = names[i];
-    }
-    for (size_t i = 0; i < count; i++)
-        if (!plain && bsearch(&names[i], names, count, sizeof *names, compare_start))
-            names[i].array = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (names[i].array)
-            c->text[names[i].name - c->text + (ptrdiff_t)names[i].length] = '\0';
-    free(names);
+    for (size_t i = 0; i < c->count; i++)
+        if (cut[i] > 0)
+            c->text[c->arrays[i].name - c->text + (ptrdiff_t)cut[i]] = '\0';
+    free(cut);
     return true;
 }
 

@@ -257,7 +257,7 @@ static struct zip_member *find_part(struct file *f, const char *directory, const
                                     size_t key_length)
 {
     snprintf(f->path + f->folder_length, MEMBER_MAX, "%s%.*s", directory, (int)key_length, key);
-    return memchr(key, 0, key_length) ? NULL : zip_find(&f->zip, f->path);
+    return memchr(key, 0, key_length) ? NULL : zip_find(&f->zip, f->path, strlen(f->path));
 }
 
 /* Reads a whole member, of at most so many bytes, to memory of the caller's. NULL on failure. */

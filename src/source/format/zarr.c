@@ -167,7 +167,7 @@ static bool find_in_archive(struct store *s, struct zip_member *m, struct entry 
 /* Finds a file, *e. False where there is none, or it cannot be read: in->error then says why. */
 static bool find_entry(struct store *s, const char *path, struct entry *e)
 {
-    struct zip_member *const m = zip_find(&s->zip, path);
+    struct zip_member *const m = zip_find(&s->zip, path, strlen(path));
     const char *wrong;
     struct stat status;
 

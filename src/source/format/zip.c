@@ -273,12 +273,15 @@ void zip_sort(struct zip *z)
             z->members[z->count++] = z->members[i];
 }
 
-struct zip_member *zip_find(const struct zip *z, const char *name)
+struct zip_member *zip_find(const struct zip *z, const char *name, size_t length)
 {
     size_t low = 0, high = z->count;
+    struct zip_member *found;
 
-    SEARCH(low, high, strcmp(z->members[middle].name, name) < 0);
-    return low < z->count && strcmp(z->members[low].name, name) == 0 ? &z->members[low] : NULL;
+    SEARCH(low, high, strncmp(z->members[middle].name, name, length) < 0);
+    found = &z->members[low];
+    return low < z->count && strncmp(found->name, name, length) == 0 && !found->name[length] ? found
+                                                                                             : NULL;
 }
 
 bool zip_is_plain(const struct zip_member *m)

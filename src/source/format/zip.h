@@ -68,8 +68,8 @@ bool zip_read_members(struct zip *z);
    are dropped. */
 void zip_sort(struct zip *z);
 
-/* The member of this name after zip_sort; NULL for none. */
-struct zip_member *zip_find(const struct zip *z, const char *name);
+/* The member of this name, of so many bytes, after zip_sort; NULL for none. */
+struct zip_member *zip_find(const struct zip *z, const char *name, size_t length);
 
 /* Reads a member's local header, and the bytes after it. */
 bool zip_read_local(const struct zip *z, const struct zip_member *m, struct zip_content *content);
