@@ -2,12 +2,9 @@
 
 #include "bench/limits/limits_cpu.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
+#include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_read.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -105,52 +102,11 @@ static double cache_trial(void *argument, limits_read_function *read, uint64_t b
     return limits_rate(size * job->rounds, cache_sample(job));
 }
 
-/* Reads the unsigned number that a file of sysfs begins with, and the letter behind it, 0 where
-   there is none. */
-static bool read_number(const char *path, size_t *number, char *unit)
-{
-    FILE *file = fopen(path, "re");
-    char text[32], *end = text;
-
-    if (file && fgets(text, sizeof text, file)) {
-        *number = strtoul(text, &end, 10);
-        *unit = *end;
-    }
-    if (file)
-        fclose(file);
-    return end != text;
-}
-
-/* Bytes of the level-2 cache of a core; 0 where the system does not tell. */
-static size_t l2_cache(void)
-{
-    /* The kernel's word, for musl's sysconf does not know caches, and glibc's only those of x86. */
-    for (int index = 0; index < 8; index++) {
-        static const char folder[] = "/sys/devices/system/cpu/cpu0/cache";
-        char path[sizeof folder + 32], unit;
-        size_t level, size;
-
-        snprintf(path, sizeof path, "%s/index%d/level", folder, index);
-        if (!read_number(path, &level, &unit) || level != 2)
-            continue;
-        snprintf(path, sizeof path, "%s/index%d/size", folder, index);
-        if (read_number(path, &size, &unit) && unit == 'K' && size <= SIZE_MAX / 1024)
-            return size * 1024;
-    }
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    long said = sysconf(_SC_LEVEL2_CACHE_SIZE);
-
-    return said > 0 ? (size_t)said : 0;
-#else
-    return 0;
-#endif
-}
-
 /* Half the level-2 cache of a core, so that other data fit, too. 256 KiB are assumed if the system
    does not tell its size. */
 static size_t half_of_l2(void)
 {
-    size_t size = l2_cache();
+    size_t size = (size_t)limits_l2_bytes();
 
     return (size > 0 ? size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
 }

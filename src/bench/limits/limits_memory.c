@@ -109,6 +109,23 @@ static uint64_t own_cache(long cpu)
     return bytes;
 }
 
+uint64_t limits_l2_bytes(void)
+{
+    char line[64];
+
+    /* The kernel's word, for musl's sysconf does not know caches, and glibc's only those of x86. */
+    for (unsigned i = 0; read_cache_line(line, 0, i, "level"); i++)
+        if (strtol(line, NULL, 10) == 2 && read_cache_line(line, 0, i, "size"))
+            return parse_cache_size(line);
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long said = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+    return said > 0 ? (uint64_t)said : 0;
+#else
+    return 0;
+#endif
+}
+
 uint64_t limits_cache_bytes(void)
 {
     const char *told = getenv("GPUREDUCE_CACHE_BYTES");

@@ -18,4 +18,7 @@ uint64_t limits_memory_available(void);
    number. 64 MiB if nothing tells it. */
 uint64_t limits_cache_bytes(void);
 
+/* Bytes of the level-2 cache of a core; 0 where the system does not tell. */
+uint64_t limits_l2_bytes(void);
+
 #endif
