@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,15 @@ void output_error(const char *path)
     message_error(EXIT_FAILED, "%s: %s", escape_quote(quoted, path), strerror(errno));
 }
 
+/* Waits until a descriptor takes bytes again. Another process that has the same pipe may have made
+   it non-blocking. */
+static bool wait_for_room(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+
+    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
 /* Writes at a place, or where the file stands, which -1 is for. */
 static bool write_all(int fd, const void *bytes, size_t size, off_t place)
 {
@@ -37,7 +47,7 @@ static bool write_all(int fd, const void *bytes, size_t size, off_t place)
     while (size > 0) {
         const ssize_t n = place < 0 ? write(fd, from, size) : pwrite(fd, from, size, place);
 
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
             continue;
         if (n <= 0) {
             errno = n < 0 ? errno : ENOSPC;

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -60,31 +59,6 @@ struct job {
     bool failed;
 };
 
-/* Waits until standard output takes bytes again. Another process that has the same pipe may have
-   made it non-blocking. */
-static bool wait_for_output(void)
-{
-    struct pollfd poll_fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
-}
-
-/* Writes all of a buffer to standard output; 0 or errno. */
-static int write_all(const unsigned char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(STDOUT_FILENO, data, size);
-
-        if (n < 0 && errno != EINTR && !(errno == EAGAIN && wait_for_output()))
-            return errno;
-        if (n > 0) {
-            data += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* Waits until all chunks before this one have been written. False when the job failed meanwhile. */
 static bool wait_for_turn(struct job *job, uint64_t chunk)
 {
@@ -102,16 +76,16 @@ static bool wait_for_turn(struct job *job, uint64_t chunk)
 static bool write_chunk(struct job *job, const unsigned char *data, size_t size)
 {
     /* Without the mutex: nobody else writes before `written` is one more. */
-    int error = write_all(data, size);
+    const bool good = output_write(STDOUT_FILENO, data, size);
 
-    if (error)
-        message_error(EXIT_FAILED, "standard output: %s", strerror(error));
+    if (!good)
+        message_error(EXIT_FAILED, "standard output: %s", strerror(errno));
     pthread_mutex_lock(&job->mutex);
     job->written++;
-    job->failed = error != 0;
+    job->failed = !good;
     pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->mutex);
-    return !error;
+    return good;
 }
 
 /* A member of the team: makes chunks, and writes them in order. */
