@@ -140,14 +140,6 @@ union block {
     uint8_t bits8[BLOCK];
 };
 
-static inline uint32_t bits_of_float(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 static inline float float_of_bits(uint32_t bits)
 {
     float x;
@@ -161,10 +153,10 @@ static inline float float_of_bits(uint32_t bits)
 static inline uint16_t half_of_float(float x)
 {
     const uint32_t smallest_normal = 113u << 23, rebias = 112u << 23, one_half = 126u << 23;
-    uint32_t bits = bits_of_float(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    uint32_t bits = distribution_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     uint32_t normal = (size + 0xfff + (size >> 13 & 1) - rebias) >> 13;
     /* From 1/2 to 1, binary32 numbers are as far apart as the subnormals of binary16. */
-    uint32_t subnormal = bits_of_float(float_of_bits(size) + 0.5f) - one_half;
+    uint32_t subnormal = distribution_bits(float_of_bits(size) + 0.5f) - one_half;
     uint32_t choice = -(uint32_t)(size < smallest_normal);
 
     return (uint16_t)(sign | (subnormal & choice) | (normal & ~choice));
@@ -173,7 +165,7 @@ static inline uint16_t half_of_float(float x)
 /* x rounded to bfloat16, to nearest, ties to even; x is no NaN. */
 static inline uint16_t bfloat_of_float(float x)
 {
-    uint32_t bits = bits_of_float(x);
+    uint32_t bits = distribution_bits(x);
 
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
@@ -361,9 +353,6 @@ static void fill_weights(union block *restrict b, enum element_type type, struct
     round_numbers(b, type, x);
 }
 
-/* One of SPARSENESS is not a zero. */
-#define SPARSENESS 20
-
 static void fill_sparse(union block *restrict b, enum element_type type, struct generator *g)
 {
     uint32_t random[BLOCK];
@@ -377,7 +366,7 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
         uint64_t zero = words[i] << 63; /* of a random sign */
 
         memcpy(&x[i], &zero, sizeof zero);
-        if (random[i] < UINT32_MAX / SPARSENESS)
+        if (random[i] < UINT32_MAX / DISTRIBUTION_SPARSENESS)
             normal_numbers(&x[i], &words[i], 1);
     }
     round_numbers(b, type, x);

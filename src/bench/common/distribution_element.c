@@ -2,23 +2,10 @@
 
 #include "bench/common/distribution_element.h"
 
-#include <string.h>
-
-/* One of SPARSENESS is not a zero. */
-#define SPARSENESS 20
-
 /* One of `count` numbers from 0 on, which are equally likely. */
 static uint64_t choose(uint64_t choice, uint64_t count)
 {
     return (choice >> 32) * count >> 32;
-}
-
-static uint32_t bits_of_float(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
 }
 
 /* x rounded to a float of one byte, to nearest, ties to even; |x| is below the greatest number. */
@@ -26,7 +13,7 @@ static uint8_t float8_of_float(enum element_type type, float x)
 {
     const struct element_format *format = &element_formats[type];
     const unsigned dropped = 24 - (unsigned)format->significant_bits;
-    const uint32_t bits = bits_of_float(x), size = bits & 0x7fffffff;
+    const uint32_t bits = distribution_bits(x), size = bits & 0x7fffffff;
     /* A number whose neighbours, as binary32, are as far apart as the type's least numbers. */
     const uint32_t apart = (uint32_t)(127 + 24 + format->exponent_min - format->significant_bits)
                            << 23;
@@ -38,7 +25,7 @@ static uint8_t float8_of_float(enum element_type type, float x)
     memcpy(&magnitude, &size, sizeof magnitude);
     memcpy(&spaced, &apart, sizeof spaced);
     if (size < rebias + (UINT32_C(1) << 23))
-        rounded = bits_of_float(magnitude + spaced) - apart;
+        rounded = distribution_bits(magnitude + spaced) - apart;
     else
         rounded = (size + ((UINT32_C(1) << (dropped - 1)) - 1) + (size >> dropped & 1) - rebias) >>
                   dropped;
@@ -69,8 +56,9 @@ static uint8_t float8(enum distribution d, enum element_type type, uint64_t word
     case DISTRIBUTION_INTEGERS:
         return float8_of_float(type, (float)((int)choose(choice, 2 * (uint64_t)most + 1) - most));
     case DISTRIBUTION_SPARSE:
-        return choice >> 32 < UINT32_MAX / SPARSENESS ? float8_of_float(type, (float)normal)
-                                                      : (uint8_t)(word << 7);
+        return choice >> 32 < UINT32_MAX / DISTRIBUTION_SPARSENESS
+                   ? float8_of_float(type, (float)normal)
+                   : (uint8_t)(word << 7);
     case DISTRIBUTION_WEIGHTS:
     case DISTRIBUTION_FIELD:
     case DISTRIBUTION_STEPS:
@@ -117,7 +105,8 @@ static uint64_t integer(enum distribution d, enum element_type type, uint64_t wo
         n = choose(choice, 2 * most + 1);
         return is_signed ? n - most : n;
     case DISTRIBUTION_SPARSE:
-        return choice >> 32 < UINT32_MAX / SPARSENESS ? normal_integer(type, normal) : 0;
+        return choice >> 32 < UINT32_MAX / DISTRIBUTION_SPARSENESS ? normal_integer(type, normal)
+                                                                   : 0;
     case DISTRIBUTION_WEIGHTS:
     case DISTRIBUTION_FIELD:
     case DISTRIBUTION_STEPS:
@@ -132,7 +121,9 @@ static uint64_t integer(enum distribution d, enum element_type type, uint64_t wo
 /* Truth values are 1 half of the time, or, where most are zeros, one in 40 times. */
 static uint64_t truth(enum distribution d, uint64_t word, uint64_t choice)
 {
-    return d == DISTRIBUTION_SPARSE && choice >> 32 >= UINT32_MAX / SPARSENESS ? 0 : word >> 63;
+    return d == DISTRIBUTION_SPARSE && choice >> 32 >= UINT32_MAX / DISTRIBUTION_SPARSENESS
+               ? 0
+               : word >> 63;
 }
 
 uint64_t distribution_element(enum distribution d, enum element_type type, uint64_t word,

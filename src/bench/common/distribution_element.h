@@ -6,6 +6,7 @@
 #define GPUREDUCE_BENCH_DISTRIBUTION_ELEMENT_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "core/element.h"
 
@@ -27,6 +28,18 @@ enum distribution {
     DISTRIBUTION_IMAGE,   /* pixels of three colours, from 0 to 255, over 255 */
     DISTRIBUTIONS
 };
+
+/* One of so many elements of DISTRIBUTION_SPARSE is not a zero. */
+#define DISTRIBUTION_SPARSENESS 20
+
+/* The bits of a binary32. */
+static inline uint32_t distribution_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 
 /* The bits of an element of a distribution, made of 64 random bits, as many more for choices, and
    the normal number of the former. For distributions up to DISTRIBUTION_SPARSE; DISTRIBUTION_CANCEL

@@ -10,7 +10,8 @@
 #include "bench/common/normal.h"
 
 #include <pthread.h>
-#include <string.h>
+
+#include "core/exact.h"
 
 #define ROW_BITS 4
 #define ROW_SHIFT (52 - ROW_BITS)
@@ -18,29 +19,13 @@
 #define P_EXPONENT_HALF (1023 - 1)
 #define ROWS (((P_EXPONENT_HALF - P_EXPONENT_MIN) << ROW_BITS) + 1)
 
-static inline uint64_t bits_of_double(double x)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double double_of_bits(uint64_t bits)
-{
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* A row has the size of a cache line; its last two numbers are not used. */
 static double rows[ROWS][8];
 
 /* The middle of the row of p. */
 static inline double row_middle(uint64_t p_bits)
 {
-    return double_of_bits(p_bits >> ROW_SHIFT << ROW_SHIFT | UINT64_C(1) << (ROW_SHIFT - 1));
+    return exact_from_bits(p_bits >> ROW_SHIFT << ROW_SHIFT | UINT64_C(1) << (ROW_SHIFT - 1));
 }
 
 /* exp(-y) for y from 0 to 700. */
@@ -56,7 +41,7 @@ static double exp_of_minus(double y)
     /* The terms that are left out are below 2^-64. */
     for (int k = 16; k > 0; k--)
         sum = 1 + sum * r / k;
-    return sum * double_of_bits((uint64_t)(1023 - n) << 52);
+    return sum * exact_from_bits((uint64_t)(1023 - n) << 52);
 }
 
 static double normal_density(double x)
@@ -110,12 +95,12 @@ static inline double normal_of_word(uint64_t word)
 {
     /* An odd number of 63 bits times 2^-64: never 0, and 1/2 only by rounding. */
     double p = (double)(int64_t)(word >> 1 | 1) * 0x1p-64;
-    uint64_t bits = bits_of_double(p);
+    uint64_t bits = exact_bits(p);
     const double *row = rows[(bits >> ROW_SHIFT) - ((uint64_t)P_EXPONENT_MIN << ROW_BITS)];
     double t = p - row_middle(bits), tt = t * t;
     double x = (row[0] + row[1] * t) + ((row[2] + row[3] * t) + (row[4] + row[5] * t) * tt) * tt;
 
-    return double_of_bits(bits_of_double(x) ^ word << 63);
+    return exact_from_bits(exact_bits(x) ^ word << 63);
 }
 
 void normal_prepare(void)
