@@ -47,6 +47,19 @@ static gpr_status refuse_missing(const gpr_input *input, const char *value)
                     element_name(input->view.view.type));
 }
 
+/* The elements of a view of an input, as kernels read them. */
+static struct cuda_array_elements elements_of(const gpr_input *input, const struct view *view,
+                                              const struct missing *missing)
+{
+    return (struct cuda_array_elements){.type = view->type,
+                                        .swap = view->swap,
+                                        .missing = missing->count > 0 ? missing : NULL,
+                                        .layout = &view->folded,
+                                        .count = view->elements,
+                                        .device = input->view.ordinal,
+                                        .stream = input->view.stream};
+}
+
 /* The most runs of a sample, and elements of one. It is sorted while the extremes are found, and what
    is kept for it costs the GPU little. Without extremes the GPU waits for it; that of one quantile is
    smaller. */
@@ -336,21 +349,14 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
     struct missing missing = {.count = 0};
     const char *const lacks = missing_add_values(&missing, view->type, &request->missing);
     const uint64_t length = request->input.length;
-    struct search search = {.context = context,
-                            .elements = {.type = view->type,
-                                         .swap = view->swap,
-                                         .missing = missing.count > 0 ? &missing : NULL,
-                                         .layout = &view->folded,
-                                         .count = view->elements < length ? view->elements : length,
-                                         .device = input->view.ordinal,
-                                         .stream = input->view.stream}};
-    const struct cuda_array_elements all = search.elements;
+    struct cuda_array_elements all = elements_of(input, view, &missing);
+    struct search search = {.context = context};
     const struct view *const given = view;
     const bool masked = view->mask_form != VIEW_MASK_NONE;
     const bool places = masked && ((request->wants & PARTIAL_WHERE) || request->nan == NAN_ERROR);
     struct cuda_array_terms terms = {.type = view->type,
                                      .swap = view->swap,
-                                     .missing = search.elements.missing,
+                                     .missing = all.missing,
                                      .wants = request->wants | (passes ? PARTIAL_EXTREMES : 0)};
     struct error error = {.kind = ERROR_NONE};
     struct partial_split split;
@@ -363,6 +369,8 @@ gpr_status device_reduce(gpr_input *input, const struct view *view, const gpr_re
         return context->status;
     if (lacks)
         return refuse_missing(input, lacks);
+    all.count = all.count < length ? all.count : length;
+    search.elements = all;
     if (masked)
         terms.wants &= ~(unsigned)PARTIAL_WHERE; /* places among copies */
     (void)scale_find_split(&view->scale, view->type, &terms.wants, &split);
@@ -434,13 +442,7 @@ static gpr_status prepare_side(struct device_side *s, const gpr_input *input,
     s->view = input->view.view;
     s->missing = (struct missing){.count = 0};
     (void)missing_add_values(&s->missing, s->view.type, &options->missing); /* see diff_run */
-    s->elements = (struct cuda_array_elements){.type = s->view.type,
-                                               .swap = s->view.swap,
-                                               .missing = s->missing.count > 0 ? &s->missing : NULL,
-                                               .layout = &s->view.folded,
-                                               .count = s->view.elements,
-                                               .device = input->view.ordinal,
-                                               .stream = input->view.stream};
+    s->elements = elements_of(input, &s->view, &s->missing);
     s->remote = (struct view_remote){.copy = copy_elements, .context = s};
     s->view.remote = &s->remote;
     options->input.view = &s->view;
@@ -674,17 +676,10 @@ static gpr_status reduce_axis(const struct along *a)
 {
     gpr_input *input = a->input;
     const struct view *view = a->view;
-    const struct cuda_array_elements elements = {
-        .type = view->type,
-        .swap = view->swap,
-        .missing = a->plan.missing.count > 0 ? &a->plan.missing : NULL,
-        .layout = &view->folded,
-        .count = view->elements,
-        .device = input->view.ordinal,
-        .stream = input->view.stream,
-        .masked = view->mask_form != VIEW_MASK_NONE ? view : NULL};
+    struct cuda_array_elements elements = elements_of(input, view, &a->plan.missing);
     struct error error = {.kind = ERROR_NONE};
 
+    elements.masked = view->mask_form != VIEW_MASK_NONE ? view : NULL;
     if (!cuda_array_reduce_slices(input->context->device_summer, &elements, &a->axis, a->results,
                                   &error))
         return fail(a, &error);
@@ -698,12 +693,8 @@ static bool find_nan(gpr_input *input, const struct view *view, uint64_t *number
                      struct error *error)
 {
     const struct missing_range nans = nans_of(view->type);
-    const struct cuda_array_elements elements = {.type = view->type,
-                                                 .swap = view->swap,
-                                                 .layout = &view->folded,
-                                                 .count = view->elements,
-                                                 .device = input->view.ordinal,
-                                                 .stream = input->view.stream};
+    const struct missing none = {.count = 0};
+    const struct cuda_array_elements elements = elements_of(input, view, &none);
     struct cuda_masker *masker = masker_of(input->context);
 
     return masker ? cuda_array_find(masker, &elements, view, &nans, 1, number, error)
