@@ -1,6 +1,8 @@
+/*
+ * Accumulators. Small views are reduced at once by a worker of the CPU, which an accumulator keeps;
+ * large ones by the threads of the context. All that was found is merged, exactly.
+ */
 #include "config.h"
-
-#include "lib/accumulator.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,11 +10,46 @@
 #include <string.h>
 
 #include "core/partial_text.h"
+#include "core/ranges.h"
 #include "core/view.h"
 #include "cuda/array.h"
+#include "engine/engine.h"
+#include "lib/objects.h"
 #include "lib/reducer.h"
 #include "lib/result.h"
 #include "sys/float_mode.h"
+
+/* The elements that an accumulator has. */
+enum accumulator_kind {
+    ACCUMULATOR_EMPTY, /* none yet: it can become one of the others */
+    ACCUMULATOR_BAG,   /* some, and nobody knows which of an array */
+    ACCUMULATOR_PLACED /* those of `ranges` */
+};
+
+struct gpr_accumulator {
+    gpr_context *context;
+    struct gpr_request request; /* a copy, which reduces NaNs as GPR_NAN_PROPAGATE does */
+    enum nan_policy nan;        /* that of the results */
+    enum element_type type;
+    struct missing missing; /* the missing values of the request */
+    enum accumulator_kind kind;
+    struct scale scale;         /* that of the elements, of one that is not empty */
+    unsigned wants;             /* partial_want bits of the stored numbers */
+    struct partial_split split; /* the threshold, if `wants` has PARTIAL_SPLIT */
+    struct ranges ranges;
+
+    char *input,
+        *array;      /* names for gpr_accumulator_write; `array` NULL for an input that is one */
+    uint64_t of;     /* elements of the whole array, at least */
+    bool named;      /* gpr_accumulator_set_array has set the names */
+    uint64_t set_of; /* the value that it has given `of`; 0 before */
+
+    struct partial partial; /* of all elements that neither `worker` nor `device` has reduced */
+    struct engine_state *engine;
+    struct engine_worker *worker; /* NULL: there is none yet */
+    bool swap;                    /* the worker's elements are not in this machine's byte order */
+    struct cuda_array *device;    /* elements in device memory; NULL: there were none */
+};
 
 /* Bytes of elements that are gathered at a time: the level-2 cache holds them. */
 #define PIECE_BYTES ((size_t)64 << 10)
@@ -183,8 +220,9 @@ static bool has_elements(const gpr_accumulator *a)
     return a->ranges.count > 0 || a->worker || a->device || a->partial.count > 0;
 }
 
-gpr_status lib_accumulator_begin(gpr_accumulator *a, enum accumulator_kind kind,
-                                 const struct scale *scale)
+/* Makes an accumulator that is empty one of a kind, of elements with this scale; of others, sees
+   whether they are so. A status other than GPR_OK is that of the context. */
+static gpr_status begin(gpr_accumulator *a, enum accumulator_kind kind, const struct scale *scale)
 {
     if (kind == ACCUMULATOR_BAG && (a->request.wants & PARTIAL_WHERE))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT,
@@ -320,8 +358,7 @@ gpr_status gpr_accumulator_add(gpr_accumulator *accumulator, const gpr_view *vie
     gpr_view v;
 
     lib_begin(a->context);
-    if (check_view(a, view) != GPR_OK ||
-        lib_accumulator_begin(a, ACCUMULATOR_BAG, &view->view.scale) != GPR_OK)
+    if (check_view(a, view) != GPR_OK || begin(a, ACCUMULATOR_BAG, &view->view.scale) != GPR_OK)
         return a->context->status;
     if (!view->view.contiguous && view->view.mask_form == VIEW_MASK_NONE) {
         v = *view;
@@ -347,7 +384,7 @@ gpr_status gpr_accumulator_add_device(gpr_accumulator *accumulator, const void *
     lib_begin(a->context);
     if (count > INT64_MAX / element_size(a->type))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "at most 2^63 - 1 bytes");
-    if (lib_accumulator_begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
+    if (begin(a, ACCUMULATOR_BAG, &none) != GPR_OK)
         return a->context->status;
     terms.wants = a->wants;
     if (cuda_array_add(&a->device, &terms, &layout, count, 0, -1, stream, &error))
@@ -375,7 +412,7 @@ gpr_status gpr_accumulator_add_at(gpr_accumulator *accumulator, const gpr_view *
     if (count > 0 && ranges_find(&a->ranges, start, &found) && found.begin < range.end)
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "element %" PRIu64 " has been added before",
                         found.begin > start ? found.begin : start);
-    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &view->view.scale) != GPR_OK || count == 0)
+    if (begin(a, ACCUMULATOR_PLACED, &view->view.scale) != GPR_OK || count == 0)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, 1)) {
         (void)lib_fail_memory(a->context);
@@ -412,7 +449,7 @@ static gpr_status take_result(gpr_accumulator *a, const gpr_input *input, size_t
                         "the array has other missing values than the request");
     if (found->elements > 0 && ranges_overlap(&a->ranges, range))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "elements have been added before");
-    if (lib_accumulator_begin(a, ACCUMULATOR_PLACED, &found->scale) != GPR_OK)
+    if (begin(a, ACCUMULATOR_PLACED, &found->scale) != GPR_OK)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, 1))
         return lib_fail_memory(a->context);
@@ -455,7 +492,8 @@ gpr_status gpr_accumulator_add_input(gpr_accumulator *accumulator, gpr_input *in
  * Merging.
  */
 
-gpr_status lib_accumulator_collect(const gpr_accumulator *a, struct partial *p)
+/* Sets *p to the partial result of all elements. */
+static gpr_status collect(const gpr_accumulator *a, struct partial *p)
 {
     struct error error = {.kind = ERROR_NONE};
 
@@ -509,11 +547,11 @@ gpr_status gpr_accumulator_merge(gpr_accumulator *accumulator, const gpr_accumul
         find_common(&a->ranges, &other->ranges, &index))
         return lib_fail(a->context, GPR_ERROR_ARGUMENT, "both accumulators have element %" PRIu64,
                         index);
-    if (lib_accumulator_collect(other, &p) != GPR_OK)
+    if (collect(other, &p) != GPR_OK)
         return a->context == other->context
                    ? a->context->status
                    : lib_fail(a->context, other->context->status, "%s", other->context->text);
-    if (lib_accumulator_begin(a, other->kind, &other->scale) != GPR_OK)
+    if (begin(a, other->kind, &other->scale) != GPR_OK)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, other->ranges.count)) {
         (void)lib_fail_memory(a->context);
@@ -548,7 +586,7 @@ gpr_status gpr_accumulator_snapshot(gpr_accumulator *accumulator, gpr_result **r
     gpr_result *made;
 
     lib_begin(a->context);
-    if (lib_accumulator_collect(a, &p) != GPR_OK)
+    if (collect(a, &p) != GPR_OK)
         return a->context->status;
     request.nan = a->nan;
     if (a->nan == NAN_ERROR && p.nan > 0) {
@@ -605,7 +643,7 @@ size_t gpr_accumulator_write(gpr_accumulator *accumulator, char *text, size_t si
     lib_begin(a->context);
     /* No bag has places: an empty one may yet become one that does. */
     t.bag = t.bag && !(a->wants & (PARTIAL_WHERE | PARTIAL_DIGEST));
-    if (lib_accumulator_collect(a, &t.partial) != GPR_OK || (!t.bag && set_places(a, &t) != GPR_OK))
+    if (collect(a, &t.partial) != GPR_OK || (!t.bag && set_places(a, &t) != GPR_OK))
         return 0;
     length = partial_text_write(line, &t);
     if (length == 0) {
@@ -642,8 +680,7 @@ static gpr_status take_text(gpr_accumulator *a, struct partial_text *t)
     a->of = t->of;
     if (!t->bag && !set_names(a, t->input, t->has_array ? t->array : NULL))
         return lib_fail_memory(a->context);
-    if (lib_accumulator_begin(a, t->bag ? ACCUMULATOR_BAG : ACCUMULATOR_PLACED, &t->scale) !=
-        GPR_OK)
+    if (begin(a, t->bag ? ACCUMULATOR_BAG : ACCUMULATOR_PLACED, &t->scale) != GPR_OK)
         return a->context->status;
     if (!ranges_reserve(&a->ranges, t->range_count))
         return lib_fail_memory(a->context);

@@ -1,7 +1,7 @@
 # src/lib: the functions of the public header, and the libraries that are installed.
 include_HEADERS = include/gpureduce.h
 library_sources += \
-	src/lib/accumulator.c src/lib/accumulator.h \
+	src/lib/accumulator.c \
 	src/lib/axis.c \
 	src/lib/build.c \
 	src/lib/context.c \
