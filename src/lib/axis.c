@@ -331,7 +331,6 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     struct axis_output out = {.context = context, .results = results, .count = count};
     const struct container *container;
     struct session_options options;
-    char name[NAME_INPUT_MAX];
     struct source *source;
     struct view view;
 
@@ -365,8 +364,8 @@ gpr_status gpr_reduce_axis(gpr_input *input, size_t array, const gpr_request *re
     source = open_array(input, array, &options, &out.error);
     if ((!source || !reduce(&out, &options, request, axis, &input->shape, source)) &&
         context->status == GPR_OK)
-        (void)lib_fail_error(context, name_input(name, input->path),
-                             container ? container->arrays[array].name : NULL, &out.error);
+        (void)lib_fail_error(context, input->path, container ? container->arrays[array].name : NULL,
+                             &out.error);
     if (source)
         source_close(source);
     reducer_finish(context);

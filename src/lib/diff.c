@@ -99,7 +99,7 @@ static gpr_status run(gpr_context *context, const struct rows *rows,
         status = tell_all(context, rows, request, diff);
     error = diff_error(diff, 0, &name);
     if (status == GPR_OK && error)
-        status = lib_fail_error(context, *name ? name : NULL, NULL, error);
+        status = lib_fail_named(context, *name ? name : NULL, NULL, error);
     else if (status == GPR_OK && !good)
         status = lib_fail(context, GPR_ERROR_CANCELLED, "cancelled");
     if (status == GPR_OK)

@@ -94,75 +94,41 @@ static gpr_status status_of(enum error_kind kind)
     return GPR_ERROR_INTERNAL;
 }
 
-/* Advice about an error: the text that follows it. Commands in the texts of others stand alone. */
+/* Advice that is the same whatever it is about: the text that follows an error. Commands in the texts of
+   others stand alone. */
+static const char *const words[] = {
+    [ADVICE_CPU] = "; the CPU can (GPR_DEVICE)",
+    [ADVICE_RANGE] = "; give the range of the histogram",
+    [ADVICE_SKIP] = " (GPR_SKIP)",
+    [ADVICE_OTHER_TYPE] = "; try another type",
+    [ADVICE_STORED] = "; GPR_STORED ignores attributes",
+    [ADVICE_SHAPE] = "; give the shape (gpr_request_shape)",
+    [ADVICE_SIZES] = "; give all sizes of the shape (gpr_request_shape)",
+    [ADVICE_SHAPE_UNUSED] = "; the one that was given is ignored",
+    [ADVICE_WINDOW] = "; GPR_WINDOW allows a larger one",
+    [ADVICE_FORTRAN] = "; give the format fortran",
+    [ADVICE_LOAD] = NULL, /* the last one */
+};
+
 static void advise(char text[ADVICE_MAX], const struct advice *a)
 {
     const bool big = a->order == ELEMENT_ORDER_BIG;
 
-    text[0] = '\0';
-    switch (a->kind) {
-    case ADVICE_CPU:
-        snprintf(text, ADVICE_MAX, "; the CPU can (GPR_DEVICE)");
-        break;
-    case ADVICE_RANGE:
-        snprintf(text, ADVICE_MAX, "; give the range of the histogram");
-        break;
-    case ADVICE_SKIP:
-        snprintf(text, ADVICE_MAX, " (GPR_SKIP)");
-        break;
-    case ADVICE_BETTER_TYPE:
+    if (a->kind == ADVICE_BETTER_TYPE)
         snprintf(text, ADVICE_MAX, "; try%s%s%s", a->typed ? " " : "",
                  a->typed ? element_name(a->type) : "",
                  a->order == ELEMENT_ORDER_UNSAID ? ""
                  : big                            ? " in GPR_ORDER_BIG"
                                                   : " in GPR_ORDER_LITTLE");
-        break;
-    case ADVICE_OTHER_TYPE:
-        snprintf(text, ADVICE_MAX, "; try another type");
-        break;
-    case ADVICE_OPEN_TYPE:
+    else if (a->kind == ADVICE_OPEN_TYPE)
         snprintf(text, ADVICE_MAX, ": if they are %s, give the type %s",
                  element_names[a->type].numpy[0], element_name(a->type));
-        break;
-    case ADVICE_STORED:
-        snprintf(text, ADVICE_MAX, "; GPR_STORED ignores attributes");
-        break;
-    case ADVICE_OVERRIDDEN:
+    else if (a->kind == ADVICE_OVERRIDDEN)
         snprintf(text, ADVICE_MAX, ":%s%s%s", a->overridden & OVERRIDDEN_TYPE ? " type" : "",
                  a->overridden & OVERRIDDEN_ORDER ? " order" : "",
                  a->overridden & OVERRIDDEN_SKIP ? " GPR_SKIP" : "");
-        break;
-    case ADVICE_SHAPE:
-    case ADVICE_SIZES:
-        snprintf(text, ADVICE_MAX, "; give %s (gpr_request_shape)",
-                 a->kind == ADVICE_SHAPE ? "the shape" : "all sizes of the shape");
-        break;
-    case ADVICE_SHAPE_UNUSED:
-        snprintf(text, ADVICE_MAX, "; the one that was given is ignored");
-        break;
-    case ADVICE_WINDOW:
-        snprintf(text, ADVICE_MAX, "; GPR_WINDOW allows a larger one");
-        break;
-    case ADVICE_FORTRAN:
-        snprintf(text, ADVICE_MAX, "; give the format fortran");
-        break;
-    case ADVICE_NONE:
-    case ADVICE_CPU_TELLS:
-    case ADVICE_ARRAY:
-    case ADVICE_NO_ARRAY:
-    case ADVICE_NO_SHARD:
-    case ADVICE_WRONG_SHAPE:
-    case ADVICE_BINS:
-    case ADVICE_TYPE_OF_BYTES:
-    case ADVICE_RAW_TYPE:
-    case ADVICE_RAW_EMPTY:
-    case ADVICE_RAW:
-    case ADVICE_RAW_PART:
-    case ADVICE_PIPE:
-    case ADVICE_DECOMPRESSED:
-    case ADVICE_LOAD:
-        break;
-    }
+    else
+        snprintf(text, ADVICE_MAX, "%s", words[a->kind] ? words[a->kind] : "");
 }
 
 void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *array,
@@ -176,7 +142,7 @@ void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *arra
              error->text, advice);
 }
 
-gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,
+gpr_status lib_fail_named(gpr_context *context, const char *name, const char *array,
                           const struct error *error)
 {
     lib_write_error(context->text, name, array, error);
@@ -186,6 +152,14 @@ gpr_status lib_fail_error(gpr_context *context, const char *name, const char *ar
     if (array)
         snprintf(context->array, sizeof context->array, "%s", array);
     return context->status;
+}
+
+gpr_status lib_fail_error(gpr_context *context, const char *path, const char *array,
+                          const struct error *error)
+{
+    char name[NAME_INPUT_MAX];
+
+    return lib_fail_named(context, path ? name_input(name, path) : NULL, array, error);
 }
 
 void lib_copy_operations(struct lib_operations *to, const struct lib_operations *from)

@@ -190,7 +190,11 @@ void lib_write_error(char text[LIB_TEXT_MAX], const char *name, const char *arra
 
 /* Sets the error of a context to one that the parts below have found, about the input `name`, as
    name_input writes it, and array `array` of it; NULL: about none. Returns the status. */
-gpr_status lib_fail_error(gpr_context *context, const char *name, const char *array,
+gpr_status lib_fail_named(gpr_context *context, const char *name, const char *array,
+                          const struct error *error);
+
+/* Does that for the input of a path; NULL: of none. */
+gpr_status lib_fail_error(gpr_context *context, const char *path, const char *array,
                           const struct error *error);
 
 #endif

@@ -416,7 +416,6 @@ gpr_status reducer_find_files(gpr_input *input)
 {
     const struct source_options *options = &input->options;
     struct reducer *r = get(input->context);
-    char name[NAME_INPUT_MAX];
     struct error error;
     const char *about;
     bool good;
@@ -429,7 +428,7 @@ gpr_status reducer_find_files(gpr_input *input)
     good = source_set_add(&input->set, input->path, options->format, &error, &about);
     source_set_check(&input->set);
     tell_warnings(r);
-    return good ? GPR_OK : lib_fail_error(input->context, name_input(name, about), NULL, &error);
+    return good ? GPR_OK : lib_fail_error(input->context, about, NULL, &error);
 }
 
 /* Sees whether the elements of an input that is open have the shape that was asked for. A header that
@@ -451,7 +450,6 @@ static bool take_shape(struct reducer *r, gpr_input *input, struct error *error)
 gpr_status reducer_open(gpr_input *input)
 {
     struct reducer *r = get(input->context);
-    char name[NAME_INPUT_MAX];
     struct source_options options;
     struct error error;
     bool good;
@@ -462,7 +460,7 @@ gpr_status reducer_open(gpr_input *input)
     options.threads = reducer_threads(r->context);
     if (options.part.end > 0 && !cut_part(input, &options, &error)) {
         tell_warnings(r);
-        return lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
+        return lib_fail_error(r->context, input->path, NULL, &error);
     }
     input->source = source_connect(input->path, &options, &error);
     input->pipe = input->source && !source_info(input->source)->repeatable;
@@ -473,7 +471,7 @@ gpr_status reducer_open(gpr_input *input)
     }
     good = good && (input->pipe || take_shape(r, input, &error));
     tell_warnings(r);
-    return good ? GPR_OK : lib_fail_error(r->context, name_input(name, input->path), NULL, &error);
+    return good ? GPR_OK : lib_fail_error(r->context, input->path, NULL, &error);
 }
 
 /* Sets the options of an input that is open, and is opened again unless it is a pipe. */
@@ -590,15 +588,14 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
                                     const gpr_request *request, struct reduction *reduction)
 {
     const struct container *container = lib_container(input);
-    char name[NAME_INPUT_MAX];
 
     if (prepare_session(r, input, request) != GPR_OK)
         return r->context->status;
     reduction->error.kind = ERROR_NONE;
     if (run_session(r, input, array, reduction))
         return GPR_OK;
-    return lib_fail_error(r->context, name_input(name, input->path),
-                          container ? container->arrays[array].name : NULL, &reduction->error);
+    return lib_fail_error(r->context, input->path, container ? container->arrays[array].name : NULL,
+                          &reduction->error);
 }
 
 gpr_status reducer_reduce(gpr_input *input, size_t array, const gpr_request *request,
@@ -690,12 +687,11 @@ static gpr_status tell_of(const gpr_input *input, const struct reducer_each *eac
 {
     gpr_context *context = input->context;
     struct partial_types types;
-    char name[NAME_INPUT_MAX];
     gpr_result *made;
 
     arrays_get(arrays, number, one);
     if (one->error.kind != ERROR_NONE) {
-        (void)lib_fail_error(context, name_input(name, input->path), one->array, &one->error);
+        (void)lib_fail_error(context, input->path, one->array, &one->error);
         return tell(context, each, array, NULL);
     }
     made = result_new(each->request);
@@ -723,7 +719,7 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
         return status;
     lib_begin_long(context);
     if (!session_reduce(r->session, input->path, &all))
-        status = lib_fail_error(context, name_input(name, input->path), NULL, &all.error);
+        status = lib_fail_error(context, input->path, NULL, &all.error);
     tell_warnings(r);
     status = lib_end_long(context, status);
     memset(&one, 0, sizeof one);
@@ -732,7 +728,7 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
 
         if (a->unreadable && a->not_numeric) { /* sessions leave these out */
             one.error = container_why(a);
-            (void)lib_fail_error(context, name_input(name, input->path), a->name, &one.error);
+            (void)lib_fail_error(context, input->path, a->name, &one.error);
             status = tell(context, each, i, NULL);
         } else if (number == arrays_count(all.arrays)) {
             status = lib_fail(context, GPR_ERROR_CHANGED, "%s: it changed while it was read",
@@ -803,13 +799,11 @@ static gpr_status add_input(const struct several *s, gpr_input *input, struct to
 {
     struct reducer *r = s->r;
     struct source *source = input->source;
-    char name[NAME_INPUT_MAX];
     struct reduction reduction, one;
     bool good;
 
     if (device_holds(input))
         return add_device(s, input, total);
-    (void)name_input(name, input->path);
     if (!set_input(r, input, s->request))
         return r->context->status;
     reduction.error.kind = ERROR_NONE;
@@ -818,12 +812,12 @@ static gpr_status add_input(const struct several *s, gpr_input *input, struct to
     good = input->pipe ? session_reduce_connected(r->session, input->path, source, &reduction)
                        : session_reduce(r->session, input->path, &reduction);
     if (!good)
-        return lib_fail_error(r->context, name, NULL, &reduction.error);
+        return lib_fail_error(r->context, input->path, NULL, &reduction.error);
     memset(&one, 0, sizeof one);
     for (size_t k = 0; reduction.arrays && k < arrays_count(reduction.arrays); k++)
         if (arrays_error(reduction.arrays, k)) {
             arrays_get(reduction.arrays, k, &one);
-            return lib_fail_error(r->context, name, one.array, &one.error);
+            return lib_fail_error(r->context, input->path, one.array, &one.error);
         }
     total_add(total, &reduction);
     return GPR_OK;
@@ -836,7 +830,6 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     struct reducer *r = s->r;
     struct session_options *o = &r->options;
     struct pass_request none = {.quantile_count = 0};
-    char name[NAME_INPUT_MAX];
 
     for (int i = 0; i < inputs->count && pass_request_any(&s->request->passes); i++)
         if (device_holds(s->inputs[i]))
@@ -855,9 +848,7 @@ static gpr_status reduce_several(const struct several *s, const struct session_i
     total_finish(total, s->request->nan, s->request->ddof);
     session_quantiles(r->session, &s->request->passes, inputs, total);
     if (total->cause.kind != ERROR_NONE)
-        return lib_fail_error(r->context,
-                              total->cause_path ? name_input(name, total->cause_path) : NULL, NULL,
-                              &total->cause);
+        return lib_fail_error(r->context, total->cause_path, NULL, &total->cause);
     if (total->reduction.error.kind != ERROR_NONE)
         return lib_fail_error(r->context, NULL, NULL, &total->reduction.error);
     return GPR_OK;

@@ -26,7 +26,7 @@ static gpr_status plan(gpr_context *context, const struct shard *shard, char **p
         if (strcmp(paths[i], "-") == 0)
             paths[i] = minus;
     if (!shard_plan(shard, paths, count, &options, parts, &failed, &error))
-        return lib_fail_error(context, failed ? name_input(name, failed) : NULL, NULL, &error);
+        return lib_fail_error(context, failed, NULL, &error);
     /* Processes that know the size of such a file have planned otherwise. */
     for (int i = 0; i < count; i++)
         if (parts[i].error)
