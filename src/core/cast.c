@@ -7,6 +7,7 @@
 #include "core/difference.h"
 #include "core/digits.h"
 #include "core/exact.h"
+#include "core/number.h"
 #include "core/order.h"
 #include "core/quotient.h"
 #include "core/term.h"
@@ -104,7 +105,7 @@ static bool cast_stored(enum element_type to, enum element_type from, uint64_t b
 /* Compares two numbers of two types. */
 static int compare(enum element_type a_type, uint64_t a, enum element_type b_type, uint64_t b)
 {
-    return element_key_compare(a_type, order_to_element_key(a_type, order_key(a_type, a)), b_type,
+    return number_compare_keys(a_type, order_to_element_key(a_type, order_key(a_type, a)), b_type,
                                order_to_element_key(b_type, order_key(b_type, b)));
 }
 

@@ -280,30 +280,6 @@ double element_key_value(enum element_type type, int64_t key)
     return type == ELEMENT_U64 ? (double)((uint64_t)key ^ U64_OFFSET) : (double)key;
 }
 
-/* Compares integers below 2^64 in magnitude. */
-static int compare_integers(struct integer a, struct integer b)
-{
-    int order = (a.low > b.low) - (a.low < b.low);
-
-    if (a.negative != b.negative)
-        return a.negative ? -1 : 1;
-    return a.negative ? -order : order;
-}
-
-/* Compares a float with such an integer. */
-static int compare_with_integer(double x, struct integer b)
-{
-    double size = fabs(x), whole = trunc(size);
-    struct integer a = {.negative = signbit(x)};
-    int order;
-
-    if (size >= 0x1p64)
-        return signbit(x) ? -1 : 1;
-    a.low = (uint64_t)whole;
-    order = compare_integers(a, b);
-    return order != 0 || size == whole ? order : signbit(x) ? -1 : 1;
-}
-
 /* The bits of a float of a type narrower than binary64, which has the value x. */
 static uint64_t narrow_bits(const struct element_format *format, double x)
 {
@@ -343,19 +319,6 @@ bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits)
         break;
     }
     return false;
-}
-
-int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b)
-{
-    const bool a_integer = element_is_integer(a_type), b_integer = element_is_integer(b_type);
-
-    if (a_type == b_type || (!a_integer && !b_integer))
-        return (a > b) - (a < b);
-    if (a_integer && b_integer)
-        return compare_integers(element_key_integer(a_type, a), element_key_integer(b_type, b));
-    if (b_integer)
-        return compare_with_integer(exact_key_value(a), element_key_integer(b_type, b));
-    return -compare_with_integer(exact_key_value(b), element_key_integer(a_type, a));
 }
 
 #define CHECK_SIZE(CONSTANT, name, size, ...)                        \

@@ -229,10 +229,6 @@ struct integer element_key_integer(enum element_type type, int64_t key);
    which any byte but 0 is 1 of. */
 bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits);
 
-/* Compares the values of two keys, each of its own type, exactly: below 0, 0 or above 0 as `a` is
-   less than, the same as or greater than `b`. -0 comes before +0, which is the integer 0, too. */
-int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b);
-
 /* Whether this machine stores numbers with the most significant byte first. */
 bool element_host_is_big(void);
 

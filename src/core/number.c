@@ -357,6 +357,26 @@ int number_compare_mixed(const struct integer *x, double y)
     return order != 0 ? order : (y < whole) - (y > whole);
 }
 
+int number_compare_keys(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b)
+{
+    struct integer x, y;
+    double value;
+    int order;
+
+    if (a_type == b_type || (!element_is_integer(a_type) && !element_is_integer(b_type)))
+        return (a > b) - (a < b);
+    if (!element_is_integer(a_type))
+        return -number_compare_keys(b_type, b, a_type, a);
+    x = element_key_integer(a_type, a);
+    if (element_is_integer(b_type)) {
+        y = element_key_integer(b_type, b);
+        return number_compare_integers(&x, &y);
+    }
+    value = exact_key_value(b);
+    order = number_compare_mixed(&x, value);
+    return value == 0 && order == 0 && signbit(value) ? 1 : order;
+}
+
 void number_format_hex(char text[NUMBER_MAX], double x)
 {
     const char *sign = signbit(x) ? "-" : "";

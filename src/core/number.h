@@ -40,6 +40,10 @@ int number_compare_integers(const struct integer *x, const struct integer *y);
 /* Compares a known integer with a number that is no NaN, without rounding either. */
 int number_compare_mixed(const struct integer *x, double y);
 
+/* Compares the values of two keys, each of its own type, exactly: below 0, 0 or above 0 as `a` is
+   less than, the same as or greater than `b`. -0 comes before +0, which is the integer 0, too. */
+int number_compare_keys(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b);
+
 /* How numbers are written. */
 enum number_form { NUMBER_DECIMAL, NUMBER_HEX };
 

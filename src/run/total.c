@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/number.h"
 #include "run/arrays.h"
 
 void total_clear(struct total *t)
@@ -31,7 +32,7 @@ static void merge_extremes(struct total *t, struct partial *other, enum element_
 
     if (!has_extremes(other))
         return;
-    if (first || element_key_compare(type, other->min_key, t->types.min, p->min_key) < 0) {
+    if (first || number_compare_keys(type, other->min_key, t->types.min, p->min_key) < 0) {
         t->types.min = type;
         p->min_key = INT64_MAX;
         p->min_index = PARTIAL_NO_INDEX;
@@ -39,7 +40,7 @@ static void merge_extremes(struct total *t, struct partial *other, enum element_
         other->min_key = INT64_MAX;
         other->min_index = PARTIAL_NO_INDEX;
     }
-    if (first || element_key_compare(type, other->max_key, t->types.max, p->max_key) > 0) {
+    if (first || number_compare_keys(type, other->max_key, t->types.max, p->max_key) > 0) {
         t->types.max = type;
         p->max_key = INT64_MIN;
         p->max_index = PARTIAL_NO_INDEX;
@@ -64,7 +65,7 @@ static void merge_least(struct total *t, struct partial *other, enum element_typ
         return;
     if (partial_numbers(p) == 0 || !is_found(t->types.least, p->least_magnitude) ||
         (is_found(type, other->least_magnitude) &&
-         element_key_compare(type, other->least_magnitude, t->types.least, p->least_magnitude) <
+         number_compare_keys(type, other->least_magnitude, t->types.least, p->least_magnitude) <
              0)) {
         t->types.least = type;
         p->least_magnitude = INT64_MAX;

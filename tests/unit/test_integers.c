@@ -389,9 +389,9 @@ static void check_compare(void)
                 if (expected == 0 && floats[j] == 0 && signbit(floats[j]))
                     expected = 1; /* -0 comes first */
                 tap_case(&family,
-                         element_key_compare(type, key, ELEMENT_F64, exact_key(floats[j])) ==
+                         number_compare_keys(type, key, ELEMENT_F64, exact_key(floats[j])) ==
                                  expected &&
-                             element_key_compare(ELEMENT_F32, exact_key(floats[j]), type, key) ==
+                             number_compare_keys(ELEMENT_F32, exact_key(floats[j]), type, key) ==
                                  -expected,
                          "%s %#" PRIx64 " and %a: not %d", element_name(type), patterns[i],
                          floats[j], expected);
@@ -401,7 +401,7 @@ static void check_compare(void)
                 const int expected = reference_compare(&v, &w);
 
                 tap_case(&family,
-                         element_key_compare(type, key, ELEMENT_I64,
+                         number_compare_keys(type, key, ELEMENT_I64,
                                              element_key(ELEMENT_I64, &patterns[j])) == expected,
                          "%s %#" PRIx64 " and i64 %#" PRIx64, element_name(type), patterns[i],
                          patterns[j]);
