@@ -67,7 +67,7 @@ static struct row_value find_value(const void *results, const struct row_key *ke
 /* The row of an item, for --where and --sort: type and size are of the first side that has it. */
 static struct row row_of_item(const struct diff_request *request, const struct diff_item *item)
 {
-    const int side = item->sides[DIFF_A].info ? DIFF_A : DIFF_B;
+    const int side = item->sides[DIFF_A].source ? DIFF_A : DIFF_B;
 
     return (struct row){.path = request->sides[side].name,
                         .name = item->name,

@@ -246,7 +246,7 @@ static void side_error(struct diff *d, struct diff_item *item, int side, struct 
     char name[NAME_BOTH_MAX], shown[NAME_ARRAY_MAX];
 
     item->kind = DIFF_FAILED;
-    sprintf(name, "%s: array %s", item->sides[side].info->name,
+    sprintf(name, "%s: array %s", source_info(item->sides[side].source)->name,
             name_array(shown, item->sides[side].array->name));
     add_error(d, name, error);
 }
@@ -270,7 +270,7 @@ static void item_warning(const struct diff *d, const struct diff_item *item, siz
 struct named {
     const char *name; /* NULL: the file is one array */
     char *key;        /* the name that it is matched by, of malloc; NULL: `name` */
-    int file;
+    struct source *source;
     size_t array;
     bool matched;
 };
@@ -297,7 +297,7 @@ static bool list_names(struct diff *d, int side, struct names *names)
         const struct source_info *info = file_info(d, side, i);
 
         if (!info->container)
-            names->list[names->count++] = (struct named){.file = i};
+            names->list[names->count++] = (struct named){.source = d->files[side][i]};
         for (size_t k = 0; info->container && k < info->pick_count; k++) {
             const struct container_array *a = info->picks[k].array;
 
@@ -308,7 +308,7 @@ static bool list_names(struct diff *d, int side, struct names *names)
             } else {
                 struct named *named = &names->list[names->count++];
 
-                *named = (struct named){.name = a->name, .file = i, .array = k};
+                *named = (struct named){.name = a->name, .source = d->files[side][i], .array = k};
                 if (d->request->rename && !(named->key = rename_apply(d->request->rename, a->name)))
                     return note_no_memory(d);
             }
@@ -331,10 +331,10 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The names of a set in order, to be freed. NULL without memory, or where a name occurs twice. */
-static struct named **sort_names(struct diff *d, int side, const struct names *names)
+static struct named **sort_names(struct diff *d, const struct names *names)
 {
     struct named **sorted = malloc((names->count + 1) * sizeof *sorted);
-    char shown[NAME_ARRAY_MAX];
+    char shown[NAME_ARRAY_MAX], other[NAME_ARRAY_MAX], key[NAME_ARRAY_MAX];
 
     if (!sorted) {
         (void)note_no_memory(d);
@@ -345,21 +345,18 @@ static struct named **sort_names(struct diff *d, int side, const struct names *n
     if (names->count > 0)
         qsort(sorted, names->count, sizeof *sorted, compare_names);
     for (size_t i = 1; i < names->count; i++) {
-        if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
-            continue;
-        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
-            char other[NAME_ARRAY_MAX], key[NAME_ARRAY_MAX];
+        const struct named *before = sorted[i - 1], *named = sorted[i];
 
-            source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
+        if (compare_names(&before, &named) != 0)
+            continue;
+        (void)name_array(shown, named->name);
+        if (strcmp(named->name, before->name) != 0)
+            source_error(named->source, ERROR_REQUEST,
                          "arrays %s and %s would both be matched as %s",
-                         name_array(other, sorted[i - 1]->name), name_array(shown, sorted[i]->name),
-                         name_array(key, key_of(sorted[i])));
-            free(sorted);
-            return NULL;
-        }
-        source_error(d->files[side][sorted[i]->file], ERROR_REQUEST,
-                     "array %s is in another file, too: %s", name_array(shown, sorted[i]->name),
-                     file_info(d, side, sorted[i - 1]->file)->name);
+                         name_array(other, before->name), shown, name_array(key, key_of(named)));
+        else
+            source_error(named->source, ERROR_REQUEST, "array %s is in another file, too: %s",
+                         shown, source_info(before->source)->name);
         free(sorted);
         return NULL;
     }
@@ -367,18 +364,17 @@ static struct named **sort_names(struct diff *d, int side, const struct names *n
 }
 
 /* Sets what a side has of an item. */
-static void set_side(const struct diff *d, struct diff_item *item, int side,
-                     const struct named *named)
+static void set_side(struct diff_item *item, int side, const struct named *named)
 {
-    const struct source_info *info = file_info(d, side, named->file);
+    const struct source_info *info = source_info(named->source);
 
-    item->sides[side].info = info;
+    item->sides[side].source = named->source;
     item->sides[side].number = named->array;
     item->sides[side].elements = info->elements;
     if (info->container) {
         item->sides[side].array = info->picks[named->array].array;
         item->sides[side].elements = info->picks[named->array].elements;
-    } else if (!source_is_at_hand(d->files[side][named->file], 0) && !info->shape.known) {
+    } else if (!source_is_at_hand(named->source, 0) && !info->shape.known) {
         item->sides[side].elements = SOURCE_UNKNOWN; /* it says at most how many are asked for */
     }
     if (!item->name)
@@ -397,19 +393,9 @@ static bool has_order(const struct array_shape *shape)
     return count > 1;
 }
 
-/* The source of the file that a side of an item is in. */
-static struct source *file_of(const struct diff *d, const struct diff_item *item, int side)
+static bool is_at_hand(const struct diff_item *item, int side)
 {
-    int i = 0;
-
-    while (file_info(d, side, i) != item->sides[side].info)
-        i++;
-    return d->files[side][i];
-}
-
-static bool is_at_hand(const struct diff *d, const struct diff_item *item, int side)
-{
-    return source_is_at_hand(file_of(d, item, side), item->sides[side].number);
+    return source_is_at_hand(item->sides[side].source, item->sides[side].number);
 }
 
 /* Whether one side has its dimensions in Fortran order, and the other in C order. */
@@ -440,8 +426,8 @@ static bool can_turn(const struct diff *d, const struct diff_item *item)
 
         if (item->sides[side].elements < all)
             return false;
-        stream = stream && !item->sides[side].info->repeatable;
-        if (is_at_hand(d, item, side))
+        stream = stream && !source_info(item->sides[side].source)->repeatable;
+        if (is_at_hand(item, side))
             continue;
         if (item->sides[side].elements > source_memory() / size)
             return false;
@@ -452,13 +438,13 @@ static bool can_turn(const struct diff *d, const struct diff_item *item)
 
 /* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
    same. */
-static bool compare_pieces(const struct diff *d, struct diff_item *item)
+static bool compare_pieces(struct diff_item *item)
 {
     const struct container_array *a = item->sides[DIFF_A].array, *b = item->sides[DIFF_B].array;
     bool same = false;
 
     if (!a->pieces || !b->pieces ||
-        !source_same_pieces(file_of(d, item, DIFF_A), a, file_of(d, item, DIFF_B), b, &same))
+        !source_same_pieces(item->sides[DIFF_A].source, a, item->sides[DIFF_B].source, b, &same))
         return false;
     item->compared = same;
     return same;
@@ -499,7 +485,7 @@ static bool compare_headers(struct diff *d, struct diff_item *item)
     }
     if (diff_is_bytes(item, DIFF_A) &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
-        if (compare_pieces(d, item))
+        if (compare_pieces(item))
             return false;
         if (!item->sides[DIFF_A].array->not_numeric)
             item_error(d, item, container_why(item->sides[DIFF_A].array));
@@ -542,19 +528,15 @@ static bool is_pipe(const struct diff_pair *pair, int side)
 }
 
 /* Sets up a pair that is to be compared. */
-static void set_pair(struct diff *d, const struct named *a, const struct named *b,
-                     struct diff_pair *pair, struct diff_item *item)
+static void set_pair(const struct diff *d, struct diff_pair *pair, struct diff_item *item)
 {
-    const struct named *named[DIFF_SIDES] = {a, b};
     enum element_type a_type, b_type;
 
     pair->item = item;
     for (int side = 0; side < DIFF_SIDES; side++) {
-        struct source *source = d->files[side][named[side]->file];
-
-        pair->sides[side].source = source;
-        pair->sides[side].array = named[side]->array;
-        pair->sides[side].at_hand = source_is_at_hand(source, named[side]->array);
+        pair->sides[side].source = item->sides[side].source;
+        pair->sides[side].array = item->sides[side].number;
+        pair->sides[side].at_hand = is_at_hand(item, side);
     }
     pair->setup.terms = (struct difference_terms){
         .skip_nan = d->request->options->nan == NAN_SKIP,
@@ -647,23 +629,23 @@ static void add(struct diff *d, const struct named *a, struct named *b)
     struct diff_item *item = &d->items[d->item_count++];
 
     if (a)
-        set_side(d, item, DIFF_A, a);
+        set_side(item, DIFF_A, a);
     if (b)
-        set_side(d, item, DIFF_B, b);
+        set_side(item, DIFF_B, b);
     if (!a || !b) {
         item->kind = a ? DIFF_ONLY_A : DIFF_ONLY_B;
         return;
     }
     b->matched = true;
     if (compare_headers(d, item) && find_meaning(d, item))
-        set_pair(d, a, b, &d->pairs[d->pair_count++], item);
+        set_pair(d, &d->pairs[d->pair_count++], item);
 }
 
 /* Matches two sets. False on failure. */
 static bool match_names(struct diff *d, const struct names *a, const struct names *b)
 {
-    struct named **a_sorted = sort_names(d, DIFF_A, a);
-    struct named **b_sorted = a_sorted ? sort_names(d, DIFF_B, b) : NULL;
+    struct named **a_sorted = sort_names(d, a);
+    struct named **b_sorted = a_sorted ? sort_names(d, b) : NULL;
 
     for (size_t i = 0; b_sorted && i < a->count; i++) {
         const struct named *key = &a->list[i];
@@ -1738,7 +1720,8 @@ static bool digest_elements(const struct diff_worker *w, const struct diff_item 
     bool swap, good = true;
 
     input.true_indices = true;
-    source = source_open_array(file_of(d, item, side), item->sides[side].array, &input, 1, &error);
+    source =
+        source_open_array(item->sides[side].source, item->sides[side].array, &input, 1, &error);
     if (!source)
         return false;
     call.size = element_size(diff_element(item, side, &swap));
@@ -1873,7 +1856,7 @@ static void join_renamed(struct diff *d)
     /* Only items of side B move, which are those of no pair. */
     count = 0;
     for (size_t i = 0; i < d->item_count; i++)
-        if (d->items[i].sides[DIFF_A].info || d->items[i].kind == DIFF_ONLY_B)
+        if (d->items[i].sides[DIFF_A].source || d->items[i].kind == DIFF_ONLY_B)
             d->items[count++] = d->items[i];
     d->item_count = count;
 }
@@ -2454,7 +2437,7 @@ struct diff_summary diff_summary(const struct diff *d)
     for (size_t i = 0; i < d->item_count; i++) {
         const struct diff_item *item = &d->items[i];
 
-        s.pairs += item->sides[DIFF_A].info && item->sides[DIFF_B].info;
+        s.pairs += item->sides[DIFF_A].source && item->sides[DIFF_B].source;
         s.failed = s.failed || item->kind == DIFF_FAILED;
         s.different += item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
         if (item->compared) {

@@ -17,8 +17,9 @@ enum element_type diff_element(const struct diff_item *item, int side, bool *swa
 {
     const struct container_array *array = item->sides[side].array;
 
-    *swap = array ? array->big_endian != element_host_is_big() : item->sides[side].info->swap;
-    return array ? array->type : item->sides[side].info->type;
+    *swap = array ? array->big_endian != element_host_is_big()
+                  : source_info(item->sides[side].source)->swap;
+    return array ? array->type : source_info(item->sides[side].source)->type;
 }
 
 /* Whether a name matches; that of a file that is one array is empty. */
@@ -61,7 +62,7 @@ void diff_shape(const struct diff_item *item, int side, struct array_shape *shap
     if (array)
         container_shape(array, shape);
     else
-        *shape = item->sides[side].info->shape;
+        *shape = source_info(item->sides[side].source)->shape;
 }
 
 uint64_t diff_elements(const struct diff_item *item, int side)

@@ -59,7 +59,7 @@ struct diff_item {
     const char *other_name; /* the name on side B, if it is another; NULL */
     enum diff_kind kind;
     struct {
-        const struct source_info *info; /* facts about the file; NULL: the side has no such array */
+        struct source *source;               /* the file; NULL: the side has no such array */
         const struct container_array *array; /* NULL if the file is one array */
         size_t number;                       /* number of the array in the source */
         uint64_t elements;       /* elements to compare, or bytes of a type that is not read;

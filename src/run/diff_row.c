@@ -34,7 +34,7 @@ static void find_shape(const struct diff_item *item, int side, struct array_shap
     diff_shape(item, side, shape);
     if (shape->known)
         return;
-    if (item->sides[other].info && item->sides[other].elements == elements)
+    if (item->sides[other].source && item->sides[other].elements == elements)
         diff_shape(item, other, shape);
     if (!shape->known && elements != SOURCE_UNKNOWN) {
         shape->known = true;
@@ -88,7 +88,7 @@ static void add_both(struct writer *w, const struct diff_item *item)
     uint64_t count;
 
     for (int side = 0; side < DIFF_SIDES; side++) {
-        if (!item->sides[side].info)
+        if (!item->sides[side].source)
             continue;
         types[side] = diff_type(item, side);
         find_shape(item, side, &shape);
@@ -111,7 +111,7 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
         {"dtype", "shape", "elements", "missing_values", "scale_factor", "add_offset"},
         {"other_dtype", "other_shape", "other_elements", "other_missing_values",
          "other_scale_factor", "other_add_offset"}};
-    const bool there = item->sides[side].info;
+    const bool there = item->sides[side].source;
     struct array_shape shape = {.known = false};
     bool swap;
 
