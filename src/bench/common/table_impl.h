@@ -7,26 +7,26 @@
 
 #include "bench/common/table.h"
 
-struct cell {
-    bool set;
-    bool flag;
-    double number;
-    char *text;
+/* The value of a cell or a fact. */
+struct value {
+    enum { VALUE_NONE, VALUE_TEXT, VALUE_NUMBER, VALUE_COUNT, VALUE_FLAG } kind;
+    union {
+        char *text;
+        double number;
+        uint64_t count;
+        bool flag;
+    };
 };
 
 struct row {
     char *group;
-    struct cell *cells;
+    struct value *cells;
 };
 
 struct fact {
-    char *key, *label;
-    enum { FACT_TEXT, FACT_NUMBER, FACT_COUNT } kind;
-    char *text;
-    double number;
-    uint64_t count;
+    char *key, *label, *unit;
+    struct value value;
     int decimals;
-    char *unit;
 };
 
 struct table {

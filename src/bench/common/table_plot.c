@@ -34,20 +34,24 @@ struct plot {
     double low;  /* where a logarithmic axis begins; 0 for a linear one */
 };
 
+/* The number of a cell; 0 if there is none. */
+static double number(const struct row *row, size_t column)
+{
+    const struct value *cell = &row->cells[column];
+
+    return cell->kind == VALUE_NUMBER ? cell->number : 0;
+}
+
 /* Whether a row has a bar. */
 static bool has_bar(const struct plot *p, const struct row *row)
 {
-    const struct cell *cell = &row->cells[p->what->value];
-
-    return cell->set && cell->number > 0;
+    return number(row, p->what->value) > 0;
 }
 
 /* The end of a whisker; the end of the bar if the row has none. */
 static double whisker(const struct plot *p, const struct row *row, size_t column)
 {
-    const struct cell *cell = &row->cells[column];
-
-    return cell->set && cell->number > 0 ? cell->number : row->cells[p->what->value].number;
+    return number(row, number(row, column) > 0 ? column : p->what->value);
 }
 
 /* Whether a row with a bar stands under another heading than the bar before it, which is NULL for
@@ -121,7 +125,7 @@ static void write_bars(const struct plot *p, FILE *out)
     fputs("$rows << END_OF_ROWS\n", out);
     for (size_t i = 0; i < p->t->row_count; i++) {
         const struct row *row = &p->t->rows[i];
-        const double numbers[] = {row->cells[what->value].number, whisker(p, row, what->lowest),
+        const double numbers[] = {number(row, what->value), whisker(p, row, what->lowest),
                                   whisker(p, row, what->highest)};
         char words[400];
 
@@ -141,7 +145,8 @@ static void write_bars(const struct plot *p, FILE *out)
         }
         snprintf(words, sizeof words, "%.*f", p->t->columns[what->value].decimals, numbers[0]);
         fprintf(out, " %u \"%s\" ", colors[(groups - 1) % (sizeof colors / sizeof *colors)], words);
-        gnuplot_write_string(out, row->cells[what->label].set ? row->cells[what->label].text : "");
+        gnuplot_write_string(
+            out, row->cells[what->label].kind == VALUE_TEXT ? row->cells[what->label].text : "");
         fprintf(out, " %g\n", text_begin(p, numbers[2], words));
     }
     fputs("END_OF_ROWS\n", out);

@@ -29,9 +29,15 @@ static char *copy(struct table *t, const char *text)
 {
     char *copied = text ? strdup(text) : NULL;
 
-    if (text && !copied)
+    if (t && text && !copied)
         fail(t);
     return copied;
+}
+
+static void free_value(struct value *value)
+{
+    if (value->kind == VALUE_TEXT)
+        free(value->text);
 }
 
 struct table *table_new(const char *name, const struct table_column *columns, size_t column_count)
@@ -58,12 +64,12 @@ void table_free(struct table *t)
     for (size_t i = 0; i < t->fact_count; i++) {
         free(t->facts[i].key);
         free(t->facts[i].label);
-        free(t->facts[i].text);
+        free_value(&t->facts[i].value);
         free(t->facts[i].unit);
     }
     for (size_t i = 0; i < t->row_count; i++) {
         for (size_t j = 0; j < t->column_count; j++)
-            free(t->rows[i].cells[j].text);
+            free_value(&t->rows[i].cells[j]);
         free(t->rows[i].cells);
         free(t->rows[i].group);
     }
@@ -86,61 +92,48 @@ void table_as_json(struct table *t, bool print, const char *path)
  * Filling.
  */
 
-/* Adds a fact. NULL without a table or memory. */
-static struct fact *add_fact(struct table *t, const char *key, const char *label, const char *unit)
+/* Adds a fact, whose value is the table's from now on. */
+static void add_fact(struct table *t, const char *key, const char *label, const char *unit,
+                     int decimals, struct value value)
 {
-    struct fact *facts;
+    struct fact *facts =
+        t && !t->failed ? realloc(t->facts, (t->fact_count + 1) * sizeof *facts) : NULL;
 
-    if (!t || t->failed)
-        return NULL;
-    facts = realloc(t->facts, (t->fact_count + 1) * sizeof *facts);
     if (!facts) {
-        fail(t);
-        return NULL;
+        free_value(&value);
+        if (t)
+            fail(t);
+        return;
     }
     t->facts = facts;
-    t->facts[t->fact_count] =
-        (struct fact){.key = copy(t, key), .label = copy(t, label), .unit = copy(t, unit)};
-    return &t->facts[t->fact_count++];
+    t->facts[t->fact_count++] = (struct fact){.key = copy(t, key),
+                                              .label = copy(t, label),
+                                              .unit = copy(t, unit),
+                                              .value = value,
+                                              .decimals = decimals};
 }
 
 void table_fact_text(struct table *t, const char *key, const char *label, const char *value)
 {
-    struct fact *fact = add_fact(t, key, label, "");
-
-    if (fact) {
-        fact->kind = FACT_TEXT;
-        fact->text = copy(t, value);
-    }
+    add_fact(t, key, label, "", 0, (struct value){VALUE_TEXT, .text = copy(t, value)});
 }
 
 void table_fact_number(struct table *t, const char *key, const char *label, double value,
                        int decimals, const char *unit)
 {
-    struct fact *fact = add_fact(t, key, label, unit);
-
-    if (fact) {
-        fact->kind = FACT_NUMBER;
-        fact->number = value;
-        fact->decimals = decimals;
-    }
+    add_fact(t, key, label, unit, decimals, (struct value){VALUE_NUMBER, .number = value});
 }
 
 void table_fact_count(struct table *t, const char *key, const char *label, uint64_t value,
                       const char *unit)
 {
-    struct fact *fact = add_fact(t, key, label, unit);
-
-    if (fact) {
-        fact->kind = FACT_COUNT;
-        fact->count = value;
-    }
+    add_fact(t, key, label, unit, 0, (struct value){VALUE_COUNT, .count = value});
 }
 
 void table_row(struct table *t, const char *group)
 {
     struct row *rows;
-    struct cell *cells;
+    struct value *cells;
 
     if (!t || t->failed)
         return;
@@ -156,41 +149,32 @@ void table_row(struct table *t, const char *group)
     t->rows[t->row_count++] = (struct row){.group = copy(t, group), .cells = cells};
 }
 
-/* A cell of the current row, or NULL. */
-static struct cell *current(struct table *t, size_t column)
+/* Sets a cell of the current row to a value, which is the table's from now on. */
+static void set_cell(struct table *t, size_t column, struct value value)
 {
-    return t && !t->failed && t->row_count > 0 ? &t->rows[t->row_count - 1].cells[column] : NULL;
+    if (t && !t->failed && t->row_count > 0) {
+        struct value *cell = &t->rows[t->row_count - 1].cells[column];
+
+        free_value(cell);
+        *cell = value;
+    } else {
+        free_value(&value);
+    }
 }
 
 void table_text(struct table *t, size_t column, const char *value)
 {
-    struct cell *cell = current(t, column);
-
-    if (cell) {
-        free(cell->text);
-        cell->text = copy(t, value);
-        cell->set = cell->text != NULL;
-    }
+    set_cell(t, column, (struct value){value ? VALUE_TEXT : VALUE_NONE, .text = copy(t, value)});
 }
 
 void table_number(struct table *t, size_t column, double value)
 {
-    struct cell *cell = current(t, column);
-
-    if (cell) {
-        cell->number = value;
-        cell->set = true;
-    }
+    set_cell(t, column, (struct value){VALUE_NUMBER, .number = value});
 }
 
 void table_flag(struct table *t, size_t column, bool value)
 {
-    struct cell *cell = current(t, column);
-
-    if (cell) {
-        cell->flag = value;
-        cell->set = true;
-    }
+    set_cell(t, column, (struct value){VALUE_FLAG, .flag = value});
 }
 
 /*
@@ -198,26 +182,33 @@ void table_flag(struct table *t, size_t column, bool value)
  */
 
 /* The size of an array for a number as text: a binary64 has up to 309 digits. */
-#define CELL_MAX 340
+#define VALUE_MAX 340
 
-/* The text of a cell. Numbers are written to `buffer`. */
-static const char *cell_text(const struct table *t, const struct row *row, size_t column,
-                             char buffer[CELL_MAX])
+/* The text of a value. Numbers are written to `buffer`, with so many decimals. */
+static const char *value_text(const struct value *value, int decimals, char buffer[VALUE_MAX])
 {
-    const struct cell *cell = &row->cells[column];
-
-    if (!cell->set)
-        return "-";
-    switch (t->columns[column].kind) {
-    case TABLE_TEXT:
-        return cell->text;
-    case TABLE_FLAG:
-        return cell->flag ? "yes" : "no";
-    case TABLE_NUMBER:
+    switch (value->kind) {
+    case VALUE_NONE:
         break;
+    case VALUE_TEXT:
+        return value->text;
+    case VALUE_NUMBER:
+        snprintf(buffer, VALUE_MAX, "%.*f", decimals, value->number);
+        return buffer;
+    case VALUE_COUNT:
+        snprintf(buffer, VALUE_MAX, "%" PRIu64, value->count);
+        return buffer;
+    case VALUE_FLAG:
+        return value->flag ? "yes" : "no";
     }
-    snprintf(buffer, CELL_MAX, "%.*f", t->columns[column].decimals, cell->number);
-    return buffer;
+    return "-";
+}
+
+/* The text of a cell. */
+static const char *cell_text(const struct table *t, const struct row *row, size_t column,
+                             char buffer[VALUE_MAX])
+{
+    return value_text(&row->cells[column], t->columns[column].decimals, buffer);
 }
 
 /* Whether text shows a column. Those without a heading are for JSON and plots. */
@@ -229,7 +220,7 @@ static bool is_shown(const struct table *t, size_t column)
 /* Sets the widths by the cells that are there. `more`: wider ones may come. */
 static void settle_widths(struct table *t, bool more)
 {
-    char buffer[CELL_MAX];
+    char buffer[VALUE_MAX];
 
     for (size_t j = 0; j < t->column_count; j++) {
         int width = is_shown(t, j) ? (int)strlen(t->columns[j].heading) : 0;
@@ -248,7 +239,7 @@ static void settle_widths(struct table *t, bool more)
 /* Prints a line of cells or, if `row` is NULL, of headings. No spaces are at its end. */
 static void print_line(const struct table *t, const struct row *row, bool indent)
 {
-    char buffer[CELL_MAX];
+    char buffer[VALUE_MAX];
     int due = indent ? 2 : 0; /* spaces to print before the next cell */
 
     for (size_t j = 0; j < t->column_count; j++) {
@@ -274,22 +265,13 @@ static void print_line(const struct table *t, const struct row *row, bool indent
 /* Prints the facts that have not been printed. */
 static void print_facts(struct table *t)
 {
+    char buffer[VALUE_MAX];
+
     for (; t->facts_printed < t->fact_count; t->facts_printed++) {
         const struct fact *f = &t->facts[t->facts_printed];
 
-        printf("%s: ", f->label);
-        switch (f->kind) {
-        case FACT_TEXT:
-            fputs(f->text, stdout);
-            break;
-        case FACT_NUMBER:
-            printf("%.*f", f->decimals, f->number);
-            break;
-        case FACT_COUNT:
-            printf("%" PRIu64, f->count);
-            break;
-        }
-        printf("%s%s\n", *f->unit ? " " : "", f->unit);
+        printf("%s: %s%s%s\n", f->label, value_text(&f->value, f->decimals, buffer),
+               *f->unit ? " " : "", f->unit);
     }
 }
 
