@@ -6,10 +6,8 @@ src_libbench_a_CPPFLAGS = $(src_libinternal_a_CPPFLAGS)
 src_libbench_a_SOURCES = \
 	src/bench/common/difference.c src/bench/common/difference.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
-	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/random.h \
-	src/bench/common/smooth.c src/bench/common/smooth.h \
 	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
@@ -26,12 +24,10 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/ladder/ladder.h \
 	src/bench/ladder/options.c src/bench/ladder/options.h \
 	src/bench/limits/limits.c src/bench/limits/limits.h \
-	src/bench/limits/limits_cpu.c src/bench/limits/limits_cpu.h \
 	src/bench/limits/limits_device.h \
 	src/bench/limits/limits_file.c src/bench/limits/limits_file.h \
 	src/bench/limits/limits_measure.c src/bench/limits/limits_measure.h \
 	src/bench/limits/limits_memory.c src/bench/limits/limits_memory.h \
-	src/bench/limits/limits_record.c src/bench/limits/limits_record.h \
 	src/bench/limits/limits_zstd.c src/bench/limits/limits_zstd.h \
 	src/bench/main.c
 
@@ -39,12 +35,10 @@ src_gpureduce_bench_SOURCES = \
 bench_cuda_sources = \
 	src/bench/common/device.c src/bench/common/device.h \
 	src/bench/ladder/bench_case.c src/bench/ladder/bench_case.h \
-	src/bench/ladder/bound.c src/bench/ladder/bound.h \
 	src/bench/ladder/cub.cu \
 	src/bench/ladder/inputs.c src/bench/ladder/inputs.h \
 	src/bench/ladder/ladder.c \
 	src/bench/ladder/production.c \
-	src/bench/ladder/published.c src/bench/ladder/published.h \
 	src/bench/ladder/reference.c src/bench/ladder/reference.h \
 	src/bench/ladder/rung_table.c src/bench/ladder/rung_table.h \
 	src/bench/ladder/rungs.cu src/bench/ladder/rungs.def src/bench/ladder/rungs.h \

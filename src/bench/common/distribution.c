@@ -12,10 +12,8 @@
 
 #include <string.h>
 
-#include "bench/common/distribution_element.h"
 #include "bench/common/normal.h"
 #include "bench/common/random.h"
-#include "bench/common/smooth.h"
 #include "bench/common/team.h"
 #include "sys/cores.h"
 
@@ -148,15 +146,23 @@ static inline float float_of_bits(uint32_t bits)
     return x;
 }
 
+static inline uint32_t bits_of_float(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 /* x rounded to binary16, to nearest, ties to even; |x| is below 65520. There is no branch, because
    a branch on random numbers cannot be predicted. */
 static inline uint16_t half_of_float(float x)
 {
     const uint32_t smallest_normal = 113u << 23, rebias = 112u << 23, one_half = 126u << 23;
-    uint32_t bits = distribution_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    uint32_t bits = bits_of_float(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     uint32_t normal = (size + 0xfff + (size >> 13 & 1) - rebias) >> 13;
     /* From 1/2 to 1, binary32 numbers are as far apart as the subnormals of binary16. */
-    uint32_t subnormal = distribution_bits(float_of_bits(size) + 0.5f) - one_half;
+    uint32_t subnormal = bits_of_float(float_of_bits(size) + 0.5f) - one_half;
     uint32_t choice = -(uint32_t)(size < smallest_normal);
 
     return (uint16_t)(sign | (subnormal & choice) | (normal & ~choice));
@@ -165,7 +171,7 @@ static inline uint16_t half_of_float(float x)
 /* x rounded to bfloat16, to nearest, ties to even; x is no NaN. */
 static inline uint16_t bfloat_of_float(float x)
 {
-    uint32_t bits = distribution_bits(x);
+    uint32_t bits = bits_of_float(x);
 
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
@@ -192,6 +198,146 @@ static const struct format {
     [ELEMENT_BF16] = {7, 127, 0x807f},
 };
 _Static_assert(sizeof formats / sizeof *formats == ELEMENT_FLOATS, "a row for each type");
+
+/*
+ * Elements of the types that have no loops: floats of one byte, and integers, one at a time.
+ */
+
+/* One of so many elements of DISTRIBUTION_SPARSE is not a zero. */
+#define SPARSENESS 20
+
+/* One of `count` numbers from 0 on, which are equally likely. */
+static uint64_t choose(uint64_t choice, uint64_t count)
+{
+    return (choice >> 32) * count >> 32;
+}
+
+/* x rounded to a float of one byte, to nearest, ties to even; |x| is below the greatest number. */
+static uint8_t float8_of_float(enum element_type type, float x)
+{
+    const struct element_format *format = &element_formats[type];
+    const unsigned dropped = 24 - (unsigned)format->significant_bits;
+    const uint32_t bits = bits_of_float(x), size = bits & 0x7fffffff;
+    /* A number whose neighbours, as binary32, are as far apart as the type's least numbers. */
+    const uint32_t apart = (uint32_t)(127 + 24 + format->exponent_min - format->significant_bits)
+                           << 23;
+    /* The bits of 1.0 2^exponent_min, with exponent field 1. */
+    const uint32_t rebias = (uint32_t)(127 + format->exponent_min - 1) << 23;
+    float magnitude, spaced;
+    uint32_t rounded;
+
+    memcpy(&magnitude, &size, sizeof magnitude);
+    memcpy(&spaced, &apart, sizeof spaced);
+    if (size < rebias + (UINT32_C(1) << 23))
+        rounded = bits_of_float(magnitude + spaced) - apart;
+    else
+        rounded = (size + ((UINT32_C(1) << (dropped - 1)) - 1) + (size >> dropped & 1) - rebias) >>
+                  dropped;
+    return (uint8_t)(bits >> 24 & 0x80) | (uint8_t)rounded;
+}
+
+static uint8_t float8(enum distribution d, enum element_type type, uint64_t word, uint64_t choice,
+                      double normal)
+{
+    const unsigned significant = (unsigned)element_formats[type].significant_bits;
+    const unsigned fraction = significant - 1, sign = (unsigned)(word >> 63) << 7;
+    const int most = 1 << significant;
+    /* Magnitudes that are finite, and exponent fields of those whose fractions all are. */
+    const unsigned finite = type == ELEMENT_F8E4M3 ? 0x7f : 0x7c;
+
+    switch (d) {
+    case DISTRIBUTION_UNIFORM:
+        return float8_of_float(type, (float)(word >> (64 - significant)) / (float)most);
+    case DISTRIBUTION_NORMAL:
+        return float8_of_float(type, (float)normal);
+    case DISTRIBUTION_WIDE:
+    case DISTRIBUTION_CANCEL:
+        return (uint8_t)(sign |
+                         (unsigned)(1 + choose(choice, (finite >> fraction) - 1)) << fraction |
+                         (unsigned)(word & ((1u << fraction) - 1)));
+    case DISTRIBUTION_FULL:
+        return (uint8_t)(sign | (unsigned)choose(choice, finite));
+    case DISTRIBUTION_INTEGERS:
+        return float8_of_float(type, (float)((int)choose(choice, 2 * (uint64_t)most + 1) - most));
+    case DISTRIBUTION_SPARSE:
+        return choice >> 32 < UINT32_MAX / SPARSENESS ? float8_of_float(type, (float)normal)
+                                                      : (uint8_t)(word << 7);
+    case DISTRIBUTION_WEIGHTS:
+    case DISTRIBUTION_FIELD:
+    case DISTRIBUTION_STEPS:
+    case DISTRIBUTION_SERIES:
+    case DISTRIBUTION_IMAGE:
+    case DISTRIBUTIONS:
+        break;
+    }
+    return 0;
+}
+
+/* A normally distributed integer: around 0, or around the middle of what has no sign. One in 2^63
+   lies beyond 9 deviations, and there is room for 16. */
+static uint64_t normal_integer(enum element_type type, double normal)
+{
+    const unsigned bits = 8 * (unsigned)element_size(type);
+    const double x = normal * (double)(UINT64_C(1) << (bits - 5));
+    const uint64_t n = (uint64_t)(int64_t)(x < 0 ? x - 0.5 : x + 0.5);
+
+    return element_formats[type].kind == ELEMENT_SIGNED ? n : n + (UINT64_C(1) << (bits - 1));
+}
+
+static uint64_t integer(enum distribution d, enum element_type type, uint64_t word, uint64_t choice,
+                        double normal)
+{
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+    const unsigned bits = 8 * (unsigned)element_size(type);
+    const uint64_t most = bits == 8 ? 100 : 1000;
+    uint64_t n, length;
+
+    switch (d) {
+    case DISTRIBUTION_UNIFORM:
+    case DISTRIBUTION_FULL:
+        return word >> (64 - bits);
+    case DISTRIBUTION_NORMAL:
+        return normal_integer(type, normal);
+    case DISTRIBUTION_WIDE:
+    case DISTRIBUTION_CANCEL:
+        length = choose(choice, is_signed ? bits - 1 : bits);
+        n = UINT64_C(1) << length;
+        n |= word & (n - 1);
+        return is_signed && word >> 63 ? -n : n;
+    case DISTRIBUTION_INTEGERS:
+        n = choose(choice, 2 * most + 1);
+        return is_signed ? n - most : n;
+    case DISTRIBUTION_SPARSE:
+        return choice >> 32 < UINT32_MAX / SPARSENESS ? normal_integer(type, normal) : 0;
+    case DISTRIBUTION_WEIGHTS:
+    case DISTRIBUTION_FIELD:
+    case DISTRIBUTION_STEPS:
+    case DISTRIBUTION_SERIES:
+    case DISTRIBUTION_IMAGE:
+    case DISTRIBUTIONS:
+        break;
+    }
+    return 0;
+}
+
+/* Truth values are 1 half of the time, or, where most are zeros, one in 40 times. */
+static uint64_t truth(enum distribution d, uint64_t word, uint64_t choice)
+{
+    return d == DISTRIBUTION_SPARSE && choice >> 32 >= UINT32_MAX / SPARSENESS ? 0 : word >> 63;
+}
+
+/* The bits of an element of a distribution, made of 64 random bits, as many more for choices, and
+   the normal number of the former. For distributions up to DISTRIBUTION_SPARSE; DISTRIBUTION_CANCEL
+   is made of DISTRIBUTION_WIDE. */
+static uint64_t element_of(enum distribution d, enum element_type type, uint64_t word,
+                           uint64_t choice, double normal)
+{
+    if (element_formats[type].kind == ELEMENT_TRUTH)
+        return truth(d, word, choice);
+    if (element_is_integer(type))
+        return integer(d, type, word, choice, normal);
+    return float8(d, type, word, choice, normal);
+}
 
 /*
  * The distributions. Each function makes a block, of floats of 16 bits and more; the last one makes
@@ -304,6 +450,166 @@ static void fill_full(union block *restrict b, enum element_type type, struct ge
 }
 
 /*
+ * Data as measurements and simulations have them: neighbours are alike, so that they compress. Each
+ * element depends on the seed and its index alone.
+ *
+ * All are made of lattice noise (K. Perlin, "An image synthesizer", 1985): random numbers stand at
+ * the points of a lattice, others lie between them, and several lattices, each twice as fine as the
+ * one before, add up to a field.
+ */
+
+/* A field has rows of so many elements; an image of so many pixels, of three colours each. */
+#define FIELD_ROW 2048
+#define IMAGE_ROW 1024
+#define COLOURS 3
+
+/* Lattices of a field and of a series: their cells are 2^this wide, at most, and the largest ones
+   of a series besides. */
+#define FIELD_OCTAVES 9
+#define SERIES_OCTAVES 12
+#define WAVE_LOG2 14
+
+/* Interpolates between a and b, with t from 0 to 1: smoothly at both ends. */
+static double between(double a, double b, double t)
+{
+    return a + (b - a) * (t * t * (3 - 2 * t));
+}
+
+/* The lines of a lattice's points above and below a row, by their keys, and how far the row is from
+   the one above. */
+struct lines {
+    uint64_t above, below;
+    double t;
+};
+
+/* A random number from -1 to 1 at a point of a line. */
+static double point(uint64_t line, uint64_t x)
+{
+    return (double)(int64_t)(random_mix(line + x * RANDOM_GOLDEN) >> 11) * 0x1p-52 - 1;
+}
+
+/* The value at x, interpolated between the two points beside it. */
+static double column(const struct lines *lines, uint64_t x)
+{
+    return between(point(lines->above, x), point(lines->below, x), lines->t);
+}
+
+/* Adds `size` times the noise of a lattice, whose cells are 2^log2 wide, at the points (x + i, y).
+ */
+static void add_lattice(double *out, uint64_t key, double size, unsigned log2, uint64_t x,
+                        uint64_t y, size_t count)
+{
+    const uint64_t mask = (UINT64_C(1) << log2) - 1, row = y >> log2;
+    const double width = (double)(int64_t)(mask + 1);
+    const struct lines lines = {key + random_mix(row + RANDOM_GOLDEN),
+                                key + random_mix(row + 1 + RANDOM_GOLDEN),
+                                (double)(int64_t)(y & mask) / width};
+    double left, right = column(&lines, x >> log2);
+
+    for (size_t i = 0; i < count;) {
+        left = right;
+        right = column(&lines, ((x + i) >> log2) + 1);
+        for (uint64_t at = (x + i) & mask; at <= mask && i < count; at++, i++)
+            out[i] += size * between(left, right, (double)(int64_t)at / width);
+    }
+}
+
+/* Adds lattices from 2^log2 down to 2^least, each of 1/sqrt(2) the size of the one before, to
+   within a part in a thousand: what has the spectrum of a random walk along a line. */
+static void add_octaves(double *out, uint64_t key, double size, unsigned log2, unsigned least,
+                        uint64_t x, uint64_t y, size_t count)
+{
+    for (unsigned l = log2 + 1; l-- > least;) {
+        add_lattice(out, random_mix(key + l), size, l, x, y, count);
+        size *= 0.7071;
+    }
+}
+
+/* The nearest whole number; |x| is below 2^50. */
+static double nearest(double x)
+{
+    const double large = 0x1.8p52;
+
+    return x + large - large;
+}
+
+/* Makes numbers of a field in two dimensions, such as temperatures in kelvins. */
+static void field_numbers(double *x, uint64_t seed, uint64_t first, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        const uint64_t at = (first + i) % FIELD_ROW, row = (first + i) / FIELD_ROW;
+        const size_t left = FIELD_ROW - (size_t)at;
+        const size_t n = count - i < left ? count - i : left;
+
+        for (size_t j = 0; j < n; j++)
+            x[i + j] = 280;
+        add_octaves(x + i, seed, 26, FIELD_OCTAVES, 1, at, row, n);
+        i += n;
+    }
+}
+
+/* A slow wave, what walks about it, and noise, to one decimal: what a sensor says. */
+static void series_numbers(double *x, uint64_t seed, uint64_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = 20;
+    add_lattice(x, random_mix(seed), 8, WAVE_LOG2, first, 0, count);
+    add_octaves(x, seed, 0.8, SERIES_OCTAVES, 0, first, 0, count);
+    for (size_t i = 0; i < count; i++)
+        x[i] = nearest(x[i] * 10) / 10;
+}
+
+/* Brightness that the colours share, a little of their own, and noise; from 0 to 255, over 255. */
+static void image_numbers(double *x, uint64_t seed, uint64_t first, size_t count)
+{
+    const uint64_t begin = first / COLOURS;
+    const size_t pixels = (size_t)((first + count - 1) / COLOURS - begin) + 1;
+    double plane[BLOCK / COLOURS + 2];
+
+    for (uint64_t colour = 0; colour < COLOURS; colour++) {
+        for (size_t i = 0; i < pixels;) {
+            const uint64_t at = (begin + i) % IMAGE_ROW, row = (begin + i) / IMAGE_ROW;
+            const size_t left = IMAGE_ROW - (size_t)at;
+            const size_t n = pixels - i < left ? pixels - i : left;
+
+            for (size_t j = 0; j < n; j++)
+                plane[i + j] = 120;
+            add_octaves(plane + i, seed, 60, FIELD_OCTAVES, 3, at, row, n);
+            add_octaves(plane + i, random_mix(seed + colour + 1), 12, FIELD_OCTAVES - 1, 3, at, row,
+                        n);
+            add_lattice(plane + i, random_mix(seed ^ (colour + 1)), 4, 0, at, row, n);
+            i += n;
+        }
+        for (size_t i = 0; i < pixels; i++) {
+            const uint64_t element = (begin + i) * COLOURS + colour;
+            double value = nearest(plane[i]);
+
+            value = value < 0 ? 0 : value > 255 ? 255 : value;
+            if (element >= first && element < first + count)
+                x[element - first] = value / 255;
+        }
+    }
+}
+
+/* Writes elements [first, first + count) of a distribution to x: DISTRIBUTION_FIELD,
+   DISTRIBUTION_STEPS, DISTRIBUTION_SERIES or DISTRIBUTION_IMAGE. `seed` has been mixed; `count` is
+   at most BLOCK. */
+static void smooth_numbers(double *x, enum distribution d, uint64_t seed, uint64_t first,
+                           size_t count)
+{
+    if (count == 0)
+        return;
+    if (d == DISTRIBUTION_SERIES)
+        series_numbers(x, seed, first, count);
+    else if (d == DISTRIBUTION_IMAGE)
+        image_numbers(x, seed, first, count);
+    else
+        field_numbers(x, seed, first, count);
+    for (size_t i = 0; d == DISTRIBUTION_STEPS && i < count; i++)
+        x[i] = nearest(x[i] * 100) / 100;
+}
+
+/*
  * Normal numbers.
  */
 /* The place for a block of binary64 numbers: the block itself if that is its type. */
@@ -366,7 +672,7 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
         uint64_t zero = words[i] << 63; /* of a random sign */
 
         memcpy(&x[i], &zero, sizeof zero);
-        if (random[i] < UINT32_MAX / DISTRIBUTION_SPARSENESS)
+        if (random[i] < UINT32_MAX / SPARSENESS)
             normal_numbers(&x[i], &words[i], 1);
     }
     round_numbers(b, type, x);
@@ -383,7 +689,7 @@ static void fill_elements(union block *restrict b, enum distribution d, enum ele
     normal_prepare();
     normal_numbers(normal, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++) {
-        uint64_t bits = distribution_element(d, type, words[i], choices[i], normal[i]);
+        uint64_t bits = element_of(d, type, words[i], choices[i], normal[i]);
 
         switch (element_size(type)) {
         case 1:
@@ -531,7 +837,6 @@ static void fill_smooth(union block *b, enum distribution d, enum element_type t
 {
     double other[BLOCK], *x = numbers_of(b, type, other);
 
-    _Static_assert(BLOCK <= SMOOTH_MAX, "a block is made at a time");
     smooth_numbers(x, d, random_mix(seed + RANDOM_GOLDEN), number * BLOCK, BLOCK);
     round_numbers(b, type, x);
 }

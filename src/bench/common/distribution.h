@@ -13,8 +13,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/common/distribution_element.h"
 #include "core/element.h"
+
+enum distribution {
+    DISTRIBUTION_UNIFORM,  /* [0, 1), or all integers */
+    DISTRIBUTION_NORMAL,   /* mean 0, standard deviation 1; of integers 1/32 of those there are */
+    DISTRIBUTION_WIDE,     /* random signs; 60 exponents, or all of f16, equally likely; of integers
+                              the lengths in bits */
+    DISTRIBUTION_FULL,     /* random bits that are finite, subnormals included */
+    DISTRIBUTION_INTEGERS, /* -1000 .. 1000, or as many as the type has room for */
+    DISTRIBUTION_SPARSE,   /* 19 of 20 are zeros of both signs, the rest normal */
+    DISTRIBUTION_CANCEL,   /* as DISTRIBUTION_WIDE, but the sum of all is tiny and not 0 */
+
+    /* Distributions that compress as data do: */
+    DISTRIBUTION_WEIGHTS, /* normal, deviation 0.02, of the precision of bf16 */
+    DISTRIBUTION_FIELD,   /* a smooth field: 280 and some 15, in rows of 2048 */
+    DISTRIBUTION_STEPS,   /* as DISTRIBUTION_FIELD, in steps of 0.01 */
+    DISTRIBUTION_SERIES,  /* a slow wave around 20, and noise, to one decimal */
+    DISTRIBUTION_IMAGE,   /* pixels of three colours, from 0 to 255, over 255 */
+    DISTRIBUTIONS
+};
 
 /* The name of a distribution, as in --dist. */
 const char *distribution_name(enum distribution d);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "bench/common/random.h"
 #include "bench/common/team.h"
 #include "cli/message.h"
 #include "sys/align.h"
@@ -59,12 +60,8 @@ static uint64_t sign_bits(enum element_type type, uint64_t mask, uint64_t i)
         [ELEMENT_BF16] = 0x3f80,
     };
     _Static_assert(sizeof one / sizeof *one == ELEMENT_FLOATS, "a row for each type");
-    uint64_t hash = i + UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t hash = random_mix(i + RANDOM_GOLDEN);
 
-    /* The finalizer of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014). */
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    hash ^= hash >> 31;
     if (hash & mask)
         return 0;
     return one[type] | (uint64_t)(hash >> 62 == 0) << (8 * element_size(type) - 1);

@@ -20,7 +20,6 @@
 #include "bench/common/series.h"
 #include "bench/ladder/inputs.h"
 #include "bench/ladder/options.h"
-#include "bench/ladder/published.h"
 #include "bench/ladder/suite.h"
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
@@ -29,6 +28,65 @@
 #include "cli/gnuplot.h"
 #include "cli/message.h"
 #include "cli/output.h"
+
+/*
+ * Published figures of the textbook rungs: four articles on parallel reduction in CUDA, on two
+ * GPUs. They are printed beside what is measured here.
+ */
+
+/* Common to the figures of one GPU, all of which are of f32. */
+struct published_run {
+    const char *device;
+    double peak; /* of its memory, GB/s */
+    const char *data;
+};
+
+struct published {
+    const struct published_run *run;
+    const char *rung; /* or another name, of something that is not a rung here */
+    unsigned threads; /* of a block of a batched rung, else 0 */
+    double gigabytes; /* GB/s; 0 where a time is given */
+    double milliseconds;
+};
+
+static const struct published_run rtx_3090 = {"RTX 3090", 936, "2^25 elements"};
+static const struct published_run rtx_5070_ti = {"RTX 5070 Ti", 896, "2^29 elements, 50 repeats"};
+
+static const struct published published[] = {
+    {&rtx_3090, "lower bound", 0, 0, 0.1396},
+    {&rtx_3090, "atomic", 0, 2.47, 0},
+    {&rtx_3090, "vector-atomic", 0, 9.9, 0},
+    {&rtx_3090, "shared-divergent", 0, 223, 0},
+    {&rtx_3090, "shared-strided", 0, 317, 0},
+    {&rtx_3090, "sequential", 0, 331, 0},
+    {&rtx_3090, "first-add", 0, 618, 0},
+    {&rtx_3090, "warp-unrolled", 0, 859, 0},
+    {&rtx_3090, "jnp.sum", 0, 871, 0},
+    {&rtx_5070_ti, "batched-divergent", 128, 431.4, 0},
+    {&rtx_5070_ti, "batched-divergent", 256, 423.2, 0},
+    {&rtx_5070_ti, "batched-divergent", 512, 380.7, 0},
+    {&rtx_5070_ti, "batched-divergent", 1024, 210.9, 0},
+    {&rtx_5070_ti, "batched-strided", 128, 436.1, 0},
+};
+
+#define PUBLISHED (sizeof published / sizeof *published)
+
+/* The figure of the rung of this name; for a batched rung, with blocks of `threads` threads. NULL
+   when there is none. */
+static const struct published *published_find(const char *rung, unsigned threads)
+{
+    for (size_t i = 0; i < PUBLISHED; i++)
+        if (strcmp(published[i].rung, rung) == 0 &&
+            (published[i].threads == 0 || published[i].threads == threads))
+            return &published[i];
+    return NULL;
+}
+
+/* The rate of a figure, in percent of the peak of its GPU. */
+static double published_percent(const struct published *p)
+{
+    return 100 * p->gigabytes / p->run->peak;
+}
 
 /*
  * The table.
@@ -142,7 +200,7 @@ static void publish(struct table *t, const struct rung *rung, unsigned threads)
 /* Adds the published figures as rows of their own, below the measured ones. */
 static void list_published(struct table *t)
 {
-    for (size_t i = 0; i < published_count; i++) {
+    for (size_t i = 0; i < PUBLISHED; i++) {
         const struct published *p = &published[i];
         char group[80], label[RUNG_LABEL_MAX];
 
@@ -194,7 +252,7 @@ static void fill_times(const struct workbench *b, struct table *t, const struct 
 static void fill_findings(const struct workbench *b, struct table *t, const char *label,
                           const struct findings *f, const struct bench_case cases[2])
 {
-    table_text(t, COLUMN_CHECK, bound_verdict_name(f->verdict));
+    table_text(t, COLUMN_CHECK, verify_verdict_name(f->verdict));
     if (!f->measurable) {
         message_error(EXIT_FAILED, "%s failed: %s", label, f->why);
         table_text(t, COLUMN_WHY, f->why);

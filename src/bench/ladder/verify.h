@@ -3,7 +3,7 @@
  *
  * There are two kinds of input. The signs are 0 or +-1, and so few of them are not 0 that no
  * addition rounds, in whatever order: the sum must be exact. On the data that are timed, the sum
- * must be within the bound of bound.h. The production kernel must have every bit of all its results
+ * must be within its proven bound. The production kernel must have every bit of all its results
  * right on both.
  *
  * Nothing here prints: what is wrong stands in the findings.
@@ -12,9 +12,19 @@
 #define GPUREDUCE_BENCH_VERIFY_H
 
 #include "bench/ladder/bench_case.h"
-#include "bench/ladder/bound.h"
 #include "bench/ladder/inputs.h"
 #include "bench/ladder/workbench.h"
+
+/* How good a result is, from the best to the worst. */
+enum verdict {
+    VERDICT_EXACT,    /* every bit is right */
+    VERDICT_BOUNDED,  /* the error is within the bound */
+    VERDICT_OVERFLOW, /* an infinity or a NaN, where additions overflow in some order */
+    VERDICT_WRONG     /* none of these */
+};
+
+/* The verdict as it is printed. */
+const char *verify_verdict_name(enum verdict verdict);
 
 /* The findings of the verification of a bench case. */
 struct findings {

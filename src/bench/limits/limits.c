@@ -9,16 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/common/arguments.h"
 #include "bench/common/distribution.h"
-#include "bench/limits/limits_cpu.h"
+#include "bench/common/reducers.h"
+#include "bench/common/team.h"
 #include "bench/limits/limits_device.h"
 #include "bench/limits/limits_file.h"
 #include "bench/limits/limits_measure.h"
 #include "bench/limits/limits_memory.h"
-#include "bench/limits/limits_record.h"
+#include "bench/limits/limits_read.h"
 #include "bench/limits/limits_zstd.h"
 #include "cli/arguments.h"
 #include "cli/gnuplot.h"
@@ -26,6 +28,7 @@
 #include "cli/output.h"
 #include "profile/machine_limits.h"
 #include "sys/align.h"
+#include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/escape.h"
 
@@ -41,7 +44,7 @@
 #define REPEAT_DEFAULT 5
 #define THREADS_MAX 1024
 
-/* The data are whole pages. */
+/* The data are whole pages, and are divided at these. */
 #define ALIGNMENT 4096
 
 /* Maps memory, in huge pages if there are any, and fills it with data. NULL on failure, after an
@@ -66,6 +69,236 @@ static unsigned char *make_data(const struct limits *l)
         return NULL;
     }
     return data;
+}
+
+/*
+ * Memory, the level-2 cache, and the exact kernel on both.
+ */
+
+/* Bytes of memory that a thread takes at a time, as in gpureduce. */
+#define MEMORY_PIECE (2 * MIB)
+
+/* Data in a cache are read over and over, so many bytes in all or, of little data, so many times
+   the size of the data in memory. */
+#define CACHED_BYTES (256 * MIB)
+#define CACHED_ROUNDS 16
+
+/* The fastest way to read is looked for with so many bytes a thread at first. */
+#define TRIAL_BYTES (16 * MIB)
+
+struct memory_job {
+    const unsigned char *data;
+    uint64_t bytes;  /* the size of `data` */
+    uint64_t window; /* where the next trial begins */
+    struct team_range range;
+    unsigned rounds; /* of one thread: how often it reads the range */
+    unsigned threads;
+    limits_read_function *read;
+    struct cpu_reducer *reducers; /* NULL to only read */
+};
+
+/* Reads or reduces a piece. */
+static void take_memory(struct memory_job *job, unsigned number, uint64_t offset, size_t size)
+{
+    if (job->reducers) {
+        struct cpu_reducer *r = &job->reducers[number];
+        r->kernel(r, job->data + offset, size / sizeof(float), offset / sizeof(float));
+    } else {
+        job->read(job->data + offset, size);
+    }
+}
+
+static bool memory_member(void *argument, unsigned number)
+{
+    struct memory_job *job = argument;
+    uint64_t offset;
+    size_t size;
+
+    while (team_claim(&job->range, &offset, &size))
+        take_memory(job, number, offset, size);
+    return true;
+}
+
+static double memory_sample(void *argument)
+{
+    struct memory_job *job = argument;
+
+    team_range_rewind(&job->range);
+    return team_run(job->threads, memory_member, job);
+}
+
+/* A sample of one thread, which takes the same data over and over. */
+static double cache_sample(void *argument)
+{
+    struct memory_job *job = argument;
+    uint64_t begun = clock_now();
+
+    for (unsigned i = 0; i < job->rounds; i++)
+        take_memory(job, 0, job->range.begin, (size_t)(job->range.end - job->range.begin));
+    return (double)(clock_now() - begun) / (double)CLOCK_SECOND;
+}
+
+/* Trials of ways to read. Those of memory move through the data, which no cache holds. */
+static double memory_trial(void *argument, limits_read_function *read, uint64_t bytes)
+{
+    struct memory_job *job = argument;
+    double seconds;
+
+    bytes = bytes < job->bytes ? bytes : job->bytes;
+    if (job->window + bytes > job->bytes)
+        job->window = 0;
+    job->read = read;
+    team_range_set(&job->range, job->window, job->window + bytes,
+                   team_piece(bytes, job->threads, MEMORY_PIECE, ALIGNMENT));
+    job->window += bytes;
+    seconds = memory_sample(job);
+    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
+}
+
+static double cache_trial(void *argument, limits_read_function *read, uint64_t bytes)
+{
+    struct memory_job *job = argument;
+    uint64_t size = job->range.end - job->range.begin;
+
+    job->read = read;
+    job->rounds = (unsigned)(bytes / size + 1);
+    return limits_rate(size * job->rounds, cache_sample(job));
+}
+
+/* Half the level-2 cache of a core, so that other data fit, too. 256 KiB are assumed if the system
+   does not tell its size. */
+static size_t half_of_l2(void)
+{
+    size_t size = (size_t)limits_l2_bytes();
+
+    return (size > 0 ? size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
+}
+
+/* Chooses the fastest way to read, where the job is not to reduce, and writes it behind the
+   description of the measurement. False on failure. */
+static bool choose_way(struct limits *l, struct memory_job *job, struct limit *limit,
+                       limits_read_trial *trial, uint64_t bytes, char what[LIMITS_WHAT_MAX])
+{
+    if (job->reducers)
+        return true;
+    job->read = limits_choose_way(l, trial, job, bytes, limit->what, what);
+    limit->what = what;
+    return job->read != NULL;
+}
+
+/* Measures memory by 1, 2, 4 ... threads. */
+static bool measure_memory(struct limits *l, struct memory_job *job, const struct limit *memory)
+{
+    bool good = true;
+
+    for (unsigned n = 1; good && n > 0; n = team_next(n, l->threads)) {
+        struct limit limit = *memory;
+        char what[LIMITS_WHAT_MAX];
+
+        limit.bytes = l->bytes;
+        job->threads = limit.threads = n;
+        limit.piece = team_piece(l->bytes, n, MEMORY_PIECE, ALIGNMENT);
+        good = choose_way(l, job, &limit, memory_trial, TRIAL_BYTES * (uint64_t)n, what);
+        team_range_set(&job->range, 0, l->bytes, limit.piece);
+        good = good && limits_measure(l, &limit, memory_sample, job);
+    }
+    return good;
+}
+
+/* Measures the level-2 cache. */
+static bool measure_cache(struct limits *l, struct memory_job *job, struct limit limit)
+{
+    size_t size = half_of_l2();
+    uint64_t total = CACHED_ROUNDS * l->bytes;
+    char what[LIMITS_WHAT_MAX];
+
+    size = size < l->bytes ? size : (size_t)l->bytes;
+    total = total < CACHED_BYTES ? total : CACHED_BYTES;
+    team_range_set(&job->range, 0, size, size);
+    if (!choose_way(l, job, &limit, cache_trial, l->bytes < TRIAL_BYTES ? l->bytes : TRIAL_BYTES,
+                    what))
+        return false;
+    job->rounds = (unsigned)(total / size + 1);
+    limit.threads = 1;
+    limit.piece = size;
+    limit.bytes = (uint64_t)size * job->rounds;
+    return limits_measure(l, &limit, cache_sample, job);
+}
+
+/* Measures them; prints errors. */
+static void measure_cpu(struct limits *l)
+{
+    static const struct limit memory = {
+        .group = "memory", .name = "memory-read", .what = "plain reading"};
+    static const struct limit cache = {
+        .group = "memory", .name = "l2-read", .what = "plain reading of the level-2 cache"};
+    static const struct limit kernel_memory = {.group = "exact f32 kernel",
+                                               .name = "kernel-memory",
+                                               .what = "sum, min, max, counts; memory"};
+    static const struct limit kernel_cache = {.group = "exact f32 kernel",
+                                              .name = "kernel-l2",
+                                              .what = "sum, min, max, counts; level-2 cache"};
+    /* These results are those that gpureduce gives without options. */
+    struct cpu_reducer *reducers =
+        reducers_new(l->kernels, ELEMENT_F32, PARTIAL_SUM | PARTIAL_EXTREMES, l->threads);
+    struct memory_job job = {.data = l->data, .bytes = l->bytes};
+    bool good;
+
+    if (!reducers)
+        return;
+    good = measure_memory(l, &job, &memory);
+    good = good && measure_cache(l, &job, cache);
+    job.reducers = reducers;
+    /* The data are little-endian. */
+    if (good && !element_host_is_big() && measure_cache(l, &job, kernel_cache))
+        measure_memory(l, &job, &kernel_memory);
+    reducers_free(reducers, l->threads);
+}
+
+/*
+ * The record of the limits: a file in the user's cache directory, from which gpureduce(1) knows
+ * them (profile/machine_limits.h).
+ */
+
+/* Makes the path of the record, and the folders that it is in. False on failure, after an error
+   message. */
+static bool find_path(char path[MACHINE_PATH_MAX])
+{
+    char cache[MACHINE_CACHE_MAX];
+    const char *why = machine_cache(cache);
+
+    if (why) {
+        message_error(EXIT_FAILED, "cannot save: %s", why);
+        return false;
+    }
+    /* The folders may be there already. Other errors show when the file cannot be created. */
+    (void)mkdir(cache, 0700);
+    snprintf(path, MACHINE_PATH_MAX, "%s/" MACHINE_DIRECTORY, cache);
+    (void)mkdir(path, 0700);
+    snprintf(path, MACHINE_PATH_MAX, "%s/" MACHINE_DIRECTORY "/" MACHINE_FILE, cache);
+    return true;
+}
+
+/* Whether the record can be written; ask before making it takes minutes. */
+static bool record_possible(void)
+{
+    char path[MACHINE_PATH_MAX];
+
+    return find_path(path) && output_possible(path);
+}
+
+/* Writes the table to a new file, which then replaces the old record as a whole, and says where it
+   is. Prints errors. */
+static void record_save(const struct table *t)
+{
+    char path[MACHINE_PATH_MAX], quoted[ESCAPE_QUOTE_MAX];
+    struct output_file out;
+
+    if (!find_path(path) || !output_open(&out, path))
+        return;
+    table_write_json(t, out.stream);
+    if (output_close(&out, true))
+        message_line("saved as %s", escape_quote(quoted, path));
 }
 
 /*
@@ -119,7 +352,7 @@ static void measure(struct limits *l, struct limits_file *f)
         limits_device_measure(l, device);
         limits_device_close(device);
     }
-    limits_measure_cpu(l);
+    measure_cpu(l);
     limits_measure_zstd(l, gpu);
     if (f->path)
         limits_measure_cold(l, f);
@@ -193,7 +426,7 @@ static void run(const struct command_line *c)
 
     /* Measuring takes minutes: find out before what cannot be written. */
     if (l.bytes == 0 || (c->plot && !gnuplot_possible(c->plot)) ||
-        (c->json.path && !output_possible(c->json.path)) || (c->save && !limits_record_possible()))
+        (c->json.path && !output_possible(c->json.path)) || (c->save && !record_possible()))
         return;
     if ((f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f)) &&
         (!c->save || worth_saving(&l, &f)))
@@ -204,7 +437,7 @@ static void run(const struct command_line *c)
         complete = message_status() == EXIT_OK;
         table_finish(l.table);
         if (c->save && complete)
-            limits_record_save(l.table);
+            record_save(l.table);
         else if (c->save)
             message_warning("not saved: some measurements failed");
         if (c->plot)
