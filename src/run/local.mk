@@ -11,11 +11,10 @@ library_sources += \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \
 	src/run/plan.c src/run/plan.h \
-	src/run/rank_piece.c src/run/rank_piece.h \
 	src/run/ranks.c src/run/ranks.h \
 	src/run/passes.c src/run/passes.h \
 	src/run/reduction.h \
-	src/run/run.c src/run/run.h \
+	src/run/run.c \
 	src/run/run_profile.c src/run/run_profile.h \
 	src/run/run_state.h \
 	src/run/session.c src/run/session.h \

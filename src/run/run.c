@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "run/run.h"
+#include "run/run_state.h"
 
 #include <stdlib.h>
 

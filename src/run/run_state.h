@@ -81,4 +81,8 @@ struct run {
     struct gpu_observation observed; /* the last */
 };
 
+/* Runs workers on run->source until its end, and merges what they found. The fields of the session
+   and of the input are set. */
+enum source_verdict run_workers(struct run *run, struct partial *partial);
+
 #endif

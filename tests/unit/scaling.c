@@ -17,7 +17,7 @@
 #include "core/moments.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
-#include "run/rank_piece.h"
+#include "run/ranks.h"
 #include "sys/clock.h"
 
 /* Elements that a rank really has. */
