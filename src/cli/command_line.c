@@ -2,19 +2,817 @@
 
 #include "cli/command_line.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/failure.h"
 #include "cli/message.h"
-#include "cli/option_values.h"
 #include "cli/process.h"
+#include "cli/rows.h"
+#include "core/nearest.h"
 #include "core/number.h"
+#include "sys/escape.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define MEMBER(name) offsetof(struct options, name)
+
+/*
+ * The values of options that take more than a table to read. The target of each is the whole of
+ * struct options. Parsers read `text`, the value of `x`, and set what it means; they return false,
+ * and have said why, if it is not one. Words are in the order of their enums; aliases are words of
+ * others, and ours.
+ */
+
+static const char *operation_word(size_t i)
+{
+    if (i < operation_table_count)
+        return operation_table[i].name;
+    i -= operation_table_count;
+    return i < operation_group_count ? operation_groups[i].name : NULL;
+}
+
+/* Says that there is no room for the quantile that `list` begins with. Returns false. */
+static bool quantiles_full(const struct arguments *a, const char *list)
+{
+    _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
+    return arguments_wrong(a, "too many quantiles at %s: at most 31 besides the median", list);
+}
+
+/* Names that other programs give to operations. */
+static const char *const operation_aliases[] = {
+    "avg",      "mean",    "average", "mean",    "sd",     "std",    "size",      "count",
+    "len",      "count",   "n",       "count",   "norm",   "l2",     "ptp",       "range",
+    "total",    "sum",     "maxabs",  "absmax",  "minabs", "absmin", "quartiles", "summary",
+    "describe", "summary", "stats",   "summary", NULL,
+};
+
+/* Prints that there is no such operation, and which may be meant: p99,9 is two. */
+static bool unknown_operation(const struct arguments *a, const struct argument *x, const char *name,
+                              const char *before, size_t before_length)
+{
+    char near[NEAREST_MAX], format[64 + NEAREST_MAX];
+    struct quantile quantile;
+
+    if (*name && name[strspn(name, "0123456789")] == 0 && before && before_length < 20 &&
+        quantile_parse(before, before_length, &quantile) && !memchr(before, '.', before_length))
+        snprintf(near, sizeof near, "%.*s.%.20s", (int)before_length, before, name);
+    else if (!nearest_quantile(name, near))
+        return arguments_unknown_word(a, x, name);
+    snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
+    return arguments_wrong(a, format, name);
+}
+
+/* Adds one, or says that it is a quantile too many where it is NULL; `list`, which begins with it,
+   is for the message. */
+static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
+                          struct options *options)
+{
+    if (!op)
+        return quantiles_full(a, list);
+    if (options->operation_count == OPTIONS_OPERATIONS_MAX)
+        return arguments_wrong(a, "too many operations at %s", list);
+    options->operations[options->operation_count++] = op;
+    return true;
+}
+
+/* Adds those of a group. */
+static bool add_group(const struct arguments *a, const char *list, struct options *options)
+{
+    for (;;) {
+        size_t length = strcspn(list, ",");
+
+        if (!add_operation(a, operation_find(&options->named, list, length), list, options))
+            return false;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
+/* Adds the operations that `list` names, separated by commas. */
+static bool parse_operations(const struct arguments *a, const struct argument *x, const char *list,
+                             void *target)
+{
+    struct options *options = target;
+    const char *before = NULL;
+    size_t before_length = 0;
+
+    for (;;) {
+        size_t length = strcspn(list, ",");
+        const struct operation *op = operation_find(&options->named, list, length);
+        const struct operation_group *group = operation_group_find(list, length);
+
+        if (operation_beyond(&options->named, list, length))
+            return quantiles_full(a, list);
+        if (!op && !group) {
+            char name[ESCAPE_QUOTE_MAX];
+            snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
+            return unknown_operation(a, x, name, before, before_length);
+        }
+        if (group && !add_group(a, group->list, options))
+            return false;
+        if (op && !add_operation(a, op, list, options))
+            return false;
+        if (op)
+            options->session.passes.required |= operation_quantile(op);
+        if (!list[length])
+            return true;
+        before = list;
+        before_length = length;
+        list += length + 1;
+    }
+}
+
+static const char *const histogram_words[] = {"exponent", NULL};
+static const char *const endian_words[] = {"little", "big", NULL};
+static const char *const device_words[] = {
+    [DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", NULL};
+static const char *const number_words[] = {
+    [NUMBER_DECIMAL] = "decimal", [NUMBER_HEX] = "hex", NULL};
+static const char *const fail_on_words[] = {"nan", "inf", "empty", "missing",
+                                            NULL}; /* in the order of bits */
+
+/* LO,HI */
+static bool parse_range(const char *text, struct histogram_request *h)
+{
+    char low[ESCAPE_QUOTE_MAX];
+    const char *comma = strchr(text, ',');
+
+    if (!comma || (size_t)(comma - text) >= sizeof low)
+        return false;
+    snprintf(low, sizeof low, "%.*s", (int)(comma - text), text);
+    h->range_given = true;
+    return number_parse(low, ELEMENT_F64, &h->low) &&
+           number_parse(comma + 1, ELEMENT_F64, &h->high) && isfinite(h->low) &&
+           isfinite(h->high) && h->low < h->high;
+}
+
+/* BINS, BINS,LO,HI or exponent */
+static bool parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    struct histogram_request *h = &((struct options *)target)->session.passes.histogram;
+    size_t length = strcspn(text, ",");
+    char bins[32];
+    uint64_t count;
+
+    (void)x;
+    *h = (struct histogram_request){.kind = HISTOGRAM_EXPONENTS};
+    if (strcmp(text, histogram_words[0]) == 0)
+        return true;
+    h->kind = HISTOGRAM_BINS;
+    snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
+    if (!number_parse_count(bins, &count))
+        return arguments_wrong(a, "bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
+    if (count < 1 || count > HISTOGRAM_BINS_MAX)
+        return arguments_wrong(a, "--histogram %s: the number of bins must be from 1 to 65536",
+                               text);
+    _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
+    h->bins = (uint32_t)count;
+    if (text[length] && !parse_range(text + length + 1, h))
+        return arguments_wrong(a, "--histogram %s: the range must be LO,HI with LO less than HI",
+                               text);
+    return true;
+}
+
+static const char *dtype_word(size_t i)
+{
+    return i < ELEMENT_TYPES ? element_name((enum element_type)i) : NULL;
+}
+
+static bool parse_dtype(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct options *options = target;
+    enum element_order order;
+
+    if (options->session.input.record.bytes > 0)
+        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
+    if (!element_parse(text, &options->session.input.type, &order)) {
+        const struct element_foreign *foreign = element_find_foreign(text);
+        char format[200];
+
+        if (!foreign)
+            return arguments_unknown_word(a, x, text);
+        snprintf(format, sizeof format, "dtype %%s is %s%s%s", foreign->what,
+                 foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "");
+        return arguments_wrong(a, format, text);
+    }
+    options->session.input.type_given = true;
+    if (order != ELEMENT_ORDER_UNSAID)
+        options->session.input.order = order;
+    return true;
+}
+
+/* Adds a field, COUNT TYPE as in NumPy, to a record: *next bytes so far. It is the one that is asked for
+   if `wanted`. False where it is no field. */
+static bool add_field(const char *text, size_t length, bool wanted, struct source_options *input,
+                      uint64_t *next)
+{
+    const size_t digits = strspn(text, "0123456789");
+    char name[32], number[16] = "1";
+    uint64_t count, size;
+    enum element_type type;
+    enum element_order order = ELEMENT_ORDER_UNSAID;
+
+    if (digits >= sizeof number || digits >= length || length - digits >= sizeof name)
+        return false;
+    if (digits > 0)
+        snprintf(number, sizeof number, "%.*s", (int)digits, text);
+    snprintf(name, sizeof name, "%.*s", (int)(length - digits), text + digits);
+    if (!number_parse_count(number, &count) || count == 0 || count > INT32_MAX)
+        return false;
+    if (element_parse_numpy(name, &type, &order))
+        size = element_size(type);
+    else if (wanted || (*name != 'V' && *name != 'S') || !number_parse_count(name + 1, &size) ||
+             size == 0 || size > INT32_MAX)
+        return false;
+    if (wanted) {
+        input->record = (struct source_record){.offset = *next, .elements = count, .order = order};
+        input->type = type;
+    }
+    *next += count * size;
+    return *next <= INT32_MAX;
+}
+
+/* TYPE,TYPE,...:FIELD */
+static bool parse_record(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct source_options *input = &((struct options *)target)->session.input;
+    const char *const colon = strrchr(text, ':');
+    uint64_t field, number = 0, bytes = 0;
+    bool good = colon && number_parse_count(colon + 1, &field);
+
+    (void)x;
+    if (input->type_given)
+        return arguments_wrong(a, "option %s does not go with --record", "--dtype");
+    for (const char *at = text; good && at <= colon; number++) {
+        const size_t length = strcspn(at, ",:");
+
+        good = add_field(at, length, number == field, input, &bytes);
+        at += length + 1;
+    }
+    if (!good || field >= number)
+        return arguments_wrong(
+            a,
+            "bad record %s: must be TYPE,TYPE,...:FIELD, with NumPy's types (f4, "
+            "<i8, 3f4; V2: 2 bytes) and the number of one of numbers, from 0",
+            text);
+    input->record.bytes = bytes;
+    return true;
+}
+
+/* Any of the names of types. */
+static const char *dtype_near(size_t i)
+{
+    for (int type = 0; type < ELEMENT_TYPES; type++) {
+        const struct element_names *names = &element_names[type];
+
+        if (i-- == 0)
+            return names->name;
+        for (size_t k = 0; names->numpy[k]; k++)
+            if (i-- == 0)
+                return names->numpy[k];
+    }
+    return NULL;
+}
+
+static const char *const dtype_aliases[] = {
+    "fp16", "f16",    "half", "f16",  "fp32", "f32",   "real", "f32",    "fp64",
+    "f64",  "bfloat", "bf16", "char", "i8",   "short", "i16",  "long",   "i64",
+    "int",  "i32",    "uint", "u32",  "byte", "u8",    "fp8",  "f8e4m3", NULL,
+};
+
+static bool parse_endian(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct options *options = target;
+    size_t place;
+
+    if (!arguments_find_word(a, x, text, &place))
+        return false;
+    options->session.input.order = place == 0 ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
+    return true;
+}
+
+static const char *const format_aliases[] = {
+    "bin",  "raw", "binary", "raw",   "h5",  "hdf5", "nc",   "hdf5", "netcdf", "hdf5", "netcdf4",
+    "hdf5", "zst", "zstd",   "numpy", "npy", "gz",   "gzip", "bgzf", "gzip",   NULL,
+};
+
+/* Adds a pattern for names to those before. */
+static bool parse_pattern(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    struct source_wanted *wanted = &((struct options *)target)->wanted;
+    const bool exclude = x->least;
+
+    if (wanted->count == SOURCE_PATTERNS_MAX)
+        return arguments_wrong(a, "too many patterns for names at %s", text);
+    wanted->patterns[wanted->count++] =
+        (struct container_pattern){.pattern = text, .exclude = exclude};
+    wanted->included += !exclude;
+    return true;
+}
+
+/* Adds a missing value to those before. */
+static bool parse_missing(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    struct missing_values *missing = &((struct options *)target)->session.missing;
+
+    (void)x;
+    if (!missing_text_is_valid(text))
+        return arguments_wrong(a, "--missing takes a number or nan, not %s", text);
+    if (missing->count == MISSING_VALUES_MAX)
+        return arguments_wrong(a, "--missing may be given 4 times; remove %s", text);
+    missing->texts[missing->count++] = text;
+    return true;
+}
+
+static const char *const nan_aliases[] = {"ignore", "skip", "omit", "skip", "fail", "error", NULL};
+
+static const char *const device_aliases[] = {"cuda", "gpu", "nvidia", "gpu", "host", "cpu", NULL};
+
+static const char *const endian_aliases[] = {"le",  "little", "<",   "little", "be",
+                                             "big", ">",      "big", NULL};
+
+/* The numbers of GPUs behind gpu: in `text`, separated by commas. */
+static bool parse_gpus(const struct arguments *a, const char *text, struct session_options *session)
+{
+    const char *list = text + strlen("gpu:");
+
+    session->device_count = 0;
+    for (;;) {
+        char *end;
+        long number = strtol(list, &end, 10);
+
+        if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
+            return arguments_wrong(a, "bad list of GPUs %s", text);
+        if (session->device_count == ENGINE_DEVICES_MAX)
+            return arguments_wrong(a, "too many GPUs in %s", text);
+        for (unsigned i = 0; i < session->device_count; i++)
+            if (session->devices[i] == number)
+                return arguments_wrong(a, "a GPU is named twice in %s", text);
+        session->devices[session->device_count++] = (int)number;
+        if (!*end)
+            return true;
+        list = end + 1;
+    }
+}
+
+/* auto, cpu, gpu or gpu:0,2 */
+static bool parse_device(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct session_options *session = &((struct options *)target)->session;
+    size_t place;
+
+    session->devices[0] = 0;
+    session->device_count = 1;
+    if (strncmp(text, "gpu:", 4) == 0) {
+        session->device = DEVICE_GPU;
+        return parse_gpus(a, text, session);
+    }
+    if (!arguments_find_word(a, x, text, &place))
+        return false;
+    session->device = (enum device_choice)place;
+    return true;
+}
+
+/* The last of --json and --tsv counts; --partial goes with neither. */
+static bool parse_output(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct options *options = target;
+    const enum options_output output = (enum options_output)x->least;
+    const bool json = options->output == OUTPUT_JSON || output == OUTPUT_JSON;
+
+    (void)text;
+    if (options->output != OUTPUT_TEXT &&
+        (options->output == OUTPUT_PARTIAL) != (output == OUTPUT_PARTIAL))
+        return arguments_wrong(a, "option %s does not go with --partial",
+                               json ? "--json" : "--tsv");
+    options->output = output;
+    return true;
+}
+
+static bool parse_fail_on(const struct arguments *a, const struct argument *x, const char *list,
+                          void *target)
+{
+    struct options *options = target;
+
+    for (;;) {
+        char name[ESCAPE_QUOTE_MAX];
+        size_t length = strcspn(list, ","), place;
+
+        snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
+        if (!arguments_find_word(a, x, name, &place))
+            return false;
+        options->fail_on |= 1U << place;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
+static bool parse_map(const struct arguments *a, const struct argument *x, const char *text,
+                      void *target)
+{
+    char why[RENAME_WHY_MAX], format[RENAME_WHY_MAX + 32];
+
+    (void)x;
+    if (rename_add(&((struct options *)target)->rename, text, why))
+        return true;
+    snprintf(format, sizeof format, "bad --map %%s: %s", why);
+    return arguments_wrong(a, format, text);
+}
+
+static bool parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    char bad[DIFFERENCE_LIMIT_MAX], format[160], *end;
+    bool full;
+
+    (void)x;
+    if (difference_add_tolerances(&((struct options *)target)->tolerances, text, strlen(text), bad,
+                                  &full))
+        return true;
+    if (full)
+        return arguments_wrong(a, "too many tolerances for names, or too long a name, at %s", text);
+    if (!(strtod(bad, &end) >= 0 && end != bad && !*end))
+        return arguments_wrong(
+            a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers", bad);
+    snprintf(format, sizeof format,
+             "bad tolerance %%s: must be ulp:N, abs:X or rel:X; did you mean 'abs:%.30s' or "
+             "'rel:%.30s'?",
+             bad, bad);
+    return arguments_wrong(a, format, bad);
+}
+
+static bool parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
+                             void *target)
+{
+    uint64_t size;
+
+    if (!number_parse_size(text, &size))
+        return arguments_bad_number(a, x, "size", text);
+    if (size < 1 || size > (uint64_t)1 << 30)
+        return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
+    ((struct options *)target)->session.chunk_size = (size_t)size;
+    return true;
+}
+
+/* Without an argument it means what it means to zstd: the default. */
+static bool parse_long(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    uint64_t log = SOURCE_WINDOW_LOG_DEFAULT;
+
+    (void)x;
+    if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
+                 log > SOURCE_WINDOW_LOG_MAX))
+        return arguments_wrong(a, "--long %s must be from 10 to 31", text);
+    ((struct options *)target)->session.input.window_log = (int)log;
+    return true;
+}
+
+static bool parse_threads(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    uint64_t threads;
+
+    (void)x;
+    if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
+        return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
+    _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
+    ((struct options *)target)->session.threads = (unsigned)threads;
+    return true;
+}
+
+/*
+ * Along an axis.
+ */
+
+static bool parse_axis(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    struct axis_request *axis = &((struct options *)target)->axis;
+    const char *at = text;
+
+    (void)x;
+    for (unsigned i = 0;; i++) {
+        const bool negative = *at == '-';
+        const size_t length = strcspn(at, ",");
+        char digits[32] = "";
+        uint64_t number;
+        int64_t found;
+
+        if (length - negative < sizeof digits)
+            memcpy(digits, at + negative, length - negative);
+        if (!number_parse_count(digits, &number))
+            return arguments_wrong(a, "bad axis %s: must be an integer, or several", text);
+        found = negative ? -(int64_t)number : (int64_t)number;
+        if (i == 0)
+            axis->axis = found;
+        else if (negative != (axis->axis < 0) || (uint64_t)found != (uint64_t)axis->axis + i)
+            return arguments_wrong(a, "the axes %s are not neighbours in ascending order", text);
+        axis->more = i;
+        if (!at[length])
+            return true;
+        at += length + 1;
+    }
+}
+
+static bool parse_shape(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct array_shape *shape = &((struct options *)target)->axis.shape;
+    const char *at = text;
+    bool open = false;
+
+    (void)x;
+    *shape = (struct array_shape){.known = true};
+    for (;;) {
+        const size_t length = strcspn(at, ",");
+        char size[32] = "";
+        uint64_t number = AXIS_SIZE_OPEN;
+
+        if (length < sizeof size)
+            memcpy(size, at, length);
+        if (strcmp(size, "-1") == 0 && !open)
+            open = true;
+        else if (!number_parse_count(size, &number))
+            return arguments_wrong(
+                a, "bad shape %s: must be sizes separated by commas, of which one may be -1", text);
+        if (shape->dimensions == ARRAY_DIMENSIONS_MAX)
+            return arguments_wrong(a, "the shape %s has more than 64 dimensions", text);
+        _Static_assert(ARRAY_DIMENSIONS_MAX == 64, "as the message says");
+        shape->sizes[shape->dimensions++] = number;
+        if (!at[length])
+            return true;
+        at += length + 1;
+    }
+}
+
+static const char *const shard_words[] = {"auto", NULL};
+
+/*
+ * --shard=auto: from the variables of those who start many processes.
+ */
+
+/* The number in a variable. False where there is none. */
+static bool get_number(const char *name, uint64_t *number)
+{
+    const char *text = getenv(name);
+
+    return text && number_parse_count(text, number);
+}
+
+/* The number in a variable. False, after an error, where there is none. */
+static bool need_number(const struct arguments *a, const char *name, uint64_t *number)
+{
+    return get_number(name, number) ||
+           arguments_wrong(a,
+                           getenv(name) ? "--shard=auto: %s is not a number from 0 on"
+                                        : "--shard=auto: %s is not set",
+                           name);
+}
+
+/* Makes each of the shards so far `of` shards, and takes the one with this number, from 0 on. False
+   where there is no such number. */
+static bool divide(struct shard *shard, uint64_t number, uint64_t of)
+{
+    if (of == 0 || number >= of || of > SHARDS_MAX / shard->of)
+        return false;
+    shard->number = (shard->number - 1) * of + number + 1;
+    shard->of *= of;
+    return true;
+}
+
+/* Takes the place of task number `id` in a Slurm array of `count` tasks, whose numbers may begin anywhere
+   and go up in steps. */
+static bool divide_by_array(struct shard *shard, uint64_t id, uint64_t count)
+{
+    uint64_t least, most, step;
+
+    if (!get_number("SLURM_ARRAY_TASK_MIN", &least))
+        least = 0;
+    if (!get_number("SLURM_ARRAY_TASK_MAX", &most))
+        most = least + count - 1;
+    if (count == 0 || most < least || id < least)
+        return false;
+    step = count > 1 ? (most - least) / (count - 1) : 1;
+    /* The numbers of --array=1,2,7 are not evenly spaced. */
+    if (step == 0 || least + (count - 1) * step != most || (id - least) % step != 0)
+        return false;
+    return divide(shard, (id - least) / step, count);
+}
+
+/* Takes the shard from the environment. */
+static bool find_shard(const struct arguments *a, struct shard *shard)
+{
+    static const char *const launchers[][2] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"},
+        {"SLURM_PROCID", "SLURM_NTASKS"},
+    };
+    const bool array = getenv("SLURM_ARRAY_TASK_ID");
+    uint64_t number, of;
+
+    *shard = (struct shard){1, 1};
+    if (array && (!need_number(a, "SLURM_ARRAY_TASK_ID", &number) ||
+                  !need_number(a, "SLURM_ARRAY_TASK_COUNT", &of)))
+        return false;
+    if (array && !divide_by_array(shard, number, of))
+        return arguments_wrong(
+            a, "--shard=%s: the task numbers of the Slurm array are not evenly spaced", "auto");
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (!getenv(launchers[i][0]))
+            continue;
+        if (!need_number(a, launchers[i][0], &number) || !need_number(a, launchers[i][1], &of))
+            return false;
+        if (number >= of)
+            return arguments_wrong(a, "--shard=auto: %s is not below the number of processes",
+                                   launchers[i][0]);
+        return divide(shard, number, of) ||
+               arguments_wrong(a, "--shard=auto: %s makes more than 1048576 shards",
+                               launchers[i][1]);
+    }
+    if (!array)
+        return arguments_wrong(
+            a, "--shard=%s: none of the variables of Open MPI, PMI and Slurm is set", "auto");
+    return true;
+}
+
+/* I/N */
+static bool read_shard(const char *text, struct shard *shard)
+{
+    const size_t length = strcspn(text, "/");
+    char number[24];
+
+    if (!text[length] || length >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    return number_parse_count(number, &shard->number) &&
+           number_parse_count(text + length + 1, &shard->of) && shard->number >= 1 &&
+           shard->number <= shard->of && shard->of <= SHARDS_MAX;
+}
+
+static bool parse_shard(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct shard *shard = &((struct options *)target)->shard;
+
+    (void)x;
+    _Static_assert(SHARDS_MAX == 1048576, "as the message says");
+    if (strcmp(text, shard_words[0]) == 0)
+        return find_shard(a, shard);
+    return read_shard(text, shard) ||
+           arguments_wrong(a,
+                           "bad shard %s: must be I/N, where I is from 1 to N and N at most "
+                           "1048576, or auto",
+                           text);
+}
+
+/*
+ * Rows: --sort and --where.
+ */
+
+static const char *const fields[] = {
+    [ROW_NAME - 1] = "name",
+    [ROW_DTYPE - 1] = "dtype",
+    [ROW_ELEMENTS - 1] = "elements",
+    [ROW_BYTES - 1] = "bytes",
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+/* Whether rows are compared by an operation. */
+static bool is_compared(const struct operation *op)
+{
+    return op->kind != OPERATION_DIGEST;
+}
+
+static const char *row_word(size_t i)
+{
+    if (i < FIELDS)
+        return fields[i];
+    i -= FIELDS;
+    for (size_t k = 0; k < operation_table_count; k++)
+        if (is_compared(&operation_table[k]) && i-- == 0)
+            return operation_table[k].name;
+    for (size_t k = 0; k < DIFFERENCE_VALUES; k++)
+        if (k != DIFFERENCE_NAN && k != DIFFERENCE_MISSING &&
+            i-- == 0) /* operations have these names, too */
+            return difference_value_names[k];
+    return NULL;
+}
+
+static const char *condition_word(size_t i)
+{
+    _Static_assert(ROW_NAME == 1 && ROW_DTYPE == 2, "which are not compared with numbers");
+    return row_word(i + 2);
+}
+
+/* Reads what rows are compared by, the first `length` characters of `name`. */
+static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
+                      size_t length, struct operation_set *named, struct row_key *key)
+{
+    char shown[ESCAPE_QUOTE_MAX];
+
+    *key = (struct row_key){0};
+    for (size_t i = 0; i < FIELDS; i++)
+        if (strlen(fields[i]) == length && memcmp(fields[i], name, length) == 0)
+            key->field = (enum row_field)(i + 1);
+    if (key->field != ROW_UNASKED)
+        return true;
+    key->field = ROW_OPERATION;
+    while (key->result < DIFFERENCE_VALUES &&
+           (strlen(difference_value_names[key->result]) != length ||
+            memcmp(difference_value_names[key->result], name, length) != 0))
+        key->result++;
+    key->op = operation_find(named, name, length);
+    snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
+    if (operation_beyond(named, name, length))
+        return quantiles_full(a, shown);
+    if (key->op && !is_compared(key->op))
+        key->op = NULL;
+    return key->op || key->result < DIFFERENCE_VALUES || arguments_unknown_word(a, x, shown);
+}
+
+static bool parse_sort(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    struct rows_request *rows = &((struct options *)target)->rows;
+
+    rows->descending = *text == '-';
+    text += rows->descending;
+    return parse_key(a, x, text, strlen(text), &((struct options *)target)->named, &rows->sort);
+}
+
+/* Reads one of the signs at `text`. Returns what is behind it, NULL where there is none. */
+static const char *parse_relation(const char *text, enum row_relation *relation)
+{
+    static const struct {
+        const char *sign;
+        enum row_relation relation;
+    } signs[] = {
+        {"<=", ROW_AT_MOST}, {">=", ROW_AT_LEAST}, {"==", ROW_EQUAL}, {"!=", ROW_UNEQUAL},
+        {"<", ROW_LESS},     {">", ROW_GREATER},   {"=", ROW_EQUAL},
+    };
+
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const size_t length = strlen(signs[i].sign);
+
+        if (strncmp(text, signs[i].sign, length) != 0)
+            continue;
+        *relation = signs[i].relation;
+        return text + length;
+    }
+    return NULL;
+}
+
+/* NAME<NUMBER, or with another sign; there may be spaces around it. */
+static bool parse_where(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct rows_request *rows = &((struct options *)target)->rows;
+    struct row_condition *c = &rows->conditions[rows->count];
+    const size_t length = strcspn(text, " <>=!");
+    const char *at = text + length;
+    double number;
+
+    if (rows->count == ROWS_CONDITIONS_MAX)
+        return arguments_wrong(a, "too many --where at %s", text);
+    at = parse_relation(at + strspn(at, " "), &c->relation);
+    c->number = at ? at + strspn(at, " ") : "";
+    if (!number_parse(c->number, ELEMENT_F64, &number))
+        return arguments_wrong(a,
+                               "bad condition %s: must be a name, one of < <= = == != > >=, and a "
+                               "number",
+                               text);
+    if (number != number)
+        return arguments_wrong(a, "bad condition %s: nan is equal to no number; nan>0 finds NaNs",
+                               text);
+    if (!parse_key(a, x, text, length, &((struct options *)target)->named, &c->key))
+        return false;
+    if (c->key.field == ROW_NAME || c->key.field == ROW_DTYPE)
+        return arguments_wrong(
+            a, "bad condition %s: names are not compared with numbers; --array chooses by name",
+            text);
+    rows->count++;
+    return true;
+}
+
+/*
+ * The options, and which go with which.
+ */
 
 /* The modes that options go with: a command, of which two have another output with --partial. */
 enum mode {
@@ -37,11 +835,11 @@ static const struct argument table[] = {
      .letter = 'o',
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_operations,
+     .parse = parse_operations,
      .what = "operation",
-     .word = option_operation_word,
+     .word = operation_word,
      .other = "a quantile such as q0.25 or p99.9",
-     .aliases = option_operation_aliases,
+     .aliases = operation_aliases,
      .completion = COMPLETE_LIST,
      .modes = M_ALL & ~(M_DIFF | M_CHECK),
      .help = "results to print (default sum,min,max,mean)"},
@@ -59,14 +857,14 @@ static const struct argument table[] = {
      .target = MEMBER(session.nan),
      .what = "NaN policy",
      .words = nan_policy_words,
-     .aliases = option_nan_aliases,
+     .aliases = nan_aliases,
      .completion = COMPLETE_WORD,
      .help = "what NaNs do: propagate (default), skip, error"},
     {.name = "histogram",
      .value = "BINS",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_histogram,
-     .words = option_histogram_words,
+     .parse = parse_histogram,
+     .words = histogram_words,
      .completion = COMPLETE_WORD,
      .modes = M_REDUCE | M_LIST,
      .help = "count in BINS[,LO,HI] bins, or by exponent"},
@@ -85,9 +883,9 @@ static const struct argument table[] = {
     {.name = "fail-on",
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_fail_on,
+     .parse = parse_fail_on,
      .what = "condition",
-     .words = option_fail_on_words,
+     .words = fail_on_words,
      .completion = COMPLETE_LIST,
      .modes = M_ALL & ~(M_AXIS | M_DIFF | M_LIST),
      .help = "exit with 1 on nan, inf, missing, empty input"},
@@ -97,11 +895,11 @@ static const struct argument table[] = {
      .letter = 't',
      .value = "TYPE",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_dtype,
+     .parse = parse_dtype,
      .what = "dtype",
-     .word = option_dtype_word,
-     .near = option_dtype_near,
-     .aliases = option_dtype_aliases,
+     .word = dtype_word,
+     .near = dtype_near,
+     .aliases = dtype_aliases,
      .other = "a name of NumPy's or safetensors', such as float32, >i4 or BF16",
      .completion = COMPLETE_WORD,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
@@ -110,10 +908,10 @@ static const struct argument table[] = {
      .common = true,
      .value = "ORDER",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_endian,
+     .parse = parse_endian,
      .what = "byte order",
-     .words = option_endian_words,
-     .aliases = option_endian_aliases,
+     .words = endian_words,
+     .aliases = endian_aliases,
      .completion = COMPLETE_WORD,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "byte order: little (default) or big",
@@ -121,7 +919,7 @@ static const struct argument table[] = {
     {.name = "record",
      .value = "RECORD",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_record,
+     .parse = parse_record,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "only field I, from 0, of packed records: f4,i8,f4:1"},
     {.name = "skip",
@@ -143,14 +941,14 @@ static const struct argument table[] = {
      .common = true,
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_pattern,
+     .parse = parse_pattern,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "reduce only arrays whose names match GLOB",
      .joined = "only arrays that match; that do not"},
     {.name = "exclude",
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_pattern,
+     .parse = parse_pattern,
      .least = true,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "leave out arrays whose names match GLOB"},
@@ -162,7 +960,7 @@ static const struct argument table[] = {
     {.name = "missing",
      .value = "VALUE",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_missing,
+     .parse = parse_missing,
      .modes = M_REDUCE | M_PARTIAL | M_AXIS | M_LIST | M_DIFF | M_CHECK,
      .help = "elements equal to VALUE, or nan, are no data",
      .joined = "VALUE is no data; ignore attributes"},
@@ -177,7 +975,7 @@ static const struct argument table[] = {
      .target = MEMBER(session.input.format),
      .what = "format",
      .words = source_format_words,
-     .aliases = option_format_aliases,
+     .aliases = format_aliases,
      .completion = COMPLETE_WORD,
      .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "format of the input (default auto)"},
@@ -185,7 +983,7 @@ static const struct argument table[] = {
      .value = "N",
      .optional = true,
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_long,
+     .parse = parse_long,
      .help = "accept zstd windows of up to 2^N bytes (default 27)",
      .joined = "zstd windows up to 2^N; no checksums"},
     {.name = "no-check",
@@ -196,14 +994,14 @@ static const struct argument table[] = {
      .group = "Axis",
      .value = "N,...",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_axis,
+     .parse = parse_axis,
      .modes = M_AXIS | M_ALONE,
      .mode = M_AXIS,
      .help = "reduce along axis N, or neighbours; -1 is last"},
     {.name = "shape",
      .value = "A,B,...",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_shape,
+     .parse = parse_shape,
      .modes = M_AXIS,
      .help = "dimensions of raw input for --axis, in C order"},
     {.name = "output",
@@ -223,13 +1021,13 @@ static const struct argument table[] = {
     {.name = "tolerance",
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_tolerance,
+     .parse = parse_tolerance,
      .modes = M_DIFF,
      .help = "with --diff, accept ulp:N, abs:X or rel:X"},
     {.name = "map",
      .value = "S",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_map,
+     .parse = parse_map,
      .modes = M_DIFF,
      .help = "with --diff, s/REGEX/NAME/ before names match"},
     {.name = "cast",
@@ -261,10 +1059,10 @@ static const struct argument table[] = {
     {.name = "where",
      .value = "CONDITION",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_where,
+     .parse = parse_where,
      .what = "result",
-     .word = option_condition_word,
-     .aliases = option_operation_aliases,
+     .word = condition_word,
+     .aliases = operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
      .modes = M_REDUCE | M_LIST | M_MERGE | M_DIFF,
      .help = "only rows for which CONDITION holds: nan>0",
@@ -272,10 +1070,10 @@ static const struct argument table[] = {
     {.name = "sort",
      .value = "NAME",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_sort,
+     .parse = parse_sort,
      .what = "result",
-     .word = option_row_word,
-     .aliases = option_operation_aliases,
+     .word = row_word,
+     .aliases = operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
      .completion = COMPLETE_WORD,
      .modes = M_REDUCE | M_LIST | M_MERGE | M_DIFF,
@@ -283,7 +1081,7 @@ static const struct argument table[] = {
     {.name = "json",
      .common = true,
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_output,
+     .parse = parse_output,
      .least = OUTPUT_JSON,
      .modes = M_ALL & ~(M_CHECK),
      .help = "print one JSON object per file or array",
@@ -291,7 +1089,7 @@ static const struct argument table[] = {
     {.name = "tsv",
      .common = true,
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_output,
+     .parse = parse_output,
      .least = OUTPUT_TSV,
      .modes = M_ALL & ~(M_CHECK),
      .help = "print a table with tabs between the values"},
@@ -300,7 +1098,7 @@ static const struct argument table[] = {
      .kind = ARGUMENT_WORD,
      .target = MEMBER(number),
      .what = "form of numbers",
-     .words = option_number_words,
+     .words = number_words,
      .completion = COMPLETE_WORD,
      .help = "print numbers in decimal (default) or hex"},
     {.name = "quiet",
@@ -329,7 +1127,7 @@ static const struct argument table[] = {
     {.name = "partial",
      .group = "Partial",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_output,
+     .parse = parse_output,
      .least = OUTPUT_PARTIAL,
      .modes = M_PARTIAL | M_MERGE_PARTIAL,
      .mode = M_PARTIAL,
@@ -337,8 +1135,8 @@ static const struct argument table[] = {
     {.name = "shard",
      .value = "I/N",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_shard,
-     .words = option_shard_words,
+     .parse = parse_shard,
+     .words = shard_words,
      .completion = COMPLETE_WORD,
      .modes = M_PARTIAL | M_ALONE,
      .help = "with --partial, reduce only part I of N, or auto",
@@ -366,10 +1164,10 @@ static const struct argument table[] = {
      .letter = 'D',
      .value = "DEVICE",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_device,
+     .parse = parse_device,
      .what = "device",
-     .words = option_device_words,
-     .aliases = option_device_aliases,
+     .words = device_words,
+     .aliases = device_aliases,
      .other = "gpu:LIST",
      .completion = COMPLETE_WORD,
      .help = "device: auto (default), cpu, gpu or gpu:LIST"},
@@ -378,13 +1176,13 @@ static const struct argument table[] = {
      .letter = 'j',
      .value = "N",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_threads,
+     .parse = parse_threads,
      .help = "CPU threads (default: one per core)",
      .joined = "CPU threads; bytes of a chunk"},
     {.name = "chunk-size",
      .value = "SIZE",
      .kind = ARGUMENT_PARSED,
-     .parse = option_parse_chunk_size,
+     .parse = parse_chunk_size,
      .help = "bytes that a thread handles at a time"},
 };
 
@@ -539,6 +1337,131 @@ static bool histogram_goes_with(const struct options *options)
     return true;
 }
 
+/* Adds what --sort and --where need to what is asked of each input; totals go without. */
+static void rows_ask(struct options *options)
+{
+    struct session_options *session = &options->session;
+    const struct operation *all[ROWS_OPERATIONS_MAX];
+    const unsigned count = rows_operations(&options->rows, all);
+
+    options->total_quantiles = session->passes;
+    for (unsigned i = 0; i < count; i++) {
+        operation_ask(all[i], &session->wants, &session->passes);
+        session->passes.required |= operation_quantile(all[i]);
+    }
+}
+
+/* Has a name stand for a result of comparisons with --diff, and otherwise for that of an operation.
+   False, after a message, if the command has no such result. */
+static bool choose_result(const struct options *options, struct row_key *key)
+{
+    const bool diff = options->command == COMMAND_DIFF;
+
+    if (key->field == ROW_OPERATION && !diff && !key->op)
+        return arguments_wrong(&arguments, "%s needs --diff", difference_value_names[key->result]);
+    if (!diff || (key->field != ROW_BYTES && key->field != ROW_OPERATION))
+        return true;
+    if (key->field == ROW_BYTES || key->result == DIFFERENCE_VALUES)
+        return arguments_wrong(&arguments,
+                               "--diff has no results such as %s; use name, dtype, elements, "
+                               "different, max_abs, max_rel, max_ulp, rmsd, cosine, nan or missing",
+                               key->op ? key->op->name : fields[ROW_BYTES - 1]);
+    if (key->result >= DIFFERENCE_NEAREST && !options->cast)
+        return arguments_wrong(&arguments, "%s needs --cast", difference_value_names[key->result]);
+    key->field = ROW_DIFFERENCE;
+    key->op = NULL;
+    return true;
+}
+
+/* Whether --sort and --where go with the other options. */
+static bool rows_go_with(struct options *options)
+{
+    const char *name = options->rows.count > 0 ? "--where" : "--sort";
+    const struct operation *all[ROWS_OPERATIONS_MAX];
+
+    for (unsigned i = 0; i < options->rows.count; i++)
+        if (!choose_result(options, &options->rows.conditions[i].key))
+            return false;
+    if (!choose_result(options, &options->rows.sort))
+        return false;
+    if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
+        return true;
+    if (options->session.passes.histogram.kind != HISTOGRAM_NONE)
+        return arguments_wrong(&arguments, "option %s does not go with --histogram", name);
+    if (options->command == COMMAND_LIST && rows_operations(&options->rows, all) > 0)
+        return arguments_wrong(
+            &arguments, "--list has no results such as %s; use name, dtype, elements or bytes",
+            all[0]->name);
+    return true;
+}
+
+/* Leaves quantiles out where they may be, if partial results are asked for. False, after a message,
+   where there are others. */
+static bool partial_check(struct options *options)
+{
+    struct pass_request *request = &options->session.passes;
+
+    if (options->command != COMMAND_MERGE && options->output != OUTPUT_PARTIAL && !options->ranks)
+        return true;
+    pass_request_drop_optional(request);
+    pass_request_drop_optional(&options->total_quantiles);
+    if (options->ranks &&
+        (request->histogram.kind != HISTOGRAM_NONE || request->quantile_count > 0))
+        return arguments_wrong(&arguments,
+                               "ranks cannot merge quantiles and histograms; use %s for them",
+                               "gpureduce");
+    if (request->quantile_count > 0)
+        return arguments_wrong(&arguments,
+                               "partial results cannot hold quantiles; leave them out of %s",
+                               options->total_quantiles.quantile_count > 0 ? "--op"
+                               : options->rows.sort.op                     ? "--sort and --where"
+                                                                           : "--where");
+    return true;
+}
+
+/* Whether the options about partial results go with each other, and with the number of files. */
+static bool partial_goes_with(const struct options *options)
+{
+    if (options->shard.of > 0 && options->total)
+        return arguments_wrong(&arguments, "option %s needs all shards; give it to --merge",
+                               "--total");
+    if (options->label && !options->total &&
+        (options->command == COMMAND_MERGE || options->file_count > 1))
+        return arguments_wrong(&arguments, "option %s needs one input, or --total", "--label");
+    return true;
+}
+
+/* Whether the options go with --axis, where it is given. */
+static bool axis_goes_with(struct options *options)
+{
+    if (options->command != COMMAND_AXIS)
+        return true;
+    if (options->session.wants & PARTIAL_DIGEST)
+        return arguments_wrong(&arguments, "%s cannot be computed along an axis", "digest");
+    for (size_t i = 0; i < options->operation_count && options->axis.more > 0; i++)
+        if (options->operations[i]->wants & PARTIAL_WHERE)
+            return arguments_wrong(&arguments, "%s is computed along one axis",
+                                   options->operations[i]->name);
+    if (options->axis_output && options->output != OUTPUT_TEXT)
+        return arguments_wrong(&arguments, "option %s does not go with --output",
+                               options->output == OUTPUT_JSON ? "--json" : "--tsv");
+    if (options->axis_output && options->file_count > 1)
+        return arguments_wrong(&arguments, "option %s is for one file", "--output");
+    if (options->axis_output && strcmp(options->axis_output, "-") == 0)
+        return arguments_wrong(&arguments, "%s names no file; use --output=/dev/stdout",
+                               "--output=-");
+    /* --op=summary leaves its quantiles out: they may take memory for all elements. */
+    for (size_t i = 0, kept = 0, count = options->operation_count; i < count; i++) {
+        const uint32_t quantile = operation_quantile(options->operations[i]);
+
+        if (!(quantile & ~options->session.passes.required))
+            options->operations[kept++] = options->operations[i];
+        options->operation_count = kept;
+    }
+    pass_request_drop_optional(&options->session.passes);
+    return true;
+}
+
 enum command_line_action command_line_parse(int argc, char **argv, struct options *options)
 {
     static char standard_input[] = "-";
@@ -561,7 +1484,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_WRONG:
         return COMMAND_LINE_WRONG;
     }
-    if (!choose_command(options, operands.given) || !rows_go_with(&arguments, options) ||
+    if (!choose_command(options, operands.given) || !rows_go_with(options) ||
         (options->command == COMMAND_DIFF && !diff_possible(options, &operands)))
         return COMMAND_LINE_WRONG;
     options->session.input.plausibility = !options->quiet;
@@ -573,11 +1496,11 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     }
     if (options->operation_count == 0 && options->session.passes.histogram.kind == HISTOGRAM_NONE &&
         !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))
-        (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
+        (void)parse_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
-    if (!digest_goes_with(options) || !partial_check(&arguments, options))
+    if (!digest_goes_with(options) || !partial_check(options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
@@ -586,8 +1509,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
         options->total || options->output == OUTPUT_PARTIAL || options->ranks;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
-    if (!histogram_goes_with(options) || !partial_goes_with(&arguments, options) ||
-        !axis_goes_with(options, &arguments))
+    if (!histogram_goes_with(options) || !partial_goes_with(options) || !axis_goes_with(options))
         return COMMAND_LINE_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {

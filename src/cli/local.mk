@@ -13,10 +13,8 @@ library_sources += \
 	src/cli/merge.c \
 	src/cli/message.c src/cli/message.h \
 	src/cli/operands.c src/cli/operands.h \
-	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \
 	src/cli/output.c src/cli/output.h \
-	src/cli/partial_options.c \
 	src/cli/process.c src/cli/process.h \
 	src/cli/program.c src/cli/program.h \
 	src/cli/progress.c src/cli/progress.h \
@@ -26,7 +24,6 @@ library_sources += \
 	src/cli/report_histogram.c \
 	src/cli/report_plot.c \
 	src/cli/rows.c src/cli/rows.h \
-	src/cli/rows_options.c \
 	src/cli/rows_request.h \
 	src/cli/stdio.c src/cli/stdio.h \
 	src/cli/writer.c src/cli/writer.h

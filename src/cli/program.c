@@ -2,15 +2,18 @@
 
 #include "cli/program.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/message.h"
 #include "cli/operands.h"
-#include "cli/option_values.h"
 #include "cli/progress.h"
 #include "cli/stdio.h"
+#include "core/name.h"
 #include "sys/float_mode.h"
 #include "sys/signals.h"
 
@@ -18,6 +21,56 @@ static void (*const commands[])(struct options *options) = {
     [COMMAND_REDUCE] = reduce_files, [COMMAND_AXIS] = axis_files, [COMMAND_DIFF] = diff_files,
     [COMMAND_MERGE] = merge_files,   [COMMAND_LIST] = list_files, [COMMAND_CHECK] = check_files,
 };
+
+/* Reports a file that cannot be used, of which another shard has the only part. Processes that do
+   see it have made another plan, and some elements may be in nobody's. */
+static void complain(const char *path, int error)
+{
+    char name[NAME_INPUT_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", name_input(name, path), strerror(error));
+}
+
+/* Leaves only those files that the shard has a part of, and notes which part. The files are on the
+   heap. False on failure, which is printed. */
+static bool choose_shard(struct options *options)
+{
+    struct shard_part *parts;
+    const char *failed;
+    struct error error;
+    int kept = 0;
+
+    if (options->shard.of == 0)
+        return true;
+    parts = calloc((size_t)options->file_count + 1, sizeof *parts);
+    options->parts = calloc((size_t)options->file_count + 1, sizeof *options->parts);
+    if (!parts || !options->parts) {
+        free(parts);
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    if (!shard_plan(&options->shard, options->files, options->file_count, &options->session.input,
+                    parts, &failed, &error)) {
+        failure_print(failed, NULL, &error);
+        free(parts);
+        return false;
+    }
+    for (int i = 0; i < options->file_count; i++) {
+        char *const file = options->files[i];
+
+        if (!parts[i].any) {
+            if (parts[i].error)
+                complain(file, parts[i].error);
+            continue;
+        }
+        options->files[i] = options->files[kept]; /* the set frees all of them */
+        options->files[kept] = file;
+        options->parts[kept++] = parts[i].part;
+    }
+    options->file_count = kept;
+    free(parts);
+    return true;
+}
 
 int program_main(int argc, char **argv, const struct source_tuning *source,
                  const struct session_tuning *session)
@@ -33,7 +86,7 @@ int program_main(int argc, char **argv, const struct source_tuning *source,
     signals_open();
     message_program("gpureduce");
     if (command_line_parse(argc, argv, &options) == COMMAND_LINE_RUN && operands_expand(&options) &&
-        partial_choose_shard(&options)) {
+        choose_shard(&options)) {
         options.session.input.tuning = source;
         options.session.tuning = session;
         progress.several = options.file_count > 1;

@@ -11,7 +11,6 @@
 #include "cli/failure.h"
 #include "cli/gnuplot.h"
 #include "cli/message.h"
-#include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/rows.h"
 #include "cli/stdio.h"

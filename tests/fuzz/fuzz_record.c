@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "cli/message.h"
-#include "cli/option_values.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "sys/escape.h"
