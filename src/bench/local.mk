@@ -25,9 +25,7 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/ladder/options.c src/bench/ladder/options.h \
 	src/bench/limits/limits.c src/bench/limits/limits.h \
 	src/bench/limits/limits_device.h \
-	src/bench/limits/limits_file.c src/bench/limits/limits_file.h \
 	src/bench/limits/limits_measure.c src/bench/limits/limits_measure.h \
-	src/bench/limits/limits_memory.c src/bench/limits/limits_memory.h \
 	src/bench/limits/limits_zstd.c src/bench/limits/limits_zstd.h \
 	src/bench/main.c
 

@@ -5,9 +5,12 @@
 
 #include "bench/limits/limits.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,9 +20,7 @@
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
 #include "bench/limits/limits_device.h"
-#include "bench/limits/limits_file.h"
 #include "bench/limits/limits_measure.h"
-#include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_read.h"
 #include "bench/limits/limits_zstd.h"
 #include "cli/arguments.h"
@@ -31,6 +32,7 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/escape.h"
+#include "sys/mapping.h"
 
 /* How much is read by default: this, or more if caches are large; but no more than a quarter of the
    memory that is available, because the data are there twice: in memory and in a file's pages. */
@@ -44,7 +46,11 @@
 #define REPEAT_DEFAULT 5
 #define THREADS_MAX 1024
 
-/* The data are whole pages, and are divided at these. */
+/* Data are to be so many times as large as the caches, so that little of them is read from there.
+ */
+#define CACHE_TIMES 4
+
+/* The data are whole pages, and are divided at these; so are buffers and sizes for O_DIRECT. */
 #define ALIGNMENT 4096
 
 /* Maps memory, in huge pages if there are any, and fills it with data. NULL on failure, after an
@@ -69,6 +75,149 @@ static unsigned char *make_data(const struct limits *l)
         return NULL;
     }
     return data;
+}
+
+/*
+ * How much memory there is, and how large the caches are, as Linux tells.
+ */
+
+/* The number in the line of a file that begins with `name`, such as "MemAvailable:  123 kB"; in the
+   first line if `name` is empty. UINT64_MAX when there is none. */
+static uint64_t read_number(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    uint64_t number = UINT64_MAX;
+
+    while (file && number == UINT64_MAX && fgets(line, sizeof line, file)) {
+        const char *text = line + strlen(name);
+        char *end;
+
+        if (strncmp(line, name, strlen(name)) != 0)
+            continue;
+        number = strtoull(text, &end, 10);
+        if (end == text)
+            number = UINT64_MAX;
+    }
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/* Bytes of files that the container has in the page cache. Their pages can be reclaimed. */
+static uint64_t reclaimable_memory(void)
+{
+    uint64_t active = read_number("/sys/fs/cgroup/memory.stat", "active_file ");
+    uint64_t inactive = read_number("/sys/fs/cgroup/memory.stat", "inactive_file ");
+
+    return (active == UINT64_MAX ? 0 : active) + (inactive == UINT64_MAX ? 0 : inactive);
+}
+
+/* Bytes of memory that this process could still use: what the machine or its container (cgroup v2)
+   has available, whichever is less; and no more than half of the address space. */
+static uint64_t memory_available(void)
+{
+    uint64_t machine = read_number("/proc/meminfo", "MemAvailable:");
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
+    uint64_t pages = reclaimable_memory(), available = SIZE_MAX / 2;
+
+    if (machine < available / KIB)
+        available = machine * KIB;
+    if (limit == UINT64_MAX || used == UINT64_MAX)
+        return available;
+    used = used > pages ? used - pages : 0;
+    limit = limit > used ? limit - used : 0;
+    return limit < available ? limit : available;
+}
+
+/* Assumed if the system tells nothing of caches. */
+#define CACHE_UNKNOWN (64 * (uint64_t)MIB)
+
+/* Reads the first line of a file of the cache `index` of a processor. False if there is none. */
+static bool read_cache_line(char line[64], long cpu, unsigned index, const char *name)
+{
+    char path[128];
+    FILE *file;
+    bool good;
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/cache/index%u/%s", cpu, index,
+             name);
+    file = fopen(path, "re");
+    good = file && fgets(line, 64, file);
+    if (file)
+        fclose(file);
+    return good;
+}
+
+/* The bytes of a size as the system writes it: "107520K". */
+static uint64_t parse_cache_size(const char *text)
+{
+    char *end;
+    uint64_t size = strtoull(text, &end, 10);
+
+    return *end == 'K' ? size * KIB : *end == 'M' ? size * MIB : size;
+}
+
+/* The bytes of a processor's last cache of data; 0 if it is unknown, or if the processor is not the
+   first of those that share it. */
+static uint64_t own_cache(long cpu)
+{
+    uint64_t bytes = 0;
+    char line[64];
+    long last = 1;
+
+    for (unsigned i = 0; read_cache_line(line, cpu, i, "level"); i++) {
+        long level = strtol(line, NULL, 10);
+
+        if (level < last || !read_cache_line(line, cpu, i, "type") ||
+            strncmp(line, "Instruction", strlen("Instruction")) == 0)
+            continue;
+        last = level;
+        bytes = 0;
+        if (read_cache_line(line, cpu, i, "shared_cpu_list") && strtol(line, NULL, 10) == cpu &&
+            read_cache_line(line, cpu, i, "size"))
+            bytes = parse_cache_size(line);
+    }
+    return bytes;
+}
+
+/* Bytes of the level-2 cache of a core; 0 where the system does not tell. */
+static uint64_t l2_bytes(void)
+{
+    char line[64];
+
+    /* The kernel's word, for musl's sysconf does not know caches, and glibc's only those of x86. */
+    for (unsigned i = 0; read_cache_line(line, 0, i, "level"); i++)
+        if (strtol(line, NULL, 10) == 2 && read_cache_line(line, 0, i, "size"))
+            return parse_cache_size(line);
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long said = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+    return said > 0 ? (uint64_t)said : 0;
+#else
+    return 0;
+#endif
+}
+
+/* The bytes of all last-level caches of the machine together. GPUREDUCE_CACHE_BYTES overrides the
+   number. 64 MiB if nothing tells it. */
+static uint64_t cache_bytes(void)
+{
+    const char *told = getenv("GPUREDUCE_CACHE_BYTES");
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint64_t bytes = 0;
+    char *end;
+
+    if (told && *told >= '0' && *told <= '9') {
+        bytes = strtoull(told, &end, 10);
+        if (*end == '\0' && bytes > 0 && bytes <= UINT64_MAX / CACHE_TIMES)
+            return bytes;
+        bytes = 0;
+    }
+    for (long cpu = 0; cpu < cpus; cpu++)
+        bytes += own_cache(cpu);
+    return bytes > 0 ? bytes : CACHE_UNKNOWN;
 }
 
 /*
@@ -169,7 +318,7 @@ static double cache_trial(void *argument, limits_read_function *read, uint64_t b
    does not tell its size. */
 static size_t half_of_l2(void)
 {
-    size_t size = (size_t)limits_l2_bytes();
+    size_t size = (size_t)l2_bytes();
 
     return (size > 0 ? size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
 }
@@ -256,6 +405,452 @@ static void measure_cpu(struct limits *l)
 }
 
 /*
+ * Files: cached and not cached.
+ */
+
+/* Bytes that a thread takes at a time, as in gpureduce: of a mapped file, with pread, and of a file
+   that is not cached, where disks need large requests. A thread takes less if a file has fewer
+   pieces than there are threads. */
+#define MAPPED_PIECE (2 * MIB)
+#define PREAD_PIECE (256 * KIB)
+#define COLD_PIECE (16 * MIB)
+
+/* Bytes that one sample reads of a file that is not cached. */
+#define COLD_BYTES GIB
+
+/* The share of a file that may be in the page cache while the file counts as not cached. */
+#define COLD_RESIDENT_MAX 0.05
+
+struct limits_file {
+    const char *path; /* NULL for a temporary file */
+    int fd;           /* below 0: not open */
+    uint64_t size;    /* a multiple of pages, at least LIMITS_BYTES_MIN */
+};
+
+struct file_job {
+    const struct limits_file *file;
+    int fd; /* that of the file, or another one that was opened with O_DIRECT */
+    struct team_range range;
+    unsigned threads;
+    limits_read_function *read;
+    unsigned char *buffers; /* a piece for each thread */
+    unsigned char *map;     /* of the file, from 0 to the end of the range */
+    uint64_t window;        /* where the next sample of a cold file, or the next trial, begins */
+    uint64_t cached;        /* how much of the file is measured as cached */
+};
+
+/* Prints what is wrong with the file. */
+static void file_error(const struct limits_file *f, const char *what)
+{
+    char quoted[ESCAPE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", f->path ? escape_quote(quoted, f->path) : "temporary file",
+                  what);
+}
+
+static bool pread_all(const struct limits_file *f, int fd, unsigned char *buffer, size_t size,
+                      uint64_t offset)
+{
+    while (size > 0) {
+        ssize_t n = pread(fd, buffer, size, (off_t)offset);
+
+        if (n == 0) {
+            file_error(f, "the file became shorter while it was read");
+            return false;
+        }
+        if (n < 0 && errno != EINTR) {
+            file_error(f, strerror(errno));
+            return false;
+        }
+        if (n > 0) {
+            buffer += n;
+            offset += (uint64_t)n;
+            size -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+static bool pread_member(void *argument, unsigned number)
+{
+    struct file_job *job = argument;
+    unsigned char *buffer = job->buffers + number * job->range.piece;
+    uint64_t offset;
+    size_t size;
+
+    while (team_claim(&job->range, &offset, &size))
+        if (!pread_all(job->file, job->fd, buffer, size, offset))
+            return false;
+    return true;
+}
+
+static double pread_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    team_range_rewind(&job->range);
+    return team_run(job->threads, pread_member, job);
+}
+
+/* A read of mapped bytes, as mapping_guard calls it. */
+struct mapped_read {
+    limits_read_function *read;
+    const unsigned char *data;
+    size_t size;
+};
+
+static void read_mapped(void *argument)
+{
+    struct mapped_read *r = argument;
+
+    r->read(r->data, r->size);
+}
+
+static bool mapped_member(void *argument, unsigned number)
+{
+    struct file_job *job = argument;
+    uint64_t offset;
+    size_t size;
+
+    (void)number;
+    while (team_claim(&job->range, &offset, &size)) {
+        struct mapped_read r = {job->read, job->map + offset, size};
+
+        if (!mapping_guard(read_mapped, &r)) {
+            file_error(job->file, "the file became shorter while it was read");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A sample. Its time includes the page faults, but neither mmap nor munmap. */
+static double mapped_sample(void *argument)
+{
+    struct file_job *job = argument;
+    double seconds;
+
+    job->map = mmap(NULL, (size_t)job->range.end, PROT_READ, MAP_SHARED, job->fd, 0);
+    if (job->map == MAP_FAILED) {
+        file_error(job->file, strerror(errno));
+        return -1;
+    }
+    team_range_rewind(&job->range);
+    seconds = team_run(job->threads, mapped_member, job);
+    munmap(job->map, (size_t)job->range.end);
+    return seconds;
+}
+
+/* A trial of a way to read: of the mapped file's next bytes. */
+static double mapped_trial(void *argument, limits_read_function *read, uint64_t bytes)
+{
+    struct file_job *job = argument;
+    double seconds;
+
+    bytes = bytes < job->cached ? bytes : job->cached;
+    if (job->window + bytes > job->cached)
+        job->window = 0;
+    job->read = read;
+    team_range_set(&job->range, job->window, job->window + bytes,
+                   team_piece(bytes, job->threads, MAPPED_PIECE, ALIGNMENT));
+    job->window += bytes;
+    seconds = mapped_sample(job);
+    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
+}
+
+static unsigned char *make_buffers(unsigned threads, size_t piece)
+{
+    unsigned char *buffers = mapping_alloc(threads * piece);
+
+    if (!buffers)
+        message_error(EXIT_FAILED, "out of memory");
+    else
+        memset(buffers, 1, threads * piece); /* so that its pages are present */
+    return buffers;
+}
+
+/* Measures reading the file from the page cache, l->bytes of it at most. */
+static void measure_cached(struct limits *l, const struct limits_file *f)
+{
+    const char *group = f->path ? "the file, cached" : "page cache";
+    unsigned threads = l->threads;
+    struct file_job job = {.file = f, .fd = f->fd};
+    uint64_t bytes = f->size < l->bytes ? f->size : l->bytes;
+    char what[LIMITS_WHAT_MAX];
+    bool good;
+
+    job.cached = bytes;
+    job.buffers = make_buffers(threads, PREAD_PIECE);
+    good = job.buffers != NULL;
+    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
+        job.threads = n;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, PREAD_PIECE, ALIGNMENT));
+        good = limits_measure(l,
+                              &(struct limit){.group = group,
+                                              .name = "cached-pread",
+                                              .what = "pread into a buffer in a cache",
+                                              .threads = n,
+                                              .piece = job.range.piece,
+                                              .bytes = bytes},
+                              pread_sample, &job);
+    }
+    free(job.buffers);
+    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
+        limits_read_function *read;
+
+        job.threads = n;
+        read = limits_choose_way(l, mapped_trial, &job, TRIAL_BYTES * (uint64_t)n,
+                                 "mapped, read in place", what);
+        job.read = read;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, MAPPED_PIECE, ALIGNMENT));
+        good = read && limits_measure(l,
+                                      &(struct limit){.group = group,
+                                                      .name = "cached-mapped",
+                                                      .what = what,
+                                                      .threads = n,
+                                                      .piece = job.range.piece,
+                                                      .bytes = bytes},
+                                      mapped_sample, &job);
+    }
+}
+
+/* The share of the first `bytes` bytes of a file that is in the page cache, from 0 to 1; below 0 if
+   it is unknown. */
+static double resident(const struct limits_file *f, uint64_t bytes)
+{
+    size_t size = (size_t)bytes, found = 0;
+    size_t pages = (size_t)align_units(size, mapping_page());
+    unsigned char *present = malloc(pages);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, 0);
+    double share = -1;
+
+    if (present && map != MAP_FAILED && mincore(map, size, present) == 0) {
+        for (size_t i = 0; i < pages; i++)
+            found += present[i] & 1;
+        share = (double)found / (double)pages;
+    }
+    if (map != MAP_FAILED)
+        munmap(map, size);
+    free(present);
+    return share;
+}
+
+/* How much of a file one sample reads cold. */
+static uint64_t cold_bytes(const struct limits_file *f)
+{
+    return f->size < COLD_BYTES ? f->size : COLD_BYTES;
+}
+
+static size_t cold_piece(const struct file_job *job)
+{
+    return team_piece(cold_bytes(job->file), job->threads, COLD_PIECE, ALIGNMENT);
+}
+
+/* Sets the range to the next window of a cold file. */
+static void next_window(struct file_job *job)
+{
+    uint64_t size = cold_bytes(job->file);
+
+    if (job->window + size > job->file->size)
+        job->window = 0;
+    team_range_set(&job->range, job->window, job->window + size, cold_piece(job));
+    job->window += size;
+}
+
+static double direct_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    next_window(job);
+    return team_run(job->threads, pread_member, job);
+}
+
+static double buffered_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    next_window(job);
+    (void)posix_fadvise(job->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return team_run(job->threads, pread_member, job);
+}
+
+/* Measures with 1, 2, 4 ... readers. */
+static bool measure_readers(struct limits *l, struct file_job *job, const char *name,
+                            const char *what, limits_sample *sample)
+{
+    bool good = true;
+
+    for (unsigned n = 1; good && n > 0; n = team_next(n, l->readers)) {
+        job->threads = n;
+        good = limits_measure(l,
+                              &(struct limit){.group = "the file, not cached",
+                                              .name = name,
+                                              .what = what,
+                                              .threads = n,
+                                              .piece = cold_piece(job),
+                                              .bytes = cold_bytes(job->file)},
+                              sample, job);
+    }
+    return good;
+}
+
+/* Measures what this file system allows, with O_DIRECT by the descriptor `direct` if it is not
+   below 0. The job has buffers for all readers. */
+static void measure_cold(struct limits *l, struct file_job *job, int direct)
+{
+    const struct limits_file *f = job->file;
+    double left;
+
+    /* Pages that have not been written back would stay in the cache. */
+    (void)fdatasync(f->fd);
+    (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
+    left = resident(f, cold_bytes(f));
+    /* On tmpfs, even O_DIRECT reads memory. */
+    if (left > 1 - COLD_RESIDENT_MAX) {
+        message_warning(
+            "cannot drop the file from the page cache: uncached reading is not measured");
+        return;
+    }
+    /* Some file systems let a file be opened with O_DIRECT, but not read. */
+    if (direct >= 0 && pread(direct, job->buffers, ALIGNMENT, 0) == ALIGNMENT) {
+        job->fd = direct;
+        if (!measure_readers(l, job, "cold-direct", "O_DIRECT, past the page cache", direct_sample))
+            return;
+    } else {
+        message_warning("this file system does not support O_DIRECT: cold-direct is skipped");
+    }
+    if (left >= 0 && left < COLD_RESIDENT_MAX) {
+        job->fd = f->fd;
+        job->window = 0;
+        measure_readers(l, job, "cold-buffered", "through the page cache", buffered_sample);
+    } else {
+        message_warning("part of the file stays in the page cache: cold-buffered is skipped");
+    }
+}
+
+/* Measures reading the file when it is not in the page cache, which it is put out of. It must have
+   a path. */
+static void measure_not_cached(struct limits *l, const struct limits_file *f)
+{
+    struct file_job job = {.file = f, .fd = f->fd};
+    int direct = open(f->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+    job.buffers = make_buffers(l->readers, COLD_PIECE);
+    if (job.buffers)
+        measure_cold(l, &job, direct);
+    if (direct >= 0)
+        close(direct);
+    free(job.buffers);
+}
+
+/* Opens the file that `path` names, which was not open. Warns if it is small compared with
+   l->bytes. */
+static bool file_open(const struct limits *l, struct limits_file *f)
+{
+    char quoted[ESCAPE_QUOTE_MAX];
+    struct stat status;
+
+    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
+    f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (f->fd < 0 || fstat(f->fd, &status) != 0) {
+        file_error(f, strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        file_error(f, "not a regular file");
+        return false;
+    }
+    if ((uint64_t)status.st_size < LIMITS_BYTES_MIN) {
+        file_error(f, "too small: 1 MiB is the least to measure with");
+        return false;
+    }
+    f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
+    /* Nobody needs a warning who asked for little data. */
+    if (f->size < l->bytes && f->size < CACHE_TIMES * cache_bytes())
+        message_warning("%s: only %" PRIu64 " bytes: they may fit into the processor's caches of "
+                        "%" PRIu64 " bytes",
+                        escape_quote(quoted, f->path), (uint64_t)status.st_size, cache_bytes());
+    return true;
+}
+
+/* Makes a file without a name in a directory; -1 with errno on failure. */
+static int open_nameless(const char *directory)
+{
+    char path[4096];
+    int fd = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return fd;
+    /* Not every file system has O_TMPFILE. */
+    if ((size_t)snprintf(path, sizeof path, "%s/gpureduce-bench.XXXXXX", directory) >=
+        sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkstemp(path);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+/* The directory for temporary files. */
+static const char *temporary_directory(void)
+{
+    const char *directory = getenv("TMPDIR");
+
+    if (directory && *directory)
+        return directory;
+    /* /tmp is often a part of memory. */
+    return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+/* Prints what went wrong with the temporary file, and returns false. */
+static bool temporary_error(const char *doing)
+{
+    char quoted[ESCAPE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
+                  escape_quote(quoted, temporary_directory()), doing, strerror(errno));
+    return false;
+}
+
+/* Makes a file without a name, with space for l->bytes, so that it is known before measuring that
+   there is enough. */
+static bool file_make(const struct limits *l, struct limits_file *f)
+{
+    f->size = l->bytes;
+    f->fd = open_nameless(temporary_directory());
+    if (f->fd < 0)
+        return temporary_error("make");
+    /* Not every file system can allocate space; other errors show when it is written. */
+    if (fallocate(f->fd, 0, 0, (off_t)l->bytes) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return temporary_error("make");
+    return true;
+}
+
+/* Writes l->data to it, and syncs, because writing them back later would disturb what is
+   measured. */
+static bool file_fill(const struct limits *l, struct limits_file *f)
+{
+    uint64_t done = 0;
+
+    limits_show(l, "writing a temporary file");
+    while (done < l->bytes) {
+        size_t size = (size_t)(l->bytes - done < COLD_PIECE ? l->bytes - done : COLD_PIECE);
+        ssize_t n = write(f->fd, l->data + done, size);
+
+        if (n < 0 && errno != EINTR)
+            break;
+        done += n > 0 ? (uint64_t)n : 0;
+    }
+    if (done < l->bytes || fdatasync(f->fd) != 0)
+        return temporary_error("write");
+    limits_show(l, NULL);
+    return true;
+}
+
+/*
  * The record of the limits: a file in the user's cache directory, from which gpureduce(1) knows
  * them (profile/machine_limits.h).
  */
@@ -328,7 +923,7 @@ static void describe(const struct limits *l, const struct limits_file *f)
         table_fact_count(l->table, "file_bytes", "size of the file", f->size, "bytes");
     } else {
         table_fact_text(l->table, "temporary_file_in", "temporary file in",
-                        escape_quote(quoted, limits_temporary_directory()));
+                        escape_quote(quoted, temporary_directory()));
     }
 }
 
@@ -355,23 +950,23 @@ static void measure(struct limits *l, struct limits_file *f)
     measure_cpu(l);
     limits_measure_zstd(l, gpu);
     if (f->path)
-        limits_measure_cold(l, f);
-    if (!l->stopped && (f->path || limits_file_fill(l, f)))
-        limits_measure_cached(l, f);
+        measure_not_cached(l, f);
+    if (!l->stopped && (f->path || file_fill(l, f)))
+        measure_cached(l, f);
     munmap(data, (size_t)l->bytes);
 }
 
 /* How much to read so that caches do not matter. */
 static uint64_t enough_bytes(void)
 {
-    return LIMITS_CACHE_TIMES * limits_cache_bytes();
+    return CACHE_TIMES * cache_bytes();
 }
 
 /* How much to read: `asked` or, if that is 0, the default as far as memory allows it. When memory
    is short, returns 0 after an error message: the system might kill a process that used so much. */
 static uint64_t choose_bytes(uint64_t asked)
 {
-    uint64_t available = limits_memory_available(), share = available / BYTES_SHARE,
+    uint64_t available = memory_available(), share = available / BYTES_SHARE,
              enough = align_units(enough_bytes(), ALIGNMENT) * ALIGNMENT,
              bytes = enough > BYTES_DEFAULT ? enough : BYTES_DEFAULT;
 
@@ -390,7 +985,7 @@ static uint64_t choose_bytes(uint64_t asked)
    Prints an error if it is not. */
 static bool worth_saving(const struct limits *l, const struct limits_file *f)
 {
-    const uint64_t caches = limits_cache_bytes(), enough = enough_bytes();
+    const uint64_t caches = cache_bytes(), enough = enough_bytes();
     char quoted[ESCAPE_QUOTE_MAX];
 
     if (l->bytes < enough / ALIGNMENT * ALIGNMENT) {
@@ -428,8 +1023,7 @@ static void run(const struct command_line *c)
     if (l.bytes == 0 || (c->plot && !gnuplot_possible(c->plot)) ||
         (c->json.path && !output_possible(c->json.path)) || (c->save && !record_possible()))
         return;
-    if ((f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f)) &&
-        (!c->save || worth_saving(&l, &f)))
+    if ((f.path ? file_open(&l, &f) : file_make(&l, &f)) && (!c->save || worth_saving(&l, &f)))
         l.table = limits_table_new();
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);

@@ -2,18 +2,16 @@
  * gpureduce-bench limits: the command.
  *
  *     limits.c          the command: options, and what is measured in which order; memory, the
- *                       level-2 cache and the exact kernel; and where the result is saved
+ *                       level-2 cache and the exact kernel; files, cached and not; and where the
+ *                       result is saved
  *     limits_zstd.c     decoding
- *     limits_file.c     files, cached and not
  *     limits_device.c   the GPU; absent.c stands for it in a build without CUDA
  *     limits_kernels.cu the kernel that this needs
  *     limits_read.c     reading memory
  *     limits_measure.c  one measurement, and the table
- *     limits_memory.c   how much memory there is
  *
- * The first calls the others; of these, all that measure call limits_measure.c, and the first and
- * the files' call limits_read.c. Everything runs on one thread, which starts others for a
- * measurement and waits for them.
+ * The first calls the others; of these, all that measure call limits_measure.c. Everything runs on
+ * one thread, which starts others for a measurement and waits for them.
  */
 #ifndef GPUREDUCE_BENCH_LIMITS_H
 #define GPUREDUCE_BENCH_LIMITS_H
