@@ -8,10 +8,7 @@ src_libbench_a_SOURCES = \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/random.h \
-	src/bench/common/table.h src/bench/common/table_text.c \
-	src/bench/common/table_impl.h \
-	src/bench/common/table_json.c \
-	src/bench/common/table_plot.c \
+	src/bench/common/table.c src/bench/common/table.h \
 	src/bench/common/team.c src/bench/common/team.h \
 	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
 src_gpureduce_bench_CPPFLAGS = $(src_libinternal_a_CPPFLAGS)
