@@ -23,6 +23,7 @@
 
 MUTEX_ROLE(axis_run_role);
 MUTEX_ROLE(axis_part_role);
+MUTEX_ROLE(axis_order_role);
 
 /* Bytes of a strip that are read together, on the CPU, where they are not mapped: the level-2 cache
    holds them. */
@@ -55,6 +56,38 @@ struct axis_part {
 };
 
 MUTEX_ROLE_OF(axis_part, struct axis_part, mutex);
+
+/* Bytes of pieces of output that wait for their turn. */
+#define AXIS_ORDER_WAITING ((size_t)64 << 20)
+
+/* Bytes of a piece, about; there may be fewer, where what is next comes later or elsewhere. */
+#define AXIS_PIECE_BYTES ((size_t)128 << 10)
+
+/* A piece of output: the results from `first` on. */
+struct axis_piece {
+    uint64_t first, count;
+    struct buffer bytes;    /* taken over; without data where they have been placed */
+    int error;              /* why they could not be placed; 0: nothing is known against it */
+    bool refused;           /* the result after these cannot be had: the output ends here */
+    uint64_t refused_index; /* where in its slice the NaN is */
+};
+
+struct axis_order {
+    struct mutex mutex;
+    pthread_cond_t room;
+    uint64_t next GUARDED_BY(axis_order_role); /* the first result not written */
+    /* A heap: piece i is before 2 i + 1 and 2 i + 2. */
+    struct axis_piece *waiting GUARDED_BY(axis_order_role);
+    size_t waiting_count GUARDED_BY(axis_order_role), waiting_room GUARDED_BY(axis_order_role);
+    size_t waiting_bytes GUARDED_BY(axis_order_role);
+    /* Memory of pieces that have been written. There is room for as many as may wait. */
+    struct buffer *spare GUARDED_BY(axis_order_role);
+    size_t spare_count GUARDED_BY(axis_order_role);
+    bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
+    bool no_memory GUARDED_BY(axis_order_role); /* that is why it failed */
+};
+
+MUTEX_ROLE_OF(axis_order, struct axis_order, mutex);
 
 struct axis_run {
     const struct session_options *options;
@@ -112,6 +145,193 @@ struct axis_worker {
     /* Those of the slices that were claimed; NULL where none are wanted. */
     double *found[PASS_PLAN_QUANTILES_MAX];
 };
+
+/*
+ * Results in order: workers hand in pieces of output as they are done, and each is written when all
+ * before it are. The worker that hands in the next piece writes it, and waiting ones that follow
+ * it.
+ *
+ * Any worker may put pieces in, and wait. The number of waiting pieces is bounded by how far workers
+ * are apart; if writing is slow, they wait for it. Each worker gets the memory of a piece that has
+ * been written for its next one: fresh memory costs more than the results.
+ */
+
+static void write_locked(struct axis_run *run) REQUIRES(axis_order_role);
+static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
+static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
+    REQUIRES(axis_order_role);
+static struct axis_piece remove_locked(struct axis_order *o) REQUIRES(axis_order_role);
+static void spare_locked(struct axis_order *o, struct buffer bytes) REQUIRES(axis_order_role);
+
+UNCHECKED static void order_open(struct axis_order *o)
+{
+    *o = (struct axis_order){.next = 0};
+    mutex_init(&o->mutex);
+    pthread_cond_init(&o->room, NULL);
+}
+
+/* Closes it, when all workers have ended. Returns how many results have been written. If memory was
+   lacking, the source has that error. */
+UNCHECKED static uint64_t order_close(struct axis_run *run)
+{
+    struct axis_order *o = &run->order;
+
+    if (o->no_memory)
+        (void)source_no_memory(run->source);
+    for (size_t i = 0; i < o->waiting_count; i++)
+        free(o->waiting[i].bytes.data);
+    for (size_t i = 0; i < o->spare_count; i++)
+        free(o->spare[i].data);
+    free(o->waiting);
+    free(o->spare);
+    pthread_cond_destroy(&o->room);
+    mutex_destroy(&o->mutex);
+    return o->next;
+}
+
+/* Makes room for one more piece that waits. False without memory. */
+static bool make_room_locked(struct axis_order *o)
+{
+    const size_t room = o->waiting_room ? 2 * o->waiting_room : 64;
+    struct axis_piece *waiting;
+    struct buffer *spare;
+
+    if (o->waiting_count < o->waiting_room)
+        return true;
+    waiting = realloc(o->waiting, room * sizeof *waiting);
+    if (waiting)
+        o->waiting = waiting;
+    spare = realloc(o->spare, room * sizeof *spare);
+    if (spare)
+        o->spare = spare;
+    if (!waiting || !spare)
+        return false;
+    o->waiting_room = room;
+    return true;
+}
+
+/* Adds a piece to those that wait. There is room. */
+static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
+{
+    size_t i = o->waiting_count++;
+
+    while (i > 0 && o->waiting[(i - 1) / 2].first > piece->first) {
+        o->waiting[i] = o->waiting[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    o->waiting[i] = *piece;
+    o->waiting_bytes += piece->bytes.size;
+}
+
+/* Takes the first piece of those that wait; there is one. */
+static struct axis_piece remove_locked(struct axis_order *o)
+{
+    const struct axis_piece first = o->waiting[0], last = o->waiting[--o->waiting_count];
+    const size_t count = o->waiting_count;
+    size_t i = 0, child;
+
+    while ((child = 2 * i + 1) < count) {
+        if (child + 1 < count && o->waiting[child + 1].first < o->waiting[child].first)
+            child++;
+        if (o->waiting[child].first >= last.first)
+            break;
+        o->waiting[i] = o->waiting[child];
+        i = child;
+    }
+    o->waiting[i] = last;
+    return first;
+}
+
+/* Keeps the memory of a piece. */
+static void spare_locked(struct axis_order *o, struct buffer bytes)
+{
+    bytes.size = 0;
+    if (bytes.data && o->spare_count < o->waiting_room)
+        o->spare[o->spare_count++] = bytes;
+    else
+        free(bytes.data);
+}
+
+/* Says why the output ends. */
+static void refuse(struct axis_run *run, const struct axis_piece *piece)
+{
+    char place[AXIS_PLACE_MAX];
+
+    source_error(
+        run->source, ERROR_NAN, "element %s is a NaN",
+        axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
+}
+
+/* Writes what is next. Drops the mutex while it does. */
+static void write_locked(struct axis_run *run)
+{
+    const struct axis_sink *sink = run->sink;
+    struct axis_order *o = &run->order;
+
+    o->writing = true;
+    while (o->waiting_count > 0 && o->waiting[0].first == o->next && !o->failed) {
+        const struct axis_piece piece = remove_locked(o);
+        bool written;
+
+        axis_order_unlock(o);
+        written = !sink->write || sink->write(sink->context, piece.first, piece.bytes.data,
+                                              piece.bytes.size, piece.error);
+        if (piece.refused)
+            refuse(run, &piece);
+        axis_order_lock(o);
+        o->next += written ? piece.count : 0;
+        o->waiting_bytes -= piece.bytes.size;
+        o->failed = o->failed || !written || piece.refused;
+        spare_locked(o, piece.bytes);
+        pthread_cond_broadcast(&o->room);
+    }
+    o->writing = false;
+    pthread_cond_broadcast(&o->room);
+}
+
+/* Hands in a piece, and makes it an empty one, which may have memory. False once something has
+   failed: nobody needs more of them. */
+static bool order_put(struct axis_run *run, struct axis_piece *piece)
+{
+    struct axis_order *o = &run->order;
+    bool good;
+
+    axis_order_lock(o);
+    if (!o->failed && make_room_locked(o)) {
+        insert_locked(o, piece);
+        if (!o->writing)
+            write_locked(run);
+    } else {
+        o->no_memory = o->no_memory || !o->failed;
+        o->failed = true;
+        free(piece->bytes.data);
+        pthread_cond_broadcast(&o->room);
+    }
+    *piece = (struct axis_piece){0};
+    if (o->spare_count > 0)
+        piece->bytes = o->spare[--o->spare_count];
+    good = !o->failed;
+    axis_order_unlock(o);
+    return good;
+}
+
+/* Makes it one in which something has failed. */
+static void order_fail(struct axis_order *o)
+{
+    axis_order_lock(o);
+    o->failed = true;
+    pthread_cond_broadcast(&o->room);
+    axis_order_unlock(o);
+}
+
+/* Waits while much waits to be written by another worker, which is writing. */
+static void order_wait(struct axis_order *o)
+{
+    axis_order_lock(o);
+    while (o->waiting_bytes > AXIS_ORDER_WAITING && o->writing && !o->failed)
+        axis_order_wait_for(o, &o->room);
+    axis_order_unlock(o);
+}
 
 /*
  * Workers: from chunks to slices, and to results.
@@ -346,7 +566,7 @@ static bool begin_worker(struct axis_worker *w)
 {
     if (alloc_memory(w))
         return true;
-    axis_order_fail(&w->run->order); /* nobody goes on */
+    order_fail(&w->run->order); /* nobody goes on */
     return fail(w);
 }
 
@@ -378,7 +598,7 @@ static bool hand_in(struct axis_worker *w)
     if (w->piece.count == 0 && !w->piece.refused)
         return !w->failed;
     place_early(w, &own);
-    if (!axis_order_put(&w->run->order, &w->piece))
+    if (!order_put(w->run, &w->piece))
         w->failed = true;
     if (own.data) {
         free(w->piece.bytes.data);
@@ -448,7 +668,7 @@ static bool deliver(struct axis_worker *w, const struct cpu_slices *s, size_t co
         if (!finish_batch(w, s, i, some, first + i)) {
             piece->bytes.size = before;
             (void)hand_in(w);
-            axis_order_fail(&run->order);
+            order_fail(&run->order);
             w->failed = true;
             return false;
         }
@@ -926,7 +1146,7 @@ static void take_chunks(struct axis_worker *w)
             w->failed = !take_chunk(w, &chunk);
             w->failed = !hand_in(w) || w->failed;
             source_release(run->source, w->number, &chunk);
-            axis_order_wait(&run->order);
+            order_wait(&run->order);
             continue;
         case SOURCE_END:
             w->failed = !flush_part(w);
@@ -1132,7 +1352,7 @@ static void take_strips(struct axis_worker *w)
 
     while (!w->failed && claim_strip(w->run, &block, &first, &columns)) {
         w->failed = !reduce_strip(w, block, first, columns);
-        axis_order_wait(&w->run->order);
+        order_wait(&w->run->order);
     }
     source_leave(w->run->source, w->number);
 }
@@ -1260,7 +1480,7 @@ static void take_tiles(struct axis_worker *w)
         w->failed = !reduce_tiles(w, slice, count) || !hand_in(w);
         if (!run->spool)
             atomic_fetch_add(&run->elements, count * run->layout->length);
-        axis_order_wait(&run->order);
+        order_wait(&run->order);
     }
     if (!run->spool)
         source_leave(run->source, w->number);
@@ -1470,16 +1690,6 @@ static void choose_way(struct axis_run *run, unsigned workers)
         if (!run->gpu && fast && wide > piece)
             run->group_slices = run->strip_columns < wide ? (size_t)run->strip_columns : wide;
     }
-}
-
-static void refuse(void *context, const struct axis_piece *piece)
-{
-    struct axis_run *run = context;
-    char place[AXIS_PLACE_MAX];
-
-    source_error(
-        run->source, ERROR_NAN, "element %s is a NaN",
-        axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
 }
 
 /* Chunks of elements, and the memory where all are to be. */
@@ -1777,6 +1987,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     char reason[AXIS_REASON_MAX];
     struct array_shape shape;
     unsigned useful; /* workers */
+    uint64_t written;
     bool good;
 
     if (!find_shape(run, request, &shape) || !find_meaning(run, plan))
@@ -1795,11 +2006,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     workers = useful < workers ? useful : workers;
     if (quantiles_of(run)->quantile_count > 0 && workers > layout->results)
         workers = layout->results > 0 ? (unsigned)layout->results : 1;
-    run->order = (struct axis_order){.write = run->sink->write,
-                                     .write_context = run->sink->context,
-                                     .refuse = refuse,
-                                     .refuse_context = run};
-    axis_order_open(&run->order);
+    order_open(&run->order);
     run->has_places = !run->sink->write || run->sink->has_places(run->sink->context);
     if (quantiles_of(run)->quantile_count > 0 && layout->length > UINT32_MAX) {
         source_error(run->source, ERROR_REQUEST,
@@ -1811,8 +2018,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     } else {
         good = reduce(run, workers);
     }
-    if (axis_order_no_memory(&run->order))
-        (void)source_no_memory(run->source);
+    written = order_close(run);
     good = good && source_finish(run->source) == SOURCE_COMPLETE;
     if (good && run->elements != layout->elements) {
         source_refuse(
@@ -1822,11 +2028,10 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
             layout->elements);
         good = false;
     }
-    if (good && axis_order_written(&run->order) != layout->results) {
+    if (good && written != layout->results) {
         source_error(run->source, ERROR_INTERNAL, "internal error: results are missing");
         good = false;
     }
-    axis_order_close(&run->order);
     return good;
 }
 

@@ -18,7 +18,6 @@
 
 #include "core/axis_layout.h"
 #include "engine/engine.h"
-#include "run/axis_order.h"
 #include "run/axis_results.h"
 #include "run/session_options.h"
 

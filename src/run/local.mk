@@ -2,7 +2,6 @@
 library_sources += \
 	src/run/arrays.c src/run/arrays.h \
 	src/run/axis.c src/run/axis.h \
-	src/run/axis_order.c src/run/axis_order.h \
 	src/run/axis_results.c src/run/axis_results.h \
 	src/run/diff.c src/run/diff.h \
 	src/run/diff_item.c src/run/diff_item.h \
