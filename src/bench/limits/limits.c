@@ -221,6 +221,96 @@ static uint64_t cache_bytes(void)
 }
 
 /*
+ * Measurements of bytes, of memory or of a file, that threads take by pieces.
+ */
+
+struct limits_file {
+    const char *path; /* NULL for a temporary file */
+    int fd;           /* below 0: not open */
+    uint64_t size;    /* a multiple of pages, at least LIMITS_BYTES_MIN */
+};
+
+struct job {
+    uint64_t bytes;  /* that there are */
+    size_t piece;    /* the most that a thread takes at a time */
+    uint64_t window; /* where the next trial, or the next sample of a cold file, begins */
+    struct team_range range;
+    unsigned threads;
+    limits_sample *sample;
+    bool chooses; /* the fastest way to read is to be found */
+    limits_read_function *read;
+
+    /* If they are memory. */
+    const unsigned char *data;
+    unsigned rounds;              /* of one thread: how often it reads the range */
+    struct cpu_reducer *reducers; /* NULL to only read */
+
+    /* If they are a file. */
+    const struct limits_file *file;
+    int fd;                 /* that of the file, or another one that was opened with O_DIRECT */
+    unsigned char *buffers; /* a piece for each thread */
+    unsigned char *map;     /* of the file, from 0 to the end of the range */
+};
+
+/* The fastest way to read is looked for with so many bytes a thread at first. */
+#define TRIAL_BYTES (16 * MIB)
+
+/* Sets the range to the next so many bytes. */
+static void next_window(struct job *job, uint64_t bytes)
+{
+    if (job->window + bytes > job->bytes)
+        job->window = 0;
+    team_range_set(&job->range, job->window, job->window + bytes,
+                   team_piece(bytes, job->threads, job->piece, ALIGNMENT));
+    job->window += bytes;
+}
+
+/* A trial of a way to read. They move through the bytes, which no cache of the CPU holds. */
+static double trial(void *argument, limits_read_function *read, uint64_t bytes)
+{
+    struct job *job = argument;
+    double seconds;
+
+    bytes = bytes < job->bytes ? bytes : job->bytes;
+    job->read = read;
+    next_window(job, bytes);
+    seconds = job->sample(job);
+    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
+}
+
+/* Chooses the fastest way to read, where that is to be found, and writes it behind the description
+   of the measurement. False on failure. */
+static bool choose_way(struct limits *l, struct job *job, struct limit *limit,
+                       limits_read_trial *by, uint64_t bytes, char what[LIMITS_WHAT_MAX])
+{
+    if (!job->chooses)
+        return true;
+    job->read = limits_choose_way(l, by, job, bytes, limit->what, what);
+    limit->what = what;
+    return job->read != NULL;
+}
+
+/* Measures by 1, 2, 4 ... threads, at most `most`. */
+static bool measure_threads(struct limits *l, struct job *job, const struct limit *each,
+                            unsigned most, limits_sample *sample)
+{
+    bool good = true;
+
+    job->sample = sample;
+    for (unsigned n = 1; good && n > 0; n = team_next(n, most)) {
+        struct limit limit = *each;
+        char what[LIMITS_WHAT_MAX];
+
+        job->threads = limit.threads = n;
+        limit.piece = team_piece(limit.bytes, n, job->piece, ALIGNMENT);
+        good = choose_way(l, job, &limit, trial, TRIAL_BYTES * (uint64_t)n, what);
+        team_range_set(&job->range, 0, limit.bytes, limit.piece);
+        good = good && limits_measure(l, &limit, sample, job);
+    }
+    return good;
+}
+
+/*
  * Memory, the level-2 cache, and the exact kernel on both.
  */
 
@@ -232,22 +322,8 @@ static uint64_t cache_bytes(void)
 #define CACHED_BYTES (256 * MIB)
 #define CACHED_ROUNDS 16
 
-/* The fastest way to read is looked for with so many bytes a thread at first. */
-#define TRIAL_BYTES (16 * MIB)
-
-struct memory_job {
-    const unsigned char *data;
-    uint64_t bytes;  /* the size of `data` */
-    uint64_t window; /* where the next trial begins */
-    struct team_range range;
-    unsigned rounds; /* of one thread: how often it reads the range */
-    unsigned threads;
-    limits_read_function *read;
-    struct cpu_reducer *reducers; /* NULL to only read */
-};
-
 /* Reads or reduces a piece. */
-static void take_memory(struct memory_job *job, unsigned number, uint64_t offset, size_t size)
+static void take_memory(struct job *job, unsigned number, uint64_t offset, size_t size)
 {
     if (job->reducers) {
         struct cpu_reducer *r = &job->reducers[number];
@@ -259,7 +335,7 @@ static void take_memory(struct memory_job *job, unsigned number, uint64_t offset
 
 static bool memory_member(void *argument, unsigned number)
 {
-    struct memory_job *job = argument;
+    struct job *job = argument;
     uint64_t offset;
     size_t size;
 
@@ -270,7 +346,7 @@ static bool memory_member(void *argument, unsigned number)
 
 static double memory_sample(void *argument)
 {
-    struct memory_job *job = argument;
+    struct job *job = argument;
 
     team_range_rewind(&job->range);
     return team_run(job->threads, memory_member, job);
@@ -279,7 +355,7 @@ static double memory_sample(void *argument)
 /* A sample of one thread, which takes the same data over and over. */
 static double cache_sample(void *argument)
 {
-    struct memory_job *job = argument;
+    struct job *job = argument;
     uint64_t begun = clock_now();
 
     for (unsigned i = 0; i < job->rounds; i++)
@@ -287,26 +363,9 @@ static double cache_sample(void *argument)
     return (double)(clock_now() - begun) / (double)CLOCK_SECOND;
 }
 
-/* Trials of ways to read. Those of memory move through the data, which no cache holds. */
-static double memory_trial(void *argument, limits_read_function *read, uint64_t bytes)
-{
-    struct memory_job *job = argument;
-    double seconds;
-
-    bytes = bytes < job->bytes ? bytes : job->bytes;
-    if (job->window + bytes > job->bytes)
-        job->window = 0;
-    job->read = read;
-    team_range_set(&job->range, job->window, job->window + bytes,
-                   team_piece(bytes, job->threads, MEMORY_PIECE, ALIGNMENT));
-    job->window += bytes;
-    seconds = memory_sample(job);
-    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
-}
-
 static double cache_trial(void *argument, limits_read_function *read, uint64_t bytes)
 {
-    struct memory_job *job = argument;
+    struct job *job = argument;
     uint64_t size = job->range.end - job->range.begin;
 
     job->read = read;
@@ -323,39 +382,8 @@ static size_t half_of_l2(void)
     return (size > 0 ? size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
 }
 
-/* Chooses the fastest way to read, where the job is not to reduce, and writes it behind the
-   description of the measurement. False on failure. */
-static bool choose_way(struct limits *l, struct memory_job *job, struct limit *limit,
-                       limits_read_trial *trial, uint64_t bytes, char what[LIMITS_WHAT_MAX])
-{
-    if (job->reducers)
-        return true;
-    job->read = limits_choose_way(l, trial, job, bytes, limit->what, what);
-    limit->what = what;
-    return job->read != NULL;
-}
-
-/* Measures memory by 1, 2, 4 ... threads. */
-static bool measure_memory(struct limits *l, struct memory_job *job, const struct limit *memory)
-{
-    bool good = true;
-
-    for (unsigned n = 1; good && n > 0; n = team_next(n, l->threads)) {
-        struct limit limit = *memory;
-        char what[LIMITS_WHAT_MAX];
-
-        limit.bytes = l->bytes;
-        job->threads = limit.threads = n;
-        limit.piece = team_piece(l->bytes, n, MEMORY_PIECE, ALIGNMENT);
-        good = choose_way(l, job, &limit, memory_trial, TRIAL_BYTES * (uint64_t)n, what);
-        team_range_set(&job->range, 0, l->bytes, limit.piece);
-        good = good && limits_measure(l, &limit, memory_sample, job);
-    }
-    return good;
-}
-
 /* Measures the level-2 cache. */
-static bool measure_cache(struct limits *l, struct memory_job *job, struct limit limit)
+static bool measure_cache(struct limits *l, struct job *job, struct limit limit)
 {
     size_t size = half_of_l2();
     uint64_t total = CACHED_ROUNDS * l->bytes;
@@ -377,30 +405,32 @@ static bool measure_cache(struct limits *l, struct memory_job *job, struct limit
 /* Measures them; prints errors. */
 static void measure_cpu(struct limits *l)
 {
-    static const struct limit memory = {
-        .group = "memory", .name = "memory-read", .what = "plain reading"};
+    const struct limit memory = {
+        .group = "memory", .name = "memory-read", .what = "plain reading", .bytes = l->bytes};
     static const struct limit cache = {
         .group = "memory", .name = "l2-read", .what = "plain reading of the level-2 cache"};
-    static const struct limit kernel_memory = {.group = "exact f32 kernel",
-                                               .name = "kernel-memory",
-                                               .what = "sum, min, max, counts; memory"};
+    const struct limit kernel_memory = {.group = "exact f32 kernel",
+                                        .name = "kernel-memory",
+                                        .what = "sum, min, max, counts; memory",
+                                        .bytes = l->bytes};
     static const struct limit kernel_cache = {.group = "exact f32 kernel",
                                               .name = "kernel-l2",
                                               .what = "sum, min, max, counts; level-2 cache"};
     /* These results are those that gpureduce gives without options. */
     struct cpu_reducer *reducers =
         reducers_new(l->kernels, ELEMENT_F32, PARTIAL_SUM | PARTIAL_EXTREMES, l->threads);
-    struct memory_job job = {.data = l->data, .bytes = l->bytes};
+    struct job job = {.data = l->data, .bytes = l->bytes, .piece = MEMORY_PIECE, .chooses = true};
     bool good;
 
     if (!reducers)
         return;
-    good = measure_memory(l, &job, &memory);
+    good = measure_threads(l, &job, &memory, l->threads, memory_sample);
     good = good && measure_cache(l, &job, cache);
     job.reducers = reducers;
+    job.chooses = false;
     /* The data are little-endian. */
     if (good && !element_host_is_big() && measure_cache(l, &job, kernel_cache))
-        measure_memory(l, &job, &kernel_memory);
+        (void)measure_threads(l, &job, &kernel_memory, l->threads, memory_sample);
     reducers_free(reducers, l->threads);
 }
 
@@ -420,24 +450,6 @@ static void measure_cpu(struct limits *l)
 
 /* The share of a file that may be in the page cache while the file counts as not cached. */
 #define COLD_RESIDENT_MAX 0.05
-
-struct limits_file {
-    const char *path; /* NULL for a temporary file */
-    int fd;           /* below 0: not open */
-    uint64_t size;    /* a multiple of pages, at least LIMITS_BYTES_MIN */
-};
-
-struct file_job {
-    const struct limits_file *file;
-    int fd; /* that of the file, or another one that was opened with O_DIRECT */
-    struct team_range range;
-    unsigned threads;
-    limits_read_function *read;
-    unsigned char *buffers; /* a piece for each thread */
-    unsigned char *map;     /* of the file, from 0 to the end of the range */
-    uint64_t window;        /* where the next sample of a cold file, or the next trial, begins */
-    uint64_t cached;        /* how much of the file is measured as cached */
-};
 
 /* Prints what is wrong with the file. */
 static void file_error(const struct limits_file *f, const char *what)
@@ -473,7 +485,7 @@ static bool pread_all(const struct limits_file *f, int fd, unsigned char *buffer
 
 static bool pread_member(void *argument, unsigned number)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
     unsigned char *buffer = job->buffers + number * job->range.piece;
     uint64_t offset;
     size_t size;
@@ -486,7 +498,7 @@ static bool pread_member(void *argument, unsigned number)
 
 static double pread_sample(void *argument)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
 
     team_range_rewind(&job->range);
     return team_run(job->threads, pread_member, job);
@@ -508,7 +520,7 @@ static void read_mapped(void *argument)
 
 static bool mapped_member(void *argument, unsigned number)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
     uint64_t offset;
     size_t size;
 
@@ -527,7 +539,7 @@ static bool mapped_member(void *argument, unsigned number)
 /* A sample. Its time includes the page faults, but neither mmap nor munmap. */
 static double mapped_sample(void *argument)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
     double seconds;
 
     job->map = mmap(NULL, (size_t)job->range.end, PROT_READ, MAP_SHARED, job->fd, 0);
@@ -539,23 +551,6 @@ static double mapped_sample(void *argument)
     seconds = team_run(job->threads, mapped_member, job);
     munmap(job->map, (size_t)job->range.end);
     return seconds;
-}
-
-/* A trial of a way to read: of the mapped file's next bytes. */
-static double mapped_trial(void *argument, limits_read_function *read, uint64_t bytes)
-{
-    struct file_job *job = argument;
-    double seconds;
-
-    bytes = bytes < job->cached ? bytes : job->cached;
-    if (job->window + bytes > job->cached)
-        job->window = 0;
-    job->read = read;
-    team_range_set(&job->range, job->window, job->window + bytes,
-                   team_piece(bytes, job->threads, MAPPED_PIECE, ALIGNMENT));
-    job->window += bytes;
-    seconds = mapped_sample(job);
-    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
 }
 
 static unsigned char *make_buffers(unsigned threads, size_t piece)
@@ -573,45 +568,23 @@ static unsigned char *make_buffers(unsigned threads, size_t piece)
 static void measure_cached(struct limits *l, const struct limits_file *f)
 {
     const char *group = f->path ? "the file, cached" : "page cache";
-    unsigned threads = l->threads;
-    struct file_job job = {.file = f, .fd = f->fd};
-    uint64_t bytes = f->size < l->bytes ? f->size : l->bytes;
-    char what[LIMITS_WHAT_MAX];
+    const uint64_t bytes = f->size < l->bytes ? f->size : l->bytes;
+    const struct limit copied = {.group = group,
+                                 .name = "cached-pread",
+                                 .what = "pread into a buffer in a cache",
+                                 .bytes = bytes};
+    const struct limit mapped = {
+        .group = group, .name = "cached-mapped", .what = "mapped, read in place", .bytes = bytes};
+    struct job job = {.bytes = bytes, .piece = PREAD_PIECE, .file = f, .fd = f->fd};
     bool good;
 
-    job.cached = bytes;
-    job.buffers = make_buffers(threads, PREAD_PIECE);
-    good = job.buffers != NULL;
-    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
-        job.threads = n;
-        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, PREAD_PIECE, ALIGNMENT));
-        good = limits_measure(l,
-                              &(struct limit){.group = group,
-                                              .name = "cached-pread",
-                                              .what = "pread into a buffer in a cache",
-                                              .threads = n,
-                                              .piece = job.range.piece,
-                                              .bytes = bytes},
-                              pread_sample, &job);
-    }
+    job.buffers = make_buffers(l->threads, PREAD_PIECE);
+    good = job.buffers && measure_threads(l, &job, &copied, l->threads, pread_sample);
     free(job.buffers);
-    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
-        limits_read_function *read;
-
-        job.threads = n;
-        read = limits_choose_way(l, mapped_trial, &job, TRIAL_BYTES * (uint64_t)n,
-                                 "mapped, read in place", what);
-        job.read = read;
-        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, MAPPED_PIECE, ALIGNMENT));
-        good = read && limits_measure(l,
-                                      &(struct limit){.group = group,
-                                                      .name = "cached-mapped",
-                                                      .what = what,
-                                                      .threads = n,
-                                                      .piece = job.range.piece,
-                                                      .bytes = bytes},
-                                      mapped_sample, &job);
-    }
+    job.piece = MAPPED_PIECE;
+    job.chooses = true;
+    if (good)
+        (void)measure_threads(l, &job, &mapped, l->threads, mapped_sample);
 }
 
 /* The share of the first `bytes` bytes of a file that is in the page cache, from 0 to 1; below 0 if
@@ -641,62 +614,38 @@ static uint64_t cold_bytes(const struct limits_file *f)
     return f->size < COLD_BYTES ? f->size : COLD_BYTES;
 }
 
-static size_t cold_piece(const struct file_job *job)
-{
-    return team_piece(cold_bytes(job->file), job->threads, COLD_PIECE, ALIGNMENT);
-}
-
-/* Sets the range to the next window of a cold file. */
-static void next_window(struct file_job *job)
-{
-    uint64_t size = cold_bytes(job->file);
-
-    if (job->window + size > job->file->size)
-        job->window = 0;
-    team_range_set(&job->range, job->window, job->window + size, cold_piece(job));
-    job->window += size;
-}
-
 static double direct_sample(void *argument)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
 
-    next_window(job);
+    next_window(job, cold_bytes(job->file));
     return team_run(job->threads, pread_member, job);
 }
 
 static double buffered_sample(void *argument)
 {
-    struct file_job *job = argument;
+    struct job *job = argument;
 
-    next_window(job);
+    next_window(job, cold_bytes(job->file));
     (void)posix_fadvise(job->fd, 0, 0, POSIX_FADV_DONTNEED);
     return team_run(job->threads, pread_member, job);
 }
 
-/* Measures with 1, 2, 4 ... readers. */
-static bool measure_readers(struct limits *l, struct file_job *job, const char *name,
-                            const char *what, limits_sample *sample)
+/* Measures by readers, as many as there may be. */
+static bool measure_readers(struct limits *l, struct job *job, const char *name, const char *what,
+                            limits_sample *sample)
 {
-    bool good = true;
+    const struct limit limit = {.group = "the file, not cached",
+                                .name = name,
+                                .what = what,
+                                .bytes = cold_bytes(job->file)};
 
-    for (unsigned n = 1; good && n > 0; n = team_next(n, l->readers)) {
-        job->threads = n;
-        good = limits_measure(l,
-                              &(struct limit){.group = "the file, not cached",
-                                              .name = name,
-                                              .what = what,
-                                              .threads = n,
-                                              .piece = cold_piece(job),
-                                              .bytes = cold_bytes(job->file)},
-                              sample, job);
-    }
-    return good;
+    return measure_threads(l, job, &limit, l->readers, sample);
 }
 
 /* Measures what this file system allows, with O_DIRECT by the descriptor `direct` if it is not
    below 0. The job has buffers for all readers. */
-static void measure_cold(struct limits *l, struct file_job *job, int direct)
+static void measure_cold(struct limits *l, struct job *job, int direct)
 {
     const struct limits_file *f = job->file;
     double left;
@@ -732,7 +681,7 @@ static void measure_cold(struct limits *l, struct file_job *job, int direct)
    a path. */
 static void measure_not_cached(struct limits *l, const struct limits_file *f)
 {
-    struct file_job job = {.file = f, .fd = f->fd};
+    struct job job = {.bytes = f->size, .piece = COLD_PIECE, .file = f, .fd = f->fd};
     int direct = open(f->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
     job.buffers = make_buffers(l->readers, COLD_PIECE);
