@@ -58,6 +58,15 @@ while read -r key; do
 done <keys
 ok 'these are not few' test "$(grep -c . keys)" -ge 20
 
+# The keys of --json stand in gpureduce-json(5), in their order.
+sed -n '/^\.SH KEYS/,/^\.SS/p' "$sources/man/gpureduce-json.5" | grep -A1 '^\.TP' | grep '^\.B' |
+    sed -e 's/^\.BR* //' -e 's/[",]/ /g' | tr -s ' ' '\n' >in_order
+run --json -o sum,min --missing=1 "$sources/data/containers/small.fits"
+grep scale_factor out | grep missing_values | head -n 1 | sed 's/{}//' | grep -o '"[a-z_]*": ' | tr -d '": ' >keys
+grep -x -F -f keys in_order >sorted
+ok 'keys stand in gpureduce-json(5), in their order' diff sorted keys
+ok 'these are not few, too' test "$(grep -c . keys)" -ge 20
+
 # Every page is installed, and every page that a page refers to is there.
 for page in "$sources"/man/*.[1357]; do
     ok "man/${page##*/} is installed" grep -q "man/${page##*/}" "$sources/Makefile.am"
