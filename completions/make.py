@@ -188,10 +188,12 @@ def zsh_quote(text, special="\\[]:"):
 def zsh_option(x):
     letter = {"none": "", "optional": "", "needed": "+"}[x.takes]
     equals = {"none": "", "optional": "=-", "needed": "="}[x.takes]
+    # An option with an argument may be given several times.
     if x.letter:
-        out = "'(-{0} --{1})'{{-{0}{2},--{1}{3}}}'".format(x.letter, x.name, letter, equals)
+        again = "*" if x.value else "(-%s --%s)" % (x.letter, x.name)
+        out = "'{4}'{{-{0}{2},--{1}{3}}}'".format(x.letter, x.name, letter, equals, again)
     else:
-        out = "'--%s%s" % (x.name, equals)
+        out = "'%s--%s%s" % ("*" if x.value else "", x.name, equals)
     out += "[%s]" % zsh_quote(x.brief)
     if x.value:
         out += "%s%s:" % ("::" if x.takes == "optional" else ":", x.value)

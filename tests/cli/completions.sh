@@ -26,6 +26,8 @@ run --completio
 is 'the option is not to be shortened' 2 '' "gpureduce: unknown option '--completio' (try 'gpureduce --help')"
 run --help
 ok 'nor in the help' test "$(grep -c completion out)" = 0
+run --completion
+ok 'no description is cut within parentheses' test "$(cut -f 7 out | grep -c '([^)]*$')" = 0
 
 : >file.f32
 : >'file with spaces'
@@ -155,6 +157,8 @@ if command -v zsh >/dev/null && zsh -f -c 'zmodload zsh/zpty' 2>/dev/null; then
     offers zsh 'words' 'gpureduce --nan=s' 'gpureduce --nan=skip '
     offers zsh 'words, as the next word' 'gpureduce -t bf' 'gpureduce -t bf16 '
     offers zsh 'the last of a list' 'gpureduce -o sum,argma' 'gpureduce -o sum,argmax,'
+    offers zsh 'an option once more' 'gpureduce --array=a --arr' 'gpureduce --array=a --array='
+    offers zsh 'one with a letter' 'gpureduce -o sum --op=argmi' 'gpureduce -o sum --op=argmin,'
     offers zsh 'files' 'gpureduce -q fo' 'gpureduce -q folder/'
     offers zsh 'a command' 'gpureduce-bench la' 'gpureduce-bench ladder '
     offers zsh 'options of a command' 'gpureduce-bench generate --qu' 'gpureduce-bench generate --quiet '
