@@ -36,6 +36,7 @@ npy 1 "$(npy_header '<f8' '(3,)')" >long.npy && printf '\0\0\0\0\0\0\360\77\0\0\
 for order in 'long.npy short.npy' 'short.npy long.npy'; do
     shell "cat ${order% *} | gpureduce --diff --ignore-dtype -q - ${order#* }"
     is "a pipe: $order" 0 ''
+    has_zlib || continue
     shell "gzip -c ${order#* } >z.gz && cat ${order% *} | gpureduce --diff --tsv --chunk-size=16 - z.gz"
     ok "two in order: $order" test "$status:$(sed -n 2p out | cut -f 2,6,7)" = "1:dtype${tab}0${tab}NA"
 done

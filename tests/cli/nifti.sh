@@ -147,6 +147,7 @@ for expected in made/*.stored.tsv; do
         ;;
     made/[a-h]*) continue ;;
     esac
+    has_zlib || continue
     gzip -c "$name.nii" >z.nii.gz
     compare "$expected" '--stored -o sum,min,max,argmin,argmax,nan,count' z.nii.gz
 done

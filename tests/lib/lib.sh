@@ -87,6 +87,11 @@ skip() { # NAME REASON
     printf 'ok %d - %s # SKIP %s\n' "$tests" "$1" "$2"
 }
 
+# Whether the program was built with zlib: it decompresses gzip, and deflated members and chunks.
+has_zlib() {
+    ! gpureduce --version | grep -qx 'deflate: none'
+}
+
 # Which Python to try.
 pythons="${ARRAYS_PYTHON-} ${UNSUPPORTED_PYTHON-} python3 /usr/bin/python3"
 
