@@ -1502,7 +1502,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     rows_ask(options);
     if (!digest_goes_with(options) || !partial_check(options))
         return COMMAND_LINE_WRONG;
-    options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
+    options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && message_erasable()
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.wanted = &options->wanted;
     options->session.keep_partials =

@@ -189,6 +189,13 @@ void message_line(const char *format, ...)
     va_end(arguments);
 }
 
+bool message_erasable(void)
+{
+    const char *type = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && (!type || strcmp(type, "dumb") != 0);
+}
+
 void message_transient(const char *text)
 {
     const bool show = text && *text && !in_background();

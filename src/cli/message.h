@@ -46,6 +46,9 @@ void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
    erased as a whole; of one of more than 4000 bytes the end is left out. */
 void message_transient(const char *text);
 
+/* Whether standard error is a terminal that can erase a line, as one of the type dumb cannot. */
+bool message_erasable(void);
+
 /* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
 unsigned message_columns(void);
 

@@ -21,7 +21,7 @@ slow() {
 }
 three >three.f32
 long=a-name-that-is-much-longer-than-what-a-line-of-a-terminal-has-room-for.f32
-for fifo in several one quiet narrow resized none "$long" job back; do
+for fifo in several one quiet narrow resized none dumb "$long" job back; do
     mkfifo "$fifo"
 done
 
@@ -30,6 +30,8 @@ on_terminal() {
     "$python" "$sources/tests/lib/terminal.py" "$2" "$3" >"$1.tty" 2>&1 </dev/null &
 }
 g='gpureduce -D cpu -o sum'
+TERM=xterm
+export TERM
 on_terminal one 80 "$(slow one 2.2) $g one"
 on_terminal several 80 "$(slow several 2.2) $g several three.f32"
 on_terminal long 60 "$(slow "$long" 2.2) $g $long three.f32"
@@ -37,6 +39,7 @@ on_terminal quiet 80 "$(slow quiet 2.2) $g -q --progress quiet"
 on_terminal narrow 12 "$(slow narrow 2.2) $g narrow three.f32"
 on_terminal resized 80:1.9:20 "$(slow resized 3.6) $g resized three.f32"
 on_terminal none 80 "$(slow none 2.2) $g -q none"
+on_terminal dumb 80 "TERM=dumb; export TERM; $(slow dumb 2.2) $g dumb"
 on_terminal job 80 "set -m; $(slow job 2.2) $g -q --progress job & wait \$!"
 on_terminal back 80 "set -m; $(slow back 3.6) $g -q --progress back & sleep 2; echo FOREGROUND; fg >/dev/null"
 wait
@@ -58,6 +61,7 @@ ok 'a long name is shortened in its middle' test "$(lines long.tty | grep -c '^a
 ok 'in 60 columns it has 59' test "$(widest long.tty)" -eq 59
 ok '-q --progress shows it' test "$(lines quiet.tty | grep -c 'kB/s')" -ge 2
 ok '-q alone does not' test "$(lines none.tty | grep -c .)" -eq 0
+ok 'none where it cannot be erased' sh -c "! grep -q '\[K' dumb.tty && grep -q '^sum.*12' dumb.tty"
 ok 'few columns are enough' test "$(lines narrow.tty | grep -c .)" -ge 2 -a "$(widest narrow.tty)" -le 11
 sed '/RESIZED/,$d' resized.tty >before.tty
 awk 'seen; /RESIZED/ { seen = 1 }' resized.tty >after.tty

@@ -307,7 +307,7 @@ void bench_generate(int argc, char **argv)
         .bytes = UINT64_MAX,
         .seed = 1,
         .threads = cores_available(),
-        .progress = isatty(STDERR_FILENO),
+        .progress = message_erasable(),
     };
     struct operands operands;
 

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/common/arguments.h"
 #include "bench/common/series.h"
@@ -451,7 +450,7 @@ static void run(const struct ladder_options *c)
         .threads = (unsigned)c->block_size,
         .coarsen = (unsigned)c->coarsen,
         .repeat = (unsigned)c->repeat,
-        .progress = isatty(STDERR_FILENO),
+        .progress = message_erasable(),
     };
 
     if (workbench_open(&b, c->device)) {

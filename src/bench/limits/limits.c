@@ -1031,7 +1031,7 @@ const struct arguments limits_arguments = {
 
 void bench_limits(int argc, char **argv)
 {
-    struct command_line c = {.repeat = REPEAT_DEFAULT, .progress = isatty(STDERR_FILENO)};
+    struct command_line c = {.repeat = REPEAT_DEFAULT, .progress = message_erasable()};
     struct operands operands;
 
     if (arguments_parse(&limits_arguments, argc, argv, &c, &operands) != ARGUMENTS_RUN)
