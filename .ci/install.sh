@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 there=$CI_WORK/there
-make -s install DESTDIR="$there" prefix=/usr || exit
+make -s install-strip DESTDIR="$there" prefix=/usr || exit
 version=$(sed -n 's/^PACKAGE_VERSION = //p' Makefile)
 helper=$(ls src/gpureduce-hdf5 2>/dev/null)
 for file in bin/gpureduce bin/gpureduce-bench share/man/man1/gpureduce.1 \
@@ -16,6 +16,9 @@ for file in bin/gpureduce bin/gpureduce-bench share/man/man1/gpureduce.1 \
     lib/libgpureduce.so{,.0,."$version"} ${helper:+libexec/gpureduce-hdf5}; do
     [ -s "$there/usr/$file" ] || { echo "not installed: $file" && exit 1; }
 done
+if has readelf && readelf -S -W "$there/usr/lib/libgpureduce.so" | grep '\.symtab'; then
+    echo 'the shared library is not stripped' && exit 1
+fi
 # A program is built with either library by what pkg-config says.
 mkdir "$CI_WORK/static" && cp "$there/usr/lib/libgpureduce.a" "$CI_WORK/static" || exit
 export PKG_CONFIG_PATH=$there/usr/lib/pkgconfig LD_LIBRARY_PATH=$there/usr/lib

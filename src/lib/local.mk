@@ -27,15 +27,15 @@ src/libgpureduce.o: src/libinternal.a
 	  $(OBJCOPY) --wildcard --keep-global-symbol='gpr_*' $@-all $@ && rm -f $@-all
 CLEANFILES += src/libgpureduce.o src/libgpureduce.o-all
 
-# libgpureduce.so: soexec, since it belongs to what install-exec installs. With nodelete dlclose leaves it in
-# memory: a process that has set GPR_MAPPED has its handler of SIGBUS for ever.
+# libgpureduce.so. Hooks install it as programs are, so that install-strip strips it. With nodelete dlclose leaves
+# it in memory: a process that has set GPR_MAPPED has its handler of SIGBUS for ever.
 EXTRA_DIST += src/lib/libgpureduce.map
 library_soname = libgpureduce.so.$(LIBRARY_MAJOR)
 library_file = libgpureduce.so.$(PACKAGE_VERSION)
 if HAVE_SHARED
-soexecdir = $(libdir)
-soexec_DATA = src/$(library_file)
+shared_library = src/$(library_file)
 endif
+noinst_DATA = $(shared_library)
 src/$(library_file): src/libinternal.a src/lib/libgpureduce.map
 	$(AM_V_CCLD)$(CC) $(CFLAGS) -shared $(SHARED_LDFLAGS) $(QUICK_LDFLAGS) $(LDFLAGS) -o $@ \
 	  -Wl,-z,nodelete -Wl,-soname,$(library_soname) -Wl,--version-script,$(srcdir)/src/lib/libgpureduce.map \
@@ -45,10 +45,12 @@ src/$(library_file): src/libinternal.a src/lib/libgpureduce.map
 CLEANFILES += src/$(library_file) src/$(library_soname) src/libgpureduce.so
 
 install-exec-hook:
-	test -z '$(soexec_DATA)' || { cd '$(DESTDIR)$(libdir)' && rm -f $(library_soname) libgpureduce.so && \
+	test -z '$(shared_library)' || { $(INSTALL_PROGRAM) $(shared_library) '$(DESTDIR)$(libdir)' && \
+	  cd '$(DESTDIR)$(libdir)' && rm -f $(library_soname) libgpureduce.so && \
 	  $(LN_S) $(library_file) $(library_soname) && $(LN_S) $(library_soname) libgpureduce.so; }
 uninstall-hook:
-	rm -f '$(DESTDIR)$(libdir)/$(library_soname)' '$(DESTDIR)$(libdir)/libgpureduce.so'
+	rm -f '$(DESTDIR)$(libdir)/$(library_file)' '$(DESTDIR)$(libdir)/$(library_soname)' \
+	  '$(DESTDIR)$(libdir)/libgpureduce.so'
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = src/lib/gpureduce.pc
