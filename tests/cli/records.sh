@@ -27,6 +27,19 @@ is 'a field without a name' 0 '50529027
 771'
 shell 'cat x.npy | gpureduce -q -o sum --array=a'
 is 'in a pipe' 0 50529027
+# Two triangles, by the options that gpureduce(1) gives: normals of 2, vertices of 1.
+{
+    head -c 80 /dev/zero && printf '\2\0\0\0'
+    for _ in 1 2; do
+        printf '\0\0\0\100\0\0\0\100\0\0\0\100'
+        for _ in 1 2 3 4 5 6 7 8 9; do printf '\0\0\200\77'; done
+        printf '\0\0'
+    done
+} >x.stl
+# shellcheck disable=SC2046 # several options
+run -q -o sum,count $(sed -n '/^Binary STL,/ { s/.* in \\fB//; s/\\fP\.$//; s/\\//g; p; }' "$sources/man/gpureduce.1") x.stl
+is 'the vertices of binary STL' 0 '18
+18'
 run -q -o sum --axis=0 --array=a x.npy
 is 'along an axis' 0 50529027
 fields "[('a', '<f4'), ('b', '<i2')]" '(0, 2)' 0 >none.npy
