@@ -86,13 +86,14 @@ gpr_status gpr_view_set_mask(gpr_view *view, gpr_mask form, const void *mask, ui
 gpr_status gpr_view_set_scale(gpr_view *view, double scale, double offset)
 {
     FLOAT_MODE_DEFAULT;
+    const struct scale none = {.given = false};
     const struct scale given = {.given = true, .factor = scale, .offset = offset};
     const char *refusal = scale_refusal(&given);
 
     lib_begin(view->context);
     if (refusal)
         return lib_fail(view->context, GPR_ERROR_ARGUMENT, "%s", refusal);
-    view->view.scale = scale == 1 && offset == 0 ? (struct scale){.given = false} : given;
+    view->view.scale = scale == 1 && offset == 0 ? none : given;
     return GPR_OK;
 }
 
