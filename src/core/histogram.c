@@ -505,22 +505,23 @@ void histogram_free_plan(struct tally_plan *plan)
     plan->bound_key = NULL;
 }
 
-/* The sum of the counts of words whose keys are from `from` up to `to`, without that. */
+/* The sum of the counts of words whose keys are from `from` up to `to`, without that. Those on one side of
+   the key of 0 lie side by side. */
 static uint64_t count_words(enum element_type type, const uint64_t *counts, uint64_t from,
                             uint64_t to)
 {
-    /* Words of keys on one side of that of 0 lie side by side. */
     const uint64_t zero = order_key(type, 0);
-    uint64_t first, last, sum = 0;
+    uint64_t sum = 0;
 
-    if (from >= to)
-        return 0;
-    if (from < zero && zero < to)
-        return count_words(type, counts, from, zero) + count_words(type, counts, zero, to);
-    first = order_bits(type, from);
-    last = order_bits(type, to - 1);
-    for (uint64_t word = first < last ? first : last; word <= (first < last ? last : first); word++)
-        sum += counts[word];
+    while (from < to) {
+        const uint64_t end = from < zero && zero < to ? zero : to;
+        const uint64_t first = order_bits(type, from), last = order_bits(type, end - 1);
+
+        for (uint64_t word = first < last ? first : last, most = first < last ? last : first;
+             word <= most; word++)
+            sum += counts[word];
+        from = end;
+    }
     return sum;
 }
 

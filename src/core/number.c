@@ -357,24 +357,29 @@ int number_compare_mixed(const struct integer *x, double y)
     return order != 0 ? order : (y < whole) - (y > whole);
 }
 
+/* Compares an integer with a float, by its key. -0 comes before the integer 0. */
+static int compare_with_float(const struct integer *x, int64_t key)
+{
+    const double value = exact_key_value(key);
+    const int order = number_compare_mixed(x, value);
+
+    return value == 0 && order == 0 && signbit(value) ? 1 : order;
+}
+
 int number_compare_keys(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b)
 {
-    struct integer x, y;
-    double value;
-    int order;
+    const bool a_integer = element_is_integer(a_type), b_integer = element_is_integer(b_type);
+    struct integer x = {.known = false}, y = {.known = false};
 
-    if (a_type == b_type || (!element_is_integer(a_type) && !element_is_integer(b_type)))
+    if (a_type == b_type || (!a_integer && !b_integer))
         return (a > b) - (a < b);
-    if (!element_is_integer(a_type))
-        return -number_compare_keys(b_type, b, a_type, a);
-    x = element_key_integer(a_type, a);
-    if (element_is_integer(b_type)) {
+    if (a_integer)
+        x = element_key_integer(a_type, a);
+    if (b_integer)
         y = element_key_integer(b_type, b);
-        return number_compare_integers(&x, &y);
-    }
-    value = exact_key_value(b);
-    order = number_compare_mixed(&x, value);
-    return value == 0 && order == 0 && signbit(value) ? 1 : order;
+    return !a_integer   ? -compare_with_float(&y, a)
+           : !b_integer ? compare_with_float(&x, b)
+                        : number_compare_integers(&x, &y);
 }
 
 void number_format_hex(char text[NUMBER_MAX], double x)
