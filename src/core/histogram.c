@@ -371,16 +371,18 @@ static void bound_integers(uint64_t *bound, struct tally_plan *plan,
 /* The most bins to an integer of which places are computed in binary32. */
 #define SCALE32_MAX 0x1p-4
 
-/* Finds out whether places of integers can be computed in binary32. `off`: how far the first bound may
-   lie behind the edge, in bins. */
-static void plan_integers32(struct tally_plan *plan, double off)
+/* Finds out whether places of integers can be computed in binary32. */
+static void plan_integers32(struct tally_plan *plan)
 {
+    /* The first bound lies behind the edge, and far behind it where the range begins before all
+       integers of the type. */
+    const double off = order_value(plan->type, plan->bound_key[0]) - plan->low;
     /* The roundings of the distance, of the scale, of their product, and of place + 1/2. */
-    const double wrong = 0x1p-24 * 4.02 * (plan->bins + 2) + off;
+    const double wrong = 0x1p-24 * 4.02 * (plan->bins + 2) + 1.01 * fabs(off) * plan->scale;
 
     if (element_size(plan->type) > sizeof(float) || plan->reached < plan->bins ||
         plan->holds_none || !(plan->scale <= SCALE32_MAX) || !isnormal((float)plan->scale) ||
-        wrong > MARGIN32_MAX)
+        !(wrong <= MARGIN32_MAX))
         return;
     plan->scale32 = (float)plan->scale;
     plan->margin32 = (float)(2 * wrong);
@@ -404,7 +406,7 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
         plan->base++;
     /* Rounded towards zero by more than all roundings, of which there are four. */
     plan->scale = bins_per_unit(plan, range) * (1 - 0x1p-40);
-    plan_integers32(plan, range->of_elements || range->low_integer.known ? 0 : 1.01 * plan->scale);
+    plan_integers32(plan);
     return true;
 }
 

@@ -415,6 +415,9 @@ static bool plan_bins(struct tally_plan *plan, enum element_type type, size_t n)
     if (once_in(3)) {
         range.low = ldexp(rng_unit(&rng) - 0.5, (int)below(60) - 20);
         range.high = range.low + ldexp(rng_unit(&rng), (int)below(60) - 20);
+    } else if (element_is_integer(type) && once_in(3)) {
+        /* Before all integers of the type, and to one of them. */
+        range.low = order_value(type, order_least(type)) - ldexp(rng_unit(&rng), (int)below(40));
     } else if (element_is_integer(type) && once_in(2)) {
         range.low_integer = element_load_integer(type, a < b ? x : y);
         range.high_integer = element_load_integer(type, a < b ? y : x);
