@@ -456,11 +456,12 @@ class Context:
                 self.check(context_set(self.handle, setting, value))
             self.settings = settings
         main = threading.current_thread() is threading.main_thread()
-        if self.called != (main or progress is not None):
+        called = main or progress is not None
+        if self.called != called:
             # Other threads have no handlers to run; a daemon thread would end in one when Python exits, and with it
             # the memory that the library's threads work on.
-            self.called = not self.called
-            context_set_progress(self.handle, _on_progress if self.called else None, c_void_p(id(self)))
+            context_set_progress(self.handle, _on_progress if called else None, c_void_p(id(self)))
+            self.called = called  # last: Ctrl-C may come before that
         if main:
             # A signal handler may raise an exception before the first instruction of a callback,
             # where nothing catches it; ctypes hands that to this hook.

@@ -262,6 +262,25 @@ def test_an_interrupt_anywhere(tmp_path):
         assert places > 10
 
 
+def test_an_interrupt_before_a_call(tmp_path, monkeypatch):
+    """The next call of the main thread can be interrupted, too, though another thread has used the file."""
+    np.save(tmp_path / "x.npy", np.arange(5.0))
+    file = gr.open(tmp_path / "x.npy")
+    thread = threading.Thread(target=file[0].sum)
+    thread.start()
+    thread.join()
+    functions = []
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gr._library, "context_set_progress", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        file[0].sum()
+    monkeypatch.setattr(gr._library, "context_set_progress", lambda _context, called, _user: functions.append(called))
+    assert file[0].sum() == 10.0 and functions == [gr._library._on_progress]
+
+
 @pytest.mark.usefixtures("configured")
 def test_configure():
     x = np.random.default_rng(1).standard_normal(1 << 20)
