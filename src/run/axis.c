@@ -1752,8 +1752,8 @@ static void worker_work(void *workers, unsigned number)
     end_worker(w);
 }
 
-/* Has the workers do it, and shows progress. The first works on this thread where that takes so short
-   that nobody has to see it or to end it, and where no thread can be had. False without memory. */
+/* Has the workers do it, and shows progress. The first works on this thread where elements in memory are
+   so few that nobody has to see it or to end it, and where no thread can be had. False without memory. */
 static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsigned number),
                         struct axis_worker *workers, unsigned count)
 {
@@ -1767,7 +1767,7 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    if (bytes <= SESSION_SHORT_BYTES && (count == 1 || run->options->input.view))
+    if (session_is_short(run->options, bytes))
         team_take_part(team, 0, count, &job);
     else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);

@@ -352,13 +352,12 @@ static void test_threads(void)
     gpr_request_free(request);
 }
 
-/* Gives 12 MiB of zeros so slowly that progress is due several times. */
+/* Gives so many bytes of zeros so slowly that progress is due several times. */
 static int64_t give_slowly(void *user, void *buffer, uint64_t size, uint64_t offset)
 {
-    const uint64_t rest = ((uint64_t)12 << 20) - offset, most = (uint64_t)1 << 20;
+    const uint64_t rest = *(const uint64_t *)user - offset, most = *(const uint64_t *)user / 12;
     const struct timespec pause = {.tv_nsec = 10000000};
 
-    (void)user;
     size = size < rest ? size : rest;
     size = size < most ? size : most;
     memset(buffer, 0, size);
@@ -375,17 +374,18 @@ static int end_call(void *user, uint64_t done, uint64_t total)
     return ++*calls == 2;
 }
 
-/* With one thread, too, progress is told and can end a call: sums, medians, which need all elements in
-   memory, and comparisons. */
+/* With one thread, too, progress is told and can end a call: sums, of few elements as well, medians, which
+   need all elements in memory, and comparisons. */
 static void test_progress(void)
 {
-    static const uint64_t shape[] = {3072, 1024};
     static double got[3072];
     void *const results[] = {got};
 
     (void)gpr_context_set(context, GPR_THREADS, 1);
-    for (int i = 0; i < 3; i++) {
-        gpr_request *request = request_for(i == 1 ? "median" : "sum", NULL);
+    for (int i = 0; i < 4; i++) {
+        const uint64_t shape[] = {3072, i == 0 ? 4 : 1024};
+        uint64_t bytes = shape[0] * shape[1] * sizeof(float);
+        gpr_request *request = request_for(i == 2 ? "median" : "sum", NULL);
         gpr_input *inputs[2] = {NULL, NULL};
         unsigned calls = 0;
         gpr_status status;
@@ -393,11 +393,11 @@ static void test_progress(void)
         if (gpr_request_shape(request, 2, shape) != GPR_OK)
             bail("a shape");
         for (int k = 0; k < 2; k++)
-            if (gpr_open_callback(context, "zeros", give_slowly, NULL, request, &inputs[k]) !=
+            if (gpr_open_callback(context, "zeros", give_slowly, &bytes, request, &inputs[k]) !=
                 GPR_OK)
                 bail("a function");
         gpr_context_set_progress(context, end_call, &calls);
-        status = i < 2 ? gpr_reduce_axis(inputs[0], 0, request, 1, results, 3072)
+        status = i < 3 ? gpr_reduce_axis(inputs[0], 0, request, 1, results, 3072)
                        : gpr_diff_inputs(inputs[0], inputs[1], NULL, NULL, NULL, NULL, 0, NULL);
         gpr_context_set_progress(context, NULL, NULL);
         tap_ok(status == GPR_ERROR_CANCELLED && calls == 2,
