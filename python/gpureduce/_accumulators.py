@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 from . import _library as lib
-from ._arrays import HOST, NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type, with_mask
+from ._arrays import HOST, NATIVE, TYPE_NAMES, Array, kind_of, masked, parse_type
 from ._library import Context
 from ._reductions import Results, exact_of, make_key, op_names, set_view, value_of
 
@@ -119,12 +119,10 @@ class Accumulator:
         self._add(x, mask, lib.natural("start", start))
 
     def _add(self, x: Any, mask: Any, start: Optional[int]) -> None:
-        array = describe(x)
+        array = masked(x, mask)
         if array.type != self._dtype:
             raise TypeError(f"the array has elements of type {TYPE_NAMES[array.type]}, the"
                             f" accumulator is of {self.dtype}")
-        if mask is not None:
-            array = with_mask(array, mask)
         if array.memory != HOST:
             self._add_device(array, start)
             return

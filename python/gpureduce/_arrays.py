@@ -739,6 +739,29 @@ def _with_mask_on_device(array: Array, mask: Any) -> Array:
     return array._replace(mask_form=MASK_MISSING_BYTES, mask_address=found.address, mask_keep=found.keep)
 
 
+def _labels_agree(x: Any, mask: Any) -> bool:
+    """False if labels of pandas' or xarray's say that a mask has its entries in another order than an array."""
+    own: Any
+    others: Any
+    if package_of(x) == package_of(mask) == "xarray":
+        own, others = getattr(x, "indexes", {}), getattr(mask, "indexes", {})
+        return bool(x.dims[max(0, len(x.dims) - len(mask.dims)):] == mask.dims and
+                    all(others[name].equals(own[name]) for name in mask.dims if name in own and name in others))
+    own, others = getattr(x, "index", None), getattr(mask, "index", None)
+    return not package_of(own) == package_of(others) == "pandas" or bool(own.equals(others))
+
+
+def masked(x: Any, mask: Any) -> Array:
+    """The array that `describe` makes of an object, with another mask besides its own if that is not None."""
+    array = describe(x)
+    if mask is None:
+        return array
+    if not _labels_agree(x, mask):
+        raise ValueError("the mask has other labels than the array; align it first, or pass mask.values if its order"
+                         " is that of the array")
+    return with_mask(array, mask)
+
+
 def with_mask(array: Array, mask: Any) -> Array:
     """The array with another mask besides its own, which is true where an element is missing."""
     import numpy as np

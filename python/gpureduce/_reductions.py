@@ -15,8 +15,8 @@ from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequ
 
 from . import _library as lib
 from ._arrays import (BIG, CUDA, HOST, LITTLE, NATIVE, SIZES, TYPE_NAMES, Array, axes_of, cached_type, describe,
-                      empty_on_device, floats_on_device, kind_of, on_device, package_of, pointer_of, rows_on_device,
-                      stays_in_numpy, torch_stream, torch_type, with_mask)
+                      empty_on_device, floats_on_device, kind_of, masked, on_device, package_of, pointer_of,
+                      rows_on_device, stays_in_numpy, torch_stream, torch_type, with_mask)
 from ._library import Context, Progress, RequestKey
 
 Number = Union[int, float, bool]
@@ -648,9 +648,7 @@ def run(x: Any, names: Tuple[str, ...], axis: Any, keepdims: bool, nan: str, mis
         ddof: Any = 0, quantiles: Tuple[Tuple[bytes, int, int], ...] = (),
         progress: Optional[Progress] = None) -> List[Any]:
     """The results of operations, then of quantiles, for any array: numbers, or arrays of NumPy's."""
-    array = describe(x)
-    if mask is not None:
-        array = with_mask(array, mask)
+    array = masked(x, mask)
     key = make_key([name.encode() for name in names], nan, missing, ddof, quantiles)
     rank = len(array.shape)
     axes = checked_axes(axis, array.shape, names, keepdims)
@@ -883,7 +881,8 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
         keepdims: axes that were reduced remain, with size 1.
         nan: "propagate": a NaN makes the result NaN; "skip": NaNs are left out; "error": NaNError.
         missing: a value, or up to four in a list, that stands for no number wherever it occurs.
-        mask: an array of bools, broadcast to the shape of x: true where an element is missing.
+        mask: an array of bools, broadcast to the shape of x: true where an element is missing. Entries are
+            those of the elements at the same places.
 
     Returns:
         An int for integers and bools, with all digits; a float otherwise. Along an axis an array of
@@ -892,7 +891,8 @@ def sum(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
 
     Raises:
         TypeError: x is no array, or its elements are no numbers that are supported.
-        ValueError: an axis does not exist.
+        ValueError: an axis does not exist, or labels of pandas' or xarray's say that the mask has another order
+            than x.
         OverflowError: an integer along an axis does not fit 64 bits, or the type of `out`; or it is among NaNs,
             in float64, which cannot hold it.
         Error: the library cannot do it; see its subclasses.
@@ -1087,9 +1087,7 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     if isinstance(bins, bool) or not hasattr(bins, "__index__"):
         raise TypeError(f"bins is the number of bins of equal width, an integer, not {type(bins).__name__}"
                         + ("; edges are not supported" if hasattr(bins, "__len__") else ""))
-    array = describe(x)
-    if mask is not None:
-        array = with_mask(array, mask)
+    array = masked(x, mask)
     ops = [b"min", b"max", b"count"] if range is None else [b"count"]
 
     def count(low: float, high: float) -> Tuple[Any, Any, List[Any]]:
@@ -1166,9 +1164,7 @@ def exact_sum(x: Any, *, nan: str = "propagate", missing: Any = None, mask: Any 
     >>> gr.exact_sum([1e-30, 1.0]) == gr.exact_sum([1e-30]) + 1
     True
     """
-    array = describe(x)
-    if mask is not None:
-        array = with_mask(array, mask)
+    array = masked(x, mask)
     with _Opened(array) as context:
         return exact_of(context, _reduced(context, make_key([b"sum"], nan, missing)), b"sum")
 

@@ -316,3 +316,24 @@ def test_xarray():
         gr.sum(xarray.Dataset({"x": whole}))
     with pytest.raises(TypeError, match="gpureduce.dask"):
         gr.sum(lazy)
+
+
+def test_labels_of_masks():
+    xarray = pytest.importorskip("xarray")
+    pandas = pytest.importorskip("pandas")
+
+    square = xarray.DataArray(np.arange(9.0).reshape(3, 3), dims=("a", "b"), coords={"b": [1, 2, 3]})
+    above = square > 1  # all but two elements of the first row
+    for mask, rest in (above, 1), (above.values.T, 3), (above[1], 0), (above.variable, 1), (above.drop_vars("b"), 1):
+        assert gr.sum(square, mask=mask) == rest
+    with pytest.raises(ValueError, match="other labels than the array.*mask.values"):
+        gr.sum(square, axis=0, mask=above.T)
+    numbers = pandas.Series([1.0, 2.0, 4.0], index=[7, 8, 9])
+    most = numbers > 1
+    assert gr.sum(numbers.to_xarray(), mask=most) == gr.sum(numbers, mask=most) == 1
+    assert gr.sum(numbers, mask=most.values[::-1]) == 4
+    for x, mask in (square, above[:, 0]), (square, above[:, ::-1]), (numbers, most[::-1]), (numbers, ~most.iloc[:1]):
+        with pytest.raises(ValueError, match="other labels"):
+            gr.histogram(x, mask=mask)
+        with pytest.raises(ValueError, match="other labels"):
+            gr.Accumulator("float64").add(x, mask=mask)
