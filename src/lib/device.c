@@ -176,8 +176,8 @@ static bool search_take(struct search *s, const struct partial *partial, struct 
     case PASS_PLAN_CHANGED:
         return error_set(error, ERROR_CHANGED, "it changed while it was read");
     case PASS_PLAN_ENDLESS:
-        return error_keep(error,
-                          error_advised((struct advice){.kind = ADVICE_RANGE}, "holds infinities"));
+        return error_keep(error, error_advised((struct advice){.kind = ADVICE_RANGE},
+                                               "the minimum or the maximum is infinite"));
     case PASS_PLAN_MEMORY:
         break;
     }

@@ -361,7 +361,8 @@ bool passes_take(struct passes *r, const struct run *run, struct partial *partia
     case PASS_PLAN_MEMORY:
         return source_no_memory(run->source);
     case PASS_PLAN_ENDLESS:
-        source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE}, "holds infinities");
+        source_refuse(run->source, (struct advice){.kind = ADVICE_RANGE},
+                      "the minimum or the maximum is infinite");
         return false;
     }
     *partial = r->first;

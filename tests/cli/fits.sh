@@ -91,6 +91,10 @@ for value in 0 1E999 "'2'" 1x 1.5.2 9007199254740993; do
     run -q -o sum --stored scale.fits
     is 'as stored' 0 2 "gpureduce: warning: scale.fits: $lacks"
 done
+printf '%s\nBSCALE  = %20s\n' "$primary" 1E308 | hdu scale.fits
+{ printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >>scale.fits
+run -q --histogram=2 scale.fits
+is 'a maximum beyond binary64' 1 '' 'gpureduce: scale.fits: array PRIMARY: the minimum or the maximum is infinite; give the range of the histogram, as in --histogram=100,-1,1'
 while read -r keyword value why; do
     printf '%s\n%-8s= %20s\n' "$primary" "$keyword" "$value" | hdu wrong.fits
     { printf '\0\1\0\2\377\377' && head -c 2874 /dev/zero; } >>wrong.fits

@@ -215,7 +215,7 @@ is 'exponents from a pipe' 0 "1
 shell 'cat four.f32 | gpureduce --histogram=1'
 is 'without a range from a pipe' 1 '' 'gpureduce: standard input: the range of the histogram needs a pass of its own, but this input can be read only once; give the range of the histogram, as in --histogram=100,-1,1'
 run --histogram=1 odd.f32
-is 'infinities have no range' 1 '' 'gpureduce: odd.f32: holds infinities; give the range of the histogram, as in --histogram=100,-1,1'
+is 'infinities have no range' 1 '' 'gpureduce: odd.f32: the minimum or the maximum is infinite; give the range of the histogram, as in --histogram=100,-1,1'
 if [ -n "$python" ] && "$python" "$sources/tests/lib/terminal.py" 80 true >/dev/null 2>&1; then
     "$python" "$sources/tests/lib/terminal.py" 60 "$program --no-progress --histogram=3,1,10 four.f32 2>/dev/null" |
         tr -d '\r' >out
