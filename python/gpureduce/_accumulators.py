@@ -254,7 +254,9 @@ class Accumulator:
         return self.copy()
 
     def __repr__(self) -> str:
-        return f"Accumulator({self.dtype!r}, {list(self._ops)!r})"
+        given = zip(("ddof", "nan", "missing"), self._settings, (0, "propagate", None))
+        settings = "".join(f", {name}={value!r}" for name, value, default in given if value != default)
+        return f"Accumulator({self.dtype!r}, {list(self._ops)!r}{settings})"
 
 
 def _restore(dtype: bytes, ops: Tuple[str, ...], ddof: int, nan: str, missing: Any, text: bytes

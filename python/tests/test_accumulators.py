@@ -105,6 +105,8 @@ def test_more_can_be_added():
     other.merge(other)
     assert other.result("sum") == 20
     assert repr(acc) == "Accumulator('int32', ['sum', 'max'])" and acc.dtype == "int32"
+    with pytest.raises(ValueError, match=r"'sum', 'max'\]\) and Accumulator\('int32', .*, ddof=1, missing=\(2, 3\)\)"):
+        acc.merge(gr.Accumulator("int32", "sum,max", ddof=1, missing=[2, 3]))
 
 
 def test_results_that_follow():
