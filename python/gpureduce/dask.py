@@ -22,6 +22,7 @@ from typing import Any, Dict, List, Tuple
 from . import _reductions
 from ._accumulators import Accumulator
 from ._arrays import TYPE_NAMES, axes_of, describe, kind_of, parse_type
+from ._library import NaNError
 from ._reductions import INDICES, op_names
 
 __all__ = ["accumulate", "max", "mean", "median", "min", "reduce", "std", "sum", "var"]
@@ -104,7 +105,11 @@ def _result(part: Accumulator, op: str, dtype: Any, size: float) -> Any:
 def _along(chunk: Any, op: str, dtype: Any, axes: Tuple[int, ...], settings: Dict[str, Any]) -> Any:
     import numpy as np
 
-    found = getattr(_reductions, op)(chunk, axis=axes, **settings)
+    try:
+        found = getattr(_reductions, op)(chunk, axis=axes, **settings)
+    except NaNError as error:
+        error.args = (str(error).replace("memory", "a chunk", 1),)  # the indices are those in the chunk
+        raise
     if found.dtype != dtype and found.size > 0:  # with a NaN among integers, say
         raise ValueError(f"the {op} of a chunk is {found.dtype}, not {dtype}: a slice of it has no elements, or it has"
                          " another type")

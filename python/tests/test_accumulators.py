@@ -277,6 +277,9 @@ def test_dask_along_axes_refused():
         gd.reduce(x, "sum,min", axis=0)
     with pytest.raises(gr.UnsupportedError, match="accumulated"):
         gd.median(x, axis=None)
+    for axis in (0, (0, 1)):
+        with pytest.raises(gr.NaNError, match="^a chunk: element 0,0,0 is a NaN$"):
+            gd.sum(da.full((1, 1, 2), np.nan, chunks=1), axis=axis, nan="error").compute()
 
 
 def test_dask_of_no_elements_and_of_many_chunks():
