@@ -307,12 +307,14 @@ static uint64_t block_parts(const struct cuda_summer *s, const struct block *b)
 /* Whether kernels put the results of a block themselves. */
 static bool is_direct(const struct cuda_summer *s, const struct block *b)
 {
-    const bool small =
-        element_size(s->elements->type) <= 4 && (!b->columns || b->rows <= SMALL_ROWS);
+    /* Whether sums of integers of 64 bits fit, kernels see. */
+    const bool sees = element_size(s->elements->type) > 4 || s->wants == PARTIAL_EXTREMES;
+    const bool small = !b->columns || b->rows <= SMALL_ROWS;
 
     return block_parts(s, b) == 1 &&
            (!s->records || cuda_slices_are_plain(s->elements->type, s->wants, s->rounded)) &&
-           (s->axis->wish.letter == 'f' || small) && (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
+           (s->axis->wish.letter == 'f' || sees || small) &&
+           (uintptr_t)b->results % CUDA_ALIGNMENT == 0;
 }
 
 static bool reduce_block(struct cuda_summer *s, const struct block *b, struct error *error)

@@ -1,16 +1,35 @@
 /*
- * The kernels of extremes of slices of integers of up to 32 bits.
+ * The kernels of extremes of slices of integers.
  */
 #include "config.h"
 
 #include "cuda/slice_kernels.cuh"
+
+/* Numbers in the order of elements; those of 64 bits are element_keys. */
+template <typename Element> struct ordered_number {
+    typedef Element type;
+
+    __device__ static __forceinline__ type of(Element x)
+    {
+        return x;
+    }
+};
+template <> struct ordered_number<uint64_t> {
+    typedef int64_t type;
+
+    __device__ static __forceinline__ type of(uint64_t x)
+    {
+        return (int64_t)(x ^ UINT64_C(1) << 63);
+    }
+};
 
 /* A type whose extremes are found. Nothing is added up. */
 template <typename Type> struct ordered {
 };
 template <typename Type> struct slice_type<ordered<Type>> : slice_type<Type> {
     typedef slice_type<Type> base;
-    typedef typename base::element element;
+    typedef ordered_number<typename base::element> ordering;
+    typedef typename ordering::type ordered_type;
     typedef int plain;
     typedef int64_t key; /* element_keys */
 
@@ -21,12 +40,12 @@ template <typename Type> struct slice_type<ordered<Type>> : slice_type<Type> {
     }
 
     template <int N>
-    __device__ static __forceinline__ element number(const typename base::template words<N> &v,
-                                                     int j)
+    __device__ static __forceinline__ ordered_type number(const typename base::template words<N> &v,
+                                                          int j)
     {
-        return base::template value<N>(v, j);
+        return ordering::of(base::template value<N>(v, j));
     }
-    template <int N> using extremes = slice_extremes<slice_type, element, N>;
+    template <int N> using extremes = slice_extremes<slice_type, ordered_type, N>;
 };
 
 struct slice_choice slice_choose_extremes(const struct cuda_slice_launch *l)
@@ -45,7 +64,9 @@ struct slice_choice slice_choose_extremes(const struct cuda_slice_launch *l)
     case ELEMENT_U32:
         return slice_choose_type<ordered<u32>>(l);
     case ELEMENT_I64:
+        return slice_choose_type<ordered<i64>>(l);
     case ELEMENT_U64:
+        return slice_choose_type<ordered<u64>>(l);
     case ELEMENT_BOOL:
         ELEMENT_FLOAT_TABLE(ELEMENT_CASE)
         ELEMENT_FLOAT8_TABLE(ELEMENT_CASE)

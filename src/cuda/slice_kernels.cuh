@@ -373,14 +373,41 @@ __device__ static __forceinline__ uint64_t slice_result(const struct cuda_slice_
                                                                    : CUDA_SLICE_UNKNOWN;
 }
 
+/* Whether sums of elements of a type may be integers that do not fit 64 bits. */
+template <typename Type>
+static const bool SLICE_MAY_NOT_FIT = sizeof(typename slice_type<Type>::plain) > sizeof(uint64_t);
+
+/* Puts the sums of slices number i to i + N - 1, integers, and lists those that do not fit. */
+template <int N>
+__device__ static __forceinline__ void
+slice_put_integers(const struct cuda_slice_launch *job, size_t i, const slice_sum (&sum)[N])
+{
+    uint64_t bits[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        const struct slice_pair pair = {sum[j].high, sum[j].low, false};
+
+        if (!sum[j].left && slice_pair_integer(&pair, job->wish.letter == 'i', &bits[j]))
+            continue;
+        bits[j] = CUDA_SLICE_UNKNOWN;
+        cuda_list_append(&job->unknown, job->first + i + j);
+    }
+    slice_store<N>(job->results + i, bits);
+}
+
 /* Puts what was found of slices number i to i + N - 1. */
-template <int N, typename Key>
+template <int N, bool MAY_NOT_FIT, typename Key>
 __device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
                                                  const slice_sum (&sum)[N], const Key (&min)[N],
                                                  const Key (&max)[N])
 {
     double high[N], low[N];
 
+    if (MAY_NOT_FIT && job->results && job->wish.letter != 'f') {
+        slice_put_integers<N>(job, i, sum);
+        return;
+    }
     if (job->results) {
         uint64_t bits[N];
 
@@ -556,7 +583,7 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_COLUMN_BLOCKS<Type>)
         min[j] = state.extremes.least(j);
         max[j] = state.extremes.greatest(j);
     }
-    slice_put<N>(&job, number, state.sum, min, max);
+    slice_put<N, SLICE_MAY_NOT_FIT<Type>>(&job, number, state.sum, min, max);
 }
 
 /* The extremes of what several threads have of a row. */
@@ -809,8 +836,8 @@ __global__ void __launch_bounds__(
                      number = first + threadIdx.x / together * groups;
 
         if (threadIdx.x < together * PARTS && first < groups && number < parts)
-            slice_put<1, typename slice_type<Type>::key>(&job, number, {found[threadIdx.x]}, {0},
-                                                         {0});
+            slice_put<1, false, typename slice_type<Type>::key>(&job, number, {found[threadIdx.x]},
+                                                                {0}, {0});
         return;
     }
     if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> != 0)
@@ -821,7 +848,8 @@ __global__ void __launch_bounds__(
         const typename row_state::sum_type one[1] = {sum[i]};
 
         if (group < groups && number < parts)
-            slice_put<1>(&job, number, one, {keys[i].min}, {keys[i].max});
+            slice_put<1, SLICE_MAY_NOT_FIT<Type>>(&job, number, one, {keys[i].min},
+                                                  {keys[i].max});
     }
 }
 

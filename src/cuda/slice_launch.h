@@ -146,15 +146,18 @@ static inline bool cuda_slices_are_records(enum element_type type, unsigned want
     return !element_is_float(type) || (wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 }
 
-/* Whether kernels find this without records all the same: sums and squares, or extremes of integers, of
-   types of up to 32 bits; or sums and squares of f64 that may be `rounded`. They put results, too. */
+/* Whether kernels find this without records all the same: extremes of integers; sums and squares of types
+   of up to 32 bits; or sums and squares of f64 that may be `rounded`. They put results, too. */
 static inline bool cuda_slices_are_plain(enum element_type type, unsigned wants, bool rounded)
 {
-    if (type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_BOOL ||
-        type == ELEMENT_F8E4M3 || type == ELEMENT_F8E5M2 || (type == ELEMENT_F64 && !rounded))
+    if (type == ELEMENT_BOOL)
         return false;
-    return wants == (PARTIAL_SUM | PARTIAL_SQUARES) ||
-           (wants == PARTIAL_EXTREMES && element_is_integer(type));
+    if (wants == PARTIAL_EXTREMES)
+        return element_is_integer(type);
+    if (type == ELEMENT_I64 || type == ELEMENT_U64 || type == ELEMENT_F8E4M3 ||
+        type == ELEMENT_F8E5M2 || (type == ELEMENT_F64 && !rounded))
+        return false;
+    return wants == (PARTIAL_SUM | PARTIAL_SQUARES);
 }
 
 /* Threads of a block of cuda_slices_look, and bytes that are kept of a part of a slice. Threads of one of

@@ -363,7 +363,7 @@ static __device__ __noinline__ uint64_t spread_bits(const struct cuda_slice_wish
 }
 
 /* Puts what was found of slices number i to i + N - 1. */
-template <int N, typename Key, typename Squares>
+template <int N, bool MAY_NOT_FIT, typename Key, typename Squares>
 __device__ static __forceinline__ void
 slice_put(const struct cuda_slice_launch *job, size_t i, const slice_moments<Squares> (&found)[N],
           const Key (&)[N], const Key (&)[N])
