@@ -613,6 +613,13 @@ static void check_refusals(void)
     check_refused(line, "s\":[]", "s\":[\"nan\"]", "as this program");
     check_refused(line, "s\":[]", "s\":[\"0x1p+8\"]", "as this program");
     check_refused(line, "s\":[],", "s\":[\"0x1p+0\",\"0x1p+1\"],", "as this program");
+    reduce(&t, ELEMENT_F64, some + 4, (struct partial_range){0, 1}, 1);
+    length = partial_text_write(line, &t);
+    tap_ok(partial_text_read(&t, line, length, error), "it is right: %s", line);
+    check_refused(line, "\"sum\":\"0x0p+0", "\"sum\":\"0x1p+0", "as this program");
+    check_refused(line, "\"sumsq\":\"0x0p+0", "\"sumsq\":\"0x1p+0", "as this program");
+    check_refused(line, "\"l1\":\"0x0p+0", "\"l1\":\"0x1p+0", "as this program");
+    reduce(&t, ELEMENT_U8, bytes, (struct partial_range){0, 2}, 2);
 
     t.missing = (struct missing){.count = 1, .ranges = {{7, 7}}};
     t.partial.count = t.ranges[0].end = t.of = 5;
