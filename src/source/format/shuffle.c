@@ -91,7 +91,8 @@ void shuffle_undo(unsigned char *restrict to, const unsigned char *restrict from
 {
     const size_t count = bytes / size, whole = count * size;
 
-    shuffle_undo_planes(to, from, count, count, size);
+    if (count > 0) /* without one, `size` may be any number */
+        shuffle_undo_planes(to, from, count, count, size);
     if (whole < bytes)
         memcpy(to + whole, from + whole, bytes - whole);
 }
