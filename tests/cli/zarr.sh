@@ -157,6 +157,14 @@ done
 echo '{"metadata":{"a/.zarray":' >alone/.zmetadata
 run -q -o sum alone
 fails 'consolidated metadata that are cut off' 'alone: a Zarr store: .zmetadata: byte 26: not JSON'
+mkdir dots
+printf '{"zarr_format":2}' >dots/.zgroup
+mkdir dots/.a dots/..b
+cp plain/.zarray plain/0 dots/.a
+cp plain/.zarray plain/0 dots/..b
+run -q --tsv -o sum dots
+is 'names that begin with dots' 0 "dots${tab}..b${tab}u8${tab}[5]${tab}24
+dots${tab}.a${tab}u8${tab}[5]${tab}24"
 mkdir none
 run --format=zarr none
 fails 'a directory that is no store' 'none: a Zarr store: no zarr.json, .zarray, .zgroup or .zmetadata in the directory'

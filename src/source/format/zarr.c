@@ -1822,7 +1822,8 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
     while (good && (entry = readdir(folder))) {
         const size_t more = strlen(entry->d_name);
 
-        if (entry->d_name[0] == '.' || !is_folder(folder, entry))
+        /* No group or array has a name of dots alone. */
+        if (strspn(entry->d_name, ".") == more || !is_folder(folder, entry))
             continue;
         if (length + more + 2 > PATH_MAX || depth == DEPTH_MAX) {
             good = container_wrong(z->in, ERROR_NO_OFFSET, "%s: more than %d groups in each other",
