@@ -776,6 +776,7 @@ static void check_damaged(void)
         {END_AT + 20, 2, 1, "the file is cut off", false},
     };
     struct tap_family family = {0};
+    struct archive z = {.size = 0};
     struct container_input in;
     struct file file;
 
@@ -792,6 +793,11 @@ static void check_damaged(void)
     file = make_npz();
     check_cut_off(&family, &container_npz, &file);
     free(file.bytes);
+    (void)add_npy(&z, "w.npy", F4_23, 23, 0, false);
+    add_member(&z, "notes.txt", "notes", 5, 0, false);
+    file = end_archive(&z, false, "");
+    tap_case(&family, is_damaged(&file, "the shape has more elements than the"),
+             "a short member before another one");
     tap_family_end(&family, "damaged archives");
 }
 

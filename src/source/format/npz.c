@@ -178,6 +178,9 @@ static bool note_damage(struct zip *z, struct container_array *array)
         return false;
     array->type_name[0] = '\0';
     array->missing = in->unread;
+    if (!array->deflated) /* it may have been taken to begin after its header */
+        array->offset -= array->before;
+    array->before = 0;
     array->deflated = false;
     array->length = array->compressed;
     array->dimensions = 0;
