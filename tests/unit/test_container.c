@@ -618,6 +618,7 @@ static size_t add_npy(struct archive *z, const char *name, const char *dictionar
 }
 
 #define F4_23 "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}"
+#define F4_03 "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}"
 #define I2_32 "{'descr': '>i2', 'fortran_order': True, 'shape': (3, 2)}"
 #define C8_1 "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}"
 #define RECORD "{'descr': [('a', '<f4'), (']', 'O')], 'fortran_order': False, 'shape': ()}"
@@ -725,6 +726,15 @@ static void check_deflated(void)
     }
     file.bytes[35] = 7; /* a kind of block that there is not */
     tap_ok(is_damaged(&file, ": invalid block type") || !inflate_possible(), "a damaged one");
+    if (inflate_possible()) {
+        struct archive y = {.size = 0};
+        struct file other;
+
+        (void)add_npy(&y, "w.npy", F4_03, 12, 8, false);
+        other = end_archive(&y, false, "");
+        tap_ok(is_damaged(&other, "the checksum of this member is wrong"),
+               "one that is damaged and seems to have no elements");
+    }
 }
 
 /* An archive of one member. */

@@ -325,3 +325,30 @@ ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t co
     inflate_close(z);
     return status == INFLATE_GOOD ? (ptrdiff_t)got : -1;
 }
+
+bool inflate_verify(struct container_input *in, uint64_t offset, uint64_t compressed,
+                    uint32_t checksum)
+{
+    struct inflate *z = inflate_open();
+    unsigned char dropped[4096];
+    enum inflate_status status;
+    bool good;
+    size_t got;
+
+    if (!z)
+        return container_no_memory(in);
+    inflate_begin(z, offset, compressed);
+    do
+        status = inflate_read(z, read_input, in, dropped, sizeof dropped, &got);
+    while (status == INFLATE_GOOD && got == sizeof dropped);
+    good = status == INFLATE_GOOD;
+    if (status == INFLATE_WRONG)
+        (void)container_fail(in,
+                             error_at(error_kind_of(z->error), inflate_offset(z), "%s", z->error));
+    else if (good && !inflate_ended(z))
+        good = container_wrong(in, inflate_offset(z), "something follows the compressed data");
+    else if (good && inflate_checksum(z) != checksum)
+        good = container_wrong(in, offset, "the checksum of this member is wrong");
+    inflate_close(z);
+    return good;
+}

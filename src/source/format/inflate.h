@@ -25,6 +25,11 @@ bool inflate_recognise_zlib(const void *bytes, size_t size);
 ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
                         void *bytes, size_t size);
 
+/* Decompresses a member of a zip archive, `compressed` bytes at an offset, and drops what it is. False
+   if it is damaged, or has another checksum: `in` says so. */
+bool inflate_verify(struct container_input *in, uint64_t offset, uint64_t compressed,
+                    uint32_t checksum);
+
 /* A decoder, which takes one member after the other. It belongs to one thread at a time. */
 struct inflate;
 

@@ -153,6 +153,10 @@ static bool read_array(struct zip *z, const struct zip_member *m, const struct z
         return true;
     if (!take_header(z, array, &npy) || !take_type(z, array, &npy))
         return false;
+    /* Others are verified when they are read. */
+    if (array->deflated && npy.elements == 0 &&
+        !inflate_verify(z->in, array->offset, m->compressed, m->checksum))
+        return false;
     array->length = m->size - array->before;
     if (!array->deflated)
         array->offset += array->before;
