@@ -276,12 +276,12 @@ void zip_sort(struct zip *z)
 struct zip_member *zip_find(const struct zip *z, const char *name, size_t length)
 {
     size_t low = 0, high = z->count;
-    struct zip_member *found;
 
     SEARCH(low, high, strncmp(z->members[middle].name, name, length) < 0);
-    found = &z->members[low];
-    return low < z->count && strncmp(found->name, name, length) == 0 && !found->name[length] ? found
-                                                                                             : NULL;
+    if (low == z->count || strncmp(z->members[low].name, name, length) != 0 ||
+        z->members[low].name[length])
+        return NULL;
+    return &z->members[low];
 }
 
 bool zip_is_plain(const struct zip_member *m)
