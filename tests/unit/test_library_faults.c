@@ -18,9 +18,11 @@
 #include "lib/tap.h"
 #include "source/format/inflate.h"
 
-#if defined HAVE_ZLIB && defined HAVE_LIBDEFLATE
-#    include <libdeflate.h>
+#ifdef HAVE_ZLIB
 #    include <zlib.h>
+#endif
+#ifdef HAVE_LIBDEFLATE
+#    include <libdeflate.h>
 #endif
 
 /* Allocations until one fails; negative after that one. */
@@ -293,17 +295,12 @@ static void test_call(const char *name, gpr_status (*call)(struct call *c), uint
     tap_family_end(&family, "%s, %" PRIu64 " elements", name, count);
 }
 
-#if defined HAVE_ZLIB && defined HAVE_LIBDEFLATE
 /* Decoders of libdeflate that are there. */
 static int decoders;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): names of --wrap */
-struct libdeflate_decompressor *__real_libdeflate_alloc_decompressor(void);
-void __real_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
+#ifdef HAVE_ZLIB
 int __wrap_inflateInit2_(z_streamp stream, int bits, const char *version, int size);
-struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void);
-void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 int __wrap_inflateInit2_(z_streamp stream, int bits, const char *version, int size)
 {
@@ -313,6 +310,13 @@ int __wrap_inflateInit2_(z_streamp stream, int bits, const char *version, int si
     (void)size;
     return Z_MEM_ERROR;
 }
+#endif
+
+#ifdef HAVE_LIBDEFLATE
+struct libdeflate_decompressor *__real_libdeflate_alloc_decompressor(void);
+void __real_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
+struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void);
+void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder);
 
 struct libdeflate_decompressor *__wrap_libdeflate_alloc_decompressor(void)
 {
@@ -325,16 +329,13 @@ void __wrap_libdeflate_free_decompressor(struct libdeflate_decompressor *decoder
     decoders--;
     __real_libdeflate_free_decompressor(decoder);
 }
+#endif
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void test_inflate(void)
 {
     tap_ok(!inflate_open() && decoders == 0, "without memory for zlib, libdeflate's is freed");
 }
-#else
-static void test_inflate(void)
-{
-}
-#endif
 
 int main(void)
 {
