@@ -55,8 +55,9 @@ struct cuda_slice_launch {
     bool magnitudes, rounded;
     double *bound;
     /* If it is not NULL, the place of the results that are wanted, aligned in that way, and nothing
-       else is put anywhere: of slices that are not cut, and without records. Sums of integers must
-       fit. `unknown`: floats of them that are CUDA_SLICE_UNKNOWN, slice i with number first + i. */
+       else is put anywhere: of slices that are not cut, and without records. Sums of integers of up
+       to 32 bits must fit. `unknown`: floats of them that are CUDA_SLICE_UNKNOWN, and sums of
+       integers of 64 bits that do not fit, slice i with number first + i. */
     uint64_t *results;
     struct cuda_slice_wish wish;
     struct cuda_list unknown;

@@ -95,13 +95,13 @@ struct source {
     uint64_t start;       /* offset in the file at which the input begins */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     uint64_t stated;      /* elements that a header states; SOURCE_UNKNOWN without one */
-    uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
-                         ends, whatever elements are requested; 0 for others */
+    uint64_t through; /* of a part of zstd that was cut: frames that begin before this offset are
+                         decoded to their ends, whatever elements are requested; 0 for others */
 
     struct zstd_file zstd; /* the state of a zstd file */
 
     bool muted;         /* source_error ignores errors in the data, which will be found again later;
-                   errors of reading still count */
+                           errors of reading still count */
     struct error error; /* the reason why the source failed; valid if `told` */
     struct source_damages *damages; /* see source_open_damages; NULL: damage is a failure */
 
