@@ -1,7 +1,7 @@
 /*
  * Jobs: what is found of elements that lie in device memory. A job knows nothing of where they came
  * from: a feeder has copied them there (feeder.h), or the zstd decoder has written them. Sums with
- * extremes and moments (sums.h), tallies (tallies.h) and slices (slicer.c) are jobs.
+ * extremes and moments (sums.h), tallies (tallies.h) and slices (slices.h) are jobs.
  *
  *     begin -> add -> send -> (the caller sees that the stream has passed) -> collect -> ... -> end
  *

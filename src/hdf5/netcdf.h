@@ -2,7 +2,7 @@
  * Additions of netCDF-4 to HDF5: datasets that are only dimensions, and unlimited
  * dimensions, along which all variables are as long as the longest.
  *
- * As hdf5_library.h it runs in a process of its own: objects that are opened here stay open.
+ * As library.h it runs in a process of its own: objects that are opened here stay open.
  */
 #ifndef GPUREDUCE_HDF5_NETCDF_H
 #define GPUREDUCE_HDF5_NETCDF_H

@@ -2,17 +2,15 @@
  * gpureduce-bench ladder: what its modules share: the GPU with a stream and events, and what the
  * user asked for.
  *
- *     ladder.c       the command: options, and the ladder itself
+ *     ladder.c       the command: options, and the ladder itself, beside what others have measured
  *     suite.c        the command with --suite
  *     timing.c       how long cases take
- *     verify.c       whether their results are right
+ *     verify.c       whether their results are right, or within the error that they may have
  *     inputs.c       elements on the device and on the host
  *     bench_case.c   a rung with inputs of one type and size, and memory for its results
  *     workbench.c    this module
- *     bound.c        the largest error that a rung may have
  *     reference.c    the right results, by the CPU kernels
  *     rung_table.c   the rungs, from the rows of rungs.def
- *     published.c    what others have measured
  *     rungs.cu       the textbook kernels, behind rungs.h
  *     cub.cu         CUB's sums, behind rungs.h
  *     production.c   the production kernel as rungs, behind rungs.h
