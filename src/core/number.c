@@ -10,6 +10,7 @@
 
 #include "core/digits.h"
 #include "core/element_round.h"
+#include "sys/float_mode.h"
 
 /* A decimal: digits[0].digits[1..] times 10^exponent. */
 struct decimal {
@@ -78,12 +79,31 @@ static void write_decimal(char *text, const struct decimal *d)
     *text = '\0';
 }
 
+/* The binary64 number that is what `text` begins with, rounded as a mode says. */
+static double read_as(struct float_mode mode, const char *text, char **end)
+{
+    const struct float_mode given = float_mode_get();
+    double x;
+
+    float_mode_set(mode);
+    x = strtod(text, end);
+    float_mode_set(given);
+    return x;
+}
+
 /* The value of the type nearest to what `text` begins with; *end is where that ends. */
 static double read_nearest(const char *text, enum element_type type, char **end)
 {
-    /* Rounding twice, to binary64 and then to a narrower type, could be wrong at a tie; reading a
-       binary32 directly is not, and the halves are so coarse that 53 bits decide them. */
-    return type == ELEMENT_F32 ? (double)strtof(text, end) : element_round(type, strtod(text, end));
+    double x;
+
+    if (type == ELEMENT_F32)
+        return (double)strtof(text, end);
+    if (element_size(type) > 2)
+        return strtod(text, end);
+    /* Rounded to nearest, a number that binary64 lacks could become a tie of two values of the type. Of
+       the two numbers of binary64 around it, the one with an odd last bit is never a tie. */
+    x = read_as(FLOAT_MODE_DOWN, text, end);
+    return element_round(type, exact_bits(x) % 2 != 0 ? x : read_as(FLOAT_MODE_UP, text, end));
 }
 
 static bool decimal_reads_back(const struct decimal *d, double x, enum element_type type)

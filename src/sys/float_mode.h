@@ -17,6 +17,8 @@ struct float_mode {
 };
 
 #    define FLOAT_MODE_USUAL ((struct float_mode){0x1f80, 0x37f})
+#    define FLOAT_MODE_DOWN ((struct float_mode){0x3f80, 0x77f})
+#    define FLOAT_MODE_UP ((struct float_mode){0x5f80, 0xb7f})
 
 static inline struct float_mode float_mode_get(void)
 {
@@ -44,6 +46,8 @@ struct float_mode {
 };
 
 #    define FLOAT_MODE_USUAL ((struct float_mode){0})
+#    define FLOAT_MODE_DOWN ((struct float_mode){2 << 22})
+#    define FLOAT_MODE_UP ((struct float_mode){1 << 22})
 
 static inline struct float_mode float_mode_get(void)
 {
@@ -70,6 +74,8 @@ struct float_mode {
 };
 
 #    define FLOAT_MODE_USUAL ((struct float_mode){FE_TONEAREST})
+#    define FLOAT_MODE_DOWN ((struct float_mode){FE_DOWNWARD})
+#    define FLOAT_MODE_UP ((struct float_mode){FE_UPWARD})
 
 static inline struct float_mode float_mode_get(void)
 {

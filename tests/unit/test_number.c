@@ -532,7 +532,26 @@ static void check_parse(void)
     static const char *const bad[] = {"",    " 1",  "1 ",   "+1",       "1x",    "0x",  "-nan",
                                       "NaN", "Inf", "NA",   "infinity", "1e",    "--1", ".5",
                                       "-",   "1,5", "null", "e10",      "error", "nan0"};
-    struct tap_family same = {0}, refused = {0};
+    static const struct {
+        const char *text;
+        enum element_type type;
+        double value;
+    } ties[] = {
+        {"2049", ELEMENT_F16, 2048},
+        {"2049.00000000000000000001", ELEMENT_F16, 2050},
+        {"-2049.00000000000000000001", ELEMENT_F16, -2050},
+        {"2050.99999999999999999999", ELEMENT_F16, 2050},
+        {"0x801.0000000000000000001p0", ELEMENT_F16, 2050},
+        {"65519.9999999999999999999", ELEMENT_F16, 65504},
+        {"65520", ELEMENT_F16, INFINITY},
+        {"257.000000000000000000001", ELEMENT_BF16, 258},
+        {"-0x1.02ffffffffffffffffffp8", ELEMENT_BF16, -258},
+        {"1e400", ELEMENT_BF16, INFINITY},
+        {"17.0000000000000000000001", ELEMENT_F8E4M3, 18},
+        {"9.00000000000000000000001", ELEMENT_F8E5M2, 10},
+        {"1e-400", ELEMENT_F8E5M2, 0},
+    };
+    struct tap_family same = {0}, near = {0}, refused = {0};
     struct rng r;
 
     rng_seed(&r, 32);
@@ -554,6 +573,13 @@ static void check_parse(void)
         }
     }
     tap_family_end(&same, "what is written is read back, signs of zeros too");
+    for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
+        double x = 77;
+
+        tap_case(&near, number_parse(ties[i].text, ties[i].type, &x) && x == ties[i].value,
+                 "%s is %a", ties[i].text, x);
+    }
+    tap_family_end(&near, "a number that is close to a tie is rounded once");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double x;
 
