@@ -100,12 +100,13 @@ static bool layout_fortran(struct source *s, struct reader *reader, const unsign
     s->data_offset = s->options.skip;
     s->fortran.marker = 4;
     s->fortran.big_endian = s->options.order == ELEMENT_ORDER_BIG;
+    s->fortran.unseen = true;
     if (s->options.skip < had) {
         const struct unsupported_input in = describe(s, reader, prefix, had);
 
-        s->fortran.guessed = !unsupported_find_markers(&in, s->options.order, &s->fortran.marker,
-                                                       &s->fortran.big_endian) &&
-                             s->options.order == ELEMENT_ORDER_UNSAID;
+        s->fortran.unseen = !unsupported_find_markers(&in, s->options.order, &s->fortran.marker,
+                                                      &s->fortran.big_endian);
+        s->fortran.guessed = s->fortran.unseen && s->options.order == ELEMENT_ORDER_UNSAID;
     }
     s->info.swap = s->fortran.big_endian != element_host_is_big();
     return true;

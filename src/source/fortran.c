@@ -109,7 +109,7 @@ static int end_part(struct fortran_reader *r, size_t most)
                      "byte %" PRIu64 ": the record that begins at byte %" PRIu64
                      " has markers that differ",
                      offset, r->begin);
-    r->over.source->fortran.guessed = false;
+    r->over.source->fortran.guessed = r->over.source->fortran.unseen = false;
     r->inside = false;
     r->after = r->more;
     if (r->more)
@@ -194,6 +194,17 @@ static ptrdiff_t fortran_read(struct reader *reader, void *buffer, size_t size)
             break;
     }
     return (ptrdiff_t)done;
+}
+
+void fortran_reader_see(struct reader *reader)
+{
+    struct fortran_reader *r = (struct fortran_reader *)reader;
+    unsigned char rest[4096];
+    ptrdiff_t got = 1;
+
+    while (got > 0 && r->over.source->fortran.unseen)
+        got = r->left > 0 ? read_part(r, rest, sizeof rest)
+                          : (r->inside ? end_part : begin_part)(r, 1);
 }
 
 struct reader *fortran_reader_open(struct source *s, const struct source_record *record,

@@ -13,4 +13,8 @@
 struct reader *fortran_reader_open(struct source *s, const struct source_record *record,
                                    uint64_t skip, struct reader *input);
 
+/* Reads the first record, or the first part of it, to its end, if that has not been read. With lengths
+   of another size or byte order, which the second one tells, the bytes returned so far are others. */
+void fortran_reader_see(struct reader *reader);
+
 #endif

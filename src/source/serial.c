@@ -42,6 +42,9 @@ struct serial_state {
     bool more;       /* then: an array before this one has elements in the next record */
     bool ended;      /* the last element has been read, or the input failed */
 
+    /* The reader of Fortran's records below that, or NULL. */
+    struct reader *fortran;
+
     /* The kind that s was of before. */
     void *before;
     void (*close_before)(void *state);
@@ -133,6 +136,8 @@ static size_t serial_fill(struct source *s, const struct chunk_request *request)
         return 0;
     if (s->info.elements != SOURCE_UNKNOWN && count > s->info.elements - state->next)
         count = (size_t)(s->info.elements - state->next);
+    if (count == 0 && s->fortran.unseen)
+        fortran_reader_see(state->fortran);
     got = request->prompt ? read_promptly(state->reader, request->buffer, count * element, element)
                           : reader_fill(state->reader, request->buffer, count * element);
     if (got < 0)
@@ -382,6 +387,7 @@ static struct serial_state *begin(struct source *s, struct reader *reader)
 
 bool serial_source_open(struct source *s, struct reader *reader)
 {
+    struct reader *fortran = NULL;
     struct serial_state *state;
 
     if (!formats_layout(s, reader)) {
@@ -389,12 +395,13 @@ bool serial_source_open(struct source *s, struct reader *reader)
         return false;
     }
     if (s->fortran.marker > 0)
-        reader = fortran_reader_open(s, &s->options.record, s->data_offset, reader);
+        reader = fortran = fortran_reader_open(s, &s->options.record, s->data_offset, reader);
     if (reader && s->options.record.bytes > 0)
         reader = record_reader_open(s, &s->options.record, s->data_offset, reader);
     state = reader ? begin(s, reader) : NULL;
     if (!state)
         return false;
+    state->fortran = fortran;
     state->first = s->data_offset;
     state->at = s->header ? s->data_offset : 0;
     return true;

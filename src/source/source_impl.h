@@ -90,6 +90,7 @@ struct source {
         unsigned marker; /* bytes */
         bool big_endian;
         bool guessed; /* nothing tells that they are little-endian */
+        bool unseen;  /* the first record has not been found to end where they say */
     } fortran; /* the lengths around Fortran's records, if info.format is that; marker is 0 if not */
     bool header;          /* the elements follow a header that describes them */
     uint64_t start;       /* offset in the file at which the input begins */

@@ -17,6 +17,13 @@ for how in "gpureduce $fortran -t u8 x.unf" "cat x.unf | gpureduce $fortran -t u
 done
 run -q -o sum --format=fortran -t u8 --length=3 x.unf
 is 'the first elements' 0 6
+{ printf '\0\60\0\0\0\0\0\0' && dd if=/dev/zero bs=12288 count=1 2>/dev/null && printf '\0\60\0\0\0\0\0\0'; } >far.unf
+shell 'cat far.unf | gpureduce -q -o sum --format=fortran -t u8 --length=3'
+fails 'the first elements, with lengths that the beginning does not show' \
+    'standard input: byte 12292: the record that begins at byte 0 has markers that differ; try --endian=big'
+{ printf '\0\60\0\0' && head -c 12296 far.unf | tail -c +9 && printf '\0\60\0\0\1'; } >long.unf
+shell 'cat long.unf | gpureduce -q -o count --format=fortran -t u8 --length=3'
+is 'the first elements of a long record' 0 3
 run -q -o sum --format=fortran --record=u1,i2:1 x.unf
 fails 'records of records' 'x.unf: byte 19: a record of 1 byte does not hold whole records of 3 bytes'
 run -q -o sum --format=fortran --record=u1,i2:1 --length=1 x.unf
