@@ -15,66 +15,51 @@ bool missing_text_is_valid(const char *text)
     return number_parse(text, ELEMENT_F64, &x);
 }
 
-/* Reads a hexadecimal number without a point, all digits of which count, if it is an integer below
-   2^64. */
-static bool parse_hexadecimal(const char *text, struct integer *x)
+/* The value of a digit, or -1. */
+static int digit_of(char c, bool hexadecimal)
 {
-    uint64_t value;
-    long exponent = 0;
-    char *end;
-
-    if (strspn(text + 2, "0123456789abcdefABCDEF") > 16)
-        return false;
-    value = strtoull(text, &end, 16);
-    if (*end == 'p' || *end == 'P')
-        exponent = strtol(end + 1, &end, 10);
-    for (; exponent > 0 && value > 0 && value <= UINT64_MAX / 2; exponent--)
-        value *= 2;
-    for (; exponent < 0 && value > 0 && value % 2 == 0; exponent++)
-        value /= 2;
-    *x = (struct integer){.known = true, .low = value};
-    return *end == '\0' && (value == 0 || exponent == 0);
+    return c >= '0' && c <= '9'                  ? c - '0'
+           : hexadecimal && c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : hexadecimal && c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
 }
 
-/* Whether binary64 has all digits of a hexadecimal number: any 13, or 13 that follow "1.". */
-static bool digits_fit(const char *text)
+/* Reads a decimal, or the text after 0x of a hexadecimal number, with a point, an exponent or neither,
+   if it is an integer below 2^64. Binary64, to which strtod would round it, has fewer bits. */
+static bool parse_integer(const char *text, bool hexadecimal, struct integer *x)
 {
-    const size_t length = strcspn(text + 2, "pP");
-
-    return length <= 13 || (length <= 15 && strncmp(text + 2, "1.", 2) == 0);
-}
-
-/* Reads a decimal with a point, an exponent or neither, if it is an integer below 2^64. Binary64,
-   to which strtod would round it, has fewer bits. */
-static bool parse_decimal(const char *text, struct integer *x)
-{
+    const unsigned base = hexadecimal ? 16 : 10, power = hexadecimal ? 2 : 10; /* of the exponent */
+    const long step = hexadecimal ? 4 : 1; /* base is power^step */
     uint64_t value = 0;
-    long zeros = 0, exponent = 0; /* zeros that follow the digits so far; the power of ten */
+    long zeros = 0, exponent = 0; /* zeros that follow the digits so far; the exponent */
     bool point = false;
+    int digit;
 
-    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
+    for (; (digit = digit_of(*text, hexadecimal)) >= 0 || (*text == '.' && !point); text++) {
         point = point || *text == '.';
-        exponent -= point && *text != '.';
-        zeros += *text == '0';
-        if (*text == '0' || *text == '.')
+        exponent -= point && *text != '.' ? step : 0;
+        zeros += digit == 0;
+        if (digit <= 0)
             continue;
         for (; zeros >= 0; zeros--) {
-            if (value > UINT64_MAX / 10)
+            if (value > UINT64_MAX / base)
                 return false;
-            value *= 10;
+            value *= base;
         }
         zeros = 0;
-        value += (uint64_t)(*text - '0');
-        if (value < (uint64_t)(*text - '0'))
+        value += (uint64_t)digit;
+        if (value < (uint64_t)digit)
             return false;
     }
-    if (*text == 'e' || *text == 'E')
+    if (*text)
         exponent += strtol(text + 1, NULL, 10);
-    for (exponent += zeros; value > 0 && exponent > 0; exponent--) {
-        if (value > UINT64_MAX / 10)
+    for (exponent += zeros * step; value > 0 && exponent > 0; exponent--) {
+        if (value > UINT64_MAX / power)
             return false;
-        value *= 10;
+        value *= power;
     }
+    for (; exponent < 0 && value > 0 && value % power == 0; exponent++)
+        value /= power;
     *x = (struct integer){.known = true, .low = value};
     return value == 0 || exponent == 0;
 }
@@ -88,14 +73,9 @@ static bool integer_bits(enum element_type type, const char *text, uint64_t *bit
     struct integer x = {.known = false};
     double value;
 
-    if (!number_parse(text, ELEMENT_F64, &value) || !isfinite(value))
+    if (!number_parse(text, ELEMENT_F64, &value) || !isfinite(value) ||
+        !parse_integer(text + negative + (hexadecimal ? 2 : 0), hexadecimal, &x))
         return false;
-    if (!(hexadecimal ? parse_hexadecimal : parse_decimal)(text + negative, &x)) {
-        if (!hexadecimal || !digits_fit(text + negative) || value != floor(value) ||
-            fabs(value) >= 0x1p64)
-            return false;
-        x = (struct integer){.known = true, .low = (uint64_t)fabs(value)};
-    }
     x.negative = negative && x.low > 0;
     if (format->kind == ELEMENT_SIGNED ? x.low > most / 2 + x.negative : x.low > most || x.negative)
         return false;
