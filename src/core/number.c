@@ -11,6 +11,7 @@
 #include "core/digits.h"
 #include "core/element_round.h"
 #include "sys/float_mode.h"
+#include "sys/point.h"
 
 /* A decimal: digits[0].digits[1..] times 10^exponent. */
 struct decimal {
@@ -34,6 +35,7 @@ static bool format_special(char text[NUMBER_MAX], double x)
 /* The decimal of `length` digits nearest to x > 0. */
 static struct decimal decimal_nearest(double x, int length)
 {
+    POINT_DEFAULT;
     struct decimal d = {.length = length};
     char text[40];
     const char *exponent;
@@ -94,6 +96,7 @@ static double read_as(struct float_mode mode, const char *text, char **end)
 /* The value of the type nearest to what `text` begins with; *end is where that ends. */
 static double read_nearest(const char *text, enum element_type type, char **end)
 {
+    POINT_DEFAULT;
     double x;
 
     if (type == ELEMENT_F32)

@@ -1,6 +1,6 @@
 /*
  * Numbers as text: the shortest decimals that read back, and the sizes and counts of options.
- * Pure. The program never calls setlocale, so the decimal point is always a point.
+ * Pure. The decimal point is a point in every locale.
  */
 #ifndef GPUREDUCE_NUMBER_H
 #define GPUREDUCE_NUMBER_H

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sys/escape.h"
+#include "sys/point.h"
 
 void json_string(FILE *out, const char *string)
 {
@@ -297,6 +298,7 @@ static const char *number_end(const char *p)
 
 bool json_read_number(struct json_reader *r, double *x)
 {
+    POINT_DEFAULT;
     const char *end;
 
     if (r->failed)

@@ -15,6 +15,7 @@ library_sources += \
 	src/sys/mutex.h \
 	src/sys/operand.h \
 	src/sys/plural.h \
+	src/sys/point.h \
 	src/sys/pread.h \
 	src/sys/processor.h \
 	src/sys/search.h \

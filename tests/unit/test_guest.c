@@ -549,7 +549,7 @@ static void test_fork(void)
     release(&o);
 }
 
-/* Texts have a point whatever the host's language is. */
+/* Texts, also those that are read, have a point whatever the host's language is. */
 static void test_locale(void)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
@@ -570,6 +570,12 @@ static void test_locale(void)
     else
         tap_ok(strcmp(text, "1.5") == 0 && seconds && strchr(seconds, '0')[1] == '.',
                "numbers in the locale %s: %s", names[i], text);
+    gpr_result_free(result);
+    result = NULL;
+    if (gpr_request_missing(o.request, "0.75") == GPR_OK &&
+        gpr_reduce(o.input, 0, o.request, &result) == GPR_OK)
+        gpr_result_text(result, "sum", text, sizeof text);
+    tap_ok(strcmp(text, "0") == 0, "a missing value in that locale: %s", text);
     gpr_result_free(result);
     release(&o);
     (void)setlocale(LC_ALL, "C");

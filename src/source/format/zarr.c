@@ -830,8 +830,8 @@ static bool read_value(struct json_reader *r, struct attributes_number *x)
             return true;
         }
     }
-    *x = (struct attributes_number){.real = true, .value = strtod(text, NULL)};
-    return true;
+    *x = (struct attributes_number){.real = true};
+    return number_parse(text, ELEMENT_F64, &x->value);
 }
 
 /* Sets the bits of an element of the type that has this value; floats are rounded. False where the
