@@ -45,14 +45,18 @@ run -q -o sum 0.f32 data/npy/f2.npy 2.f32 data/npy/f8-big-endian.npy 1.f32
 is 'types in turn' 0 "$(printf '1\n%s\n3\n%s\n2' "$(cat f2)" "$(cat f8)")"
 
 if command -v strace >/dev/null && strace -o trace -f true 2>/dev/null; then
-    strace -f -e trace=clone,clone3,openat -o trace "$program" -q -o sum "$@" >/dev/null
-    threads=$(grep -c 'clone' trace)
-    # A sanitizer may start one to look for leaks.
-    if [ "$threads" -lt 4 ]; then
-        pass "$count small files start no threads"
-    else
-        fail "$count small files start $threads threads"
-    fi
+    # The trace of the last is searched for GPUs below.
+    for options in '--axis=0 --shape=-1 -o sum' '-o sum'; do
+        # shellcheck disable=SC2086
+        strace -f -e trace=clone,clone3,openat -o trace "$program" -q $options "$@" >/dev/null
+        threads=$(grep -c 'clone' trace)
+        # A sanitizer may start one to look for leaks.
+        if [ "$threads" -lt 4 ]; then
+            pass "$count small files start no threads with $options"
+        else
+            fail "$count small files start $threads threads with $options"
+        fi
+    done
     if grep -q '/dev/nvidia' trace; then
         fail "$count small files ask for a GPU"
     else
@@ -60,6 +64,7 @@ if command -v strace >/dev/null && strace -o trace -f true 2>/dev/null; then
     fi
 else
     skip "$count small files start no threads" 'no strace'
+    skip "$count small files start no threads along an axis" 'no strace'
     skip "$count small files ask for no GPU" 'no strace'
 fi
 
