@@ -1752,9 +1752,9 @@ static void worker_work(void *workers, unsigned number)
     end_worker(w);
 }
 
-/* Has the workers do it, and shows progress. The first works on this thread where elements in memory are
-   so few that nobody has to see it or to end it, where it is the only one and nobody can do either, and
-   where no thread can be had. False without memory. */
+/* Has the workers do it, and shows progress. The first works on this thread where elements are so few that
+   nobody has to see it or to end it: in memory, or by one worker, in a file; where it is the only one and
+   nobody can do either; and where no thread can be had. False without memory. */
 static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsigned number),
                         struct axis_worker *workers, unsigned count)
 {
@@ -1768,7 +1768,8 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    if (session_is_short(run->options, bytes) || (count == 1 && !progress))
+    if (session_is_short(run->options, bytes) ||
+        (count == 1 && (!progress || (run->info->repeatable && bytes <= SESSION_SHORT_BYTES))))
         team_take_part(team, 0, count, &job);
     else if (team_start(team, 0, count, &job) == 0)
         work(workers, 0);
