@@ -68,7 +68,7 @@ struct axis_piece {
     uint64_t first, count;
     struct buffer bytes;    /* taken over; without data where they have been placed */
     int error;              /* why they could not be placed; 0: nothing is known against it */
-    bool refused;           /* the result after these cannot be had: the output ends here */
+    bool refused;           /* there is no result after these: the output ends here */
     uint64_t refused_index; /* where in its slice the NaN is */
 };
 
