@@ -8,6 +8,7 @@
 #include "core/moments.h"
 #include "cuda/array_launch.h"
 #include "cuda/guest.h"
+#include "cuda/kernels.h"
 #include "cuda/tallies.h"
 
 /* Elements of a launch, at most: kernels take less than 2^30. */
@@ -401,8 +402,8 @@ bool cuda_array_counts_values(const struct cuda_tallier *t, const struct cuda_ar
 {
     const bool integers = element_is_integer(e->type);
     const unsigned told = PARTIAL_ALL & ~(unsigned)PARTIAL_WHERE;
-    const unsigned extremes = PARTIAL_SUM | (integers ? PARTIAL_EXTREMES : 0);
-    const unsigned squares = PARTIAL_SUM | (integers ? PARTIAL_SQUARES : 0);
+    const unsigned extremes = integers ? CUDA_FINDS_EXTREMES : PARTIAL_SUM;
+    const unsigned squares = integers ? CUDA_FINDS_SQUARES : PARTIAL_SUM;
 
     return element_size(e->type) == 1 && e->count >= t->tuning.counted && !(wants & ~told) &&
            (wants & ~extremes) && (wants & ~squares);
