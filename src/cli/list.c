@@ -68,7 +68,10 @@ static void write_item(struct writer *w, const char *path, const struct item *it
                   facts->type ? field_text(IN_CELLS | J, "dtype", facts->type)
                               : field_of(IN_CELLS | J, "dtype", FIELD_MISSING),
                   field_truth(J, "readable", item->readable),
-                  field_text(J, "endian", facts->big_endian ? "big" : "little"),
+                  field_text(J, "endian",
+                             facts->order_open   ? NULL
+                             : facts->big_endian ? "big"
+                                                 : "little"),
                   shape->known
                       ? field_list(IN_CELLS, "shape", shape->sizes, shape->dimensions)
                       : field_list(IN_CELLS, "shape",

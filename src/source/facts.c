@@ -22,6 +22,7 @@ static void find_array(struct array_facts *facts, const struct container_array *
 {
     facts->type = !a->unreadable ? element_name(a->type) : a->type_name[0] ? a->type_name : NULL;
     facts->big_endian = a->big_endian;
+    facts->order_open = a->order_open;
     facts->elements = !a->unreadable ? elements : a->type_name[0] ? a->elements : SOURCE_UNKNOWN;
     /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody has
        asked. */
@@ -47,6 +48,7 @@ void array_facts_find(struct array_facts *facts, const struct source_info *info,
     }
     facts->type = element_name(info->type);
     facts->big_endian = info->swap != element_host_is_big();
+    facts->order_open = false;
     facts->shape = info->shape;
     facts->elements = info->elements;
     facts->bytes = SOURCE_UNKNOWN;

@@ -8,7 +8,7 @@
 
 struct array_facts {
     const char *type; /* as the container spells it, where it is not read; NULL for none */
-    bool big_endian;
+    bool big_endian, order_open; /* order_open: headers do not state the byte order */
     struct array_shape shape;
     uint64_t elements, bytes; /* `bytes`: decompressed. SOURCE_UNKNOWN: not known */
     uint64_t chunks,

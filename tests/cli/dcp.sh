@@ -38,6 +38,9 @@ while IFS='|' read -r name array why; do
 done <made/other.list
 run --list made/hand4
 ok 'a list' grep -q "^made/hand4${tab}model.w${tab}f32${tab}\[10,7\]${tab}70${tab}280${tab}" out
+run --list --json made/big
+ok 'a list knows no byte order, which the shards state' \
+    test "$(grep -c '"readable": true, "endian": null' out):$(grep -c '"endian": "' out)" = 24:1
 run -q -o sum --axis=0 --array=model.grid made/hand4
 ok 'along an axis' test "$status:$(wc -l <out)" = 0:11
 run -q --diff made/hand2 made/big

@@ -164,6 +164,8 @@ struct container_array {
                          names it and the file does not hold it, or the disk fails */
     bool type_open;   /* the container does not state the type, which is container_input.type */
     bool big_endian;
+    bool order_open;    /* headers do not state the byte order, and `big_endian` means nothing; only
+                           with container_input.headers_only */
     bool fortran_order; /* the first index changes fastest */
     bool deflated;      /* the elements are compressed by deflate (RFC 1951) */
     enum element_type type;

@@ -685,6 +685,7 @@ static bool add_part(struct checkpoint *k, uint32_t value, struct container_tile
     if (a->unreadable)
         return true;
     a->length = a->elements * element_size(a->type);
+    a->order_open = k->in->headers_only; /* the shards state it */
     if (a->elements == 0 || k->in->headers_only ||
         !container_wants(k->in->patterns, k->in->pattern_count, name, false))
         return leave_tiles(k, t);
