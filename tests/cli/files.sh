@@ -233,6 +233,17 @@ run --tsv -o max tenth.f32
 sed 's/tenth/next/' out >record
 run --check=record
 is '--check: the next number' 1 'next.f32: FAILED (max: recorded 0.1, found 0.10000001)' '*'
+for max in 0.1 0.10000000149011612 0x1.99999ap-4; do
+    printf 'file\tmax\ntenth.f32\t%s\n' $max >record
+    run --check=record
+    is "--check: $max of binary32" 0 'tenth.f32: OK'
+done
+# Numbers of f64, before the file was written anew in f32.
+for max in 0.10000000149 0.1000000000000001 0x1.999999999999ap-4; do
+    printf 'file\tmax\ntenth.f32\t%s\n' $max >record
+    run --check=record
+    ok "--check: $max, rounded to binary32" test "$status:$(grep -c FAILED out)" = 1:1
+done
 printf 'file\tmin\ndata/raw/zeros.f32\t0\n' >record
 run --check=record
 is '--check: the sign of a zero' 1 'data/raw/zeros.f32: FAILED (min: recorded 0, found -0)' '*'

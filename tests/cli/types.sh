@@ -196,7 +196,7 @@ run -q -t f8e5m2 -o min,mean,max least.f8
 is 'the least f8e5m2' 0 '0.0000152587890625
 0.0000152587890625
 0.0000152587890625'
-printf 'file\tmin\nhalf.f16\t0.09998\n' >old-record
+printf 'file\tmin\nhalf.f16\t0.1\n' >old-record
 cp tenth.f16 half.f16
 run -t f16 --check=old-record
 is 'a record of version 0.1.0' 0 'half.f16: OK'
