@@ -203,6 +203,15 @@ static int compare_found(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
+/* Whether an array comes before the first that a line of these texts can have. Arrays that are alike are
+   taken from the first on. */
+static bool comes_before(const struct found *f, struct texts texts)
+{
+    const int order = compare_texts(texts_of(f), texts);
+
+    return order < 0 || (order == 0 && f->taken);
+}
+
 /* Pairs the lines that have none with arrays that are like them. */
 static void pair(struct manifest *m, struct likeness how)
 {
@@ -220,19 +229,16 @@ static void pair(struct manifest *m, struct likeness how)
     for (size_t i = 0; i < m->record->count; i++) {
         const struct record_line *line = &m->record->lines[i];
         const struct texts texts = {array_of(line), digest_of(m, line), line->file};
-        size_t low = 0, high = count, first;
+        size_t low = 0, high = count;
 
         if (!line->file || m->pair[i] || (line->failed && how.digest) ||
             (how.named && !array_of(line)[0]))
             continue;
-        SEARCH(low, high, compare_texts(texts_of(m->order[middle]), texts) < 0);
-        first = low;
-        while (low < count && m->order[low]->taken &&
-               compare_texts(texts_of(m->order[low]), texts) == 0)
-            low++;
+        SEARCH(low, high, comes_before(m->order[middle], texts));
         /* A record may have several lines of one array, as one that grows by a line a day. */
-        if (how.file && (low == count || compare_texts(texts_of(m->order[low]), texts) != 0))
-            low = first;
+        if (how.file && low > 0 &&
+            (low == count || compare_texts(texts_of(m->order[low]), texts) != 0))
+            low--;
         if (low < count && compare_texts(texts_of(m->order[low]), texts) == 0) {
             m->pair[i] = m->order[low];
             m->pair[i]->taken = true;

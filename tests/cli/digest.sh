@@ -180,6 +180,8 @@ is '... quietly' 0 ''
 run --check=twice
 ok '... with two lines of each array' test "$status:$(grep -c ': OK$' out):$(grep -v ': OK$' out | cut -c 1-28)" = \
     '1:21:single.npy: FAILED (changed:'
+run -t u8 --check=twice old/set.npz single.npy raw.u8 old/set.npz
+ok '... and some of them found twice' test "$status:$(grep -c ': OK$' out):$(grep -vc ': OK$' out)" = 1:21:1
 checked --check=manifest new/x.npz new/y.npz single.npy
 is 'arrays in other files' 1 'old/set.npz: a: moved to new/x.npz
 old/set.npz: b: moved to new/x.npz
