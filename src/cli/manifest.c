@@ -4,7 +4,8 @@
  * Recorded arrays and those that are found are paired in turns, from the closest likeness to the
  * least: the name in a file; the name and the digest, in another file; the name alone; the digest
  * alone. So an array has been renamed only if its name is gone. All files of one array have one name,
- * the empty one, which is compared last. Each array that is found has one part in that.
+ * the empty one, which is compared last. Each array that is found has one part in that. Recorded
+ * arrays that are left have the error of their file, if that could not be read.
  */
 #include "config.h"
 
@@ -40,7 +41,6 @@ struct manifest {
     size_t digest; /* the number of the operation */
     struct found *found;
     size_t count, room;
-    size_t file_errors;            /* files that were found to be unreadable */
     struct found **order;          /* what was found, as it is sorted for a turn */
     struct found **pair;           /* for each line of the record; NULL: nothing */
     const struct record_line **by; /* lines of files, sorted by these */
@@ -50,7 +50,8 @@ struct manifest {
 /* Ways in which a recorded array is like one that was found. */
 struct likeness {
     bool file, array, digest;
-    bool named; /* arrays of files of one array are not like any */
+    bool named;      /* arrays of files of one array are not like any */
+    bool unreadable; /* with errors of whole files, in place of arrays */
 };
 
 static const char *array_of(const struct record_line *line)
@@ -95,7 +96,6 @@ static void find(struct manifest *m, struct session *session, const char *file)
     if (reduction.error.kind != ERROR_NONE) {
         failure_print(file, NULL, &reduction.error);
         add(m, file, &reduction, true);
-        m->file_errors++;
         return;
     }
     report_array_errors(file, &reduction);
@@ -221,7 +221,7 @@ static void pair(struct manifest *m, struct likeness how)
     for (size_t i = 0; i < m->count; i++) {
         struct found *f = &m->found[i];
 
-        if (!f->taken && !f->is_file && !(how.digest && f->error))
+        if (!f->taken && f->is_file == how.unreadable && !(how.digest && f->error))
             m->order[count++] = f;
     }
     if (count > 0)
@@ -260,15 +260,6 @@ static void print_name(const char *file, const char *array)
         printf(": %s", escape_quote(quoted, array));
 }
 
-/* The error of a file that could not be read; NULL if there is none. */
-static const char *error_of_file(const struct manifest *m, const char *file)
-{
-    for (size_t i = 0; i < m->count && m->file_errors > 0; i++)
-        if (m->found[i].is_file && strcmp(m->found[i].file, file) == 0)
-            return m->found[i].error;
-    return NULL;
-}
-
 /* Prints what became of a recorded array. False if it is not there as it was. */
 static bool print_line(const struct manifest *m, size_t i)
 {
@@ -278,7 +269,6 @@ static bool print_line(const struct manifest *m, size_t i)
     const bool here = f && strcmp(f->file, line->file) == 0;
     const bool renamed = f && strcmp(f->array, array_of(line)) != 0;
     char quoted[ESCAPE_QUOTE_MAX];
-    const char *error;
 
     if (same && m->options->quiet)
         return true;
@@ -296,9 +286,8 @@ static bool print_line(const struct manifest *m, size_t i)
         puts("");
         return true;
     }
-    error = f ? f->error : error_of_file(m, line->file);
-    if (error)
-        printf(": FAILED (%s)\n", error);
+    if (f && f->error)
+        printf(": FAILED (%s)\n", f->error);
     else if (line->failed)
         puts(": FAILED (it has no digest in the record)");
     else if (!f)
@@ -369,7 +358,8 @@ void manifest_check(struct options *options, const struct record *record)
                                             {.array = true, .digest = true},
                                             {.array = true, .named = true},
                                             {.digest = true},
-                                            {.array = true}};
+                                            {.array = true},
+                                            {.file = true, .unreadable = true}};
     const struct operation *op = operation_find(&options->named, "digest", strlen("digest"));
     struct manifest m = {.options = options, .record = record, .digest = operation_number_of(op)};
 
