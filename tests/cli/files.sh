@@ -244,6 +244,26 @@ for max in 0.10000000149 0.1000000000000001 0x1.999999999999ap-4; do
     run --check=record
     ok "--check: $max, rounded to binary32" test "$status:$(grep -c FAILED out)" = 1:1
 done
+# Integers, before the file was written anew in floats; and floats as jq 1.6 and printf(3) write them.
+printf '\0\0\0\0\0\0\100\103' >whole.f64 # 2^53
+for sum in 9007199254740992 9.007199254740992e15; do
+    printf 'file\tsum\nwhole.f64\t%s\n' $sum >record
+    run --check=record -t f64
+    is "--check: $sum" 0 'whole.f64: OK'
+done
+printf 'file\tmax\nwhole.f64\t9007199254740993\n' >record
+run --check=record -t f64
+is '--check: an integer, rounded to binary64' 1 \
+    'whole.f64: FAILED (max: recorded 9007199254740993, found 9007199254740992)' '*'
+printf '\0\0\0\0\0\0\100\304' >whole.f64 # -2^69
+for sum in -590295810358705700000 -590295810358705651712; do
+    printf '{"file": "whole.f64", "dtype": "f64", "sum": %s}\n' $sum >record
+    run --check=record
+    is "--check: $sum" 0 'whole.f64: OK'
+done
+printf '{"file": "whole.f64", "dtype": "f64", "sum": -590295810358705651713}\n' >record
+run --check=record
+ok '--check: a sum of integers, rounded' test "$status:$(grep -c FAILED out)" = 1:1
 printf 'file\tmin\ndata/raw/zeros.f32\t0\n' >record
 run --check=record
 is '--check: the sign of a zero' 1 'data/raw/zeros.f32: FAILED (min: recorded 0, found -0)' '*'
