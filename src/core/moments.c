@@ -135,12 +135,8 @@ static double rounded_root(struct quotient *q)
                               q->sticky);
 }
 
-/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)), of q, which are the squares, and of the
-   magnitude of the sum. The numerator is an integer, and not negative, by the inequality of Cauchy
-   and Schwarz. Dividing in two steps gives the quotient and tells whether anything is left, as
-   dividing by the product would. */
-static void variance(struct quotient *q, const uint32_t *sum, int sum_digits, uint64_t n,
-                     uint64_t ddof)
+/* Makes n sum x^2 - (sum x)^2 of q, which are the squares, and of the magnitude of the sum. */
+static void subtract_square(struct quotient *q, const uint32_t *sum, int sum_digits, uint64_t n)
 {
     int first = 0, low = 0, top = sum_digits, at;
 
@@ -156,8 +152,18 @@ static void variance(struct quotient *q, const uint32_t *sum, int sum_digits, ui
         low++;
     at = MOMENTS_BELOW + 2 * low;
     digits_subtract_square(q->digit + at, q->size - at, sum + low, top - low);
-    divide(q, n);
-    divide(q, n - ddof);
+}
+
+bool moments_agree(const struct partial *p)
+{
+    uint32_t squares[MOMENTS_BELOW + EXACT_WIDE_DIGITS + MOMENTS_ABOVE] = {0}, sum[EXACT_DIGITS];
+    const int size = sizeof squares / sizeof *squares;
+    struct quotient q = {.digit = squares, .size = size, .top = size};
+
+    (void)exact_wide_magnitude(&p->squares, squares + MOMENTS_BELOW);
+    (void)exact_magnitude(&p->sum, sum);
+    subtract_square(&q, sum, EXACT_DIGITS, partial_numbers(p) - partial_infinities(p));
+    return squares[size - 1] == 0; /* below 0 it has borrowed from all digits */
 }
 
 /* Rounding a difference to binary64 first changes nothing for floats of at most 25 bits: binary64
@@ -251,7 +257,11 @@ void moments_finish_squares(uint32_t *squares, int size, int lsb_exponent, const
     }
     if (n <= terms->ddof || !(wanted & (MOMENTS_VAR | MOMENTS_STD)))
         return;
-    variance(&all, sum, sum_digits, n, terms->ddof);
+    /* The numerator is not negative, by the inequality of Cauchy and Schwarz. Dividing in two steps gives
+       the quotient and tells whether anything is left, as dividing by the product would. */
+    subtract_square(&all, sum, sum_digits, n);
+    divide(&all, n);
+    divide(&all, n - terms->ddof);
     result->var = rounded(&all);
     if (wanted & MOMENTS_STD)
         result->std = rounded_root(&all);

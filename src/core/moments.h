@@ -56,6 +56,10 @@ void moments_take_byte(struct partial *p, enum element_type type, bool moments, 
 void moments_finish(const struct partial *p, const struct moments_terms *terms,
                     struct result *result);
 
+/* Whether the sum and the sum of squares may be of as many finite elements as there are: no variance is
+   negative. */
+bool moments_agree(const struct partial *p);
+
 /* The digits that stand below and above those of squares for moments_finish_squares, and the most
    that all of them are. */
 #define MOMENTS_BELOW 2

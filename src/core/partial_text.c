@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/element_round.h"
+#include "core/moments.h"
 #include "core/number.h"
 #include "core/order.h"
 #include "core/term.h"
@@ -883,6 +884,20 @@ static bool split_fits(const struct partial_text *t)
     return (p->zeros > 0) == (upper && partial_split_is_equal(&split, least));
 }
 
+/* Whether sums of squares and of magnitudes, and the least magnitude, may be those of any elements. */
+static bool moments_fit(const struct partial_text *t)
+{
+    const unsigned variance = PARTIAL_SUM | PARTIAL_SQUARES;
+    const struct partial *p = &t->partial;
+
+    if ((t->holds & PARTIAL_ABSOLUTE) && exact_round(&p->absolute) < 0)
+        return false;
+    if ((t->holds & PARTIAL_SMALL) && partial_numbers(p) > 0 &&
+        signbit(element_key_value(partial_types_of(t->type).least, p->least_magnitude)))
+        return false;
+    return (t->holds & variance) != variance || moments_agree(p);
+}
+
 static bool holds_together(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
@@ -890,7 +905,7 @@ static bool holds_together(const struct partial_text *t)
 
     if (!ranges_fit(t) || !missing_fits(t) || !split_fits(t) || p->nan > p->count - p->missing ||
         (element_is_integer(t->type) && p->nan > 0) || !index_fits(t, p->nan > 0, p->first_nan) ||
-        !infinities_fit(t))
+        !infinities_fit(t) || !moments_fit(t))
         return false;
     numbers = partial_numbers(p);
     if ((t->holds & PARTIAL_EXTREMES) && numbers > 0 && p->min_key > p->max_key)

@@ -323,7 +323,7 @@ static void check_longest(bool scaled)
         t.partial.below_key = exact_key(-0x1.fffffffffffffp-599);
     }
     exact_add_integer(&t.partial.sum, 1, 0, 1);
-    exact_add_integer(&t.partial.sum, 1, 1074 + 1087, 1);
+    exact_add_integer(&t.partial.sum, 1, 1074 + 1086, 1);
     exact_add_integer(&t.partial.absolute, 1, 0, scaled);
     exact_add_integer(&t.partial.absolute, 1, 1074 + 1087, scaled);
     exact_wide_add_integer(&t.partial.squares, 1, 0, 0);
@@ -576,6 +576,11 @@ static void check_refusals(void)
     check_refused(line, "\"argmin\":1", "\"argmin\":null", "as this program");
     check_refused(line, "\"argmax\":4", "\"argmax\":5", "as this program");
     check_refused(line, "\"sumsq\":\"0x", "\"sumsq\":\"-0x", "as this program");
+    /* Three finite elements of the sum 3 have squares of 3 and more. */
+    check_refused(line, "\"sumsq\":\"0x15p+0", "\"sumsq\":\"0x5p-1", "as this program");
+    check_refused(line, "\"sumsq\":\"0x15p+0", "\"sumsq\":\"0x0p+0", "as this program");
+    check_refused(line, "\"l1\":\"0x7p+0", "\"l1\":\"-0x7p+0", "as this program");
+    check_refused(line, "\"absmin\":\"0x1p+0", "\"absmin\":\"-0x1p+0", "as this program");
     check_refused(line, "\"zeros\":0", "\"zeros\":5", "as this program");
     check_refused(line, "\"negatives\":1", "\"negatives\":-1", "as this program");
     check_refused(line, ",\"zeros\":0", "", "as this program");
