@@ -163,6 +163,11 @@ if $traced; then
         inject "getdents64:error=EIO:when=$fault" "$work/model" -q -o count model
         fails "a directory, EIO at call $fault" 'model: Input/output error'
     done
+    cp -R data/containers/small2.zarr store
+    for fault in 1 2; do
+        inject "getdents64:error=EIO:when=$fault" "$work/store/layer" -q -o count store
+        fails "a group of Zarr, EIO at call $fault" 'store: a Zarr store: layer: Input/output error'
+    done
     inject '?open,openat:error=EACCES' "$work/model" -q -o count "$work/model"
     fails_like 'a directory that may not be read' '.*/model: Permission denied'
 

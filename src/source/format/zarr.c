@@ -1802,6 +1802,14 @@ static bool is_folder(DIR *folder, const struct dirent *entry)
             S_ISDIR(status.st_mode));
 }
 
+/* Says by errno why a folder cannot be read. Returns false. */
+static bool wrong_folder(struct store *z, const char *path)
+{
+    return errno == ENOMEM ? container_no_memory(z->in)
+                           : container_wrong(z->in, ERROR_NO_OFFSET, "%s%s%s", path,
+                                             *path ? ": " : "", strerror(errno));
+}
+
 /* Walks through the folders in a group. NOLINTNEXTLINE(misc-no-recursion): to DEPTH_MAX */
 static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsigned depth)
 {
@@ -1809,17 +1817,15 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
         openat(z->in->file, length ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *const folder = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
-    bool good = folder;
+    bool good = true;
 
     if (!folder) {
-        good = errno == ENOMEM
-                   ? container_no_memory(z->in)
-                   : container_wrong(z->in, ERROR_NO_OFFSET, "%s: %s", path, strerror(errno));
+        good = wrong_folder(z, path);
         if (fd >= 0)
             close(fd);
         return good;
     }
-    while (good && (entry = readdir(folder))) {
+    while (good && (errno = 0, entry = readdir(folder))) {
         const size_t more = strlen(entry->d_name);
 
         /* No group or array has a name of dots alone. */
@@ -1836,6 +1842,8 @@ static bool walk_group(struct store *z, char path[PATH_MAX], size_t length, unsi
         good = walk(z, path, length + (length > 0) + more, depth + 1);
         path[length] = '\0';
     }
+    /* At the end, too, readdir returns NULL. */
+    good = good && (errno == 0 || wrong_folder(z, path));
     closedir(folder);
     return good;
 }
