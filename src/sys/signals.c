@@ -103,4 +103,5 @@ void signals_open(void)
             handle(ends[i], on_end);
     signals_open_bus();
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
 }

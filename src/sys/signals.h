@@ -12,8 +12,9 @@
 /* Installs the handlers: of signals that end the process, so that it leaves nothing behind
    (signals_before_end), and of SIGBUS (signals_resume_bus), which calls the one that was there
    before where no thread goes on. Makes writing beyond the limit of the file size (ulimit -f) an
-   error, EFBIG, that is reported as others are, in place of SIGXFSZ. Signals that were ignored when
-   the program started, as by nohup, stay ignored. To be called once, before there are other
+   error, EFBIG, that is reported as others are, in place of SIGXFSZ. Children can be waited for, even
+   if SIGCHLD was ignored when the program started. Other signals that were ignored then, as by
+   nohup, stay ignored. To be called once, before there are other
    threads. */
 void signals_open(void);
 

@@ -273,6 +273,8 @@ END
 environment="PATH=$work/plotting:$PATH PLOT_STATUS=0"
 run -q -o sum --histogram=4 --plot=plot.svg four.f32
 ok '--plot: warnings of gnuplot are not shown' test "$status:$(cat err)" = 0:
+shell "trap '' CHLD; PATH='$work/plotting:$PATH' PLOT_STATUS=0 exec '$program' -q -o sum --histogram=4 --plot=plot.svg four.f32"
+ok '--plot: SIGCHLD is ignored' test "$status:$(cat err)" = 0:
 environment="PATH=$work/plotting:$PATH PLOT_STATUS=3"
 run -q -o sum --histogram=4 --plot=plot.svg four.f32
 ok '--plot: what gnuplot says if it fails' test "$status:$(cat err)" = \
