@@ -24,7 +24,7 @@ void stdio_open(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)open("/", O_PATH);
     setvbuf(stdout, output_buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof output_buffer);
 }
 

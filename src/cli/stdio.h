@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 /* A program may be started with a standard descriptor closed; the next file it opens would then
-   take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
-   And standard output gets a large buffer, so that the reason of a failure is not lost. To be
-   called before any file is opened, or anything printed. */
+   take its place. Such a descriptor stands for the root directory without access to it, so that using
+   it, or opening /dev/stdin and /dev/stdout, still fails. And standard output gets a large buffer, so
+   that the reason of a failure is not lost. To be called before any file is opened, or anything
+   printed. */
 void stdio_open(void);
 
 /* Flushes standard output. False once that, or an earlier call, has failed; stdio_close prints

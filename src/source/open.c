@@ -115,6 +115,11 @@ static bool open_file(struct source *s, struct stat *status)
         source_error(s, ERROR_READ, "%s", strerror(errno));
         return false;
     }
+    flags = fcntl(s->fd, F_GETFL);
+    if (flags >= 0 && ((flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY)) {
+        source_error(s, ERROR_READ, "cannot be read: it is closed, or open for writing only");
+        return false;
+    }
     if (S_ISDIR(status->st_mode)) {
         s->directory = find_directory(s);
         s->info.repeatable = s->directory;
@@ -125,11 +130,6 @@ static bool open_file(struct source *s, struct stat *status)
     s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
     if (s->pair_size > 0 && !s->info.repeatable) {
         source_error(s, ERROR_READ, "a pair of NIfTI files, whose image is not a regular file");
-        return false;
-    }
-    flags = fcntl(s->fd, F_GETFL);
-    if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
-        source_error(s, ERROR_READ, "cannot be read: it is closed, or open for writing only");
         return false;
     }
     return true;

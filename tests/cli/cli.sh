@@ -732,6 +732,8 @@ for words in three.f32 '-q three.f32' '--json three.f32' --help --version; do
     shell "'$program' $words >&-"
     ok "$words >&-" test "$status:$(grep -c 'gpureduce: standard output: ' err)" = 1:1
 done
+shell "'$program' --axis=0 --shape=3 --output=/dev/stdout three.f32 >&-"
+ok '--output=/dev/stdout >&-' test "$status:$(cat err)" = '1:gpureduce: /dev/stdout: Is a directory'
 shell 'gpureduce missing >&-'
 fails 'nothing to write: a closed standard output does not matter' 'missing: No such file or directory'
 shell 'gpureduce -o sum three.f32 2>&-'

@@ -35,6 +35,8 @@ else
 fi
 shell 'gpureduce <&-'
 fails 'a closed standard input' 'standard input: cannot be read: it is closed, or open for writing only'
+shell 'gpureduce /dev/stdin <&-'
+fails 'a closed standard input, by its name' '/dev/stdin: is a directory'
 shell 'gpureduce - 0>written'
 fails 'a standard input open for writing' 'standard input: cannot be read: it is closed, or open for writing only'
 if [ -r /proc/self/mem ]; then
