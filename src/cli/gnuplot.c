@@ -18,29 +18,53 @@ extern char **environ;
 /* The most bytes of a message of gnuplot's that are shown, and a NUL. */
 #define REASON_MAX 200
 
-/* Runs gnuplot with these file descriptors as its standard streams; -1 stands for our own. Returns
-   its exit status, or -1 with errno when it cannot be started. */
-static int run_gnuplot(const char *argument, int in, int out, int err)
+/* Copies what a pipe holds, to its end. Returns 0, or the errno of the first failure; after one of
+   writing the rest is read and dropped. */
+static int copy(int from, int to)
+{
+    char bytes[16384];
+    int error = 0;
+    ssize_t n;
+
+    while ((n = read(from, bytes, sizeof bytes)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0 && error == 0 && !output_write(to, bytes, (size_t)n))
+            error = errno;
+    }
+    return error;
+}
+
+/* Runs gnuplot with these file descriptors as its standard streams; -1 stands for our own. Its output
+   goes through a pipe, since it does not notice that it cannot be written: *lost is 0, or the errno of
+   that. Returns its exit status, or -1 with errno when it cannot be started. */
+static int run_gnuplot(const char *argument, int in, int out, int err, int *lost)
 {
     char program[] = "gnuplot", word[32];
     char *argv[] = {program, word, NULL};
-    const int streams[] = {in, out, err};
     posix_spawn_file_actions_t actions;
-    int error, status;
+    int error, status, ends[2];
     pid_t child;
 
+    *lost = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
     snprintf(word, sizeof word, "%s", argument);
     error = posix_spawn_file_actions_init(&actions);
-    if (error) {
-        errno = error;
-        return -1;
+    if (error == 0) {
+        const int streams[] = {in, ends[1], err};
+
+        for (int i = 0; i < 3 && error == 0; i++)
+            if (streams[i] >= 0)
+                error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
+        if (error == 0)
+            error = posix_spawnp(&child, program, &actions, NULL, argv, environ);
+        posix_spawn_file_actions_destroy(&actions);
     }
-    for (int i = 0; i < 3 && error == 0; i++)
-        if (streams[i] >= 0)
-            error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
+    close(ends[1]);
     if (error == 0)
-        error = posix_spawnp(&child, program, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
+        *lost = copy(ends[0], out);
+    close(ends[0]);
     if (error) {
         errno = error;
         return -1;
@@ -63,7 +87,7 @@ const char *gnuplot_format(const char *path)
 bool gnuplot_possible(const char *path)
 {
     char quoted[ESCAPE_QUOTE_MAX];
-    int null, status;
+    int null, status, lost;
 
     if (!gnuplot_format(path)) {
         message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
@@ -71,7 +95,7 @@ bool gnuplot_possible(const char *path)
         return false;
     }
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    status = run_gnuplot("--version", null, null, null);
+    status = run_gnuplot("--version", null, null, null, &lost);
     if (null >= 0)
         close(null);
     if (status != 0) {
@@ -129,12 +153,12 @@ bool gnuplot_draw(FILE *script, const char *path)
     char reason[REASON_MAX] = "", shown[ESCAPE_QUOTE_MAX];
     struct output_file out;
     FILE *said;
-    int status;
+    int status, lost;
 
     if (!output_open(&out, path))
         return false;
     said = tmpfile();
-    status = run_gnuplot("-", fileno(script), fileno(out.stream), said ? fileno(said) : -1);
+    status = run_gnuplot("-", fileno(script), fileno(out.stream), said ? fileno(said) : -1, &lost);
     if (status < 0)
         message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
     if (status > 0 && said)
@@ -145,5 +169,9 @@ bool gnuplot_draw(FILE *script, const char *path)
                       reason[0] ? escape_quote(shown, reason) : "");
     if (said)
         fclose(said);
-    return output_close(&out, status == 0);
+    if (status == 0 && lost) {
+        errno = lost;
+        output_error(path);
+    }
+    return output_close(&out, status == 0 && !lost);
 }

@@ -275,6 +275,30 @@ run -q -o sum --histogram=4 --plot=plot.svg four.f32
 ok '--plot: warnings of gnuplot are not shown' test "$status:$(cat err)" = 0:
 shell "trap '' CHLD; PATH='$work/plotting:$PATH' PLOT_STATUS=0 exec '$program' -q -o sum --histogram=4 --plot=plot.svg four.f32"
 ok '--plot: SIGCHLD is ignored' test "$status:$(cat err)" = 0:
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || head -c 100000 /dev/zero 2>/dev/null
+exit 0
+END
+environment=PATH=$work/plotting:$PATH
+if [ -w /dev/full ]; then
+    ln -s /dev/full full.svg
+    run -q -o sum --histogram=4 --plot=full.svg four.f32
+    ok '--plot: gnuplot does not notice that the disk is full' test "$status:$(cat err)" = \
+        '1:gpureduce: full.svg: No space left on device'
+else
+    skip '--plot: gnuplot does not notice that the disk is full' 'no /dev/full'
+fi
+echo old >plot.svg
+# Too few bytes, whether the unit is 512 or 1024.
+shell "ulimit -f 4; PATH='$work/plotting:$PATH' '$program' -q -o sum --histogram=4 --plot=plot.svg four.f32"
+ok '--plot: a failure leaves the old file' test "$status:$(cat err plot.svg)" = \
+    "1:gpureduce: plot.svg: File too large
+old"
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || { printf '\nthe first line\nanother\n' >&2; exit "$PLOT_STATUS"; }
+END
 environment="PATH=$work/plotting:$PATH PLOT_STATUS=3"
 run -q -o sum --histogram=4 --plot=plot.svg four.f32
 ok '--plot: what gnuplot says if it fails' test "$status:$(cat err)" = \
