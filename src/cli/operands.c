@@ -2,23 +2,30 @@
 
 #include "cli/operands.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cli/failure.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "sys/escape.h"
+#include "sys/operand.h"
 
 /* Whether the file that an option is to write, if it is, is none of the operands. */
 static bool is_no_operand(const struct options *options, const char *option, const char *path)
 {
-    char quoted[ESCAPE_QUOTE_MAX];
+    char quoted[ESCAPE_QUOTE_MAX], other[PATH_MAX];
 
     for (int i = 0; i < options->file_count && path; i++) {
-        if (!output_is_input(path, options->files[i]))
+        const char *const file = options->files[i];
+        const bool same = output_is_input(path, file) ||
+                          (operand_pair(file, other) && output_is_input(path, other));
+
+        /* A directory that still is one is a store; others have become their files. */
+        if (!same && !(options->expanded && output_is_below(path, file)))
             continue;
-        message_error(EXIT_FAILED, "%s: is the input, which %s would overwrite",
-                      escape_quote(quoted, path), option);
+        message_error(EXIT_FAILED, "%s: is %sthe input, which %s would overwrite",
+                      escape_quote(quoted, path), same ? "" : "in ", option);
         return false;
     }
     return true;

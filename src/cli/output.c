@@ -76,6 +76,22 @@ bool output_is_input(const char *path, const char *input)
     return to.st_dev == from.st_dev && to.st_ino == from.st_ino;
 }
 
+bool output_is_below(const char *path, const char *folder)
+{
+    char *const real = realpath(path, NULL), *slash;
+    struct stat to, from;
+    bool is = false;
+
+    if (stat(folder, &from) == 0)
+        while (real && !is && (slash = strrchr(real, '/'))) {
+            *slash = '\0';
+            is = stat(*real ? real : "/", &to) == 0 && to.st_dev == from.st_dev &&
+                 to.st_ino == from.st_ino;
+        }
+    free(real);
+    return is;
+}
+
 /* The folder of a path, up to its last slash; "" for the current one. NULL without memory. */
 static char *folder_of(const char *path)
 {

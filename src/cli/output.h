@@ -25,6 +25,9 @@ bool output_possible(const char *path);
    `input` of "-" is standard input. Prints nothing. */
 bool output_is_input(const char *path, const char *input);
 
+/* Whether there is a file of this name in a directory, or in one below it. Prints nothing. */
+bool output_is_below(const char *path, const char *folder);
+
 /* Writes all of it to the descriptor. False on failure, which it leaves to the caller to print:
    errno says what it was. */
 bool output_write(int fd, const void *bytes, size_t size);

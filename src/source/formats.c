@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "source/format/npy.h"
 #include "source/format/plausibility.h"
 #include "source/format/unsupported.h"
+#include "sys/operand.h"
 #include "sys/plural.h"
 #include "zstd/frames.h"
 
@@ -439,19 +441,6 @@ static bool empty_by_name(const struct source *s)
     return false;
 }
 
-bool formats_pair(const char *path, char other[PATH_MAX])
-{
-    const size_t length = strlen(path);
-    const char *const end = length >= 4 && length < PATH_MAX ? path + length - 4 : "";
-    const bool header = strcmp(end, ".hdr") == 0;
-
-    if (!header && strcmp(end, ".img") != 0)
-        return false;
-    memcpy(other, path, length - 3);
-    memcpy(other + length - 3, header ? "img" : "hdr", 4);
-    return true;
-}
-
 /* An error of an input that is damaged, or of a format that is not supported. */
 static struct error data_error(struct error error)
 {
@@ -479,7 +468,7 @@ static bool fails_by_name(struct source *s, size_t size)
                plural(size));
         return true;
     }
-    if (!formats_pair(s->path, header) || !is_named(s, ".img"))
+    if (!operand_pair(s->path, header) || !is_named(s, ".img"))
         return false;
     fd = open(header, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {

@@ -6,7 +6,6 @@
 #ifndef GPUREDUCE_SOURCE_FORMATS_H
 #define GPUREDUCE_SOURCE_FORMATS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -48,10 +47,5 @@ const struct container_format *formats_find_container(struct source *s, struct r
    the header, or at the very start of raw input, before what is to be skipped. If the bytes
    begin a container that is accepted, it sets s->inner, fails, and the source does not. */
 bool formats_layout(struct source *s, struct reader *reader);
-
-/* Changes the end of the path of one of a pair of NIfTI's files, .hdr or .img, into the other one.
-   False where it has neither, or is too long. An image whose header is not NIfTI's, or is missing, fails
-   unless the user names its format. */
-bool formats_pair(const char *path, char other[PATH_MAX]);
 
 #endif

@@ -26,6 +26,7 @@
 #include "source/serial.h"
 #include "source/unpack.h"
 #include "source/zstd.h"
+#include "sys/operand.h"
 #include "zstd/cut.h"
 #include "zstd/frames.h"
 
@@ -76,12 +77,12 @@ static bool open_pair(struct source *s)
     ssize_t got;
     int fd;
 
-    if (!s->close_fd || !any || !formats_pair(s->path, other))
+    if (!s->close_fd || !any || !operand_pair(s->path, other))
         return true;
     image = other[strlen(other) - 1] == 'r';
     fd = image ? open(other, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : s->fd;
     if (fd < 0)
-        return true; /* see formats_pair */
+        return true; /* see operand_pair */
     got = pread(fd, s->pair, sizeof s->pair, 0);
     s->pair_size = got > 0 && nifti_is_pair(s->pair, (size_t)got, false) ? (size_t)got : 0;
     if (!image && s->pair_size > 0) {

@@ -295,6 +295,13 @@ run -q --axis=0 -o sum --output=hard.npy sum.npy
 is 'also by a hard link' 1 '' 'gpureduce: hard.npy: is the input, which --output would overwrite'
 ok 'which is left as it was' cmp sum.npy kept.npy
 rm hard.npy
+cp data/containers/small.safetensors pair.hdr && cp pair.hdr pair.img
+run -q --axis=0 -o sum --output=pair.img pair.hdr
+is 'the other one of a pair of files' 1 '' 'gpureduce: pair.img: is the input, which --output would overwrite'
+cp -R data/containers/small2.zarr store && ln -s store/mixed.f32 inside
+run -q --axis=0 -o sum --array=scalar --output=inside/.zarray store
+is 'a file of a store' 1 '' 'gpureduce: inside/.zarray: is in the input, which --output would overwrite'
+ok 'which is left as it was, too' cmp store/mixed.f32/.zarray data/containers/small2.zarr/mixed.f32/.zarray
 
 # A file is replaced when the new one is complete; what a link leads to, and not the link.
 mkdir far
