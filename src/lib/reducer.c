@@ -681,6 +681,15 @@ static gpr_status reduce_in_turn(gpr_input *input, const struct reducer_each *ea
     return status;
 }
 
+/* Says that an input is not what it was when it was opened. */
+static gpr_status fail_changed(const gpr_input *input)
+{
+    char name[NAME_INPUT_MAX];
+
+    return lib_fail(input->context, GPR_ERROR_CHANGED, "%s: it changed while it was read",
+                    name_input(name, input->path));
+}
+
 /* Tells of array number `number` of a session's result, which array number `array` of the input is. */
 static gpr_status tell_of(const gpr_input *input, const struct reducer_each *each, size_t array,
                           const struct arrays *arrays, size_t number, struct reduction *one)
@@ -690,6 +699,9 @@ static gpr_status tell_of(const gpr_input *input, const struct reducer_each *eac
     gpr_result *made;
 
     arrays_get(arrays, number, one);
+    /* The session opens the file again, and a store of Zarr may have other arrays by then. */
+    if (strcmp(one->array, lib_container(input)->arrays[array].name) != 0)
+        return fail_changed(input);
     if (one->error.kind != ERROR_NONE) {
         (void)lib_fail_error(context, input->path, one->array, &one->error);
         return tell(context, each, array, NULL);
@@ -712,7 +724,6 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
     gpr_context *context = input->context;
     gpr_status status = prepare_session(r, input, each->request);
     struct reduction all, one;
-    char name[NAME_INPUT_MAX];
     size_t number = 0;
 
     if (status != GPR_OK)
@@ -731,8 +742,7 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
             (void)lib_fail_error(context, input->path, a->name, &one.error);
             status = tell(context, each, i, NULL);
         } else if (number == arrays_count(all.arrays)) {
-            status = lib_fail(context, GPR_ERROR_CHANGED, "%s: it changed while it was read",
-                              name_input(name, input->path));
+            status = fail_changed(input);
         } else {
             status = tell_of(input, each, i, all.arrays, number++, &one);
         }

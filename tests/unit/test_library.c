@@ -1068,6 +1068,13 @@ static void test_each(gpr_context *context, const float *elements)
     tap_ok(gpr_reduce_each(input, nothing, take_result, &told) == GPR_ERROR_ARGUMENT &&
                told.count == 0,
            "all arrays, for nothing: %s", gpr_error_text(context));
+    memcpy(memmem(header, sizeof header, "few", 3), "new", 3);
+    if (pwrite(fd, header, sizeof header, sizeof length) != (ssize_t)sizeof header)
+        bail("a header");
+    tap_ok(gpr_reduce_each(input, request, take_result, &told) == GPR_ERROR_CHANGED &&
+               told.count == 2 && strstr(gpr_error_text(context), "changed"),
+           "all arrays, of which one is another now: %s", gpr_error_text(context));
+    forget_results(&told);
     gpr_close(input);
     input = open_elements(context, elements, "f32", 100, 0, 0);
     tap_ok(gpr_reduce_each(input, request, take_result, &told) == GPR_OK &&
