@@ -573,14 +573,14 @@ static bool set_input(struct reducer *r, const gpr_input *input, const gpr_reque
     return true;
 }
 
-/* Prepares a session to reduce an input. */
+/* Prepares a session to reduce an input, or an array of it, of so many elements at most. */
 static gpr_status prepare_session(struct reducer *r, const gpr_input *input,
-                                  const gpr_request *request)
+                                  const gpr_request *request, uint64_t elements)
 {
     if (!set_input(r, input, request))
         return r->context->status;
     set_options(&r->options, request);
-    return begin_session(r, request, input->in_memory ? input->view.view.elements : UINT64_MAX);
+    return begin_session(r, request, elements);
 }
 
 /* Reduces an input by a session. */
@@ -588,8 +588,12 @@ static gpr_status reduce_by_session(struct reducer *r, gpr_input *input, size_t 
                                     const gpr_request *request, struct reduction *reduction)
 {
     const struct container *container = lib_container(input);
+    const uint64_t elements = container          ? container->arrays[array].elements
+                              : input->in_memory ? input->view.view.elements
+                              : input->pipe      ? UINT64_MAX
+                                                 : source_info(input->source)->elements;
 
-    if (prepare_session(r, input, request) != GPR_OK)
+    if (prepare_session(r, input, request, elements) != GPR_OK)
         return r->context->status;
     reduction->error.kind = ERROR_NONE;
     if (run_session(r, input, array, reduction))
@@ -722,7 +726,7 @@ static gpr_status reduce_at_once(struct reducer *r, gpr_input *input,
 {
     const struct container *container = lib_container(input);
     gpr_context *context = input->context;
-    gpr_status status = prepare_session(r, input, each->request);
+    gpr_status status = prepare_session(r, input, each->request, UINT64_MAX);
     struct reduction all, one;
     size_t number = 0;
 

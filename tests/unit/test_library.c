@@ -1515,6 +1515,15 @@ static void test_calls(void)
     tap_ok(gpr_reduce(input, 0, median, &result) == GPR_OK, "and one that few elements leave: %s",
            gpr_error_text(context));
     gpr_result_free(result);
+    gpr_close(input);
+    input = NULL;
+    fd = make_file(path);
+    put(fd, elements, COUNT * sizeof *elements);
+    (void)gpr_open_path(context, path, NULL, &input);
+    tap_ok(gpr_reduce(need(input), 0, median, &result) == GPR_OK, "also in a file: %s",
+           gpr_error_text(context));
+    gpr_result_free(result);
+    close(fd);
     gpr_request_free(median);
     (void)gpr_context_set(context, GPR_MEMORY, 0);
     gpr_close(input);
