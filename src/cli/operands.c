@@ -11,24 +11,39 @@
 #include "sys/escape.h"
 #include "sys/operand.h"
 
+/* Says whether the file of this path is an operand, "", or one of the files of an operand, "in "; NULL: it
+   is neither. */
+static const char *find_operand(const struct options *options, const char *path)
+{
+    char other[PATH_MAX];
+
+    for (int i = 0; i < options->file_count; i++) {
+        const char *const file = options->files[i];
+
+        if (output_is_input(path, file) ||
+            (operand_pair(file, other) && output_is_input(path, other)))
+            return "";
+        /* A directory that still is one is a store; others have become their files. */
+        if (options->expanded && output_is_below(path, file))
+            return "in ";
+    }
+    for (const struct source_index *i = options->expanded ? options->set.index : NULL; i;
+         i = i->next)
+        if (i->path && output_is_input(path, i->path))
+            return "in ";
+    return NULL;
+}
+
 /* Whether the file that an option is to write, if it is, is none of the operands. */
 static bool is_no_operand(const struct options *options, const char *option, const char *path)
 {
-    char quoted[ESCAPE_QUOTE_MAX], other[PATH_MAX];
+    const char *const found = path ? find_operand(options, path) : NULL;
+    char quoted[ESCAPE_QUOTE_MAX];
 
-    for (int i = 0; i < options->file_count && path; i++) {
-        const char *const file = options->files[i];
-        const bool same = output_is_input(path, file) ||
-                          (operand_pair(file, other) && output_is_input(path, other));
-
-        /* A directory that still is one is a store; others have become their files. */
-        if (!same && !(options->expanded && output_is_below(path, file)))
-            continue;
+    if (found)
         message_error(EXIT_FAILED, "%s: is %sthe input, which %s would overwrite",
-                      escape_quote(quoted, path), same ? "" : "in ", option);
-        return false;
-    }
-    return true;
+                      escape_quote(quoted, path), found, option);
+    return !found;
 }
 
 static bool spares_operands(const struct options *options)

@@ -277,7 +277,7 @@ static bool add_index(struct source_set *set, struct list *files, char *path, st
         free(path);
         return error_memory(error);
     }
-    *about = index->path = path;
+    *about = index->base.path = index->path = path;
     index->base.format = SOURCE_SAFETENSORS;
     index->base.next = set->index;
     set->index = &index->base;

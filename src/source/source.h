@@ -87,7 +87,8 @@ struct source_wanted {
    are unknown, have a place each, without an array. */
 struct source_index {
     const struct source_index *next; /* another index; NULL for none */
-    const char *name;                /* the name of the index in messages; NULL for a directory */
+    const char *path, *name;         /* the path of the index, and its name in messages; NULL for a
+                                        directory */
     enum source_format format;       /* that the files should have */
     const struct source_place {
         const char *path, *array;

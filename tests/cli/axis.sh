@@ -478,6 +478,13 @@ run -q --axis=0 --output=broken/2.safetensors -o sum --array=b broken
 is 'an array of what would be overwritten' 1 '' \
     'gpureduce: broken/2.safetensors: is the input, which --output would overwrite'
 ok 'which is left as well' cmp broken/2.safetensors model/2.safetensors
+cp -R model indexed
+echo '{"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}' >indexed/m.safetensors.index.json
+cp indexed/m.safetensors.index.json kept.json
+run -q --axis=0 --output=indexed/m.safetensors.index.json -o sum --array=b indexed
+is 'the index of a directory' 1 '' \
+    'gpureduce: indexed/m.safetensors.index.json: is in the input, which --output would overwrite'
+ok 'which is left, too' cmp indexed/m.safetensors.index.json kept.json
 
 # Many results, which are the elements: written in any order, in order, and as lines. A run that
 # fails leaves those before the first that is missing.
