@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/message.h"
@@ -20,11 +21,31 @@ static int failure;
    looks at errno. */
 static char output_buffer[256 * 1024];
 
+/* Opens standard output anew if it is a pipe or a terminal that does not wait for room, as another
+   process may have left it: the C library drops what it cannot write at once. */
+static void make_waiting(void)
+{
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    struct stat status;
+    int fd;
+
+    if (flags < 0 || !(flags & O_NONBLOCK) || fstat(STDOUT_FILENO, &status) != 0 ||
+        !(S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)))
+        return;
+    /* Without O_NONBLOCK this would wait for a reader. */
+    fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0)
+        (void)dup2(fd, STDOUT_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 void stdio_open(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/", O_PATH);
+    make_waiting();
     setvbuf(stdout, output_buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof output_buffer);
 }
 

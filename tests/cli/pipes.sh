@@ -260,6 +260,20 @@ status=$(cat status)
 : >out
 fails 'a pipe that nobody reads, with SIGPIPE ignored' 'standard output: Broken pipe'
 
+# dd leaves the pipe so that a write that does not fit fails instead of waiting.
+if dd if=/dev/null of=/dev/null oflag=nonblock count=0 2>/dev/null; then
+    head -c 400000 /dev/zero >many.f32
+    run -q --axis=1 --shape=-1,1 -o sum,min,mean many.f32
+    copy out expected
+    shell '{ dd if=/dev/null oflag=nonblock count=0 2>/dev/null
+        gpureduce -q --axis=1 --shape=-1,1 -o sum,min,mean many.f32; echo $? >code; } | { sleep 0.3; cat; }'
+    ok 'output into a pipe that does not wait' test "$(cat code):$(cat err)" = 0:
+    ok 'output into a pipe that does not wait loses nothing' cmp out expected
+else
+    skip 'output into a pipe that does not wait' 'dd knows no oflag=nonblock'
+    skip 'output into a pipe that does not wait loses nothing' 'dd knows no oflag=nonblock'
+fi
+
 #
 # Terminals.
 #
