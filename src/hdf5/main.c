@@ -676,17 +676,27 @@ static bool is_plain(const struct dataset *d)
            H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
 }
 
+/* The position of a dataset whose elements lie in the file one after the other; HADDR_UNDEF for others, and
+   if nothing was written. libhdf5 adds the size of the user block even to the address of nothing. */
+static haddr_t find_position(const struct dataset *d)
+{
+    const haddr_t at = H5Dget_offset(d->id);
+
+    return at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0 ? at : HADDR_UNDEF;
+}
+
 /* Puts a dataset whose elements cannot be read, and where its bytes are if they lie in the file one
    behind the other. */
 static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t layout)
 {
     const bool contiguous =
         layout == H5D_CONTIGUOUS && is_plain(d) && H5Pget_external_count(d->creation) == 0;
-    const haddr_t at = contiguous ? H5Dget_offset(d->id) : HADDR_UNDEF;
-    const hsize_t size = contiguous ? H5Dget_storage_size(d->id) : 0;
+    const haddr_t at = contiguous ? find_position(d) : HADDR_UNDEF;
+    hsize_t size;
 
-    if (at == HADDR_UNDEF || at == 0 || size == 0)
+    if (at == HADDR_UNDEF || at == 0)
         return put_unreadable(v, d);
+    size = H5Dget_storage_size(d->id);
     if (!lies_inside(v, at, size))
         return false;
     put_head(d, v->out);
@@ -841,9 +851,9 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
 /* Puts a dataset whose elements lie in the file one behind the other, or nowhere. */
 static bool put_contiguous(struct visit *v, struct dataset *d)
 {
-    const haddr_t at = H5Dget_offset(d->id);
+    const haddr_t at = find_position(d);
 
-    if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
+    if (at != HADDR_UNDEF) {
         put_head(d, v->out);
         put(v->out, HDF5_RANGE);
         put(v->out, at);
@@ -918,7 +928,7 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
     const int dimensions = many ? H5Tget_array_ndims(type) : 0;
     const hid_t element = many ? H5Tget_super(type) : type;
     struct dataset field = *d;
-    const haddr_t begin = H5Dget_offset(d->id); /* undefined in chunks, and if nothing is there */
+    const haddr_t begin = find_position(d); /* undefined in chunks, and if nothing is there */
     uint64_t here = 1, size = 0;
     bool good = element >= 0 && dimensions >= 0;
 
@@ -1018,7 +1028,7 @@ static bool has_fields(const struct dataset *d, H5D_layout_t layout)
 /* Puts a dataset of records. */
 static bool put_records(struct visit *v, const struct dataset *d)
 {
-    const haddr_t at = H5Dget_offset(d->id);
+    const haddr_t at = find_position(d);
     uint64_t bytes;
 
     if (__builtin_mul_overflow(d->elements, d->size, &bytes))

@@ -111,6 +111,8 @@ def write(name, count, **options):
         arrays["none"] = file.create_dataset("none", (3, 0), "i4", chunks=(2, 1), maxshape=(3, None))[...]
         arrays["absent"] = file.create_dataset("absent", (300, 300), "f8", fillvalue=0.5)[...]
         arrays["wide"] = file.create_dataset("wide", (70, 4000), "f4", chunks=(64, 3000), fillvalue=2)[...]
+        file.create_dataset("records", (300,), [("a", "<f4"), ("b", ">i2")])
+        arrays["records.a"], arrays["records.b"] = np.zeros(300, "f4"), np.zeros(300, "i2")
         # Chunks from which a filter was left out, or both. (The library, 1.10.8, does not always read them.)
         arrays["masked"] = x = draw((4, 6), "int16")
         made = file.create_dataset("masked", (4, 6), "<i2", chunks=(2, 3), shuffle=True, compression="gzip")
