@@ -21,7 +21,6 @@ struct fortran_reader {
     struct reader_over over;
     uint64_t skip;   /* bytes before the first record that are still to be read */
     uint64_t unit;   /* bytes that a record has a multiple of */
-    uint64_t first;  /* offset of the first record */
     uint64_t at;     /* offset of the next byte */
     uint64_t begin;  /* of the part's first marker */
     uint64_t length; /* of the part, bytes; those left of it */
@@ -33,11 +32,11 @@ struct fortran_reader {
     unsigned char piece[PIECE_BYTES];
 };
 
-/* Makes the source fail. The byte order may be wrong if the first record is. Returns -1. */
+/* Makes the source fail. A byte order that is guessed may be wrong. Returns -1. */
 #define WRONG(r, offset, ...) wrong(r, error_at(ERROR_DATA, offset, __VA_ARGS__))
 static int wrong(const struct fortran_reader *r, struct error error)
 {
-    if (r->begin == r->first && r->over.source->fortran.guessed)
+    if (r->over.source->fortran.guessed)
         error.advice = (struct advice){.kind = ADVICE_BETTER_TYPE, .order = ELEMENT_ORDER_BIG};
     source_fail(r->over.source, error);
     return -1;
@@ -109,7 +108,8 @@ static int end_part(struct fortran_reader *r, size_t most)
                      "byte %" PRIu64 ": the record that begins at byte %" PRIu64
                      " has markers that differ",
                      offset, r->begin);
-    r->over.source->fortran.guessed = r->over.source->fortran.unseen = false;
+    if (length > 0)
+        r->over.source->fortran.guessed = r->over.source->fortran.unseen = false;
     r->inside = false;
     r->after = r->more;
     if (r->more)
@@ -215,7 +215,7 @@ struct reader *fortran_reader_open(struct source *s, const struct source_record 
 
     if (!r)
         return NULL;
-    r->skip = r->first = skip;
+    r->skip = skip;
     r->unit = record->bytes > 0 ? record->bytes : s->info.element_size;
     return &r->over.base;
 }

@@ -15,6 +15,18 @@ for how in "gpureduce $fortran -t u8 x.unf" "cat x.unf | gpureduce $fortran -t u
     is "$how" 0 '13
 4'
 done
+# Records of no bytes before the first that has some, and numbers like a length.
+for zeros in '' '\0\0\0\0'; do
+    for order in little big; do
+        empty="\\0\\0\\0\\0$zeros" four="\\4\\0\\0\\0$zeros"
+        [ $order = little ] || four="$zeros\\0\\0\\0\\4"
+        for first in '' "$empty$empty" "$empty$empty$empty$empty"; do
+            shell "printf '$first$four\\0\\0\\0\\4$four$empty$empty' | gpureduce $fortran -t u8"
+            is "an empty record first, and a number like a length: $first$four" 0 '4
+4'
+        done
+    done
+done
 run -q -o sum --format=fortran -t u8 --length=3 x.unf
 is 'the first elements' 0 6
 { printf '\0\60\0\0\0\0\0\0' && dd if=/dev/zero bs=12288 count=1 2>/dev/null && printf '\0\60\0\0\0\0\0\0'; } >far.unf
@@ -58,6 +70,11 @@ wrong 'another length' '\1\0\0\0\1\2\0\0\0' '5: the record that begins at byte 0
 wrong 'another part that is missing' '\377\377\377\377\1\1\0\0\0' '9: the last record is cut off'
 wrong 'a part without one before it' '\1\0\0\0\1\377\377\377\377' '5: the record that begins at byte 0 has markers that differ'
 wrong 'a part that is not said to be one' '\377\377\377\377\1\1\0\0\0\1\0\0\0\2\1\0\0\0' '14: the record that begins at byte 9 has markers that differ'
+printf '\0\0\0\0\0\0\0\0\0\0\40\0' >big.unf
+head -c 8196 /dev/zero >>big.unf
+shell 'cat big.unf | gpureduce -q --format=fortran -t u8'
+fails 'perhaps it is big-endian, after an empty record' \
+    'standard input: byte 8: the last record is cut off after 8196 of 2097152 bytes; try --endian=big'
 printf '\0\0\0\1' >big.unf
 run -q --format=fortran -t u8 big.unf
 fails 'perhaps it is big-endian' 'big.unf: byte 0: the last record is cut off after 0 of 16777216 bytes; try --endian=big'

@@ -416,12 +416,14 @@ static bool find_idx(const struct unsupported_input *in, struct unsupported_raw 
 struct fortran {
     unsigned marker; /* bytes */
     bool big;
-    uint64_t first; /* length of the first record */
-    unsigned records;
-    bool whole; /* these are all */
+    bool asked; /* there are such records, and some may be empty; else numbers may look like them */
+    uint64_t first;   /* length of the first record that is not empty */
+    unsigned records; /* that are not empty */
+    bool whole;       /* these are all */
 };
 
-/* Follows the records. Returns how unlikely they are among numbers, in bits. */
+/* Follows the records. Returns how unlikely they are among numbers, in bits; if they are asked for, only how
+   well the markers fit. */
 static unsigned follow_records(const struct unsupported_input *in, struct fortran *f)
 {
     const unsigned m = f->marker;
@@ -432,11 +434,12 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
     unsigned char bytes[8];
     bool broken = false;
 
-    for (f->records = 0; f->records < FORTRAN_RECORDS && !is_all(in, at); f->records++) {
+    f->records = 0;
+    for (unsigned i = 0; i < FORTRAN_RECORDS && !is_all(in, at); i++) {
         if (!read_bytes(in, at, bytes, m))
             break;
         length = bytes_number(bytes, m, f->big);
-        if (length == 0 || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
+        if ((length == 0 && !f->asked) || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
             !fits(in, at + 2 * (uint64_t)m, length)) {
             broken = true;
             break;
@@ -450,12 +453,15 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
             broken = true;
             break;
         }
-        found++;
+        found += length > 0;
+        f->records += length > 0;
         at += 2 * (uint64_t)m + length;
     }
     if (broken && f->records < FORTRAN_BROKEN_LEAST)
         return 0;
     f->whole = is_all(in, at);
+    if (f->asked)
+        return found + (f->whole ? FORTRAN_END_BITS : 0);
     for (size_t i = 0; i + 4 <= in->size && i < at; i += 4, words++)
         alike += memcmp(in->bytes + i, word, 4) == 0;
     alike -= alike < found + 1 ? alike : found + 1; /* the markers are not among the numbers */
@@ -473,12 +479,12 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
 /* Finds the records of the markers that are least likely among numbers, in one byte order or, of
    ELEMENT_ORDER_UNSAID, any. Returns how unlikely they are, in bits. */
 static unsigned find_records(const struct unsupported_input *in, enum element_order order,
-                             struct fortran *f)
+                             bool asked, struct fortran *f)
 {
     unsigned most = 0;
 
     for (unsigned i = 0; i < 4; i++) {
-        struct fortran other = {.marker = i & 2 ? 8 : 4, .big = i & 1};
+        struct fortran other = {.marker = i & 2 ? 8 : 4, .big = i & 1, .asked = asked};
         unsigned bits = 0;
 
         if (order == ELEMENT_ORDER_UNSAID || (order == ELEMENT_ORDER_BIG) == other.big)
@@ -497,7 +503,7 @@ bool unsupported_find_markers(const struct unsupported_input *in, enum element_o
 {
     struct fortran f;
 
-    if (in->size < 12 || find_records(in, order, &f) == 0)
+    if (in->size < 9 || find_records(in, order, true, &f) == 0)
         return false;
     *marker = f.marker;
     *big = f.big;
@@ -544,7 +550,7 @@ static bool find_fortran(const struct unsupported_input *in, struct unsupported_
 {
     struct fortran f;
 
-    if (find_records(in, ELEMENT_ORDER_UNSAID, &f) < FORTRAN_BITS)
+    if (find_records(in, ELEMENT_ORDER_UNSAID, false, &f) < FORTRAN_BITS)
         return false;
     *raw = (struct unsupported_raw){.type = record_type(in, &f), .big_endian = f.big};
     return true;
