@@ -344,6 +344,14 @@ for bits in float8_e4m3fn:0x7f float8_e5m2:0x7e float16:0x7e00 bfloat16:0x7fc0 f
     run -q -o digest quiet
     is "NaN is $bits" 0 "$text"
 done
+for tiny in 1e-46:0.0 -1e-46:-0.0; do
+    make3 tiny float32 "${tiny%:*}" "$keys$bytes"
+    make3 zero float32 "${tiny#*:}" "$keys$bytes"
+    run -q -o digest tiny
+    text=$(cat out)
+    run -q -o digest zero
+    is "a fill value that rounds to a zero, $tiny" 0 "$text"
+done
 for bad in 'float32 "0x3fc0"' 'float32 "1.5"' 'uint8 256' 'int8 -129' 'uint8 1.5' 'uint8 "NaN"' 'bool 2' 'float32 [1,2]'; do
     make3 unfilled "${bad% *}" "${bad#* }" "$keys$bytes"
     run -q -o sum unfilled

@@ -851,10 +851,6 @@ static bool find_bits(enum element_type type, const struct attributes_number *x,
         *bits |= (*bits & -*bits) >> 1;
         return !integers;
     }
-    if (!integers && x->value == 0) { /* the key of a zero is that of both */
-        *bits = signbit(x->value) ? order_sign(type) : 0;
-        return true;
-    }
     if (integers && !x->real)
         number_format_integer(text, &x->integer);
     else
@@ -862,6 +858,8 @@ static bool find_bits(enum element_type type, const struct attributes_number *x,
     if (!missing_key(type, text, &key))
         return false;
     *bits = order_bits(type, key);
+    if (!integers && order_value(type, key) == 0) /* the key of a zero is that of both */
+        *bits = signbit(x->value) ? order_sign(type) : 0;
     return true;
 }
 
