@@ -275,6 +275,9 @@ NA' "gpureduce: made/marked.h5: array z.re and 1 more: $scaled"
 run -q -o sum --stored made/marked.h5 --array='z.*'
 is 'complex numbers as stored' 0 '4
 2'
+run -q -o sum made/marked.h5 --array=many
+is 'many missing values' 1 NA \
+    'gpureduce: made/marked.h5: array many: its attribute _FillValue names too many values; --stored ignores attributes'
 run -q -o sum made/marked.h5 --array='?o?e'
 is 'an empty array of MATLAB' 0 3 \
     'gpureduce: warning: made/marked.h5: skipped array none: an array of MATLAB, which has no elements'

@@ -21,8 +21,8 @@ the file:
   kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
   records.h5, records.tsv
             records, and what is printed of their fields
-  marked.h5 complex numbers that have a scale, records whose fill value has a field of two numbers, and what MATLAB
-            writes for zeros(0, 3)
+  marked.h5 complex numbers that have a scale, records whose fill value has a field of two numbers, what MATLAB
+            writes for zeros(0, 3), and an array with many missing values
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -381,6 +381,8 @@ with h5py.File(path("marked.h5"), "w") as file:
     file["none"].attrs["MATLAB_empty"] = np.uint8(1)
     file["some"] = np.array([0, 3], "u8")
     file["some"].attrs["MATLAB_empty"] = np.uint8(0)
+    file["many"] = np.arange(5)
+    file["many"].attrs["_FillValue"] = np.arange(0, 80, 2)
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)

@@ -315,7 +315,7 @@ bool attributes_find(const struct attributes_reader *attributes, enum element_ty
     if (m->missing.count > 0 && !missing_has(&m->missing, order_key(m->type, m->missing.value)))
         m->missing.value = order_bits(m->type, m->missing.ranges[0].first);
     if (m->missing.count > ATTRIBUTES_MISSING_MAX)
-        refuse(&s, "missing_value", "names too many values");
+        refuse(&s, fill.count > e.count ? "_FillValue" : "missing_value", "names too many values");
     return true;
 }
 
