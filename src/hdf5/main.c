@@ -238,16 +238,15 @@ static hid_t decoded_type(const struct dataset *d)
     return type;
 }
 
-/* Reads the value of elements that were never written, of this type, where there is one. False where the
-   library fails. */
-static bool read_fill(struct dataset *d, hid_t type, void *value)
+/* Finds whether elements that were never written have a value, and whether the file states it:
+   otherwise it is zero. False where the library fails. */
+static bool find_fill_kind(struct dataset *d)
 {
     H5D_fill_value_t defined;
     H5D_fill_time_t when;
 
     if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
-        H5Pget_fill_time(d->creation, &when) < 0 ||
-        (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, type, value) < 0))
+        H5Pget_fill_time(d->creation, &when) < 0)
         return false;
     d->fill_stated = defined == H5D_FILL_VALUE_USER_DEFINED;
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
@@ -257,7 +256,8 @@ static bool read_fill(struct dataset *d, hid_t type, void *value)
 /* Finds the values that stand for what is not in the file. */
 static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
 {
-    if (!read_fill(d, d->decoded, d->fill))
+    if (!find_fill_kind(d) ||
+        (d->fill_stated && H5Pget_fill_value(d->creation, d->decoded, d->fill) < 0))
         return hdf5_wrong(t);
     memcpy(d->pad, d->fill, sizeof d->pad);
     if (!d->fill_stated && !attributes_default_fill(d->element, d->big, d->pad))
@@ -676,8 +676,9 @@ static bool is_plain(const struct dataset *d)
            H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
 }
 
-/* The position of a dataset whose elements lie in the file one after the other; HADDR_UNDEF for others, and
-   if nothing was written. libhdf5 adds the size of the user block even to the address of nothing. */
+/* The position of a dataset whose elements lie in the file one after the other; HADDR_UNDEF for
+   others, and if nothing was written. libhdf5 adds the size of the user block even to the address of
+   nothing. */
 static haddr_t find_position(const struct dataset *d)
 {
     const haddr_t at = H5Dget_offset(d->id);
@@ -900,13 +901,19 @@ static bool is_complex(hid_t type)
 }
 
 /* Finds the value of a field of `count` elements that were never written, which is at byte `at` of a
-   record. */
+   record. Records may be far larger than a file that states none. */
 static bool find_field_fill(struct dataset *field, uint64_t at, uint64_t count,
                             struct hdf5_trouble *t)
 {
-    unsigned char *record = calloc(field->fields.values[FIELD_RECORD], 1);
-    const bool good = record && read_fill(field, field->type, record);
+    unsigned char *record;
+    bool good;
 
+    if (!find_fill_kind(field))
+        return hdf5_wrong(t);
+    if (!field->fill_stated)
+        return true;
+    record = calloc(field->fields.values[FIELD_RECORD], 1);
+    good = record && H5Pget_fill_value(field->creation, field->type, record) >= 0;
     if (good) {
         for (uint64_t i = 0; i < count; i++)
             field->fill_defined =

@@ -275,6 +275,16 @@ NA' "gpureduce: made/marked.h5: array z.re and 1 more: $scaled"
 run -q -o sum --stored made/marked.h5 --array='z.*'
 is 'complex numbers as stored' 0 '4
 2'
+# shellcheck disable=SC3045 # as above
+if (ulimit -v 2000000 && gpureduce --version) >/dev/null 2>&1; then
+    shell 'ulimit -v 2000000; gpureduce -q -o max,count made/vast.h5'
+    is 'a record larger than memory that was never written' 0 '0
+2
+0
+1073741824'
+else
+    skip 'a record larger than memory' 'this build needs more memory'
+fi
 run -q -o sum made/marked.h5 --array=many
 is 'many missing values' 1 NA \
     'gpureduce: made/marked.h5: array many: its attribute _FillValue names too many values; --stored ignores attributes'

@@ -23,6 +23,7 @@ the file:
             records, and what is printed of their fields
   marked.h5 complex numbers that have a scale, records whose fill value has a field of two numbers, what MATLAB
             writes for zeros(0, 3), and an array with many missing values
+  vast.h5   a record of 2 GB that was never written
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -383,6 +384,12 @@ with h5py.File(path("marked.h5"), "w") as file:
     file["some"].attrs["MATLAB_empty"] = np.uint8(0)
     file["many"] = np.arange(5)
     file["many"].attrs["_FillValue"] = np.arange(0, 80, 2)
+
+with h5py.File(path("vast.h5"), "w") as file:
+    record = h5py.h5t.create(h5py.h5t.COMPOUND, 4 + (1 << 31))
+    record.insert(b"a", 0, h5py.h5t.STD_I32LE)
+    record.insert(b"b", 4, h5py.h5t.array_create(h5py.h5t.STD_I32LE, (1 << 29,)))
+    h5py.h5d.create(file.id, b"x", record, h5py.h5s.create_simple((2,)))
 
 with h5py.File(path("kinds.h5"), "w") as file:
     file["number"] = np.arange(5.0)
