@@ -596,7 +596,7 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
         for (int i = 0; i < d->dimensions; i++)
             stored = stored && begin[i] < d->stored[i];
         tile = (struct container_tile){0};
-        if (stored && !find_tile(v, d, begin, bytes, filtered, &tile))
+        if (stored && found < there && !find_tile(v, d, begin, bytes, filtered, &tile))
             return false;
         found += tile.compressed > 0;
         buffer_bytes(v->out, &tile, sizeof tile);
