@@ -291,20 +291,24 @@ static bool find_meaning(struct dataset *d, const struct hdf5_input *in, struct 
     return true;
 }
 
-/* Sees what netCDF and its attributes make of a dataset whose type can be read. */
-static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct hdf5_input *in,
-                            struct hdf5_trouble *t)
+/* Gives a dataset the shape that netCDF shows. False where the library fails. */
+static bool extend(struct dataset *d, const hsize_t *most, struct hdf5_trouble *t)
 {
     bool unlimited = false;
 
     for (int i = 0; i < d->dimensions; i++)
         unlimited = unlimited || most[i] == H5S_UNLIMITED;
+    return !unlimited || hdf5_extend(d->id, d->dimensions, d->sizes, most, t);
+}
+
+/* Sees what netCDF and its attributes make of a dataset whose type can be read. */
+static bool look_at_meaning(struct dataset *d, const hsize_t *most, const struct hdf5_input *in,
+                            struct hdf5_trouble *t)
+{
     d->decoded = decoded_type(d);
     if (d->decoded < 0)
         return hdf5_wrong(t);
-    if (unlimited && !hdf5_extend(d->id, d->dimensions, d->sizes, most, t))
-        return false;
-    return find_fill(d, t) && find_meaning(d, in, t);
+    return extend(d, most, t) && find_fill(d, t) && find_meaning(d, in, t);
 }
 
 /* Finds the least float type of f32 and f64 that has all values of a float whose layout is none of
@@ -438,6 +442,8 @@ static bool look_at(struct dataset *d, const struct hdf5_input *in, struct hdf5_
                                   : "a null dataspace, which has no elements";
     }
     if (!d->unreadable && !look_at_meaning(d, most, in, t))
+        return false;
+    if (H5Tget_class(d->type) == H5T_COMPOUND && !d->not_numeric && !extend(d, most, t))
         return false;
     d->elements = 1;
     for (int i = 0; i < d->dimensions; i++) {
@@ -958,10 +964,11 @@ static bool put_field(struct visit *v, const struct dataset *d, hid_t type, cons
     }
     if (!field.unreadable && !find_meaning(&field, v->in, &v->trouble))
         return false;
-    memcpy(field.stored, field.sizes, sizeof field.stored);
-    for (int i = d->dimensions; i < field.dimensions; i++)
+    for (int i = d->dimensions; i < field.dimensions; i++) {
+        field.stored[i] = field.sizes[i];
         if (__builtin_mul_overflow(here, field.sizes[i], &here))
             here = 0;
+    }
     if (field.unreadable)
         return put_unreadable(v, &field);
     if (here == 0 || __builtin_mul_overflow(here, field.size, &size) || size > d->size ||

@@ -24,6 +24,7 @@ for options in '' '-j 1' '-j 3 --chunk-size 16'; do
     # shellcheck disable=SC2086 # as above
     as_netcdf "elements that were never written are missing, ${options:-by default}" unlimited.nc filled.tsv $options
 done
+as_netcdf 'records along an unlimited dimension' pairs.nc pairs.tsv --stored
 run -q --diff --stored made/unlimited.nc made/whole.h5
 is 'in order, too' 0 ''
 as_netcdf 'scales that are not netCDF'"'"'s' scales.h5 scales.tsv

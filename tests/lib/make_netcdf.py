@@ -8,6 +8,7 @@
             variables with attributes, and what the same with --stored prints; meaning.tsv: what it prints of those that
             has no scale; `scaled`: names of those that have one; `errors`: those that cannot be read, and why
   old.nc, old.tsv  a file that does not say that it is netCDF, with default fill values
+  pairs.nc, pairs.tsv  records that are shorter than their unlimited dimension
   dimensions.nc  dimensions alone
   names4.nc, names3.nc  variables that have the names of dimensions and are not their coordinates, as netCDF-4 and netCDF-3
   tiny.h5        numbers less than 0 that are rounded to 0
@@ -192,6 +193,16 @@ assert np.ma.getmaskarray(expected["c"]).all() and np.ma.getmaskarray(expected["
 expect(path("old.tsv"), expected)
 with h5py.File(path("old.nc"), "r+") as file:
     del file.attrs["_NCProperties"]
+
+pair = np.dtype([("a", "f4"), ("b", "i2")])
+with netCDF4.Dataset(path("pairs.nc"), "w") as file:
+    file.createDimension("t", None)
+    file.createVariable("long", "f4", ("t",))[:] = [1, 2, 3, 4]
+    kind = file.createCompoundType(pair, "pair")
+    file.createVariable("pairs", kind, ("t",), chunksizes=[3])[:2] = np.array([(5, 6), (7, 8)], pair)
+with netCDF4.Dataset(path("pairs.nc")) as file:
+    found = file["pairs"][...]
+    expect(path("pairs.tsv"), {"long": file["long"][...], "pairs.a": found["a"], "pairs.b": found["b"]})
 
 with netCDF4.Dataset(path("dimensions.nc"), "w") as file:
     file.createDimension("x", 12)
