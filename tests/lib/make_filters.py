@@ -162,7 +162,8 @@ with h5py.File(sys.argv[1], "w") as file:
 
 
 def nbit(file, name, kind, bits, offset, order, change=None):
-    """Integers of few bits at an offset in their bytes, of which some chunks have the fill value."""
+    """Integers of few bits at an offset in their bytes, of which some chunks have the fill value. change: "short" and
+    "mask" make a chunk another one, "szip" takes szip in place of n-bit."""
     of = kind.copy()
     of.set_order(order)
     of.set_precision(bits)
@@ -174,7 +175,10 @@ def nbit(file, name, kind, bits, offset, order, change=None):
     properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     properties.set_chunk((3,))
     properties.set_fill_value(np.array(least + 2, native))
-    properties.set_filter(5, h5py.h5z.FLAG_OPTIONAL)
+    if change == "szip":
+        properties.set_szip(32, 2)
+    else:
+        properties.set_filter(5, h5py.h5z.FLAG_OPTIONAL)
     made = h5py.h5d.create(file.id, name.encode(), of, h5py.h5s.create_simple((16,)), properties)
     place = h5py.h5s.create_simple((16,))
     place.select_hyperslab((0,), (8,))
@@ -238,6 +242,12 @@ with h5py.File(sys.argv[1], "a") as file:
             for bits, offset, order in ((size - 1, 1, LE), (size // 2 + 1, 0, BE), (size, 0, LE), (size // 2 + 3, 0, LE)):
                 kind = getattr(h5py.h5t, f"STD_{sign}{size}LE")
                 nbit(file, f"nbit.{sign}{size}.{bits}.{offset}.{order}", kind, bits, offset, order)
+    if (sys.argv[2] != "none" and h5py.h5z.filter_avail(SZIP)
+            and h5py.h5z.get_filter_info(SZIP) & h5py.h5z.FILTER_CONFIG_ENCODE_ENABLED):
+        for bits in (5, 12, 20):
+            size = 8 << bits // 8
+            nbit(file, f"szip.I{bits}", getattr(h5py.h5t, f"STD_I{size}LE"), bits, 0, LE, "szip")
+            nbit(file, f"szip.U{bits}", getattr(h5py.h5t, f"STD_U{size}BE"), bits, 0, BE, "szip")
     nbit(file, "nbit.short", h5py.h5t.STD_I16LE, 12, 0, LE, "short")
     nbit(file, "nbit.mask", h5py.h5t.STD_I16LE, 12, 4, LE, "mask")
     layouts = {  # bytes, order, bits, the first of these, fields, bias

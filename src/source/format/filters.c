@@ -627,7 +627,7 @@ static const char *refuse_szip(const struct container_filter *f)
     const uint32_t bits = f->values[SZIP_BITS], block = f->values[SZIP_BLOCK];
     const uint32_t line = f->values[SZIP_LINE];
 
-    return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && block >= 2 && block <= 32 &&
+    return ((bits >= 1 && bits <= 24) || bits == 32 || bits == 64) && block >= 2 && block <= 32 &&
                    block % 2 == 0 && line >= block && line <= 128 * block
                ? NULL
                : "its parameters are missing, or others than libhdf5 writes";
@@ -638,18 +638,20 @@ static const char *refuse_szip(const struct container_filter *f)
 }
 
 /* Undoes szip: the size of the content, and what libaec decodes. Pixels of 32 and 64 bits are stored
-   as pixels of 8: the first bytes of all of them, then the second ones. */
+   as pixels of 8: the first bytes of all of them, then the second ones. Others have any bits of 1, 2
+   or 4 bytes. */
 static const char *undo_szip(struct codec_memory *m, const struct container_filter *f,
                              const unsigned char *from, size_t size, unsigned char *to, size_t out)
 {
 #ifdef HAVE_LIBAEC
     const uint32_t bits = f->values[SZIP_BITS], block = f->values[SZIP_BLOCK];
-    const size_t planes = bits > 16 ? bits / 8 : 1, pixel = bits == 16 ? 2 : 1; /* bytes */
+    const size_t planes = bits > 24 ? bits / 8 : 1;
+    const size_t pixel = planes > 1 || bits <= 8 ? 1 : bits <= 16 ? 2 : 4; /* bytes */
     const size_t blocks = (f->values[SZIP_LINE] + block - 1) / block;
     const size_t line = f->values[SZIP_LINE] * pixel, padded = blocks * block * pixel;
     const size_t stored = out / line * padded + out % line;
     const uint32_t options = f->values[SZIP_OPTIONS];
-    struct aec_stream s = {.bits_per_sample = 8 * (unsigned)pixel,
+    struct aec_stream s = {.bits_per_sample = planes > 1 ? 8 : bits,
                            .block_size = block,
                            .rsi = (unsigned)blocks,
                            .flags = (options & SZIP_BIG_ENDIAN ? AEC_DATA_MSB : 0) |
@@ -659,7 +661,7 @@ static const char *undo_szip(struct codec_memory *m, const struct container_filt
 
     if (size < 4)
         return CUT_OFF;
-    if (bytes_number(from, 4, false) != out || out % (bits / 8) != 0)
+    if (bytes_number(from, 4, false) != out || out % (planes * pixel) != 0)
         return OTHER_SIZE;
     room = codec_room(m, stored);
     s.next_in = from + 4;
