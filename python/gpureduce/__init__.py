@@ -19,7 +19,8 @@ from ._library import (
     library_version,
 )
 from ._reductions import (
-    Results, digest, exact_sum, histogram, max, mean, median, min, quantile, reduce, std, sum, var,
+    Results, argmax, argmin, digest, exact_sum, histogram, max, mean, median, min, quantile, reduce, std, sum,
+    var,
 )
 
 __version__ = "0.1.0"
@@ -27,7 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator", "ArgumentError", "CancelledError", "ChangedError", "DataError", "DeviceError",
     "Difference", "Error", "File", "FileArray", "GpureduceWarning", "InternalError", "NaNError",
-    "OutOfMemoryError", "ReadError", "Results", "Row", "Summary", "UnsupportedError", "configure", "diff",
-    "digest", "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open",
+    "OutOfMemoryError", "ReadError", "Results", "Row", "Summary", "UnsupportedError", "argmax", "argmin",
+    "configure", "diff", "digest", "exact_sum", "histogram", "library_version", "max", "mean", "median", "min", "open",
     "quantile", "reduce", "std", "sum", "total", "var",
 ]

@@ -172,6 +172,16 @@ class FileArray:
         """The greatest element; otherwise like `min`."""
         return self._one("max", axis, out, keepdims, nan, missing)
 
+    def argmin(self, axis: Optional[int] = None, *, out: Any = None, keepdims: bool = False,
+               nan: str = "propagate", missing: Any = None) -> Any:
+        """The index of the least element: see `gpureduce.argmin`; -1 if there is none."""
+        return self._one("argmin", axis, out, keepdims, nan, missing)
+
+    def argmax(self, axis: Optional[int] = None, *, out: Any = None, keepdims: bool = False,
+               nan: str = "propagate", missing: Any = None) -> Any:
+        """The index of the greatest element; otherwise like `argmin`."""
+        return self._one("argmax", axis, out, keepdims, nan, missing)
+
     def std(self, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
             nan: str = "propagate", missing: Any = None) -> Any:
         """The standard deviation: see `gpureduce.std`; axis as of `reduce`."""

@@ -951,6 +951,33 @@ def max(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False,
     return _one("max", x, axis, out, keepdims, nan, missing, mask)
 
 
+def argmin(x: Any, axis: Optional[int] = None, *, out: Any = None, keepdims: bool = False,
+           nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The index of the least element, the first of several, or that of the first NaN. Arguments as of `sum`.
+
+    It is along one axis, or, of all elements, the index in C order. -1 if all are missing or skipped; ValueError if
+    there are no elements, or `axis` has several axes and not all. Along an axis the results are int64.
+
+    >>> import gpureduce as gr
+    >>> gr.argmin([[3, 1], [2, 5]])
+    1
+    >>> gr.argmin([[3, 1], [2, 5]], axis=0)
+    array([1, 0])
+    """
+    return _one("argmin", x, axis, out, keepdims, nan, missing, mask)
+
+
+def argmax(x: Any, axis: Optional[int] = None, *, out: Any = None, keepdims: bool = False,
+           nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
+    """The index of the greatest element; otherwise like `argmin`.
+
+    >>> import gpureduce as gr
+    >>> gr.argmax([3, -9999, 20, 20], missing=-9999)
+    2
+    """
+    return _one("argmax", x, axis, out, keepdims, nan, missing, mask)
+
+
 def std(x: Any, axis: Any = None, *, ddof: int = 0, out: Any = None, keepdims: bool = False,
         nan: str = "propagate", missing: Any = None, mask: Any = None) -> Any:
     """The standard deviation: the root of the exact variance, rounded once. Arguments as of `sum`.

@@ -357,6 +357,9 @@ def check_axes(a, x):
         assert a.quantile([], axis).shape == (0,) + shape
         if x.shape[axis] > 0:
             np.testing.assert_array_equal(both[1], x.max(axis=axis, keepdims=True).astype("f8"))
+            for op in ("argmin", "argmax"):
+                found, wanted = getattr(a, op), getattr(np, op)
+                np.testing.assert_array_equal(found(axis, keepdims=True), wanted(x, axis, keepdims=True))
 
 
 @pytest.mark.parametrize("dtype", ["f4", ">f8", "f2", "i1", ">i2", "u8", "i8", "u1"])

@@ -43,7 +43,7 @@ def test_reduce(dtype, shape, seed, mode, layout, nan, ddof):
 def test_each_function(dtype, seed, mode, layout):
     array = make(dtype, (5, 4), seed, mode)
     x = layouts(array, layout)
-    for name in ("sum", "mean", "min", "max", "std", "var", "median"):
+    for name in ("sum", "mean", "min", "max", "argmin", "argmax", "std", "var", "median"):
         function = getattr(gr, name)
         assert same(function(x), expected(name, array)), name
         assert same(function(x, nan="skip"), expected(name, array, "skip")), name

@@ -30,6 +30,31 @@ def test_axes(name, axis):
         assert kept.shape == numpys(x, axis, keepdims=True).shape
 
 
+@pytest.mark.parametrize("name", ["argmin", "argmax"])
+def test_places_of_extremes(name):
+    function, numpys = getattr(gr, name), getattr(np, name)
+    ties = np.array([[[2, 0], [0, 2]], [[1, 2], [0, 0]]])
+    nans = np.where(ties == 1, np.nan, ties)
+    for x in (X, X.T, X[::-1, ::2], ties, ties.astype("u1"), ties > 1, nans, nans.astype(">f4")):
+        assert type(function(x)) is int and function(x) == numpys(x)
+        for axis in (None, 0, 1, -1):
+            found, kept = function(x, axis), function(x, axis, keepdims=True)
+            assert np.array_equal(found, numpys(x, axis)) and np.asarray(found).dtype == np.int64
+            assert np.array_equal(kept, numpys(x, axis, keepdims=True)) and kept.ndim == 3
+        out = np.empty(x.shape[1:], int)
+        assert function(x, 0, out=out) is out and np.array_equal(out, numpys(x, 0))
+        with pytest.raises(ValueError, match="one axis"):
+            function(x, (0, 1))
+        with pytest.raises(ValueError, match="out of bounds"):
+            function(x, 3)
+    assert function(nans, nan="skip") == numpys(np.where(np.isnan(nans), 1, nans))
+    assert function([[1, 1], [5, 9]], 0, mask=[[True, True], [False, True]]).tolist() == [1, -1]
+    assert function([7, 7], missing=7) == -1 and function(np.empty((0, 2)), 1).shape == (0,)
+    for axis in (None, 0):
+        with pytest.raises(ValueError, match="without elements"):
+            function(np.empty((0, 2)), axis)
+
+
 def test_types_of_results():
     assert type(gr.sum(X)) is int and type(gr.sum(X.astype("f2"))) is float
     assert type(gr.mean(X)) is float and type(gr.min(X)) is int and type(gr.median(X)) is float
