@@ -16,7 +16,7 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping, Name
 from . import _library as lib
 from ._arrays import NATIVE, TYPE_NAMES, Array, describe, kind_of, parse_type
 from ._library import Context, Progress
-from ._reductions import (COUNTS, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one,
+from ._reductions import (COUNTS, INDICES, SUMMARY, Number, Results, along_axis, checked_axes, columns_of_one,
                           exact_of, finish, kept_dimensions, make_key, may_be_of_nothing, of_nothing, op_names, portions,
                           quantiles_of, set_view, shaped, typed, value_of, values_of)
 
@@ -44,6 +44,19 @@ def _options(context: Context, dtype: Any, skip: int, stored: bool, format: Opti
         lib.request_free(options)
         raise
     return options
+
+
+def _in_c_order(handle: Any, number: int, element: int) -> int:
+    """The number in C order of an element of an array, given that in the order of the file."""
+    if element < 0 or lib.array_fact(handle, number, lib.FACT_FORTRAN_ORDER) != 1:
+        return element
+    sizes = (c_uint64 * 64)()
+    found, step = 0, lib.array_count(handle, number)
+    for size in sizes[:lib.array_shape(handle, number, 64, sizes)]:
+        step //= size
+        element, place = divmod(element, size)
+        found += place * step
+    return found
 
 
 class FileArray:
@@ -95,7 +108,8 @@ class FileArray:
                 UnsupportedError, and so is an integer that does not fit 64 bits.
 
         Along an axis the results of arrays with a scale are float64, or 64-bit integers where the scale keeps
-        them integers.
+        them integers. Without one argmin and argmax are indices in C order, of a pipe, whose shape is
+        unknown, in its own; of several equal elements of an array in Fortran order it is the first in the file.
         """
         names = op_names(ops)
         key = make_key([name.encode() for name in names], nan, missing, ddof)
@@ -107,7 +121,15 @@ class FileArray:
         """The results of operations, then of quantiles, for all elements."""
         found: List[Any] = []
         for part in portions(key):
-            found += self._file._reduced(self._number, part, partial(values_of, key=part, kind=kind_of(self._type)))
+            found += self._file._reduced(self._number, part, partial(self._values, key=part))
+        return found
+
+    def _values(self, context: Context, result: Any, key: Any) -> List[Any]:
+        """The results of a request for all elements."""
+        found = values_of(context, result, key, kind_of(self._type))
+        for i, op in enumerate(key[0]):
+            if op.decode() in INDICES:
+                found[i] = _in_c_order(self._file._input, self._number, found[i])
         return found
 
     def _along(self, names: Tuple[str, ...], key: Any, axis: Any, keepdims: bool) -> List[Any]:
@@ -354,8 +376,7 @@ class File:
             array, result = arrays[number], c_void_p(address)
             try:
                 if result:
-                    values = [value_of(self._context, result, op, kind_of(array._type)) for op in key[0]]
-                    found[number] = Results(dict(zip(names, values)))
+                    found[number] = Results(dict(zip(names, array._values(self._context, result, key))))
                 elif array.why_unreadable is None:
                     failures.append(self._context.error(lib.error_status(self._context.handle)))
             except BaseException as error:  # pylint: disable=broad-except
@@ -519,6 +540,18 @@ def _described(x: Any) -> Any:
     return x if isinstance(x, (str, bytes, os.PathLike)) else describe(x)
 
 
+def _of_total(element: int, handles: Sequence[c_void_p]) -> int:
+    """The number of an element of all inputs, with that in its array in C order, given that in the order of its file."""
+    before = 0
+    for handle in handles:
+        for i in range(lib.input_arrays(handle)):
+            count = lib.array_count(handle, i) if lib.array_why_unreadable(handle, i) is None else 0
+            if element < before + count:
+                return before + _in_c_order(handle, i, element - before)
+            before += count
+    return element
+
+
 def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof: int = 0,
           nan: str = "propagate", missing: Any = None, dtype: Any = None, skip: int = 0,
           stored: bool = False, format: Optional[str] = None, progress: Optional[Progress] = None) -> Results:
@@ -553,7 +586,10 @@ def total(xs: Iterable[Any], ops: Union[str, Sequence[str]] = ("sum",), *, ddof:
         try:
             context.run(lib.reduce_total, inputs, len(handles), context.request(key), byref(result),
                         progress=progress)
-            return Results({name: value_of(context, result, name.encode(), kind) for name in names})
+            found = {name: value_of(context, result, name.encode(), kind) for name in names}
+            for name in INDICES.intersection(names):
+                found[name] = _of_total(found[name], handles)
+            return Results(found)
         finally:
             lib.result_free(result)
 

@@ -202,6 +202,7 @@ array_dtype = quick("gpr_array_dtype", c_char_p, c_void_p, c_size_t)
 array_why_unreadable = quick("gpr_array_why_unreadable", c_char_p, c_void_p, c_size_t)
 array_shape = quick("gpr_array_shape", c_uint, c_void_p, c_size_t, c_uint, c_void_p)
 array_count = quick("gpr_array_count", c_uint64, c_void_p, c_size_t)
+array_fact = quick("gpr_array_fact", c_uint64, c_void_p, c_size_t, c_int)
 array_scale = quick("gpr_array_scale", c_int, c_void_p, c_size_t, c_void_p, c_void_p)
 array_missing = quick("gpr_array_missing", c_size_t, c_void_p, c_size_t, c_char_p, c_size_t)
 
@@ -266,6 +267,8 @@ reduced as one."""
 REQUESTS_MAX = 64
 KEY_NAN, KEY_DDOF, KEY_STORED, KEY_SKIP, KEY_LENGTH, KEY_IGNORE_DTYPE, KEY_CAST, KEY_NO_WAIT, KEY_WINDOW, \
     KEY_AXES = 1, 2, 3, 4, 5, 8, 9, 10, 11, 12
+
+FACT_FORTRAN_ORDER = 5
 
 AUTO, CPU, GPU = 0, 1, 2
 _DEVICES = {"auto": AUTO, "cpu": CPU, "gpu": GPU}

@@ -360,6 +360,8 @@ def check_axes(a, x):
             for op in ("argmin", "argmax"):
                 found, wanted = getattr(a, op), getattr(np, op)
                 np.testing.assert_array_equal(found(axis, keepdims=True), wanted(x, axis, keepdims=True))
+    if x.size:
+        assert x.flat[a.argmin()] == x.min() and x.flat[a.argmax(keepdims=True)] == x.max()
 
 
 @pytest.mark.parametrize("dtype", ["f4", ">f8", "f2", "i1", ">i2", "u8", "i8", "u1"])
@@ -406,6 +408,27 @@ def test_axes_of_containers(tmp_path):
             r = f["n"].reduce("sum,argmax,count,l1", 0, keepdims=True)
             assert r.sum.tolist() == [[12, 15, 18, 21]] and r.argmax.shape == (1, 4)
             assert r.count.dtype == np.int64 and r.l1.dtype == np.float64
+
+
+def test_indices_in_fortran_order(tmp_path):
+    """An index is one in C order, whatever the order in the file."""
+    x = np.random.default_rng(2).permutation(120).reshape(2, 5, 3, 4)
+    np.save(tmp_path / "x.npy", np.asfortranarray(x))
+    np.savez(tmp_path / "x.npz", c=x, f=np.asfortranarray(x), one=np.arange(3))
+    for i, name in ((0, "x.npy"), ("f", "x.npz"), ("c", "x.npz")):
+        with gr.open(tmp_path / name) as f:
+            assert dict(f[i].reduce("argmin,q0.5,argmax")) == {"argmin": x.argmin(), "q0.5": 59.5, "argmax": x.argmax()}
+            assert f[i].reduce("argmax", (0, 1, 2, 3)).argmax == x.argmax()
+            assert all(row.results.argmax == (x.argmax() if row.name != "one" else 2) for row in f.summary("argmax"))
+    y = x.copy()
+    y[1, 2, 1, 3] = -1
+    xs = [np.empty((0, 2), int), tmp_path / "x.npz", tmp_path / "x.npy", np.asfortranarray(y), tmp_path / "x.npy"]
+    assert gr.total(xs, "argmin").argmin == 363 + y.argmin()
+    xs[0] = np.full(7, 5)
+    y[1, 2, 1, 3] = 5
+    np.save(tmp_path / "y.npy", np.asfortranarray(-y))
+    assert gr.total([*xs, tmp_path / "y.npy"], "argmin").argmin == 7 + 363 + 240 + (-y).argmin()
+    assert gr.total(xs[:1], "argmin", missing=5).argmin == -1
 
 
 def test_axes_of_packed_numbers(tmp_path):
