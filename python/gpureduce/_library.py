@@ -6,15 +6,17 @@ A function is called in one of two ways. Those that only look at memory are call
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import re
 import sys
 import threading
+import time
 import warnings
 import weakref
 from numbers import Real
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 
@@ -461,8 +463,7 @@ class Context:
         main = threading.current_thread() is threading.main_thread()
         called = main or progress is not None
         if self.called != called:
-            # Other threads have no handlers to run; a daemon thread would end in one when Python exits, and with it
-            # the memory that the library's threads work on.
+            # Other threads have no handlers to run.
             context_set_progress(self.handle, _on_progress if called else None, c_void_p(id(self)))
             self.called = called  # last: Ctrl-C may come before that
         if main:
@@ -482,9 +483,17 @@ class Context:
             finally:
                 sys.unraisablehook = hook
                 self.progress = None
+        elif called or function in (compare, reduce_each):
+            _calling.add(self)  # before it looks: _end finds this call, or it does not begin
+            try:
+                status = 0 if _ending else function(*arguments)
+            finally:
+                self.progress = None
+                _calling.discard(self)
+            if _ending:
+                threading.Event().wait()
         else:
             status = function(*arguments)
-            self.progress = None
         if self.messages:
             messages, self.messages = self.messages, []
             for message in messages:
@@ -524,6 +533,27 @@ class Context:
             request_free(handle)
             raise
         return handle
+
+
+# Contexts that threads other than the main one use in calls that call functions of Python.
+_calling: Set[Context] = set()
+_ending = False
+_END_SECONDS = 5
+
+
+def _end() -> None:
+    """Ends these calls, which are those of daemon threads, before Python does. After that a thread that calls a function
+    of Python would be ended there, and with it the memory that the library's threads work on."""
+    global _ending
+    _ending = True
+    last = time.monotonic() + _END_SECONDS
+    while _calling and time.monotonic() < last:
+        for context in _calling.copy():
+            cancel(context.handle)
+        time.sleep(0.001)
+
+
+atexit.register(_end)
 
 
 # Contexts that no call uses. Taking and giving back are atomic; a call from within another, such as
@@ -570,6 +600,7 @@ def _forked() -> None:
     global _generation, _home
     _generation += 1
     _pool.clear()
+    _calling.clear()
     _home = threading.local()
 
 

@@ -218,6 +218,28 @@ def test_daemon_threads():
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_daemon_threads_with_functions(tmp_path):
+    """Calls of daemon threads that call functions of Python end before it does."""
+    np.savez(tmp_path / "x.npz", x=np.ones(1 << 22), y=np.zeros(1 << 22))
+    code = ("import atexit, sys, threading, time\n"
+            "@atexit.register\n"
+            "def last():\n"
+            "    before = len(told); time.sleep(0.2); print(0 < before == len(told), flush=True)\n"
+            "import gpureduce as gr, numpy as np; x = np.ones(1 << 22); told = []\n"
+            "def tell(done, _): told.append(done)\n"
+            "def work(i):\n"
+            "    while True:\n"
+            "        if i == 0: gr.reduce(x, 'sum,std,median', progress=tell)\n"
+            "        elif i == 1: gr.reduce(np.broadcast_to(1.5, 1 << 40), 'std', progress=tell)\n"
+            "        elif i == 2: gr.open(sys.argv[1]).summary()\n"
+            "        else: gr.diff(sys.argv[1], sys.argv[1], all=True)\n"
+            "for i in range(4): threading.Thread(target=work, args=(i,), daemon=True).start()\n"
+            "time.sleep(0.3)")
+    for _ in range(2):
+        found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.npz"], check=True, capture_output=True, text=True)
+        assert found.stdout == "True\n" and not found.stderr
+
+
 @pytest.fixture
 def configured():
     yield
