@@ -153,6 +153,18 @@ def test_progress():
     assert gr.sum(np.arange(5)) == 10
 
 
+def test_progress_along_an_axis():
+    """Calls that would take days are cancelled, whatever the results and the layout."""
+    code = ("import sys, gpureduce as gr, numpy as np; n = 1 << 20; x = np.broadcast_to(np.arange(n * 1.0), (n, n))\n"
+            "for x in (x, x.T):\n"
+            "    for axis in (0, 1):\n"
+            "        try: gr.reduce(x, sys.argv[1], axis=axis, progress=lambda *_: True)\n"
+            "        except gr.CancelledError: continue\n"
+            "        sys.exit('not cancelled')")
+    for op in ("sum", "std,argmax", "median"):
+        subprocess.run([sys.executable, "-c", code, op], check=True, timeout=100)
+
+
 def test_progress_of_a_file(tmp_path):
     """It cannot use the file whose call it interrupts; another thread that does waits."""
     np.save(tmp_path / "x.npy", np.random.default_rng(1).standard_normal(LARGE))

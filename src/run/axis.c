@@ -117,6 +117,7 @@ struct axis_run {
     size_t tile_columns;       /* of AXIS_TILES: slices that are read together, at most */
     size_t tile_claim;         /* and that are claimed together */
     _Atomic uint64_t elements; /* that have been reduced */
+    atomic_bool cancelled;     /* set by the thread that called */
 
     struct mutex mutex;
     struct axis_group *groups GUARDED_BY(axis_run_role);
@@ -1159,6 +1160,13 @@ static void take_chunks(struct axis_worker *w)
     }
 }
 
+/* Whether the caller has cancelled the run. Any worker, before work of some milliseconds for which it asks the
+   source for no chunk. */
+static bool is_cancelled(const struct axis_run *run)
+{
+    return atomic_load_explicit(&run->cancelled, memory_order_relaxed);
+}
+
 /*
  * Strips: ranges of columns that a worker reduces over all rows, of an input that can be read at
  * any offset. The sums of a strip's columns stay in the caches, however many columns there are.
@@ -1205,7 +1213,8 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
         const uint64_t left = layout->length - row;
         const size_t rows = (size_t)(left < most ? left : most);
 
-        if (!read_rows(w, (block * layout->length + row) * layout->inner + column, columns, rows))
+        if (is_cancelled(run) ||
+            !read_rows(w, (block * layout->length + row) * layout->inner + column, columns, rows))
             return false;
         if (!guarded_take(w, &read,
                           &(struct take){.slices = &w->slices,
@@ -1250,6 +1259,8 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
     for (uint64_t i = 0; i < columns && good; i += most) {
         const size_t some = (size_t)(columns - i < most ? columns - i : most);
 
+        if (is_cancelled(run))
+            return false;
         cpu_slices_clear(&w->slices, some);
         good =
             mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
@@ -1459,7 +1470,7 @@ static bool reduce_tiles(struct axis_worker *w, uint64_t slice, size_t count)
         /* Whole rows, of several blocks; or a part of each row. */
         t.x.columns = most < beside ? most : (size_t)beside;
         t.slices = t.x.columns == inner ? most - most % (size_t)inner : t.x.columns;
-        if (!find_tile(&t))
+        if (is_cancelled(run) || !find_tile(&t))
             return false;
     }
     return deliver(w, &w->slices, count, slice);
@@ -1775,8 +1786,10 @@ static bool run_workers(struct axis_run *run, void (*work)(void *workers, unsign
         work(workers, 0);
     while (!team_wait(team, progress ? TICK : 0)) {
         progress->update(progress->context, source_stats(run->source).input_read, clock_now());
-        if (progress->cancelled && progress->cancelled(progress->context))
+        if (progress->cancelled && progress->cancelled(progress->context)) {
             source_cancel(run->source);
+            atomic_store(&run->cancelled, true);
+        }
     }
     if (progress)
         progress->end(progress->context);
