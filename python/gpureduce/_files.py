@@ -302,7 +302,7 @@ class File:
         """Closes the file; its arrays can then not be read. Again: does nothing."""
         with lib.unused(self._lock):
             handle, self._input = self._input, None  # first: what follows may be interrupted
-            if handle is not None and self._context.generation == lib.generation():
+            if handle is not None and self._context.is_of_this_process():
                 lib.close_file(handle)
 
     def __del__(self) -> None:

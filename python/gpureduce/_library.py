@@ -379,6 +379,7 @@ class Context:
 
     def __init__(self) -> None:
         self.generation = _generation
+        self.process = os.getpid()
         self.handle = c_void_p()
         self.lock: Any = threading.RLock()
         self.requests: Dict[RequestKey, c_void_p] = {}
@@ -410,9 +411,13 @@ class Context:
         _contexts[id(self)] = self
         context_set_log(self.handle, _on_log, c_void_p(id(self)))
 
+    def is_of_this_process(self) -> bool:
+        """Whether no fork has copied it: its threads are then not in this process. A forked child forgets what other
+        threads had before it calls _forked."""
+        return self.generation == _generation and self.process == os.getpid()
+
     def __del__(self) -> None:
-        # The threads of a context that fork has copied are not in this process.
-        if getattr(self, "generation", -1) != _generation or not self.handle:
+        if not getattr(self, "handle", None) or not self.is_of_this_process():
             return
         self.collect()
         for request in self.requests.values():

@@ -82,6 +82,22 @@ def test_fork():
     assert acc.result("sum") == 499999500000.0
 
 
+def test_fork_beside_threads(tmp_path):
+    """A child forgets what other threads had, and waits for none of the library's threads, which are not there."""
+    code = ("import os, sys, threading, gpureduce as gr, numpy as np; x = np.ones(1 << 22); own = threading.local()\n"
+            "def work():\n"
+            "    own.acc = gr.Accumulator('f8'); own.acc.add(x); own.file = gr.open(sys.argv[1]); own.file[0].std()\n"
+            "    ready.release(); done.wait()\n"
+            "ready, done = threading.Semaphore(0), threading.Event()\n"
+            "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+            "for thread in threads: thread.start(); ready.acquire()\n"
+            "child = os.fork()\n"
+            "if child == 0: os._exit(gr.sum(x) != x.size)\n"
+            "status = os.waitpid(child, 0)[1]; done.set(); sys.exit(status)")
+    np.save(tmp_path / "x.npy", np.ones(1 << 22))
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, tmp_path / "x.npy"], check=True, timeout=60)
+
+
 def test_processes():
     import multiprocessing
 
