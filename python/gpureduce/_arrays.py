@@ -638,6 +638,19 @@ def _types(x: Any) -> Set[type]:
     return found
 
 
+def _has_masks(x: Any) -> bool:
+    """Whether an array in a list of lists has missing elements, which NumPy would take for numbers or NaNs."""
+    for one in x:
+        if isinstance(one, (list, tuple)):
+            if _has_masks(one):
+                return True
+        elif not isinstance(one, (int, float)):
+            with suppress(TypeError, ValueError):
+                if describe(one).mask_form != MASK_NONE:
+                    return True
+    return False
+
+
 def of_list(x: Any) -> Array:
     """A list, as NumPy's array of it. TypeError where that has not the numbers of the list."""
     import operator
@@ -647,6 +660,8 @@ def of_list(x: Any) -> Array:
     types = _types(x)
     if any(issubclass(kind, np.ma.MaskedArray) for kind in types):
         raise TypeError("a list of masked elements is not supported; use numpy.ma.array or numpy.ma.stack")
+    if any(not issubclass(kind, (int, float, list, tuple, np.generic, np.ndarray)) for kind in types) and _has_masks(x):
+        raise TypeError("a list of arrays with missing elements is not supported; concatenate them first")
     found = np.asarray(x)
     if found.dtype.kind != "f" or types <= {float}:
         return of_numpy(found)

@@ -346,6 +346,26 @@ def test_lists(x):
     assert gr.sum(x) == (float(exact) if not numbers or float in map(type, numbers) else exact)
 
 
+@pytest.mark.parametrize("package, make, gone", [
+    ("pyarrow", lambda p: p.array, None), ("pyarrow", lambda p: lambda x: p.chunked_array([x]), None),
+    ("pandas", lambda p: lambda x: p.Series(x, dtype="Int64"), None),
+    ("netCDF4", lambda p: lambda x: variable(p, x), -9)])
+def test_lists_of_arrays_with_missing_elements(package, make, gone):
+    made = make(pytest.importorskip(package))
+    for x in ([made([2**53 + 1, gone])], [[1, 2], made([gone, 3])], ([made([1, gone])],)):
+        with pytest.raises(TypeError, match="list of arrays with missing elements"):
+            gr.max(x, nan="skip")
+    assert gr.max([made([2**53 + 1, 2]), [1, 5]]) == 2**53 + 1
+
+
+def variable(netCDF4, x, number=itertools.count()):
+    file = netCDF4.Dataset(f"{next(number)}.nc", "w", diskless=True)
+    file.createDimension("x", len(x))
+    found = file.createVariable("x", "i8", "x", fill_value=-9)
+    found[:] = x
+    return found
+
+
 def test_masks_that_are_refused():
     x = np.arange(3.0)
     with pytest.raises(TypeError, match="bool"):
