@@ -144,7 +144,7 @@ class FileArray:
             results = self._whole(key)
             if axis is not None and axes and (key[5] or self.missing) and \
                     may_be_of_nothing(names, results, kind_of(self._type)) and \
-                    self._whole(((b"count",), (), None) + key[3:])[0] == 0:
+                    0 < self._whole(((b"missing",), (), None) + key[3:])[0] == self.size:
                 # The least element of nothing is the first missing value; NaN among floats, and with a scale.
                 first = self._natively(((b"min",), (), None) + key[3:], shape, axes)[0].item()
                 results = [of_nothing(name.encode(), value, "f" if first != first else kind_of(self._type),

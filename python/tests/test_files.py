@@ -1,6 +1,7 @@
 """Files: open, summaries, differences; the program."""
 
 import copy
+import functools
 import gc
 import gzip
 import importlib.util
@@ -408,6 +409,20 @@ def test_axes_of_containers(tmp_path):
             r = f["n"].reduce("sum,argmax,count,l1", 0, keepdims=True)
             assert r.sum.tolist() == [[12, 15, 18, 21]] and r.argmax.shape == (1, 4)
             assert r.count.dtype == np.int64 and r.l1.dtype == np.float64
+
+
+def test_all_axes_of_no_elements(tmp_path):
+    """Sums of no elements, and of NaNs that are skipped, are 0; those of elements that are all missing are NaN."""
+    for x, total in (([], 0), ([[], []], 0), ([np.nan, np.nan], 0), ([np.nan, 1], 0), ([[1], [1]], np.nan), ([1], np.nan)):
+        x = np.array(x, "f4")
+        np.save(tmp_path / "x.npy", x)
+        axes = tuple(range(x.ndim))
+        with gr.open(tmp_path / "x.npy") as f:
+            for source in (functools.partial(gr.reduce, x), f[0].reduce):
+                for keepdims in (False, True):
+                    found = source("sum,l1", axes, missing=1, nan="skip", keepdims=keepdims)
+                    np.testing.assert_array_equal(found.sum, np.full(found.l1.shape if keepdims else (), total))
+                    np.testing.assert_array_equal(found.l1, found.sum)
 
 
 def test_indices_in_fortran_order(tmp_path):
