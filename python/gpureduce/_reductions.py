@@ -1118,10 +1118,10 @@ def histogram(x: Any, bins: int = 10, range: Optional[Tuple[float, float]] = Non
     ops = [b"min", b"max", b"count"] if range is None else [b"count"]
 
     def count(low: float, high: float) -> Tuple[Any, Any, List[Any]]:
-        counts = np.empty(int(bins), "u8")
-        edges = np.empty(int(bins) + 1)
         with _Opened(array) as context:
             result = _reduced(context, make_key(ops, nan, missing, histogram=(int(bins), low, high)))
+            counts = np.empty(int(bins), "u8")  # of a number that the library takes
+            edges = np.empty(int(bins) + 1)
             context.check(lib.result_histogram(result, counts.ctypes.data, edges.ctypes.data, None,
                                                None))
             return counts.astype(np.int64), edges, [value_of(context, result, op, array.kind)

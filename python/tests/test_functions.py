@@ -228,6 +228,13 @@ def test_histogram(dtype, n, seed, mode, layout, bins, limits):
     assert edges.tolist() == [to_float(low + (high - low) * i / bins) for i in range(bins + 1)]
 
 
+@pytest.mark.parametrize("bins", [0, -1, 65537, 10**15])
+def test_numbers_of_bins(bins):
+    for x in ([1.0, 2.0], []):
+        with pytest.raises(gr.ArgumentError, match="from 1 to 65536"):
+            gr.histogram(x, bins, (0, 1))
+
+
 @given(st.sampled_from(TYPES), st.tuples(st.integers(1, 40), st.integers(1, 40)), seeds, st.sampled_from(MODES),
        st.sampled_from(LAYOUTS), st.integers(0, 1), st.sampled_from(["propagate", "skip"]), st.integers(0, 3),
        st.booleans())
